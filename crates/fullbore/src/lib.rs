@@ -1,0 +1,12 @@
+//! Find how fast this machine can move a file's bytes, then move them that fast.
+//!
+//! The rooms, from the system up: `sys` (system calls) → [`mod@file`] (handles, safe outputs) → [`buf`] and
+//! [`engine`] (one file an access method) → [`pattern`] (transform, fold, generate over many workers) with
+//! [`operation`] (what is done to the bytes) and [`strategy`] (how they move). [`probe`] tells the facts of a
+//! path. `docs/architecture.md` has the picture.
+#![deny(unsafe_code)]
+
+pub mod operation;
+pub mod probe;
+pub mod size;
+mod sys;

@@ -1,0 +1,2 @@
+//! Facts of a path.
+#![forbid(unsafe_code)]
