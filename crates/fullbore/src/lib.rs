@@ -6,7 +6,15 @@
 //! path. `docs/architecture.md` has the picture.
 #![deny(unsafe_code)]
 
+pub mod buf;
+pub mod engine;
+pub mod error;
+pub mod file;
 pub mod operation;
+pub mod pattern;
 pub mod probe;
 pub mod size;
+pub mod strategy;
 mod sys;
+
+pub use error::{Error, Result};

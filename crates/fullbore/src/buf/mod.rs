@@ -1,0 +1,206 @@
+//! Page-aligned buffers and the pool they come from.
+//!
+//! A buffer is a slot of one anonymous mapping, so that direct I/O may use it, an io_uring may register the
+//! whole pool at once, and the memory of a run is known before it starts.
+#![allow(unsafe_code)]
+
+mod request;
+
+use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+/// What the start of every buffer, and the place of data in it, is aligned to, in bytes. Direct I/O asks for
+/// 512 or 4096 on every device known (`STATX_DIOALIGN`).
+pub const ALIGNMENT: usize = 4096;
+
+pub use request::{Completion, Direction, Request};
+
+/// The memory of a pool.
+#[derive(Debug)]
+struct Region {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: a region is only memory; who may touch which part is settled by the `Buf`s, which never overlap.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    fn new(len: usize) -> io::Result<Self> {
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
+        let start = unsafe {
+            mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
+        };
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, len })
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and every `Buf` into it holds an `Arc` of this region, so none is left.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+/// A buffer: a slot of a pool's memory and the run of data that stands in it.
+///
+/// It owns its slot alone, so it can be handed to the kernel and taken back.
+#[derive(Debug)]
+pub struct Buf {
+    region: Arc<Region>,
+    slot: usize,
+    capacity: usize,
+    start: usize,
+    len: usize,
+}
+
+impl Buf {
+    /// Makes room for `len` bytes that stand at `offset` of a file. The data starts at the same distance from
+    /// an alignment boundary as `offset` does, so that the aligned middle of an unaligned run can be
+    /// transferred directly.
+    ///
+    /// # Panics
+    /// If the run does not fit: the pool was made for smaller requests.
+    pub fn place(&mut self, offset: u64, len: usize) {
+        let start = (offset % ALIGNMENT as u64) as usize;
+        assert!(start + len <= self.capacity, "{len} bytes at {start} in a buffer of {}", self.capacity);
+        self.start = start;
+        self.len = len;
+    }
+
+    /// Widens or narrows the data: it starts `head` bytes later (negative: earlier) and is `len` bytes long.
+    ///
+    /// # Panics
+    /// If that reaches out of the buffer.
+    pub fn shift(&mut self, head: isize, len: usize) {
+        let start = self.start.checked_add_signed(head).filter(|start| start + len <= self.capacity);
+        self.start = start.expect("the shifted run lies within the buffer");
+        self.len = len;
+    }
+
+    /// Keeps the first `len` bytes of the data.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// The data.
+    pub fn data(&self) -> &[u8] {
+        // SAFETY: the slot is this buffer's alone, mapped and zeroed by the kernel at the least, and
+        // `start + len` is within its capacity.
+        unsafe { std::slice::from_raw_parts(self.pointer(), self.len) }
+    }
+
+    /// The data, to be changed.
+    pub fn data_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `data`, and `self` is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.len) }
+    }
+
+    /// How many bytes of data it holds.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it holds no data.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where the data starts in memory. It stays there as long as the buffer lives.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        // SAFETY: slot and start lie within the region.
+        unsafe { self.region.start.as_ptr().add(self.slot + self.start) }
+    }
+}
+
+/// A fixed number of equal buffers.
+#[derive(Debug)]
+pub struct Pool {
+    region: Arc<Region>,
+    free: Vec<Buf>,
+}
+
+impl Pool {
+    /// A pool of `count` buffers, each with room for a run of `request` bytes at any offset.
+    ///
+    /// # Errors
+    /// If the memory is not to be had.
+    pub fn new(count: usize, request: usize) -> io::Result<Self> {
+        let capacity = Self::capacity(request);
+        let region = Arc::new(Region::new(capacity * count.max(1))?);
+        let free = (0..count.max(1))
+            .rev()
+            .map(|index| Buf { region: region.clone(), slot: index * capacity, capacity, start: 0, len: 0 })
+            .collect();
+        Ok(Self { region, free })
+    }
+
+    /// The memory one buffer for requests of `request` bytes takes, in bytes.
+    pub fn capacity(request: usize) -> usize {
+        // An unaligned request touches one block more than an aligned one of that size.
+        request.next_multiple_of(ALIGNMENT) + ALIGNMENT
+    }
+
+    /// Takes a buffer out, if one is free.
+    pub fn take(&mut self) -> Option<Buf> {
+        self.free.pop()
+    }
+
+    /// Puts a buffer back.
+    pub fn put(&mut self, buf: Buf) {
+        self.free.push(buf);
+    }
+
+    /// How many buffers are free.
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// The whole memory, for registering it with the kernel.
+    pub(crate) fn memory(&self) -> (*mut u8, usize) {
+        (self.region.start.as_ptr(), self.region.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_aligned_and_apart() {
+        let mut pool = Pool::new(3, 10_000).unwrap();
+        let mut bufs: Vec<Buf> = std::iter::from_fn(|| pool.take()).collect();
+        assert_eq!(bufs.len(), 3);
+        for (value, buf) in bufs.iter_mut().enumerate() {
+            buf.place(0, 10_000);
+            assert_eq!(buf.pointer() as usize % ALIGNMENT, 0);
+            buf.data_mut().fill(value as u8);
+        }
+        for (value, buf) in bufs.iter().enumerate() {
+            assert!(buf.data().iter().all(|&byte| byte == value as u8));
+        }
+    }
+
+    #[test]
+    fn data_stands_where_its_offset_stands_in_a_block() {
+        let mut pool = Pool::new(1, 5000).unwrap();
+        let mut buf = pool.take().unwrap();
+        buf.place(3 * 4096 + 4095, 5000);
+        assert_eq!(buf.pointer() as usize % ALIGNMENT, 4095);
+        assert_eq!(buf.len(), 5000);
+        buf.truncate(7);
+        assert_eq!(buf.data(), &[0; 7]);
+    }
+
+    #[test]
+    #[should_panic(expected = "in a buffer of")]
+    fn a_run_that_does_not_fit_is_a_bug() {
+        Pool::new(1, 4096).unwrap().take().unwrap().place(0, 8192);
+    }
+}

@@ -1,0 +1,41 @@
+//! `aio`: Linux native asynchronous I/O, past the page cache. (Through the cache it would be synchronous.)
+
+use std::io;
+
+use super::{Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
+use crate::buf::{Completion, Request};
+use crate::sys::aio::Context;
+
+pub(super) static METHOD: Method = Method {
+    name: "aio",
+    summary: "Linux native asynchronous I/O (io_submit), direct",
+    capabilities: Capabilities { depth: 1024, direct: Choice::Always, ..SYNCHRONOUS },
+    open,
+};
+
+fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
+    let file = opening.file.direct_handle(opening.write)?;
+    Ok(Box::new(Aio { context: Context::new(file, opening.depth)?, refused: Vec::new() }))
+}
+
+struct Aio {
+    context: Context,
+    /// Requests that were refused at submission and wait to be reaped.
+    refused: Vec<Completion>,
+}
+
+impl Engine for Aio {
+    fn queue(&mut self, request: Request) -> Result<(), Request> {
+        self.context.queue(request)
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        self.context.submit(&mut self.refused)
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
+        let least = least.saturating_sub(self.refused.len());
+        done.append(&mut self.refused);
+        self.context.reap(least, done)
+    }
+}

@@ -1,0 +1,155 @@
+//! `mmap`: the file mapped into memory, whole or by windows that are unmapped as they pass.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::mm::Advice;
+
+use super::synchronous::{Calls, Synchronous};
+use super::{Capabilities, Engine, Method, Opening, SYNCHRONOUS};
+use crate::buf::{Completion, Request};
+use crate::sys::map::Map;
+
+pub(super) static METHOD: Method = Method {
+    name: "mmap",
+    summary: "the file mapped into memory, whole or by windows",
+    capabilities: Capabilities { mapped: true, ..SYNCHRONOUS },
+    open,
+};
+
+fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
+    let mapping =
+        Mapping { file: opening.file.handle()?, write: opening.write, window: opening.window, current: None };
+    Ok(Box::new(Mapped { copying: Synchronous::new(mapping) }))
+}
+
+/// The file and the window of it that is mapped now.
+struct Mapping {
+    file: Arc<OwnedFd>,
+    write: bool,
+    window: Option<usize>,
+    current: Option<(u64, Map)>,
+}
+
+impl Mapping {
+    /// Maps the window with `len` bytes at `offset` in it, and returns it with the place of `offset` there.
+    fn window(&mut self, offset: u64, len: usize) -> io::Result<(&mut Map, usize)> {
+        let end = offset + len as u64;
+        let held = self
+            .current
+            .as_ref()
+            .is_some_and(|(start, map)| *start <= offset && end <= *start + map.bytes().len() as u64);
+        if !held {
+            if let Some((_, passed)) = self.current.take() {
+                // A fault in a window that passes would be forgotten with it.
+                if !passed.check() {
+                    return Err(missing());
+                }
+            }
+            let page = rustix::param::page_size() as u64;
+            let size = rustix::fs::fstat(&self.file)?.st_size as u64;
+            if end > size {
+                return Err(missing());
+            }
+            let start = match self.window {
+                Some(_) => offset / page * page,
+                None => 0,
+            };
+            let stop = match self.window {
+                Some(window) => (start + window as u64).min(size).max(end),
+                None => size,
+            };
+            let length = usize::try_from(stop - start)
+                .map_err(|_| io::Error::new(io::ErrorKind::OutOfMemory, "larger than the address space"))?;
+            let map = Map::new(std::os::fd::AsFd::as_fd(&self.file), start, length, self.write)?;
+            // A hint: without it the mapping works all the same.
+            let _ = map.advise(Advice::Sequential);
+            self.current = Some((start, map));
+        }
+        let (start, map) = self.current.as_mut().ok_or(io::ErrorKind::Other)?;
+        let place = (offset - *start) as usize;
+        Ok((map, place))
+    }
+
+    fn check(&self) -> io::Result<()> {
+        match &self.current {
+            Some((_, map)) if !map.check() => Err(missing()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The pages are not there: what reading past the end gives.
+fn missing() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "a mapped page is gone")
+}
+
+/// Requests with buffers copy out of the window and into it.
+impl Calls for Mapping {
+    fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
+        let size = rustix::fs::fstat(&self.file)?.st_size as u64;
+        let len = data.len().min(size.saturating_sub(offset) as usize);
+        if len == 0 {
+            return Ok(0);
+        }
+        let (map, place) = self.window(offset, len)?;
+        data[..len].copy_from_slice(&map.bytes()[place..place + len]);
+        self.check()?;
+        Ok(len)
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize> {
+        if data.is_empty() {
+            return Ok(0);
+        }
+        let end = offset + data.len() as u64;
+        if end > rustix::fs::fstat(&self.file)?.st_size as u64 {
+            // A mapping cannot grow its file.
+            rustix::fs::ftruncate(&self.file, end)?;
+            self.current = None;
+        }
+        let (map, place) = self.window(offset, data.len())?;
+        map.bytes_mut()[place..place + data.len()].copy_from_slice(data);
+        self.check()?;
+        Ok(data.len())
+    }
+}
+
+struct Mapped {
+    copying: Synchronous<Mapping>,
+}
+
+impl Engine for Mapped {
+    fn queue(&mut self, request: Request) -> Result<(), Request> {
+        self.copying.queue(request)
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        self.copying.commit()
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.copying.reap(least, done)
+    }
+
+    fn view(&mut self, offset: u64, len: usize) -> io::Result<&[u8]> {
+        if len == 0 {
+            return Ok(&[]);
+        }
+        let (map, place) = self.copying.calls.window(offset, len)?;
+        Ok(&map.bytes()[place..place + len])
+    }
+
+    fn view_mut(&mut self, offset: u64, len: usize) -> io::Result<&mut [u8]> {
+        if len == 0 {
+            return Ok(&mut []);
+        }
+        let (map, place) = self.copying.calls.window(offset, len)?;
+        Ok(&mut map.bytes_mut()[place..place + len])
+    }
+
+    fn check(&self) -> io::Result<()> {
+        self.copying.calls.check()
+    }
+}

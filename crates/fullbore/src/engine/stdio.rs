@@ -1,0 +1,34 @@
+//! `stdio`: the C library's `FILE*` with its own buffer, as most programs read and write.
+
+use std::io;
+
+use super::synchronous::{Calls, Synchronous};
+use super::{Engine, Method, Opening, SYNCHRONOUS};
+use crate::sys::stdio::Stream;
+
+pub(super) static METHOD: Method = Method {
+    name: "stdio",
+    summary: "the C library's FILE* (fread, fwrite)",
+    capabilities: SYNCHRONOUS,
+    open,
+};
+
+fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
+    // A stream owns its descriptor and its position, so it gets an open file of its own.
+    let fd = opening.file.reopen(opening.write)?;
+    Ok(Synchronous::boxed(Stream::new(fd, opening.write)?))
+}
+
+impl Calls for Stream {
+    fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
+        Stream::read(self, offset, data)
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize> {
+        Stream::write(self, offset, data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Stream::flush(self)
+    }
+}

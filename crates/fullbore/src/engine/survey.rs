@@ -1,0 +1,88 @@
+//! Which access methods work on a file, found by using them: versions say nothing in a container.
+
+use std::fmt;
+use std::io;
+
+use super::{Cache, Channel, METHODS, Method, Opening};
+use crate::buf::Pool;
+use crate::error::{Error, Result};
+use crate::file::File;
+
+/// Why an access method cannot be used here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The method's name.
+    pub method: &'static str,
+    /// The reason.
+    pub reason: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.method, self.reason)
+    }
+}
+
+/// Uses `method` on `file` for one small read.
+///
+/// # Errors
+/// The reason, if it does not work.
+pub fn probe(method: &'static Method, file: &File, from: Option<&File>, write: bool, cache: Cache) -> std::result::Result<(), Refusal> {
+    let refuse = |reason: String| Refusal { method: method.name, reason };
+    if method.capabilities.relays {
+        let Some(from) = from else { return Err(refuse("needs a source to move bytes from".into())) };
+        return relay_works(method, file, from, cache).map_err(|error| refuse(explain(&error)));
+    }
+    let attempt = || -> Result<()> {
+        let name = |error| Error::io("use", file.path(), error);
+        let mut pool = Pool::new(1, crate::buf::ALIGNMENT).map_err(name)?;
+        let opening = Opening { file, from: None, write, cache, depth: 1, pool: Some(&pool), window: None };
+        let mut channel = Channel::open(method, &opening, None).map_err(name)?;
+        if method.capabilities.mapped {
+            // Reading by copy would do, but views are what the method is for.
+            let len = file.snapshot()?.len.min(1) as usize;
+            channel.view(0, len)?;
+            return channel.check("read", 0);
+        }
+        if let Some(buf) = pool.take() {
+            channel.read(0, 0, crate::buf::ALIGNMENT, buf)?;
+            channel.next()?;
+        }
+        Ok(())
+    };
+    attempt().map_err(|error| match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
+        Some(source) => refuse(explain(source)),
+        None => refuse(error.to_string()),
+    })
+}
+
+/// Opens a relaying method and moves nothing: that asks the system all but the file systems' consent.
+fn relay_works(method: &Method, file: &File, from: &File, cache: Cache) -> io::Result<()> {
+    let opening = Opening { file, from: Some(from), write: true, cache, depth: 1, pool: None, window: None };
+    (method.open)(&opening)?.relay(u64::from(u32::MAX) << 16, 0, 1).map(drop)
+}
+
+/// What an error of the system means for an access method.
+fn explain(error: &io::Error) -> String {
+    use rustix::io::Errno;
+    let meaning = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::OPNOTSUPP) => "the file system does not support it",
+        Some(Errno::INVAL) => "the file system or the kernel does not support it here",
+        Some(Errno::PERM | Errno::ACCESS) => "forbidden here (seccomp, sysctl or permissions)",
+        Some(Errno::NOSYS) => "the kernel does not have it, or it is forbidden here",
+        Some(Errno::NODEV) => "files of this kind cannot be mapped",
+        Some(Errno::XDEV) => "not from one file system to another",
+        Some(Errno::NOMEM) => "a memory limit forbids it (RLIMIT_MEMLOCK)",
+        _ => return error.to_string(),
+    };
+    format!("{meaning} ({error})")
+}
+
+/// What every access method that transfers says to `file`.
+pub fn survey(file: &File) -> Vec<(&'static Method, std::result::Result<(), Refusal>)> {
+    METHODS
+        .iter()
+        .filter(|method| method.capabilities.transfers)
+        .map(|&method| (method, probe(method, file, None, false, Cache::Keep)))
+        .collect()
+}

@@ -1,0 +1,121 @@
+//! `vectored`: `preadv` and `pwritev`, the queued neighbours of a run in one call.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::io::ReadWriteFlags;
+
+use super::uncached::DONTCACHE;
+use super::{Cache, Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
+use crate::buf::{Completion, Direction, Request};
+
+/// The most buffers one call takes (`IOV_MAX`, `man 2 readv`).
+const MOST: usize = 1024;
+
+pub(super) static METHOD: Method = Method {
+    name: "vectored",
+    summary: "preadv and pwritev, as many buffers a call as the depth says",
+    capabilities: Capabilities {
+        depth: MOST,
+        batched: true,
+        direct: Choice::AsTold,
+        drops: Choice::AsTold,
+        ..SYNCHRONOUS
+    },
+    open,
+};
+
+fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
+    let (file, flags) = match opening.cache {
+        Cache::Keep => (opening.file.handle()?, ReadWriteFlags::empty()),
+        Cache::Drop => (opening.file.handle()?, DONTCACHE),
+        Cache::Direct => (opening.file.direct_handle(opening.write)?, ReadWriteFlags::empty()),
+    };
+    Ok(Box::new(Vectored { file, flags, depth: opening.depth.min(MOST), queued: Vec::new() }))
+}
+
+struct Vectored {
+    file: Arc<OwnedFd>,
+    flags: ReadWriteFlags,
+    depth: usize,
+    queued: Vec<Request>,
+}
+
+impl Vectored {
+    /// Transfers a run of requests that follow one another in one call.
+    fn call(&self, run: &mut [Request]) -> io::Result<usize> {
+        let offset = run[0].offset;
+        Ok(match run[0].direction {
+            Direction::Read => {
+                let mut parts: Vec<_> = run.iter_mut().map(|request| io::IoSliceMut::new(request.data_mut())).collect();
+                rustix::io::preadv2(&self.file, &mut parts, offset, self.flags)?
+            }
+            Direction::Write => {
+                let parts: Vec<_> = run.iter().map(|request| io::IoSlice::new(request.data())).collect();
+                rustix::io::pwritev2(&self.file, &parts, offset, self.flags)?
+            }
+        })
+    }
+}
+
+/// How many of the first requests follow one another in the file, the same way.
+fn run_length(requests: &[Request]) -> usize {
+    let follows = |pair: &[Request]| {
+        pair[0].offset + pair[0].len() as u64 == pair[1].offset && pair[0].direction == pair[1].direction
+    };
+    1 + requests.windows(2).take_while(|pair| follows(pair)).count()
+}
+
+impl Engine for Vectored {
+    fn queue(&mut self, request: Request) -> Result<(), Request> {
+        if self.queued.len() == self.depth {
+            return Err(request);
+        }
+        self.queued.push(request);
+        Ok(())
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        // The calls are made when their results are asked for, so that neighbours can still join.
+        Ok(())
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
+        if least == 0 && self.queued.len() < self.depth {
+            return Ok(());
+        }
+        while !self.queued.is_empty() {
+            let length = run_length(&self.queued);
+            let mut run: Vec<Request> = self.queued.drain(..length).collect();
+            match self.call(&mut run) {
+                Ok(total) => share(run, total, done),
+                Err(error) => {
+                    // One error for all: each request gets it and is judged by itself.
+                    let code = error.raw_os_error();
+                    done.extend(run.into_iter().map(|request| Completion {
+                        request,
+                        result: Err(code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)),
+                    }));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives each request of a run its part of the bytes moved. A request that the call did not reach, though it
+/// moved something, is to be asked again: for it nothing says yet that the file ended.
+fn share(run: Vec<Request>, total: usize, done: &mut Vec<Completion>) {
+    let mut left = total;
+    for (index, request) in run.into_iter().enumerate() {
+        let part = left.min(request.len());
+        left -= part;
+        let result = if part == 0 && index > 0 && !request.is_empty() {
+            Err(io::ErrorKind::Interrupted.into())
+        } else {
+            Ok(part)
+        };
+        done.push(Completion { request, result });
+    }
+}

@@ -1,0 +1,153 @@
+//! The one error type: what was done to which path, where in it, what went wrong and what to do about it.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `Result` with this crate's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What sort of trouble an [`Error`] is. A caller that turns errors into exit codes looks here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The system refused or failed a call; `source()` has its error.
+    Io,
+    /// An input got shorter or was modified while it was read: its result would be worth nothing.
+    Changed,
+    /// There is no room left where the output goes.
+    NoSpace,
+    /// Input and output are the same file.
+    SameFile,
+    /// What was asked cannot be done with this file, file system or machine.
+    Unsupported,
+    /// The request contradicts itself or is out of range.
+    Invalid,
+    /// The run was told to stop.
+    Interrupted,
+    /// The reader of the output went away.
+    BrokenPipe,
+}
+
+/// An operation on a path that failed.
+#[derive(Debug)]
+pub struct Error {
+    kind: Kind,
+    doing: &'static str,
+    path: PathBuf,
+    offset: Option<u64>,
+    what: Option<String>,
+    advice: Option<String>,
+    source: Option<io::Error>,
+}
+
+impl Error {
+    /// An error of the system at `path` while `doing` (a verb phrase: "open", "read").
+    pub fn io(doing: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
+        let (kind, advice) = match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+            Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => {
+                (Kind::NoSpace, Some("free some space or write somewhere else"))
+            }
+            Some(rustix::io::Errno::PIPE) => (Kind::BrokenPipe, None),
+            Some(rustix::io::Errno::FBIG) => (Kind::NoSpace, Some("the file system holds no file as large as that")),
+            Some(rustix::io::Errno::ROFS) => (Kind::Io, Some("the file system is mounted read-only")),
+            Some(rustix::io::Errno::TXTBSY) => (Kind::Io, Some("it is a program that is running")),
+            _ => (Kind::Io, None),
+        };
+        Self {
+            kind,
+            doing,
+            path: path.as_ref().to_owned(),
+            offset: None,
+            what: None,
+            advice: advice.map(str::to_owned),
+            source: Some(source),
+        }
+    }
+
+    /// An error that is not the system's: `what` is wrong with `path` while `doing`.
+    pub fn new(kind: Kind, doing: &'static str, path: impl AsRef<Path>, what: impl Into<String>) -> Self {
+        Self {
+            kind,
+            doing,
+            path: path.as_ref().to_owned(),
+            offset: None,
+            what: Some(what.into()),
+            advice: None,
+            source: None,
+        }
+    }
+
+    /// Says where in the file it happened, in bytes.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.offset = Some(offset);
+        self
+    }
+
+    /// Says what to do about it.
+    #[must_use]
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    /// The sort of trouble.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The path that the operation was on.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: cannot {}", self.path.display(), self.doing)?;
+        if let Some(offset) = self.offset {
+            write!(f, " at offset {offset}")?;
+        }
+        if let Some(what) = &self.what {
+            write!(f, ": {what}")?;
+        }
+        if let Some(source) = &self.source {
+            write!(f, ": {}", message(source))?;
+        }
+        if let Some(advice) = &self.advice {
+            write!(f, "; {advice}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source as _)
+    }
+}
+
+/// The system's message without std's "(os error N)".
+fn message(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_path_operation_offset_cause_and_remedy() {
+        let error = Error::io("write", "/data/out", io::Error::from_raw_os_error(28)).at(4096);
+        assert_eq!(error.kind(), Kind::NoSpace);
+        assert_eq!(
+            error.to_string(),
+            "/data/out: cannot write at offset 4096: No space left on device; free some space or write somewhere else"
+        );
+    }
+}

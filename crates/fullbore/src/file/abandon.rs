@@ -1,0 +1,106 @@
+//! What a run that is stopped must not leave behind.
+//!
+//! Every temporary name is entered here before it exists, under the lock that [`abandon_all`] takes and never
+//! gives back: a signal's thread can remove all of them at any moment, and none can appear after it.
+
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::Result;
+
+static STATE: Mutex<State> = Mutex::new(State { next: 0, files: Vec::new(), unfinished: Vec::new() });
+
+#[derive(Debug)]
+struct State {
+    next: u64,
+    files: Vec<(u64, PathBuf)>,
+    unfinished: Vec<(u64, PathBuf)>,
+}
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A path that is removed when this is dropped or the run is abandoned, unless it was [kept](Self::keep).
+#[derive(Debug)]
+pub struct Temporary {
+    id: u64,
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Temporary {
+    /// Makes something at `path` with `make`, and takes the duty to remove it. If `make` fails, there is
+    /// nothing to remove: it must not have made anything.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn make<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
+        let mut state = state();
+        let made = make(&path)?;
+        let id = state.next;
+        state.next += 1;
+        state.files.push((id, path.clone()));
+        Ok((Self { id, path, kept: false }, made))
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives up the duty: the path is somebody's file now, or has another name.
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let mut state = state();
+        state.files.retain(|(id, _)| *id != self.id);
+        if !self.kept {
+            remove(&self.path);
+        }
+    }
+}
+
+/// A file that is being rewritten where it stands: until this is dropped, stopping leaves it part old, part
+/// new, and [`abandon_all`] says so.
+#[derive(Debug)]
+pub struct Unfinished(u64);
+
+/// Notes that `path` is being rewritten where it stands.
+pub fn unfinished(path: &Path) -> Unfinished {
+    let mut state = state();
+    let id = state.next;
+    state.next += 1;
+    state.unfinished.push((id, path.to_owned()));
+    Unfinished(id)
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        state().unfinished.retain(|(id, _)| *id != self.0);
+    }
+}
+
+/// Removes every temporary path and returns the files that are left part old, part new. No temporary path can
+/// be made any more: for the moment before the process ends.
+pub fn abandon_all() -> Vec<PathBuf> {
+    let mut state = state();
+    for (_, path) in state.files.drain(..) {
+        remove(&path);
+    }
+    let unfinished = state.unfinished.drain(..).map(|(_, path)| path).collect();
+    mem::forget(state);
+    unfinished
+}
+
+/// Removes a file or an empty directory. That it is gone already is as good.
+fn remove(path: &Path) {
+    if std::fs::remove_file(path).is_err() {
+        let _ = std::fs::remove_dir(path);
+    }
+}

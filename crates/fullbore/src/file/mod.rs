@@ -1,0 +1,339 @@
+//! Files: opening any kind of path, outputs that are whole or not there, and what is cleaned up.
+#![forbid(unsafe_code)]
+
+mod abandon;
+mod alignment;
+mod output;
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use abandon::{Temporary, abandon_all, unfinished};
+pub use output::{Durability, Output, Placement};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+
+use crate::error::{Error, Kind, Result};
+
+/// What a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A pipe, named or not.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A character device.
+    CharacterDevice,
+    /// A block device.
+    BlockDevice,
+    /// Something this system has besides.
+    Other,
+}
+
+impl FileKind {
+    fn of(mode: rustix::fs::RawMode) -> Self {
+        match FileType::from_raw_mode(mode) {
+            FileType::RegularFile => Self::Regular,
+            FileType::Directory => Self::Directory,
+            FileType::Fifo => Self::Fifo,
+            FileType::Socket => Self::Socket,
+            FileType::CharacterDevice => Self::CharacterDevice,
+            FileType::BlockDevice => Self::BlockDevice,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Regular => "regular file",
+            Self::Directory => "directory",
+            Self::Fifo => "pipe",
+            Self::Socket => "socket",
+            Self::CharacterDevice => "character device",
+            Self::BlockDevice => "block device",
+            Self::Other => "file of an unknown kind",
+        })
+    }
+}
+
+/// What a file looked like at one moment, to tell whether it has changed since and whether two are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The device and inode numbers, which name the file.
+    pub identity: (u64, u64),
+    /// The length in bytes; for what is no regular file, whatever the system says.
+    pub len: u64,
+    /// When it was modified last: seconds and nanoseconds.
+    pub modified: (i64, i64),
+}
+
+/// An open file and the path it was opened by.
+#[derive(Debug, Clone)]
+pub struct File {
+    fd: Arc<OwnedFd>,
+    path: PathBuf,
+    kind: FileKind,
+}
+
+impl File {
+    /// Opens a file for reading. Waits where the system waits: a named pipe for its writer.
+    ///
+    /// # Errors
+    /// If the system refuses, and for directories and sockets, which have no bytes to read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path.as_ref(), OFlags::RDONLY)
+    }
+
+    /// Opens an existing file for reading and writing; its bytes stay.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_write(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path.as_ref(), OFlags::RDWR)
+    }
+
+    fn open_with(path: &Path, flags: OFlags) -> Result<Self> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(fd) => Self::from_fd(fd, path),
+            Err(rustix::io::Errno::ISDIR) => Err(directory(path)),
+            Err(rustix::io::Errno::NXIO) => {
+                Err(Error::new(Kind::Unsupported, "open", path, "it is a socket or a device that is not there")
+                    .advise("name a file, a pipe or a device"))
+            }
+            Err(error) => Err(Error::io("open", path, error.into())),
+        }
+    }
+
+    /// Creates a file that must not exist yet, open for reading and writing.
+    ///
+    /// # Errors
+    /// If it exists or the system refuses.
+    pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))
+            .map_err(|error| Error::io("create", path, error.into()))?;
+        Self::from_fd(fd, path)
+    }
+
+    /// Takes over an open descriptor; `path` is what messages call it.
+    ///
+    /// # Errors
+    /// If the system cannot say what it is, and if that is a directory.
+    pub fn from_fd(fd: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let stat = rustix::fs::fstat(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
+        let kind = FileKind::of(stat.st_mode);
+        if kind == FileKind::Directory {
+            return Err(directory(&path));
+        }
+        Ok(Self { fd: Arc::new(fd), path, kind })
+    }
+
+    /// The process's standard input.
+    ///
+    /// # Errors
+    /// If it is closed.
+    pub fn stdin() -> Result<Self> {
+        Self::standard(rustix::stdio::stdin(), "standard input")
+    }
+
+    /// The process's standard output.
+    ///
+    /// # Errors
+    /// If it is closed.
+    pub fn stdout() -> Result<Self> {
+        Self::standard(rustix::stdio::stdout(), "standard output")
+    }
+
+    fn standard(fd: BorrowedFd<'_>, name: &str) -> Result<Self> {
+        let fd = rustix::io::fcntl_dupfd_cloexec(fd, 3).map_err(|error| Error::io("use", name, error.into()))?;
+        Self::from_fd(fd, name)
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> FileKind {
+        self.kind
+    }
+
+    /// Its identity, length and time of modification now.
+    ///
+    /// # Errors
+    /// If the system cannot say.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        let stat = rustix::fs::fstat(&self.fd).map_err(|error| Error::io("inspect", &self.path, error.into()))?;
+        let len = match self.kind {
+            FileKind::BlockDevice => {
+                // Every transfer names its offset, so the position may go back to the start.
+                let len = rustix::fs::seek(&self.fd, rustix::fs::SeekFrom::End(0));
+                let _ = rustix::fs::seek(&self.fd, rustix::fs::SeekFrom::Start(0));
+                len.map_err(|error| Error::io("measure", &self.path, error.into()))?
+            }
+            _ => stat.st_size as u64,
+        };
+        Ok(Snapshot {
+            identity: (stat.st_dev, stat.st_ino),
+            len,
+            modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
+        })
+    }
+
+    /// The length of a file that can be read at any offset; `None` for what is read from front to back: pipes,
+    /// devices, a file that was read in part already, and a regular file that says it is empty, which may be
+    /// one of `/proc`, whose length nobody knows before the end.
+    ///
+    /// # Errors
+    /// If the system cannot say.
+    pub fn seekable_len(&self) -> Result<Option<u64>> {
+        match self.kind {
+            FileKind::Regular | FileKind::BlockDevice => {
+                // A shell may have read a part of what it hands over as standard input.
+                let read = rustix::fs::tell(&self.fd).unwrap_or(0);
+                let len = self.snapshot()?.len;
+                Ok((len > 0 && read == 0).then_some(len))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Gives the file blocks for `len` bytes and that length, so that no write has to allocate or extend.
+    ///
+    /// # Errors
+    /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it.
+    pub fn preallocate(&self, len: u64) -> Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        loop {
+            return match fallocate(&self.fd, FallocateFlags::empty(), 0, len) {
+                Ok(()) => Ok(()),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => {
+                    Err(Error::new(Kind::Unsupported, "preallocate", &self.path, "the file system cannot"))
+                }
+                Err(rustix::io::Errno::NOSPC) => {
+                    Err(Error::new(Kind::NoSpace, "write", &self.path, format!("{len} bytes find no room on the file system"))
+                        .advise("free some space or write somewhere else"))
+                }
+                Err(error) => Err(Error::io("preallocate", &self.path, error.into())),
+            };
+        }
+    }
+
+    /// Tells the system that the file will be read from front to back, which doubles the read-ahead of this
+    /// open file (`man 2 posix_fadvise`).
+    pub(crate) fn expect_sequential(&self) {
+        // A hint: pipes refuse it, and nothing is lost.
+        let _ = rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::Sequential);
+    }
+
+    /// Tells the system that the file will be read here and there.
+    pub(crate) fn expect_random(&self) {
+        let _ = rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::Random);
+    }
+
+    /// Drops the file's clean pages from the page cache.
+    ///
+    /// # Errors
+    /// If the system refuses. That it kept some (dirty, mapped, in use) is no error: ask for the residency.
+    pub fn drop_cache(&self) -> Result<()> {
+        rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::DontNeed)
+            .map_err(|error| Error::io("drop the cache of", &self.path, error.into()))
+    }
+
+    /// Waits until the bytes are on the device (`fdatasync`).
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn sync_data(&self) -> Result<()> {
+        rustix::fs::fdatasync(&self.fd).map_err(|error| Error::io("sync", &self.path, error.into()))
+    }
+
+    /// Sets the length in bytes.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_len(&self, len: u64) -> Result<()> {
+        rustix::fs::ftruncate(&self.fd, len).map_err(|error| Error::io("set the length of", &self.path, error.into()))
+    }
+
+    /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
+    /// that, the same open file.
+    pub fn again(&self, write: bool) -> Self {
+        match self.reopen(write) {
+            Ok(fd) => Self { fd: Arc::new(fd), ..self.clone() },
+            Err(_) => self.clone(),
+        }
+    }
+
+    /// The descriptor, shared.
+    pub(crate) fn handle(&self) -> io::Result<Arc<OwnedFd>> {
+        Ok(self.fd.clone())
+    }
+
+    /// A new open file on the same inode. Through `/proc`, because the path may lead elsewhere by now, or
+    /// nowhere.
+    pub(crate) fn reopen(&self, write: bool) -> io::Result<OwnedFd> {
+        self.reopen_with(if write { OFlags::RDWR } else { OFlags::RDONLY })
+    }
+
+    /// As [`reopen`](Self::reopen) with `O_DIRECT`.
+    pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Arc<OwnedFd>> {
+        let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
+        Ok(Arc::new(self.reopen_with(access | OFlags::DIRECT)?))
+    }
+
+    fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
+        let link = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+        Ok(rustix::fs::open(link, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?)
+    }
+
+    /// What direct I/O on this file must be aligned to, in bytes.
+    ///
+    /// # Errors
+    /// If direct I/O does not work here at all.
+    pub fn direct_alignment(&self) -> io::Result<usize> {
+        alignment::of(self)
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Looks at a path without opening it, following symbolic links; `None` if nothing is there.
+///
+/// # Errors
+/// If the system refuses for another reason.
+pub fn look(path: &Path) -> Result<Option<(FileKind, Snapshot)>> {
+    match rustix::fs::statat(rustix::fs::CWD, path, AtFlags::empty()) {
+        Ok(stat) => Ok(Some((
+            FileKind::of(stat.st_mode),
+            Snapshot {
+                identity: (stat.st_dev, stat.st_ino),
+                len: stat.st_size as u64,
+                modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
+            },
+        ))),
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Err(error) => Err(Error::io("inspect", path, error.into())),
+    }
+}
+
+fn directory(path: &Path) -> Error {
+    Error::new(Kind::Unsupported, "open", path, "it is a directory").advise("name a file")
+}

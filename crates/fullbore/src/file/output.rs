@@ -1,0 +1,315 @@
+//! Outputs: whole or not there.
+//!
+//! A new output is written to a file without a name (`O_TMPFILE`) or with a temporary one, beside its
+//! destination, and takes the destination's name when it is whole. Until then the old file is as it was.
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
+
+use super::abandon::{self, Temporary, Unfinished};
+use super::{File, FileKind, look};
+use crate::error::{Error, Kind, Result};
+
+/// Where an output's bytes go while it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// Beside the destination, and renamed over it when whole.
+    #[default]
+    Replace,
+    /// Over the blocks of the existing file, which saves allocating; stopped, it is part old, part new.
+    Overwrite,
+}
+
+/// How durable an output is when it counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The system writes it back when it pleases.
+    #[default]
+    None,
+    /// The bytes are on the device (`fdatasync`) before the output takes its name.
+    Data,
+    /// Bytes and attributes (`fsync`), and the directory entry too.
+    Full,
+}
+
+impl FromStr for Durability {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            "data" => Ok(Self::Data),
+            "full" => Ok(Self::Full),
+            _ => Err(format!("{text:?} is none of none, data, full")),
+        }
+    }
+}
+
+/// An output being written.
+#[derive(Debug)]
+pub struct Output {
+    file: File,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Without a name until it is whole.
+    Unnamed { target: PathBuf, old: Option<Attributes> },
+    /// Under a temporary name until it is whole.
+    Named { target: PathBuf, old: Option<Attributes>, temporary: Temporary },
+    /// The destination itself.
+    Existing(Unfinished),
+    /// A pipe or device: what is written is gone.
+    Stream,
+}
+
+/// What a new file takes over from the one it replaces.
+#[derive(Debug, Clone, Copy)]
+struct Attributes {
+    mode: Mode,
+    owner: (u32, u32),
+}
+
+impl Output {
+    /// Opens the output `path` of what is read from `input`. A pipe or device is written to as it is.
+    ///
+    /// # Errors
+    /// If it is `input` itself, is a directory, may not be written, is a block device that `placement` does not overwrite, or the
+    /// system refuses.
+    pub fn create(path: &Path, placement: Placement, input: Option<&File>) -> Result<Self> {
+        let there = look(path)?;
+        if let (Some(input), Some((FileKind::Regular | FileKind::BlockDevice, found))) = (input, &there)
+            && input.snapshot()?.identity == found.identity
+        {
+            return Err(Error::new(Kind::SameFile, "write", path, "input and output are the same file")
+                .advise("name another output, or change the file with --in-place"));
+        }
+        match there {
+            Some((FileKind::Directory, _)) => {
+                Err(Error::new(Kind::Unsupported, "write", path, "it is a directory").advise("name a file in it"))
+            }
+            Some((FileKind::Regular, _)) if placement == Placement::Overwrite => Self::existing(path),
+            Some((FileKind::Regular, _)) => Self::replacing(path),
+            Some((FileKind::BlockDevice, _)) if placement == Placement::Overwrite => Self::existing(path),
+            Some((FileKind::BlockDevice, _)) => {
+                Err(Error::new(Kind::Unsupported, "replace", path, "it is a block device")
+                    .advise("add --overwrite if everything on it may be lost"))
+            }
+            Some(_) => Self::stream(path),
+            None => Self::fresh(path),
+        }
+    }
+
+    /// An output that is the process's standard output.
+    ///
+    /// # Errors
+    /// If it is closed.
+    pub fn stdout() -> Result<Self> {
+        Ok(Self { file: File::stdout()?, state: State::Stream })
+    }
+
+    /// The output that is the input itself, changed where it stands.
+    ///
+    /// # Errors
+    /// If it is no regular file or block device, or may not be written.
+    pub fn in_place(path: &Path) -> Result<Self> {
+        match look(path)? {
+            Some((FileKind::Regular | FileKind::BlockDevice, _)) => Self::existing(path),
+            Some((kind, _)) => {
+                Err(Error::new(Kind::Unsupported, "change in place", path, format!("it is a {kind}")))
+            }
+            None => Err(Error::io("open", path, rustix::io::Errno::NOENT.into())),
+        }
+    }
+
+    fn existing(path: &Path) -> Result<Self> {
+        let file = File::open_write(path)?;
+        Ok(Self { file, state: State::Existing(abandon::unfinished(path)) })
+    }
+
+    fn stream(path: &Path) -> Result<Self> {
+        Ok(Self { file: File::open_with(path, OFlags::WRONLY)?, state: State::Stream })
+    }
+
+    fn replacing(path: &Path) -> Result<Self> {
+        // A rename asks for no permission to the file it replaces, but whoever forbade writing meant it.
+        rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)
+            .map_err(|error| Error::io("write", path, error.into()))?;
+        // The file behind a symbolic link is replaced, not the link.
+        let target = path.canonicalize().map_err(|error| Error::io("resolve", path, error))?;
+        let stat = rustix::fs::stat(&target).map_err(|error| Error::io("inspect", &target, error.into()))?;
+        let old = Attributes {
+            mode: Mode::from_raw_mode(stat.st_mode & 0o7777),
+            owner: (stat.st_uid, stat.st_gid),
+        };
+        Self::beside(target, Some(old))
+    }
+
+    fn fresh(path: &Path) -> Result<Self> {
+        if path.symlink_metadata().is_ok() {
+            return Err(Error::new(Kind::Unsupported, "write", path, "it is a symbolic link that leads nowhere")
+                .advise("remove the link or make what it names"));
+        }
+        if path.file_name().is_none() {
+            return Err(Error::new(Kind::Invalid, "write", path, "it names no file"));
+        }
+        Self::beside(path.to_owned(), None)
+    }
+
+    /// A file beside `target` that will take its name.
+    fn beside(target: PathBuf, old: Option<Attributes>) -> Result<Self> {
+        let directory = directory_of(&target);
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        if linkable()
+            && let Ok(fd) = rustix::fs::open(directory, flags, Mode::from_raw_mode(0o666))
+        {
+            let file = File::from_fd(fd, &target)?;
+            return Ok(Self { file, state: State::Unnamed { target, old } });
+        }
+        // No /proc or a file system without O_TMPFILE: a name of our own.
+        let (temporary, file) = Temporary::make(temporary_name(&target), |path| {
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            match rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)) {
+                Ok(fd) => File::from_fd(fd, &target),
+                Err(rustix::io::Errno::NOENT) => {
+                    let missing = format!("there is no directory {}", directory.display());
+                    Err(Error::new(Kind::Io, "create", &target, missing))
+                }
+                Err(error) => Err(Error::io("create", &target, error.into())),
+            }
+        })?;
+        Ok(Self { file, state: State::Named { target, old, temporary } })
+    }
+
+    /// The file to write to.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Whether it can be written at any offset.
+    pub fn seekable(&self) -> bool {
+        !matches!(self.state, State::Stream)
+    }
+
+    /// Whether its bytes are written to blocks that stand already.
+    pub fn overwrites(&self) -> bool {
+        matches!(self.state, State::Existing(_))
+    }
+
+    /// Ends the output: it is `len` bytes long, as durable as asked, and has its name.
+    ///
+    /// # Errors
+    /// If the system refuses; then the old file, unless it was overwritten, is as it was.
+    pub fn commit(self, len: u64, durability: Durability) -> Result<()> {
+        let Self { file, state } = self;
+        if let State::Stream = state {
+            return Ok(());
+        }
+        if file.kind() == FileKind::Regular && file.snapshot()?.len != len {
+            file.set_len(len)?;
+        }
+        match state {
+            State::Stream => Ok(()),
+            State::Existing(_unfinished) => sync(&file, durability),
+            State::Unnamed { target, old } => {
+                inherit(&file, old);
+                sync(&file, durability)?;
+                // Straight to its name if nothing is there; else by a name of our own and a rename.
+                if old.is_some() || !link(&file, &target)? {
+                    let (temporary, ()) = Temporary::make(temporary_name(&target), |path| {
+                        if link(&file, path)? {
+                            Ok(())
+                        } else {
+                            Err(Error::new(Kind::Io, "create", path, "the temporary name is taken"))
+                        }
+                    })?;
+                    rename(temporary, &target)?;
+                }
+                sync_directory(&target, durability)
+            }
+            State::Named { target, old, temporary } => {
+                inherit(&file, old);
+                sync(&file, durability)?;
+                rename(temporary, &target)?;
+                sync_directory(&target, durability)
+            }
+        }
+    }
+}
+
+/// Whether files without a name can get one here: that goes through `/proc`.
+fn linkable() -> bool {
+    Path::new("/proc/self/fd").exists()
+}
+
+/// Gives an unnamed file the name `target`; `false` if something has that name.
+fn link(file: &File, target: &Path) -> Result<bool> {
+    let source = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    match rustix::fs::linkat(CWD, source, CWD, target, AtFlags::SYMLINK_FOLLOW) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::EXIST) => Ok(false),
+        Err(error) => Err(Error::io("create", target, error.into())),
+    }
+}
+
+fn rename(temporary: Temporary, target: &Path) -> Result<()> {
+    rustix::fs::rename(temporary.path(), target).map_err(|error| Error::io("replace", target, error.into()))?;
+    temporary.keep();
+    Ok(())
+}
+
+/// Gives the new file the old one's mode and, where that is allowed, its owner.
+fn inherit(file: &File, old: Option<Attributes>) {
+    let Some(old) = old else { return };
+    let (uid, gid) = old.owner;
+    // Only root may give files away; for others the new file is theirs, as with any editor that renames.
+    let _ = rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(uid)), Some(rustix::fs::Gid::from_raw(gid)));
+    let _ = rustix::fs::fchmod(file, old.mode);
+}
+
+fn sync(file: &File, durability: Durability) -> Result<()> {
+    match durability {
+        Durability::None => Ok(()),
+        Durability::Data => rustix::fs::fdatasync(file),
+        Durability::Full => rustix::fs::fsync(file),
+    }
+    .map_err(|error| Error::io("sync", file.path(), error.into()))
+}
+
+fn sync_directory(target: &Path, durability: Durability) -> Result<()> {
+    if durability != Durability::Full {
+        return Ok(());
+    }
+    let directory = directory_of(target);
+    rustix::fs::open(directory, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .and_then(rustix::fs::fsync)
+        .map_err(|error| Error::io("sync", directory, error.into()))
+}
+
+/// The directory a path's last name stands in.
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A hidden name beside `target` that nobody else has.
+fn temporary_name(target: &Path) -> PathBuf {
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos());
+    // A name may be 255 bytes long; the target's own may be that already.
+    let stem: Vec<u8> = target
+        .file_name()
+        .map(|name| std::os::unix::ffi::OsStrExt::as_bytes(name).iter().copied().take(180).collect())
+        .unwrap_or_default();
+    let mut name = OsString::from(".");
+    name.push(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(stem));
+    name.push(format!(".fullbore-{}-{nanos:x}", std::process::id()));
+    directory_of(target).join(name)
+}

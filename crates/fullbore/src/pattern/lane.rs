@@ -1,0 +1,453 @@
+//! One worker's loop: blocks from a feed, through the operation, to a drain.
+
+use super::front::Front;
+use super::order::{InOrder, Order};
+use super::Monitor;
+use crate::buf::{Buf, Pool};
+use crate::engine::{Capabilities, Channel, Done, Opening, Tally};
+use crate::error::{Error, Kind, Result};
+use crate::file::File;
+use crate::operation::{Generate, Split, Transform};
+use crate::strategy::{Completion, Strategy};
+
+/// Where blocks come from.
+pub(super) enum Feed<'a> {
+    /// A file of known length.
+    File {
+        /// The file.
+        file: &'a File,
+        /// Its length in bytes when the run began.
+        len: u64,
+    },
+    /// A pipe or device.
+    Stream(Front),
+    /// Nowhere: they are made.
+    Generator {
+        /// Makes them.
+        generator: &'a dyn Generate,
+        /// How many bytes.
+        len: u64,
+    },
+}
+
+impl Feed<'_> {
+    /// How many bytes there are, if that is known.
+    pub(super) fn len(&self) -> Option<u64> {
+        match self {
+            Self::File { len, .. } | Self::Generator { len, .. } => Some(*len),
+            Self::Stream(_) => None,
+        }
+    }
+}
+
+/// Where blocks go.
+pub(super) enum Drain<'a> {
+    /// To their places in a file.
+    File(&'a File),
+    /// To a pipe or device, in order.
+    Stream(InOrder),
+    /// To a visitor, who keeps none.
+    Visitor,
+}
+
+/// What is done on the way.
+pub(super) struct Work<'a> {
+    /// The operation, if any.
+    pub(super) operation: Option<&'a dyn Transform>,
+    /// Whether feed and drain are the same file.
+    pub(super) in_place: bool,
+    /// How the operation lets the file be cut.
+    pub(super) split: Split,
+}
+
+impl Work<'_> {
+    fn apply(&self, offset: u64, source: &[u8], target: &mut [u8]) {
+        match self.operation {
+            Some(operation) => operation.apply(offset, source, target),
+            None => target.copy_from_slice(source),
+        }
+    }
+
+    fn apply_in_place(&self, offset: u64, data: &mut [u8]) {
+        if let Some(operation) = self.operation {
+            operation.apply_in_place(offset, data);
+        }
+    }
+}
+
+/// How a file is cut into requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    /// The length of the file in bytes.
+    pub(super) len: u64,
+    /// The request size in bytes.
+    pub(super) request: usize,
+    /// The order of the requests.
+    pub(super) order: Order,
+}
+
+impl Cut {
+    /// How many blocks the file has.
+    pub(super) fn blocks(&self) -> u64 {
+        self.len.div_ceil(self.request as u64)
+    }
+
+    /// Offset and length of a request.
+    fn extent(&self, index: u64) -> (u64, usize) {
+        let offset = self.order.block(index, self.blocks()) * self.request as u64;
+        (offset, (self.len - offset).min(self.request as u64) as usize)
+    }
+}
+
+/// How many bytes pass between two reports to the monitor, so that it costs nothing.
+const REPORT: u64 = 1 << 20;
+
+/// One worker.
+pub(super) struct Lane<'a, 'v> {
+    feed: &'a Feed<'a>,
+    work: &'a Work<'a>,
+    drain: &'a Drain<'a>,
+    visitor: &'v mut dyn FnMut(u64, &[u8]),
+    monitor: &'a Monitor,
+    source: Option<Channel>,
+    sink: Option<Channel>,
+    reads: Capabilities,
+    depth: usize,
+    write_depth: usize,
+    request: usize,
+    in_order: bool,
+    pool: Pool,
+    bytes: u64,
+    unreported: u64,
+}
+
+impl<'a, 'v> Lane<'a, 'v> {
+    /// Opens a worker's own handles and buffers.
+    pub(super) fn open(
+        feed: &'a Feed<'a>,
+        work: &'a Work<'a>,
+        drain: &'a Drain<'a>,
+        order: Order,
+        strategy: &Strategy,
+        request: usize,
+        monitor: &'a Monitor,
+        visitor: &'v mut dyn FnMut(u64, &[u8]),
+    ) -> Result<Self> {
+        let reads = strategy.read.capabilities;
+        let writes = strategy.write.capabilities;
+        let depth = strategy.depth.min(reads.depth).max(1);
+        let write_depth = strategy.depth.min(writes.depth).max(1);
+        let through_buffers = !(reads.mapped && matches!(feed, Feed::File { .. }));
+        let count = match (feed, drain) {
+            _ if reads.relays => 1,
+            (Feed::File { .. }, Drain::File(_)) if through_buffers => depth + write_depth - 1,
+            (Feed::File { .. }, _) if through_buffers => depth,
+            (_, Drain::File(_)) => write_depth,
+            _ => 1,
+        };
+        let nowhere = std::path::Path::new("memory");
+        let pool = Pool::new(count, request).map_err(|error| Error::io("take buffers from", nowhere, error))?;
+        let window = strategy.window.map(|window| window.max(request));
+        let channel = |file: &File, write: bool, from: Option<&File>, limit| {
+            let method = if write { strategy.write } else { strategy.read };
+            let depth = if write { write_depth } else { depth };
+            let file = file.again(write);
+            match order {
+                Order::Sequential if !write => file.expect_sequential(),
+                Order::Random { .. } if !write => file.expect_random(),
+                _ => {}
+            }
+            let opening = Opening { file: &file, from, write, cache: strategy.cache, depth, pool: Some(&pool), window };
+            Channel::open(method, &opening, limit).map_err(|error| {
+                Error::io("use", file.path(), error).advise(format!("try another method than {}", method.name))
+            })
+        };
+        let mut source = None;
+        let mut sink = None;
+        match (feed, drain) {
+            (Feed::File { file, .. }, Drain::File(output)) if reads.relays => {
+                sink = Some(channel(output, true, Some(file), None)?);
+            }
+            _ => {
+                if let Feed::File { file, len } = feed {
+                    source = Some(channel(file, false, None, Some(*len))?);
+                }
+                if let Drain::File(output) = drain {
+                    sink = Some(channel(output, true, None, None)?);
+                }
+            }
+        }
+        Ok(Self {
+            feed,
+            work,
+            drain,
+            visitor,
+            monitor,
+            source,
+            sink,
+            reads,
+            depth,
+            write_depth,
+            request,
+            in_order: strategy.completion == Completion::Ordered || matches!(drain, Drain::Stream(_)),
+            pool,
+            bytes: 0,
+            unreported: 0,
+        })
+    }
+
+    /// Does the requests that `share` deals. Returns bytes and the counts of reads and writes.
+    pub(super) fn run(
+        mut self,
+        cut: Cut,
+        share: &mut dyn Iterator<Item = u64>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(u64, Tally, Tally)> {
+        let mut extents = share.map(|index| cut.extent(index));
+        match self.feed {
+            Feed::Stream(front) => self.pass_on(front, go_on)?,
+            Feed::File { .. } if self.reads.relays => self.relay(&mut extents, go_on)?,
+            Feed::File { .. } if !self.reads.mapped => self.pump(&mut extents, go_on)?,
+            _ => self.produce(&mut extents, go_on)?,
+        }
+        self.finish()
+    }
+
+    /// Blocks that are there without waiting: mapped, or made.
+    fn produce(&mut self, extents: &mut dyn Iterator<Item = (u64, usize)>, go_on: &dyn Fn() -> bool) -> Result<()> {
+        for (offset, len) in extents {
+            if !go_on() {
+                return Ok(());
+            }
+            if self.sink_is_mapped() {
+                self.into_view(offset, len)?;
+            } else if matches!(self.drain, Drain::Visitor) && self.source.is_some() {
+                if let Some(source) = &mut self.source {
+                    (self.visitor)(offset, source.view(offset, len)?);
+                    source.check("read", offset)?;
+                }
+            } else {
+                let mut buf = self.buffer()?;
+                buf.place(offset, len);
+                match (self.feed, &mut self.source) {
+                    (Feed::Generator { generator, .. }, _) => generator.fill(offset, buf.data_mut()),
+                    (_, Some(source)) => {
+                        self.work.apply(offset, source.view(offset, len)?, buf.data_mut());
+                        source.check("read", offset)?;
+                    }
+                    _ => {}
+                }
+                self.emit(offset, buf)?;
+            }
+            self.report(len);
+        }
+        Ok(())
+    }
+
+    /// Makes a block right in the mapped output.
+    fn into_view(&mut self, offset: u64, len: usize) -> Result<()> {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        let target = sink.view_mut(offset, len)?;
+        match (self.feed, &mut self.source) {
+            (Feed::Generator { generator, .. }, _) => generator.fill(offset, target),
+            // Two mappings of one file would alias.
+            _ if self.work.in_place => self.work.apply_in_place(offset, target),
+            (_, Some(source)) => {
+                self.work.apply(offset, source.view(offset, len)?, target);
+                source.check("read", offset)?;
+            }
+            _ => {}
+        }
+        sink.check("write", offset)
+    }
+
+    /// Blocks that are read through an engine, as many at a time as the depth says.
+    fn pump(&mut self, extents: &mut dyn Iterator<Item = (u64, usize)>, go_on: &dyn Fn() -> bool) -> Result<()> {
+        let mut asked = 0;
+        let mut due = 0;
+        let mut early: Vec<Done> = Vec::new();
+        let mut more = true;
+        loop {
+            if !go_on() {
+                return Ok(());
+            }
+            self.reclaim()?;
+            let Some(source) = &mut self.source else { return Ok(()) };
+            // A method that makes one call of many requests is asked again when all of them are done.
+            while more
+                && source.in_flight() + early.len() < self.depth
+                && (!self.reads.batched || source.in_flight() == 0 || asked % self.depth as u64 != 0)
+            {
+                let Some(buf) = self.pool.take() else { break };
+                let Some((offset, len)) = extents.next() else {
+                    self.pool.put(buf);
+                    more = false;
+                    break;
+                };
+                source.read(asked, offset, len, buf)?;
+                asked += 1;
+            }
+            // Small requests are submitted along with the waiting; large ones would idle meanwhile.
+            if self.request >= PROMPT {
+                source.commit()?;
+            }
+            let done = if self.in_order && early.iter().any(|done| done.token == due) {
+                take(&mut early, due)
+            } else {
+                source.next()?
+            };
+            let Some(done) = done else {
+                if more {
+                    // Every buffer is being written.
+                    self.wait_for_writes()?;
+                    continue;
+                }
+                return Ok(());
+            };
+            if self.in_order && done.token != due {
+                early.push(done);
+                continue;
+            }
+            due += 1;
+            let (offset, len) = (done.offset, done.buf.len());
+            self.pass(offset, done.buf)?;
+            self.report(len);
+        }
+    }
+
+    /// Blocks of a pipe or device.
+    fn pass_on(&mut self, front: &Front, go_on: &dyn Fn() -> bool) -> Result<()> {
+        let unit = match self.work.split {
+            Split::Aligned(unit) => unit.get(),
+            _ => 1,
+        };
+        let patient = matches!(self.drain, Drain::File(_));
+        while go_on() {
+            let mut buf = self.buffer()?;
+            let Some(offset) = front.next(&mut buf, self.request, unit, patient)? else { break };
+            let len = buf.len();
+            self.pass(offset, buf)?;
+            self.report(len);
+        }
+        Ok(())
+    }
+
+    /// Runs that go from file to file unseen.
+    fn relay(&mut self, extents: &mut dyn Iterator<Item = (u64, usize)>, go_on: &dyn Fn() -> bool) -> Result<()> {
+        for (offset, len) in extents {
+            if !go_on() {
+                break;
+            }
+            if let Some(sink) = &mut self.sink {
+                sink.relay(offset, len)?;
+            }
+            self.report(len);
+        }
+        Ok(())
+    }
+
+    /// Lets the operation have a block that was read, and sends it on.
+    fn pass(&mut self, offset: u64, mut buf: Buf) -> Result<()> {
+        if self.sink_is_mapped() {
+            if let Some(sink) = &mut self.sink {
+                self.work.apply(offset, buf.data(), sink.view_mut(offset, buf.len())?);
+                sink.check("write", offset)?;
+            }
+            self.pool.put(buf);
+            return Ok(());
+        }
+        self.work.apply_in_place(offset, buf.data_mut());
+        self.emit(offset, buf)
+    }
+
+    /// Sends a block to its drain.
+    fn emit(&mut self, offset: u64, buf: Buf) -> Result<()> {
+        match (self.drain, &mut self.sink) {
+            (Drain::File(_), Some(sink)) => {
+                while sink.in_flight() >= self.write_depth {
+                    if let Some(done) = sink.next()? {
+                        self.pool.put(done.buf);
+                    }
+                }
+                sink.write(0, offset, buf)?;
+                if self.request >= PROMPT {
+                    sink.commit()?;
+                }
+            }
+            (Drain::Stream(output), _) => {
+                output.write(offset, buf.data())?;
+                self.pool.put(buf);
+            }
+            _ => {
+                (self.visitor)(offset, buf.data());
+                self.pool.put(buf);
+            }
+        }
+        Ok(())
+    }
+
+    fn sink_is_mapped(&self) -> bool {
+        self.sink.as_ref().is_some_and(Channel::mapped)
+    }
+
+    /// A free buffer; waits for a write if there is none.
+    fn buffer(&mut self) -> Result<Buf> {
+        self.reclaim()?;
+        loop {
+            if let Some(buf) = self.pool.take() {
+                return Ok(buf);
+            }
+            self.wait_for_writes()?;
+        }
+    }
+
+    /// Takes back the buffers of writes that are done.
+    fn reclaim(&mut self) -> Result<()> {
+        if let Some(sink) = &mut self.sink {
+            while let Some(done) = sink.ready()? {
+                self.pool.put(done.buf);
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_for_writes(&mut self) -> Result<()> {
+        match self.sink.as_mut().map(Channel::next).transpose()?.flatten() {
+            Some(done) => {
+                self.pool.put(done.buf);
+                Ok(())
+            }
+            None => Err(Error::new(Kind::Invalid, "take buffers from", "memory", "none is free and none is in use")),
+        }
+    }
+
+    fn report(&mut self, len: usize) {
+        self.bytes += len as u64;
+        self.unreported += len as u64;
+        if self.unreported >= REPORT {
+            self.monitor.add(std::mem::take(&mut self.unreported));
+        }
+    }
+
+    /// Waits for what is still being written.
+    fn finish(mut self) -> Result<(u64, Tally, Tally)> {
+        self.monitor.add(self.unreported);
+        let reads = self.source.as_ref().map(Channel::tally).unwrap_or_default();
+        let mut writes = Tally::default();
+        if let Some(mut sink) = self.sink.take() {
+            while sink.next()?.is_some() {}
+            sink.flush()?;
+            writes = sink.tally();
+        }
+        Ok((self.bytes, reads, writes))
+    }
+}
+
+/// Requests at least this long are submitted as soon as they are queued: while one of them is worked on,
+/// the system could have been moving the next.
+const PROMPT: usize = 64 * 1024;
+
+fn take(early: &mut Vec<Done>, token: u64) -> Option<Done> {
+    let place = early.iter().position(|done| done.token == token)?;
+    Some(early.swap_remove(place))
+}

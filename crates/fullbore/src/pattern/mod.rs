@@ -1,0 +1,201 @@
+//! The shapes of work: transform a file, fold over it, generate one; any strategy, any number of workers.
+//!
+//! One loop ([`lane`]) serves them all: it takes blocks from a feed (an engine, a pipe, a generator), lets the
+//! operation have them, and gives them to a drain (an engine, a pipe, a visitor). The meter runs the same
+//! loop, so what it measures is what the tools get.
+#![forbid(unsafe_code)]
+
+mod front;
+mod lane;
+mod order;
+mod run;
+mod stripes;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+pub use order::Order;
+
+use crate::engine::Tally;
+use crate::error::{Error, Kind, Result};
+use crate::file::{Durability, File, FileKind, Output};
+use crate::operation::{Generate, Split, Transform};
+use crate::strategy::{Allocation, Strategy};
+
+/// What others may know of a run, and do to it, while it goes on.
+#[derive(Debug, Default)]
+pub struct Monitor {
+    done: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Monitor {
+    /// How many bytes are done.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Asks the run to stop soon, with [`Kind::Interrupted`].
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn add(&self, bytes: u64) {
+        self.done.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// What a run did.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Outcome {
+    /// Bytes that went through the operation.
+    pub bytes: u64,
+    /// Elapsed time from the first request to the last, without opening and committing, in seconds.
+    pub seconds: f64,
+    /// What the workers counted where they read.
+    pub reads: Tally,
+    /// What the workers counted where they wrote.
+    pub writes: Tally,
+}
+
+/// Runs `operation` from `input` to `output`, which is whole and has its name when this returns.
+///
+/// # Errors
+/// Those of the system with path and offset; [`Kind::Changed`] if the input became shorter or was modified
+/// meanwhile; [`Kind::SameFile`] if the output is the input. The old output is as it was then, unless it is
+/// overwritten.
+pub fn transform(
+    operation: &dyn Transform,
+    input: &File,
+    output: Output,
+    strategy: &Strategy,
+    durability: Durability,
+    monitor: &Monitor,
+) -> Result<Outcome> {
+    let before = input.snapshot()?;
+    let in_place = output.file().snapshot()?.identity == before.identity && input.kind() == FileKind::Regular;
+    if in_place && !output.overwrites() {
+        return Err(Error::new(Kind::SameFile, "write", output.file().path(), "input and output are the same file"));
+    }
+    let len = input.seekable_len()?;
+    if let Some(len) = len {
+        allocate(&output, len, strategy)?;
+    }
+    let feed = match len {
+        Some(len) => lane::Feed::File { file: input, len },
+        None => lane::Feed::Stream(front::Front::new(input.clone())),
+    };
+    let drain = match output.seekable() {
+        true => lane::Drain::File(output.file()),
+        false => lane::Drain::Stream(order::InOrder::new(output.file().clone())),
+    };
+    let work = lane::Work { operation: Some(operation), in_place, split: operation.split() };
+    let outcome = run::run(&feed, &work, &drain, Order::Sequential, strategy, monitor)?;
+    if !in_place && input.kind() == FileKind::Regular && len.is_some() && input.snapshot()? != before {
+        return Err(Error::new(Kind::Changed, "trust", input.path(), "the file was modified while it was read"));
+    }
+    if let (Some(len), true) = (len, input.kind() == FileKind::Regular)
+        && outcome.bytes != len
+    {
+        return Err(Error::new(Kind::Changed, "read", input.path(), "the file became shorter while it was read"));
+    }
+    output.commit(outcome.bytes, durability)?;
+    Ok(outcome)
+}
+
+/// Writes `len` bytes made by `generator` to `output`, which is whole and has its name when this returns.
+///
+/// # Errors
+/// Those of the system, with path and offset.
+pub fn generate(
+    generator: &dyn Generate,
+    len: u64,
+    output: Output,
+    strategy: &Strategy,
+    durability: Durability,
+    monitor: &Monitor,
+) -> Result<Outcome> {
+    allocate(&output, len, strategy)?;
+    let outcome = fill(generator, len, &output, Order::Sequential, strategy, monitor)?;
+    output.commit(len, durability)?;
+    Ok(outcome)
+}
+
+/// As [`generate`], into blocks that are there already or as [`allocate`]d, without ending the output: what the
+/// meter times.
+///
+/// # Errors
+/// Those of the system, with path and offset.
+pub fn fill(
+    generator: &dyn Generate,
+    len: u64,
+    output: &Output,
+    order: Order,
+    strategy: &Strategy,
+    monitor: &Monitor,
+) -> Result<Outcome> {
+    let drain = match output.seekable() {
+        true => lane::Drain::File(output.file()),
+        false => lane::Drain::Stream(order::InOrder::new(output.file().clone())),
+    };
+    let work = lane::Work { operation: None, in_place: false, split: Split::Any };
+    run::run(&lane::Feed::Generator { generator, len }, &work, &drain, order, strategy, monitor)
+}
+
+/// Looks at every byte of `input`: each worker has a state of its own, which `block` changes, and the states
+/// are returned in the order of the workers.
+///
+/// # Errors
+/// Those of the system, with path and offset; [`Kind::Changed`] if the input became shorter.
+pub fn visit<S: Send>(
+    input: &File,
+    order: Order,
+    strategy: &Strategy,
+    monitor: &Monitor,
+    identity: impl Fn() -> S + Sync,
+    block: impl Fn(&mut S, u64, &[u8]) + Sync,
+) -> Result<(Outcome, Vec<S>)> {
+    let feed = match input.seekable_len()? {
+        Some(len) => lane::Feed::File { file: input, len },
+        None => lane::Feed::Stream(front::Front::new(input.clone())),
+    };
+    let work = lane::Work { operation: None, in_place: false, split: Split::Any };
+    run::visit(&feed, &work, order, strategy, monitor, &identity, &block)
+}
+
+/// Gives a new output its length and blocks as the strategy says.
+///
+/// # Errors
+/// [`Kind::NoSpace`] if the blocks are not to be had.
+pub fn allocate(output: &Output, len: u64, strategy: &Strategy) -> Result<()> {
+    if !output.seekable() || output.file().kind() != FileKind::Regular || len == 0 {
+        return Ok(());
+    }
+    let file = output.file();
+    if output.overwrites() {
+        // A mapping cannot make its file longer.
+        if strategy.write.capabilities.mapped && file.snapshot()?.len < len {
+            file.set_len(len)?;
+        }
+        return Ok(());
+    }
+    match strategy.allocation {
+        Allocation::Preallocate => match file.preallocate(len) {
+            Err(error) if error.kind() == Kind::Unsupported => file.set_len(len),
+            other => other,
+        },
+        Allocation::Size => file.set_len(len),
+        Allocation::Extend if strategy.write.capabilities.mapped => file.set_len(len),
+        Allocation::Extend => Ok(()),
+    }
+}
+
+/// A clock that starts now.
+fn stopwatch() -> impl Fn() -> f64 {
+    let start = Instant::now();
+    move || start.elapsed().as_secs_f64()
+}

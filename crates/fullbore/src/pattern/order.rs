@@ -1,0 +1,155 @@
+//! Order: which request comes when, and writing what several workers made in the order of the file.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use crate::error::{Error, Kind, Result};
+use crate::file::File;
+
+/// The order in which the requests of a file are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// From front to back.
+    #[default]
+    Sequential,
+    /// Each block at most once, all over the file: the first `count` of a permutation that `seed` chooses.
+    Random {
+        /// Chooses the permutation.
+        seed: u64,
+        /// How many requests.
+        count: u64,
+    },
+}
+
+impl Order {
+    /// How many requests a file of `blocks` blocks gets.
+    pub(super) fn count(self, blocks: u64) -> u64 {
+        match self {
+            Self::Sequential => blocks,
+            Self::Random { count, .. } => count.min(blocks),
+        }
+    }
+
+    /// The block that request `index` of a file of `blocks` blocks asks for.
+    pub(super) fn block(self, index: u64, blocks: u64) -> u64 {
+        match self {
+            Self::Sequential => index,
+            Self::Random { seed, .. } => permuted(index, blocks, seed),
+        }
+    }
+}
+
+/// A pseudo-random permutation of `0..len`: a Feistel network of four rounds over the next power of four,
+/// walked until it falls within (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+fn permuted(index: u64, len: u64, seed: u64) -> u64 {
+    let half = (64 - len.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
+    let mask = (1u64 << half) - 1;
+    let mut value = index;
+    loop {
+        let (mut left, mut right) = (value >> half, value & mask);
+        for round in 0..4u64 {
+            (left, right) = (right, left ^ (mixed(right ^ seed.rotate_left(round as u32 * 16) ^ (round << 56)) & mask));
+        }
+        value = left << half | right;
+        if value < len {
+            return value;
+        }
+    }
+}
+
+/// The finaliser of splitmix64 (Steele, Lea and Flood, 2014).
+fn mixed(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ value >> 31
+}
+
+/// A pipe or device that gets the bytes in the order of the file, whoever has them ready first.
+#[derive(Debug)]
+pub(super) struct InOrder {
+    file: File,
+    state: Mutex<State>,
+    turn: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    next: u64,
+    abandoned: bool,
+}
+
+impl InOrder {
+    /// Writes to `file` from where it stands.
+    pub(super) fn new(file: File) -> Self {
+        Self { file, state: Mutex::new(State { next: 0, abandoned: false }), turn: Condvar::new() }
+    }
+
+    /// Waits for the turn of the bytes at `offset` and writes them.
+    pub(super) fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.next != offset && !state.abandoned {
+            state = self.turn.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.abandoned {
+            return Err(Error::new(Kind::Interrupted, "write", self.file.path(), "another worker failed"));
+        }
+        // Nobody else has this turn, so the lock need not be held while the reader takes its time.
+        drop(state);
+        self.write_all(offset, data)?;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.next = offset + data.len() as u64;
+        drop(state);
+        self.turn.notify_all();
+        Ok(())
+    }
+
+    /// Lets nobody wait any more: a worker failed, and its turn never comes.
+    pub(super) fn abandon(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).abandoned = true;
+        self.turn.notify_all();
+    }
+
+    fn write_all(&self, offset: u64, mut data: &[u8]) -> Result<()> {
+        let fail = |error: rustix::io::Errno| Error::io("write", self.file.path(), error.into()).at(offset);
+        while !data.is_empty() {
+            match rustix::io::write(&self.file, data) {
+                Ok(0) => return Err(fail(rustix::io::Errno::IO)),
+                Ok(count) => data = &data[count..],
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => wait(&self.file, rustix::event::PollFlags::OUT).map_err(fail)?,
+                Err(error) => return Err(fail(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits until a pipe that does not block can be used again.
+pub(super) fn wait(file: &File, until: rustix::event::PollFlags) -> rustix::io::Result<()> {
+    match rustix::event::poll(&mut [rustix::event::PollFd::new(file, until)], None) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_permutation_hits_every_block_once(len in 1u64..3000, seed: u64) {
+            let mut hit: Vec<u64> = (0..len).map(|index| permuted(index, len, seed)).collect();
+            hit.sort_unstable();
+            prop_assert_eq!(hit, (0..len).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn neighbours_are_scattered() {
+        let near = (0..10_000).filter(|&index| permuted(index, 10_000, 7).abs_diff(permuted(index + 1, 10_001, 7)) < 8);
+        assert!(near.count() < 100);
+    }
+}

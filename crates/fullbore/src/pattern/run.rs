@@ -1,0 +1,118 @@
+//! A run: the workers of a strategy, each with a lane of its own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::lane::{Cut, Drain, Feed, Lane, Work};
+use super::order::Order;
+use super::stripes::Stripes;
+use super::{Monitor, Outcome, stopwatch};
+use crate::engine::Tally;
+use crate::error::{Error, Kind, Result};
+use crate::operation::Split;
+use crate::strategy::Strategy;
+
+/// Runs without a visitor.
+pub(super) fn run(
+    feed: &Feed<'_>,
+    work: &Work<'_>,
+    drain: &Drain<'_>,
+    order: Order,
+    strategy: &Strategy,
+    monitor: &Monitor,
+) -> Result<Outcome> {
+    workers(feed, work, drain, order, strategy, monitor, &|| (), &|(), _, _| ()).map(|(outcome, _)| outcome)
+}
+
+/// Runs with a visitor a worker.
+pub(super) fn visit<S: Send>(
+    feed: &Feed<'_>,
+    work: &Work<'_>,
+    order: Order,
+    strategy: &Strategy,
+    monitor: &Monitor,
+    identity: &(impl Fn() -> S + Sync),
+    block: &(impl Fn(&mut S, u64, &[u8]) + Sync),
+) -> Result<(Outcome, Vec<S>)> {
+    workers(feed, work, &Drain::Visitor, order, strategy, monitor, identity, block)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the two functions above are its callers; a struct would be unpacked at once")]
+fn workers<S: Send>(
+    feed: &Feed<'_>,
+    work: &Work<'_>,
+    drain: &Drain<'_>,
+    order: Order,
+    strategy: &Strategy,
+    monitor: &Monitor,
+    identity: &(impl Fn() -> S + Sync),
+    block: &(impl Fn(&mut S, u64, &[u8]) + Sync),
+) -> Result<(Outcome, Vec<S>)> {
+    let request = request_size(strategy.request, work.split);
+    let cut = Cut { len: feed.len().unwrap_or(0), request, order };
+    let count = order.count(cut.blocks());
+    let stripes = Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model, strategy.workers);
+    let workers = match feed.len() {
+        Some(_) => strategy.workers.min(count.max(1) as usize),
+        None => strategy.workers,
+    };
+    let failed = AtomicBool::new(false);
+    let first: Mutex<Option<Error>> = Mutex::new(None);
+    let elapsed = stopwatch();
+    let one = |worker: usize| -> Option<(u64, Tally, Tally, S)> {
+        let mut state = identity();
+        let mut visitor = |offset: u64, data: &[u8]| block(&mut state, offset, data);
+        let go_on = || !failed.load(Ordering::Relaxed) && !monitor.stopped();
+        let result = Lane::open(feed, work, drain, order, strategy, request, monitor, &mut visitor)
+            .and_then(|lane| lane.run(cut, &mut stripes.of(worker), &go_on));
+        match result {
+            Ok((bytes, reads, writes)) => Some((bytes, reads, writes, state)),
+            Err(error) => {
+                // The first to fail has the reason; the others fail because it did.
+                first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                failed.store(true, Ordering::Relaxed);
+                if let Drain::Stream(output) = drain {
+                    output.abandon();
+                }
+                None
+            }
+        }
+    };
+    let results: Vec<_> = if workers == 1 {
+        vec![one(0)]
+    } else {
+        std::thread::scope(|scope| {
+            let one = &one;
+            let threads: Vec<_> = (1..workers).map(|worker| scope.spawn(move || one(worker))).collect();
+            let mine = one(0);
+            let others = threads.into_iter().map(|thread| match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            std::iter::once(mine).chain(others).collect()
+        })
+    };
+    if let Some(error) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    if monitor.stopped() {
+        return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
+    }
+    let mut outcome = Outcome { seconds: elapsed(), ..Outcome::default() };
+    let mut states = Vec::with_capacity(results.len());
+    for (bytes, reads, writes, state) in results.into_iter().flatten() {
+        outcome.bytes += bytes;
+        outcome.reads.add(&reads);
+        outcome.writes.add(&writes);
+        states.push(state);
+    }
+    Ok((outcome, states))
+}
+
+/// The request size that an operation's cuts allow: rounded down to its unit.
+fn request_size(asked: usize, split: Split) -> usize {
+    match split {
+        Split::Aligned(unit) => (asked / unit.get()).max(1) * unit.get(),
+        _ => asked.max(1),
+    }
+}

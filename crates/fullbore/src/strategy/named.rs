@@ -1,0 +1,93 @@
+//! The strategies with names: Hart's family of sequential file transformations (2010), as this system has them.
+
+use super::{Completion, Model, Wish};
+use crate::engine::{Method, method};
+
+/// A strategy with a name.
+#[derive(Debug)]
+pub struct Named {
+    /// The name `--strategy` takes.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    pub(super) wish: fn() -> Wish,
+}
+
+impl PartialEq for Named {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// Hart's striped programs ran best with as many threads as processors; here that is the default of `auto`.
+fn processors() -> usize {
+    crate::probe::processors()
+}
+
+fn by(name: &str) -> Option<&'static Method> {
+    method(name)
+}
+
+/// One access method both ways, one worker.
+fn serial(name: &str) -> Wish {
+    Wish {
+        read: by(name),
+        write: by(name),
+        request: Some(64 << 10),
+        depth: Some(1),
+        workers: Some(1),
+        model: Some(Model::Serial),
+        ..Wish::default()
+    }
+}
+
+/// The same with a worker a processor.
+fn parallel(name: &str, model: Model) -> Wish {
+    Wish { workers: Some(processors()), model: Some(model), stripe: Some(64 << 10), ..serial(name) }
+}
+
+/// Asynchronous, as deep as Hart's four overlapped structures, twice (his read and write each had one).
+fn asynchronous(completion: Completion) -> Wish {
+    Wish { depth: Some(4), completion: Some(completion), ..serial("uring") }
+}
+
+/// Every strategy with a name but `auto`.
+pub static NAMED: &[Named] = &[
+    Named { name: "cci", summary: "read, work, write: one worker, 64 KiB at a time", wish: || serial("buffered") },
+    Named { name: "cci-stdio", summary: "the same with the C library's FILE*", wish: || serial("stdio") },
+    Named {
+        name: "cci-mm",
+        summary: "both files mapped whole, one worker",
+        wish: || Wish { window: Some(None), ..serial("mmap") },
+    },
+    Named {
+        name: "cci-mt",
+        summary: "64 KiB stripes dealt to threads that read and write",
+        wish: || parallel("buffered", Model::Striped),
+    },
+    Named {
+        name: "cci-tp",
+        summary: "64 KiB stripes taken from a queue by threads that read and write",
+        wish: || parallel("buffered", Model::Pool),
+    },
+    Named {
+        name: "cci-ov",
+        summary: "asynchronous, four in flight, the oldest waited for",
+        wish: || asynchronous(Completion::Ordered),
+    },
+    Named {
+        name: "cci-ex",
+        summary: "asynchronous, four in flight, completions handled as they come",
+        wish: || asynchronous(Completion::Any),
+    },
+    Named {
+        name: "cci-mtmm",
+        summary: "both files mapped whole, 64 KiB stripes dealt to threads",
+        wish: || Wish { window: Some(None), ..parallel("mmap", Model::Striped) },
+    },
+    Named {
+        name: "cci-mmtp",
+        summary: "both files mapped whole, 64 KiB stripes taken from a queue by threads",
+        wish: || Wish { window: Some(None), ..parallel("mmap", Model::Pool) },
+    },
+];

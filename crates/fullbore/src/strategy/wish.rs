@@ -1,0 +1,214 @@
+//! What a user asks of a strategy: a name, some fields, or nothing at all.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::named::{NAMED, Named};
+use super::{Allocation, Completion, Model, Strategy};
+use crate::engine::{Cache, METHODS, Method, method};
+use crate::size;
+
+/// The fields asked for; the chooser fills in the others. Parses from a name (`cci-mt`), fields
+/// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wish {
+    /// The named strategy it started from.
+    pub named: Option<&'static Named>,
+    /// `read=` or `method=`
+    pub read: Option<&'static Method>,
+    /// `write=` or `method=`
+    pub write: Option<&'static Method>,
+    /// `request=`, bytes
+    pub request: Option<usize>,
+    /// `depth=`
+    pub depth: Option<usize>,
+    /// `workers=`
+    pub workers: Option<usize>,
+    /// `model=`
+    pub model: Option<Model>,
+    /// `stripe=`, bytes
+    pub stripe: Option<u64>,
+    /// `window=`, bytes or `whole`
+    pub window: Option<Option<usize>>,
+    /// `alloc=`
+    pub allocation: Option<Allocation>,
+    /// `cache=`
+    pub cache: Option<Cache>,
+    /// `completion=`
+    pub completion: Option<Completion>,
+}
+
+/// What is wrong with the text of a strategy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseWishError(String);
+
+impl fmt::Display for ParseWishError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseWishError {}
+
+/// The largest request, in bytes: what one worker may take of the memory budget.
+const LARGEST_REQUEST: u64 = 32 << 20;
+/// The most requests in flight (io_uring and native AIO take more, nothing gains by it).
+const DEEPEST: u64 = 1024;
+/// The most workers.
+const MOST_WORKERS: u64 = 256;
+
+impl FromStr for Wish {
+    type Err = ParseWishError;
+
+    fn from_str(text: &str) -> Result<Self, ParseWishError> {
+        let mut wish = Self::default();
+        for (index, field) in text.split(',').map(str::trim).enumerate() {
+            match field.split_once('=') {
+                Some((name, value)) => wish.set(name.trim(), value.trim())?,
+                None if index == 0 && field == "auto" => {}
+                None if index == 0 => wish = named(field)?,
+                None => {
+                    return Err(ParseWishError(format!(
+                        "{field:?} in a strategy has no value: write field=value (a name goes first)"
+                    )));
+                }
+            }
+        }
+        Ok(wish)
+    }
+}
+
+fn named(name: &str) -> Result<Wish, ParseWishError> {
+    let named = NAMED.iter().find(|named| named.name == name).ok_or_else(|| {
+        let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
+        ParseWishError(format!(
+            "there is no strategy {name:?}: name one of auto, {}, or give fields such as method=buffered,request=256K",
+            names.join(", ")
+        ))
+    })?;
+    Ok(Wish { named: Some(named), ..(named.wish)() })
+}
+
+impl Wish {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), ParseWishError> {
+        match name {
+            "method" => {
+                let method = a_method(value)?;
+                self.read = Some(method);
+                self.write = Some(method);
+            }
+            "read" => self.read = Some(a_method(value)?),
+            "write" => self.write = Some(a_method(value)?),
+            "request" => self.request = Some(bytes(name, value, 1, LARGEST_REQUEST)? as usize),
+            "depth" => self.depth = Some(count(name, value, DEEPEST)?),
+            "workers" => self.workers = Some(count(name, value, MOST_WORKERS)?),
+            "stripe" => self.stripe = Some(bytes(name, value, 1, u64::MAX / 2)?),
+            "window" if value == "whole" => self.window = Some(None),
+            "window" => self.window = Some(Some(bytes(name, value, 1, 1 << 40)? as usize)),
+            "model" => self.model = Some(one_of(name, value)?),
+            "alloc" => self.allocation = Some(one_of(name, value)?),
+            "cache" => self.cache = Some(one_of(name, value)?),
+            "completion" => self.completion = Some(one_of(name, value)?),
+            _ => {
+                return Err(ParseWishError(format!(
+                    "a strategy has no field {name:?}: it has method, read, write, request, depth, workers, \
+                     model, stripe, window, alloc, cache, completion"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The strategy with the fields asked for in place of the chosen ones.
+    pub fn apply(&self, mut strategy: Strategy) -> Strategy {
+        // What was chosen to go with a method does not go with another.
+        if self.read.is_some_and(|method| method != strategy.read) || self.write.is_some_and(|method| method != strategy.write) {
+            strategy.depth = 1;
+            strategy.cache = Cache::Keep;
+        }
+        strategy.read = self.read.unwrap_or(strategy.read);
+        strategy.write = self.write.unwrap_or(strategy.write);
+        strategy.request = self.request.unwrap_or(strategy.request);
+        strategy.depth = self.depth.unwrap_or(strategy.depth);
+        strategy.model = self.model.unwrap_or(strategy.model);
+        match (self.workers, self.model) {
+            (Some(workers), _) => strategy.workers = workers,
+            (None, Some(Model::Serial)) => strategy.workers = 1,
+            _ => {}
+        }
+        if self.workers.is_some_and(|workers| workers > 1) && self.model.is_none() && strategy.model == Model::Serial {
+            strategy.model = Model::Striped;
+        }
+        strategy.stripe = self.stripe.unwrap_or(strategy.stripe);
+        strategy.window = self.window.unwrap_or(strategy.window);
+        strategy.allocation = self.allocation.unwrap_or(strategy.allocation);
+        strategy.cache = self.cache.unwrap_or(strategy.cache);
+        strategy.completion = self.completion.unwrap_or(strategy.completion);
+        strategy
+    }
+}
+
+fn a_method(name: &str) -> Result<&'static Method, ParseWishError> {
+    method(name).ok_or_else(|| {
+        let names: Vec<_> = METHODS.iter().map(|method| method.name).collect();
+        ParseWishError(format!("there is no access method {name:?}: name one of {}", names.join(", ")))
+    })
+}
+
+fn bytes(field: &str, value: &str, least: u64, most: u64) -> Result<u64, ParseWishError> {
+    let bytes = size::parse(value).map_err(|error| ParseWishError(format!("{field}={value}: {error}")))?;
+    if (least..=most).contains(&bytes) {
+        return Ok(bytes);
+    }
+    Err(ParseWishError(format!("{field}={value}: it can be {} to {}", size::exact(least), size::exact(most))))
+}
+
+fn count(field: &str, value: &str, most: u64) -> Result<usize, ParseWishError> {
+    match value.parse::<u64>() {
+        Ok(count) if (1..=most).contains(&count) => Ok(count as usize),
+        _ => Err(ParseWishError(format!("{field}={value}: it can be 1 to {most}"))),
+    }
+}
+
+fn one_of<T: FromStr<Err = String>>(field: &str, value: &str) -> Result<T, ParseWishError> {
+    value.parse().map_err(|error| ParseWishError(format!("{field}={value}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_override_a_name() {
+        let wish: Wish = "cci-mt,workers=7,request=8K".parse().unwrap();
+        let strategy = wish.apply(Strategy::plain());
+        assert_eq!((strategy.workers, strategy.request, strategy.model), (7, 8192, Model::Striped));
+    }
+
+    #[test]
+    fn a_strategy_parses_back_from_its_text() {
+        for text in ["method=mmap,workers=2,model=pool,window=whole", "read=uring,write=buffered,depth=32,cache=keep", "cci-ov", "auto"] {
+            let strategy = text.parse::<Wish>().unwrap().apply(Strategy::plain());
+            let again = strategy.to_string().parse::<Wish>().unwrap().apply(Strategy::plain());
+            assert_eq!(strategy, again, "{strategy}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, part) in [
+            ("fast", "no strategy \"fast\""),
+            ("method=floppy", "no access method \"floppy\""),
+            ("depth=0", "1 to 1024"),
+            ("workers=many", "1 to 256"),
+            ("request=1T", "1 to 32M"),
+            ("colour=red", "no field \"colour\""),
+            ("request=4K,cci", "has no value"),
+            ("alloc=maybe", "none of extend, size, preallocate"),
+            ("", "no strategy \"\""),
+        ] {
+            let error = text.parse::<Wish>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

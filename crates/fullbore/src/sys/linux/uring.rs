@@ -1,0 +1,168 @@
+//! A small io_uring for one file: reads and writes of owned buffers, queued, submitted and reaped.
+//!
+//! The ring owns every buffer from the moment it is queued until its completion has been reaped, and waits
+//! for what is in flight when it is dropped: the kernel never writes into memory that was given away.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use io_uring::{IoUring, opcode, types};
+
+use crate::buf::{Completion, Direction, Pool, Request};
+
+
+/// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer brought in.
+const RWF_DONTCACHE: i32 = 0x80;
+
+/// A ring with the requests it owns.
+pub(crate) struct Ring {
+    // Dropped by hand order: `Drop` drains the ring before the fields go.
+    ring: IoUring,
+    flight: Vec<Option<Request>>,
+    vacant: Vec<u32>,
+    file: Arc<OwnedFd>,
+    registered_file: bool,
+    registered_buffers: bool,
+    rw_flags: i32,
+    queued: usize,
+    outstanding: usize,
+}
+
+/// The submission of a transfer. A macro, because registered and plain descriptors have no type in common.
+macro_rules! entry {
+    ($fd:expr, $fixed:expr, $write:expr, $start:expr, $len:expr, $offset:expr, $flags:expr) => {
+        match ($fixed, $write) {
+            (true, false) => opcode::ReadFixed::new($fd, $start, $len, 0).offset($offset).rw_flags($flags).build(),
+            (true, true) => opcode::WriteFixed::new($fd, $start, $len, 0).offset($offset).rw_flags($flags).build(),
+            (false, false) => opcode::Read::new($fd, $start, $len).offset($offset).rw_flags($flags).build(),
+            (false, true) => opcode::Write::new($fd, $start, $len).offset($offset).rw_flags($flags).build(),
+        }
+    };
+}
+
+impl Ring {
+    /// A ring for `file` with room for `depth` requests. Buffers of `pool` and the file are registered where
+    /// the kernel and its limits allow. `drops`: pages brought in are dropped again.
+    pub(crate) fn new(file: Arc<OwnedFd>, depth: usize, pool: Option<&Pool>, drops: bool) -> io::Result<Self> {
+        let entries = u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
+        let ring = match IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries) {
+            Ok(ring) => ring,
+            // Older kernels know none of these flags; only the plain set-up's error counts.
+            Err(_) => IoUring::builder().build(entries)?,
+        };
+        let registered_file = ring.submitter().register_files(&[file.as_raw_fd()]).is_ok();
+        let registered_buffers = pool.is_some_and(|pool| {
+            let (start, len) = pool.memory();
+            let memory = libc::iovec { iov_base: start.cast(), iov_len: len };
+            // SAFETY: the memory stays mapped as long as a buffer of the pool lives; only buffers that the
+            // ring owns are named in its requests, and a registration by itself reads and writes nothing.
+            unsafe { ring.submitter().register_buffers(&[memory]) }.is_ok()
+        });
+        Ok(Self {
+            ring,
+            flight: (0..entries).map(|_| None).collect(),
+            vacant: (0..entries).rev().collect(),
+            file,
+            registered_file,
+            registered_buffers,
+            rw_flags: if drops { RWF_DONTCACHE } else { 0 },
+            queued: 0,
+            outstanding: 0,
+        })
+    }
+
+    /// Queues a request; gives it back if the ring is full.
+    pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
+        let Some(slot) = self.vacant.pop() else { return Err(request) };
+        let (start, len) = request.memory();
+        let fixed = self.registered_buffers;
+        let write = request.direction == Direction::Write;
+        let entry = if self.registered_file {
+            entry!(types::Fixed(0), fixed, write, start, len, request.offset, self.rw_flags)
+        } else {
+            let fd = types::Fd(self.file.as_raw_fd());
+            entry!(fd, fixed, write, start, len, request.offset, self.rw_flags)
+        };
+        let entry = entry.user_data(u64::from(slot));
+        // SAFETY: the entry names the memory of a buffer that `flight` owns until the completion is reaped,
+        // and a file that `self` keeps open.
+        match unsafe { self.ring.submission().push(&entry) } {
+            Ok(()) => {
+                self.flight[slot as usize] = Some(request);
+                self.queued += 1;
+                self.outstanding += 1;
+                Ok(())
+            }
+            Err(_) => {
+                self.vacant.push(slot);
+                Err(request)
+            }
+        }
+    }
+
+    /// Tells the kernel of what is queued and waits until `least` completions are there.
+    fn enter(&mut self, least: usize) -> io::Result<()> {
+        loop {
+            match self.ring.submit_and_wait(least) {
+                Ok(_) => {
+                    self.queued = 0;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Submits what is queued.
+    pub(crate) fn submit(&mut self) -> io::Result<()> {
+        if self.queued > 0 { self.enter(0) } else { Ok(()) }
+    }
+
+    /// Submits what is queued, waits until `least` requests are complete (0: does not wait) and hands over
+    /// all that are.
+    pub(crate) fn reap(&mut self, least: usize, out: &mut Vec<Completion>) -> io::Result<()> {
+        let least = least.min(self.outstanding);
+        // One call does both jobs. Without `DEFER_TASKRUN` completions may stand there already.
+        if self.queued > 0 || self.ring.completion().len() < least {
+            self.enter(least)?;
+        } else if least == 0 && self.outstanding > 0 && self.ring.completion().is_empty() {
+            self.enter(0)?;
+        }
+        for entry in self.ring.completion() {
+            let slot = entry.user_data() as u32;
+            if let Some(request) = self.flight[slot as usize].take() {
+                self.vacant.push(slot);
+                self.outstanding -= 1;
+                out.push(Completion { request, result: result(entry.result()) });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A completion's result: bytes moved, or the error that a system call would have given.
+fn result(code: i32) -> io::Result<usize> {
+    usize::try_from(code).map_err(|_| io::Error::from_raw_os_error(-code))
+}
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ring").field("file", &self.file).field("outstanding", &self.outstanding).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let mut done = Vec::new();
+        while self.outstanding > 0 {
+            if self.reap(1, &mut done).is_err() {
+                // The kernel may still own the buffers, so their memory must outlive this process's use of it.
+                std::mem::forget(std::mem::take(&mut self.flight));
+                return;
+            }
+            done.clear();
+        }
+    }
+}
