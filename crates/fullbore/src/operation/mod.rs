@@ -1,6 +1,23 @@
 //! What is done with the bytes. An operation never sees the strategy: it gets a run of bytes and its offset.
 #![forbid(unsafe_code)]
 
+mod case;
+pub mod generate;
+mod groupwise;
+mod integer;
+mod kernel;
+#[cfg(test)]
+mod laws;
+mod none;
+mod registry;
+mod rotate;
+mod shift;
+mod swab;
+mod xor;
+
+pub use kernel::Kernel;
+pub use registry::{Operation, ParseOperationError, parse, registry};
+
 use std::fmt;
 use std::num::NonZeroUsize;
 

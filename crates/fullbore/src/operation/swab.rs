@@ -1,0 +1,21 @@
+//! `swab`: change the two bytes of each pair, as tapes between machines of either byte order need it.
+
+use super::Operation;
+use super::groupwise::{GroupMap, Groupwise};
+
+pub(super) const SWAB: Operation = Operation {
+    name: "swab",
+    usage: "swab",
+    summary: "swap the two bytes of each pair; an odd last byte stays",
+    build: |_, kernel| Ok(Box::new(Groupwise { spec: "swab".to_owned(), kernel, map: Swab })),
+};
+
+#[derive(Clone, Copy)]
+struct Swab;
+
+impl GroupMap<2> for Swab {
+    #[inline(always)]
+    fn map(&self, pair: [u8; 2]) -> [u8; 2] {
+        u16::from_ne_bytes(pair).swap_bytes().to_ne_bytes()
+    }
+}
