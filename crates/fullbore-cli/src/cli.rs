@@ -1,0 +1,45 @@
+//! The command line as a whole: one variant a subcommand.
+
+use clap::{Parser, Subcommand};
+
+use crate::command;
+use crate::exit::Exit;
+
+/// Find how fast this machine can move a file's bytes, then move them that fast.
+#[derive(Debug, Parser)]
+#[command(
+    name = "fullbore",
+    version,
+    max_term_width = 100,
+    after_help = "Exit status: 0 done, 1 \"no\" (differs, not found), 2 trouble, 3 an input changed while it was read, \
+                  130 interrupted (143 by SIGTERM)."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Bench(command::bench::Bench),
+    Transform(command::transform::Transform),
+    Gen(command::generate::Generate),
+    Probe(command::probe::Probe),
+    Profile(command::profile::Profile),
+    Completions(command::completions::Completions),
+    Man(command::man::Man),
+}
+
+impl Cli {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        match self.command {
+            Command::Bench(command) => command.run(),
+            Command::Transform(command) => command.run(),
+            Command::Gen(command) => command.run(),
+            Command::Probe(command) => command.run(),
+            Command::Profile(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `fullbore gen`: test data.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use fullbore::file::{Output, Placement};
+use fullbore::operation::Generate as Generator;
+use fullbore::operation::generate::{Random, Text, Zeros};
+use fullbore::{pattern, size};
+
+use super::run::{Common, Route};
+use super::transform::is_standard;
+use crate::exit::Exit;
+
+/// What the data is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Content {
+    /// Random bytes: nothing compresses them, nothing repeats
+    Random,
+    /// Lines of words
+    Text,
+    /// Zeros, written, not a hole
+    Zeros,
+}
+
+/// Generate test data: random bytes, text or zeros
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// How much: 640MB is 640,000,000 bytes, 1GiB is 2^30; K, M, G alone count by 1024
+    #[arg(value_name = "SIZE", value_parser = |text: &str| size::parse(text))]
+    size: u64,
+
+    /// The output; - is standard output
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+
+    /// What the data is
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "random")]
+    content: Content,
+
+    /// The seed: the same seed, content and line length give the same bytes
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// The length of a text line with its newline, in bytes
+    #[arg(long, value_name = "BYTES", default_value = "80", value_parser = |text: &str| size::parse(text))]
+    line: u64,
+
+    /// Write over the blocks of an existing OUT
+    #[arg(long)]
+    overwrite: bool,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+impl Generate {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        let generator: Box<dyn Generator> = match self.content {
+            Content::Random => Box::new(Random::new(self.seed)),
+            Content::Text => Box::new(Text::new(self.seed, self.line).map_err(Exit::trouble)?),
+            Content::Zeros => Box::new(Zeros),
+        };
+        let output = if is_standard(&self.output) {
+            Output::stdout()?
+        } else {
+            let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };
+            Output::create(&self.output, placement, None)?
+        };
+        let route = Route { input: None, len: Some(self.size), output };
+        self.common.run(&generator.to_string(), route, |output, plan, durability, monitor| {
+            pattern::generate(&*generator, self.size, output, &plan.strategy, durability, monitor)
+        })
+    }
+}

@@ -1,0 +1,23 @@
+//! `fullbore man`: manual pages, made from the flags.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+
+/// Write the manual pages into a directory
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The directory, which must exist
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+impl Man {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        clap_mangen::generate_to(Cli::command(), &self.directory)
+            .map_err(|error| Exit::trouble(format!("{}: cannot write the manual pages: {error}", self.directory.display())))
+    }
+}

@@ -1,0 +1,10 @@
+//! The subcommands, one file each.
+
+pub(crate) mod bench;
+pub(crate) mod completions;
+pub(crate) mod generate;
+pub(crate) mod man;
+pub(crate) mod probe;
+pub(crate) mod profile;
+pub(crate) mod run;
+pub(crate) mod transform;

@@ -1,0 +1,130 @@
+//! What every command that moves bytes has: its common flags, the account of a run, and the profile.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use fullbore::file::{Durability, File, Output};
+use fullbore::pattern::{Monitor, Outcome};
+use fullbore::probe::ProcessUsage;
+use fullbore::strategy::{Plan, Profile, Wish, plan};
+use fullbore::{Result, size};
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::progress::{Progress, When};
+
+/// The common flags.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// How the bytes move: auto, a name (cci, cci-stdio, cci-mm, cci-mt, cci-tp, cci-ov, cci-ex, cci-mtmm,
+    /// cci-mmtp), or fields: method=mmap,workers=2,request=256K,depth=8,alloc=preallocate,cache=keep|drop|direct
+    #[arg(long, value_name = "STRATEGY", default_value = "auto")]
+    pub(crate) strategy: String,
+
+    /// How durable the output is when the command ends: none (the system writes it back in its time), data
+    /// (fdatasync), full (fsync of the file and its directory)
+    #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "data", "full"])]
+    sync: String,
+
+    /// Say on standard error which strategy runs, why, and what it beat
+    #[arg(long)]
+    explain: bool,
+
+    /// Print an account of the run as JSON (to standard error if the output is standard output)
+    #[arg(long)]
+    json: bool,
+
+    /// Print real, user and system time and the rate, on standard error
+    #[arg(long)]
+    time: bool,
+
+    /// When to show progress
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    progress: When,
+}
+
+/// What a run goes between.
+pub(crate) struct Route<'a> {
+    /// The input, if there is one.
+    pub(crate) input: Option<&'a File>,
+    /// How many bytes, if that is known.
+    pub(crate) len: Option<u64>,
+    /// Where the output goes.
+    pub(crate) output: Output,
+}
+
+impl Common {
+    /// Plans and runs `job`, and gives the account of it.
+    pub(crate) fn run(
+        &self,
+        what: &str,
+        route: Route<'_>,
+        job: impl FnOnce(Output, &Plan, Durability, &Monitor) -> Result<Outcome>,
+    ) -> std::result::Result<(), Exit> {
+        let wish: Wish = self.strategy.parse().map_err(|error| Exit::trouble(format!("--strategy: {error}")))?;
+        let durability: Durability = self.sync.parse().map_err(Exit::Trouble)?;
+        let profile = load_profile();
+        let asked = (self.strategy != "auto").then_some(self.strategy.as_str());
+        let (start, before) = (Instant::now(), ProcessUsage::now());
+        let plan = plan(route.input, route.len, Some(&route.output), &wish, asked, profile.as_ref())?;
+        if self.explain {
+            eprint!("{plan}");
+        }
+        let to_stdout = !route.output.seekable() && route.output.file().path() == Path::new("standard output");
+        let monitor = Arc::new(Monitor::default());
+        let progress = match (self.progress, to_stdout && std::io::stdout().is_terminal()) {
+            // The bytes and the line would write over each other.
+            (When::Auto, true) => When::Never,
+            (when, _) => when,
+        };
+        let line = Progress::follow(progress, what, route.len, &monitor);
+        let outcome = job(route.output, &plan, durability, &monitor);
+        drop(line);
+        let outcome = outcome?;
+        let real = start.elapsed().as_secs_f64();
+        let usage = ProcessUsage::now().since(&before);
+        if self.time {
+            eprintln!("real {real:9.3} s\nuser {:9.3} s\nsys  {:9.3} s", usage.user, usage.system);
+            eprintln!("{} in all, {}", size::human(outcome.bytes), size::rate(outcome.bytes as f64 / real));
+        }
+        if self.json {
+            let account = account(&plan, &outcome, real, &usage);
+            if to_stdout { eprintln!("{account}") } else { Exit::print(&format!("{account}\n"))? }
+        }
+        Ok(())
+    }
+}
+
+fn account(plan: &Plan, outcome: &Outcome, real: f64, usage: &ProcessUsage) -> serde_json::Value {
+    json!({
+        "bytes": outcome.bytes,
+        "real_seconds": real,
+        "user_seconds": usage.user,
+        "system_seconds": usage.system,
+        "bytes_per_second": outcome.bytes as f64 / real,
+        "strategy": plan.strategy.to_string(),
+        "asked": plan.asked,
+        "evidence": plan.decision.evidence,
+        "notes": plan.notes,
+        "alternatives": plan.decision.alternatives,
+        "read_requests": outcome.reads.requests,
+        "write_requests": outcome.writes.requests,
+        "read_depth": outcome.reads.depth(),
+        "write_depth": outcome.writes.depth(),
+    })
+}
+
+/// The profile, if there is one that can be read. A broken one is said and done without: the command does its
+/// job all the same.
+pub(crate) fn load_profile() -> Option<Profile> {
+    match Profile::load(&Profile::path()?) {
+        Ok(profile) => Some(profile),
+        Err(error) => {
+            eprintln!("fullbore: {error}; going on without it");
+            None
+        }
+    }
+}

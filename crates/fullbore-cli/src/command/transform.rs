@@ -1,0 +1,79 @@
+//! `fullbore transform`: a file through an operation that keeps its length.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fullbore::file::{File, Output, Placement};
+use fullbore::operation::{self, Kernel};
+use fullbore::pattern;
+
+use super::run::{Common, Route};
+use crate::exit::Exit;
+
+/// Transform a file byte by byte
+#[derive(Debug, Args)]
+#[command(after_help = operations())]
+pub(crate) struct Transform {
+    /// The operation: shift:N, xor:HEX, caesar:N, rot13, upper, lower, swab, none
+    #[arg(value_name = "OP", allow_hyphen_values = true)]
+    operation: String,
+
+    /// The input; - is standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+
+    /// The output; - is standard output. It is written beside its place and renamed when it is whole
+    #[arg(value_name = "OUT", required_unless_present = "in_place", conflicts_with = "in_place")]
+    output: Option<PathBuf>,
+
+    /// Change IN itself; stopped, it is part old, part new
+    #[arg(long, conflicts_with = "overwrite")]
+    in_place: bool,
+
+    /// Write over the blocks of an existing OUT, which saves allocating; stopped, it is part old, part new
+    #[arg(long)]
+    overwrite: bool,
+
+    /// Use the plain loop, a byte at a time, instead of the processor's vector unit
+    #[arg(long)]
+    scalar: bool,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+fn operations() -> String {
+    let mut text = String::from("Operations:\n");
+    for known in operation::registry() {
+        text.push_str(&format!("  {:<12} {}\n", known.usage, known.summary));
+    }
+    text
+}
+
+impl Transform {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        let kernel = if self.scalar { Kernel::Scalar } else { Kernel::Simd };
+        let operation = operation::parse(&self.operation, kernel).map_err(Exit::trouble)?;
+        let input = if is_standard(&self.input) { File::stdin()? } else { File::open(&self.input)? };
+        let output = match &self.output {
+            None if is_standard(&self.input) => {
+                return Err(Exit::trouble("standard input cannot be changed in place; name a file"));
+            }
+            None => Output::in_place(&self.input)?,
+            Some(path) if is_standard(path) => Output::stdout()?,
+            Some(path) => {
+                let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };
+                Output::create(path, placement, Some(&input))?
+            }
+        };
+        let route = Route { input: Some(&input), len: input.seekable_len()?, output };
+        self.common.run(&operation.to_string(), route, |output, plan, durability, monitor| {
+            pattern::transform(&*operation, &input, output, &plan.strategy, durability, monitor)
+        })
+    }
+}
+
+/// Whether a path means standard input or output.
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}

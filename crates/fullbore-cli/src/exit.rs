@@ -1,0 +1,80 @@
+//! From what went wrong to a message and an exit code.
+
+use std::fmt;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fullbore::error::{Error, Kind};
+
+use crate::cli::Cli;
+use crate::signals;
+
+/// Why a command ends without having done its job.
+#[derive(Debug)]
+pub(crate) enum Exit {
+    /// Trouble, with its message.
+    Trouble(String),
+    /// An input that changed while it was read.
+    Changed(String),
+    /// The reader of the output went away: no message.
+    BrokenPipe,
+}
+
+impl Exit {
+    /// Trouble with a message.
+    pub(crate) fn trouble(message: impl fmt::Display) -> Self {
+        Self::Trouble(message.to_string())
+    }
+
+    /// As `println!`, with a reader that went away as an exit of its own.
+    pub(crate) fn print(text: &str) -> Result<(), Self> {
+        let mut out = std::io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
+            Err(error) => Err(Self::Trouble(format!("standard output: cannot write: {error}"))),
+        }
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Trouble(_) => 2,
+            Self::Changed(_) => 3,
+            // As a program that SIGPIPE ended.
+            Self::BrokenPipe => 141,
+        }
+    }
+}
+
+impl From<Error> for Exit {
+    fn from(error: Error) -> Self {
+        match error.kind() {
+            Kind::Changed => Self::Changed(error.to_string()),
+            Kind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Trouble(error.to_string()),
+        }
+    }
+}
+
+/// Runs the command line of this process.
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    if let Err(error) = signals::install() {
+        eprintln!("fullbore: cannot watch for signals: {error}");
+        return ExitCode::from(2);
+    }
+    match cli.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(exit) => {
+            match &exit {
+                Exit::Trouble(message) | Exit::Changed(message) => {
+                    // If even that cannot be said, the exit code still does.
+                    let _ = writeln!(std::io::stderr(), "fullbore: {message}");
+                }
+                Exit::BrokenPipe => {}
+            }
+            ExitCode::from(exit.code())
+        }
+    }
+}

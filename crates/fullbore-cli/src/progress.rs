@@ -1,0 +1,108 @@
+//! The progress line of long runs, on a terminal only.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use fullbore::pattern::Monitor;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// When to show progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal, if it takes longer than a moment.
+    Auto,
+    /// Also in a pipe.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// How long a run may take before a line appears.
+const MOMENT: Duration = Duration::from_millis(300);
+
+/// A line that follows a run until it is dropped.
+pub(crate) struct Progress {
+    over: Arc<AtomicBool>,
+    follower: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Follows `monitor` to `len` bytes, if that is known.
+    pub(crate) fn follow(when: When, what: &str, len: Option<u64>, monitor: &Arc<Monitor>) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let wanted = match when {
+            When::Auto => std::io::stderr().is_terminal(),
+            When::Always => true,
+            When::Never => false,
+        };
+        let follower = wanted.then(|| {
+            let (over, monitor, what) = (over.clone(), monitor.clone(), what.to_owned());
+            std::thread::spawn(move || draw(when, &what, len, &monitor, &over))
+        });
+        Self { over, follower }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(follower) = self.follower.take() {
+            follower.thread().unpark();
+            // It only draws; if it failed, the run did not.
+            let _ = follower.join();
+        }
+    }
+}
+
+fn draw(when: When, what: &str, len: Option<u64>, monitor: &Monitor, over: &AtomicBool) {
+    let start = Instant::now();
+    while when == When::Auto && start.elapsed() < MOMENT {
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+        std::thread::park_timeout(MOMENT);
+    }
+    if !std::io::stderr().is_terminal() {
+        return lines(what, len, monitor, over);
+    }
+    let (bar, template) = match len {
+        Some(len) => (
+            ProgressBar::new(len),
+            "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}",
+        ),
+        None => (ProgressBar::no_length(), "{msg} {spinner} {decimal_bytes} {decimal_bytes_per_sec} {elapsed}"),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    while !over.load(Ordering::Relaxed) {
+        bar.set_position(monitor.done());
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+    bar.finish_and_clear();
+}
+
+/// Where no line can be redrawn: one a second, and one at the end.
+fn lines(what: &str, len: Option<u64>, monitor: &Monitor, over: &AtomicBool) {
+    let start = Instant::now();
+    let total = len.map_or_else(String::new, |len| format!(" of {}", fullbore::size::human(len)));
+    loop {
+        let last = over.load(Ordering::Relaxed);
+        let done = monitor.done();
+        let rate = done as f64 / start.elapsed().as_secs_f64();
+        eprintln!("{what}: {}{total}, {}", fullbore::size::human(done), fullbore::size::rate(rate));
+        if last {
+            return;
+        }
+        let tick = Instant::now();
+        while tick.elapsed() < Duration::from_secs(1) && !over.load(Ordering::Relaxed) {
+            std::thread::park_timeout(Duration::from_secs(1));
+        }
+    }
+}

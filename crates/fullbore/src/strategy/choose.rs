@@ -1,0 +1,220 @@
+//! The chooser: facts and what was measured in, a strategy with its evidence out. Pure: it looks at nothing.
+
+use std::fmt;
+
+use super::profile::{Entry, Job, Temperature};
+use super::{Allocation, Model, Strategy};
+use crate::engine::{Cache, method};
+
+/// What the bytes go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Nowhere: they are only looked at.
+    Nowhere,
+    /// A pipe or device, in order.
+    Stream,
+    /// A new file.
+    New,
+    /// The blocks of an existing file.
+    Existing,
+}
+
+/// The facts that decide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Situation {
+    /// The input's length in bytes; `None` if it is read from front to back.
+    pub len: Option<u64>,
+    /// The share of the input that the page cache holds, 0 to 1; `None` if there is no input file or the system
+    /// does not say.
+    pub cached: Option<f64>,
+    /// What the bytes go to.
+    pub target: Target,
+    /// Whether the target's file system keeps its files in memory.
+    pub target_in_memory: bool,
+    /// The processors this process may use.
+    pub processors: usize,
+    /// The memory that the system could give to new pages, in bytes.
+    pub available_memory: u64,
+    /// Whether the input lies on a disk that turns.
+    pub rotational: bool,
+    /// Why asynchronous direct reading cannot be used on the input, if so.
+    pub no_deep_reads: Option<String>,
+}
+
+impl Situation {
+    /// The kind of job this is, as profiles name it; `None` for a stream, which no profile has.
+    pub fn job(&self) -> Option<Job> {
+        let temperature = match self.cached {
+            Some(cached) if cached < COLD => Temperature::Cold,
+            _ => Temperature::Warm,
+        };
+        match (self.len, self.target) {
+            (Some(_), Target::Nowhere) => Some(Job::Read(temperature)),
+            (Some(_), Target::New) => Some(Job::TransformNew(temperature)),
+            (Some(_), Target::Existing) => Some(Job::TransformExisting(temperature)),
+            _ => None,
+        }
+    }
+}
+
+/// Below this cached share an input counts as cold: the device decides, not the memory.
+const COLD: f64 = 0.5;
+
+/// Below this length threads cost more than they bring, in bytes.
+const SMALL: u64 = 2 << 20;
+
+/// More workers than this on one file gain nothing that was measured: the file's own lock and the memory decide.
+const CROWD: usize = 8;
+
+/// A strategy that was not chosen.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Alternative {
+    /// The strategy.
+    pub strategy: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// A strategy and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// What was chosen.
+    pub strategy: Strategy,
+    /// Why, a line each.
+    pub evidence: Vec<String>,
+    /// What it beat.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// Chooses for a situation. `measured` are the strategies that the profile of this file system has for the
+/// same job, if it has any.
+pub fn choose(situation: &Situation, measured: Option<&Entry>) -> Decision {
+    if let Some(decision) = from_profile(situation, measured) {
+        return decision;
+    }
+    let mut decision = Decision { strategy: Strategy::plain(), evidence: Vec::new(), alternatives: Vec::new() };
+    let cold = situation.cached.is_some_and(|cached| cached < COLD);
+    match situation.len {
+        None => front_to_back(situation, &mut decision),
+        Some(len) if len < SMALL => small(len, &mut decision),
+        Some(_) if situation.rotational && cold => turning(&mut decision),
+        Some(_) if cold => from_device(situation, &mut decision),
+        Some(_) => from_memory(situation, &mut decision),
+    }
+    match situation.target {
+        Target::New if situation.len.is_some() => allocation(situation, &mut decision),
+        Target::Stream => {
+            // Workers take turns at a stream: turns are short.
+            decision.strategy.stripe = decision.strategy.request as u64;
+        }
+        _ => {}
+    }
+    decision
+}
+
+fn from_profile(situation: &Situation, measured: Option<&Entry>) -> Option<Decision> {
+    let entry = measured?;
+    if situation.len? < SMALL {
+        return None;
+    }
+    let (best, others) = entry.ranked.split_first()?;
+    let strategy = best.strategy.parse::<super::Wish>().ok()?.apply(Strategy::plain());
+    Some(Decision {
+        strategy,
+        evidence: vec![format!(
+            "measured here on {} for {}: {} (95% interval {} to {})",
+            entry.measured,
+            entry.job,
+            crate::size::rate(best.rate),
+            crate::size::rate(best.low),
+            crate::size::rate(best.high)
+        )],
+        alternatives: others
+            .iter()
+            .map(|other| Alternative {
+                strategy: other.strategy.clone(),
+                reason: format!("measured {}, {:.2} of the best", crate::size::rate(other.rate), other.rate / best.rate),
+            })
+            .collect(),
+    })
+}
+
+fn reject(decision: &mut Decision, strategy: &str, reason: impl fmt::Display) {
+    decision.alternatives.push(Alternative { strategy: strategy.into(), reason: reason.to_string() });
+}
+
+/// As many workers as there are processors, in stripes.
+fn spread(situation: &Situation, decision: &mut Decision) {
+    let workers = situation.processors.clamp(1, CROWD);
+    decision.strategy.workers = workers;
+    if workers > 1 {
+        decision.strategy.model = Model::Pool;
+        decision.evidence.push(format!("{workers} workers: as many as processors ({})", situation.processors));
+    } else {
+        decision.evidence.push("1 worker: there is one processor".into());
+    }
+}
+
+fn front_to_back(situation: &Situation, decision: &mut Decision) {
+    decision.evidence.push("the input is read from front to back: it has no length, or says none".into());
+    spread(situation, decision);
+    decision.strategy.workers = decision.strategy.workers.min(2);
+    reject(decision, "mmap, direct, uring", "need a file of known length");
+}
+
+fn small(len: u64, decision: &mut Decision) {
+    decision.evidence.push(format!("1 worker: {} are done before a thread has started", crate::size::human(len)));
+    decision.strategy.request = 256 << 10;
+}
+
+fn turning(decision: &mut Decision) {
+    decision.evidence.push("1 worker from front to back: the disk turns, and seeking costs more than it brings".into());
+    decision.strategy.request = 1 << 20;
+    reject(decision, "striped, pool", "would make the disk seek");
+}
+
+fn from_memory(situation: &Situation, decision: &mut Decision) {
+    match situation.cached {
+        Some(cached) => decision.evidence.push(format!("buffered: {:.0}% of the input is in the page cache", cached * 100.0)),
+        None => decision.evidence.push("buffered: nobody says how much of the input is in the page cache".into()),
+    }
+    decision.evidence.push("256 KiB: large enough that calls cost nothing, small enough for the processor's cache".into());
+    spread(situation, decision);
+    decision.strategy.stripe = 1 << 20;
+    reject(decision, "mmap", "a page fault every few pages costs more than copying them");
+    reject(decision, "direct, uring direct, aio", "would read from the device what memory holds");
+    reject(decision, "uring", "has nothing to wait for in the page cache");
+}
+
+fn from_device(situation: &Situation, decision: &mut Decision) {
+    let cached = situation.cached.unwrap_or(0.0) * 100.0;
+    match (&situation.no_deep_reads, method("uring")) {
+        (None, Some(uring)) if cached == 0.0 => {
+            decision.evidence.push("uring, direct, 8 deep, 1 MiB: none of the input is in the page cache".into());
+            decision.strategy.read = uring;
+            decision.strategy.cache = Cache::Direct;
+            decision.strategy.request = 1 << 20;
+            decision.strategy.depth = 8;
+            reject(decision, "buffered", "reads ahead less deep than the device can take");
+        }
+        (reason, _) => {
+            decision.evidence.push(format!("buffered: {cached:.0}% of the input is in the page cache"));
+            if let Some(reason) = reason {
+                reject(decision, "uring direct", reason);
+            }
+            decision.strategy.stripe = 8 << 20;
+            spread(situation, decision);
+        }
+    }
+}
+
+fn allocation(situation: &Situation, decision: &mut Decision) {
+    if situation.target_in_memory {
+        decision.evidence.push("alloc=size: the file system keeps its files in memory, preallocating would fill it twice".into());
+        decision.strategy.allocation = Allocation::Size;
+    } else {
+        decision.evidence.push("alloc=preallocate: writers of an extending file wait for one another".into());
+        decision.strategy.allocation = Allocation::Preallocate;
+        reject(decision, "alloc=extend", "allocates and moves the end of the file at every write");
+    }
+}

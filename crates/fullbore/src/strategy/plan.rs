@@ -1,0 +1,245 @@
+//! From what was asked and what is there to a strategy that works here, with an account of it.
+
+use std::fmt;
+
+use super::choose::{Decision, Situation, Target, choose};
+use super::{BUDGET, Model, Profile, Strategy, Wish, buffered};
+use crate::engine::{self, Cache, Method, method};
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, FileKind, Output};
+use crate::{probe, size};
+
+/// A strategy that works here, and how it came about.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// The facts it was chosen by.
+    pub situation: Situation,
+    /// The choice before the user's wishes.
+    pub decision: Decision,
+    /// What was asked for, if anything.
+    pub asked: Option<String>,
+    /// What is otherwise than chosen or asked, and why.
+    pub notes: Vec<String>,
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "strategy: {}", self.strategy)?;
+        if let Some(asked) = &self.asked {
+            writeln!(f, "asked for: {asked}")?;
+        }
+        for line in &self.decision.evidence {
+            writeln!(f, "because: {line}")?;
+        }
+        for note in &self.notes {
+            writeln!(f, "note: {note}")?;
+        }
+        for other in &self.decision.alternatives {
+            writeln!(f, "not {}: {}", other.strategy, other.reason)?;
+        }
+        Ok(())
+    }
+}
+
+/// Decides how to bring `input` (nothing: bytes that are made, `len` of them) to `output` (nothing: they are
+/// only looked at).
+///
+/// # Errors
+/// [`Kind::Unsupported`] if the user insists on what cannot be had here, and the system's errors.
+pub fn plan(
+    input: Option<&File>,
+    len: Option<u64>,
+    output: Option<&Output>,
+    wish: &Wish,
+    asked: Option<&str>,
+    profile: Option<&Profile>,
+) -> Result<Plan> {
+    let situation = situation(input, len, output)?;
+    let measured = match (profile, input, situation.job()) {
+        (Some(profile), Some(input), Some(job)) => {
+            super::key(input).ok().and_then(|key| profile.entry(&key, job).cloned())
+        }
+        _ => None,
+    };
+    let decision = choose(&situation, measured.as_ref());
+    let strategy = wish.apply(decision.strategy.clone());
+    let mut plan = Plan { strategy, situation, decision, asked: asked.map(str::to_owned), notes: Vec::new() };
+    plan.settle_methods(input, output, wish)?;
+    plan.settle_sizes(wish);
+    Ok(plan)
+}
+
+/// Gathers the facts that decide.
+fn situation(input: Option<&File>, len: Option<u64>, output: Option<&Output>) -> Result<Situation> {
+    let target = match output {
+        None => Target::Nowhere,
+        Some(output) if !output.seekable() => Target::Stream,
+        Some(output) if output.overwrites() => Target::Existing,
+        Some(_) => Target::New,
+    };
+    let cached = input.zip(len).and_then(|(input, len)| {
+        probe::residency(input, 0..len).ok().and_then(|residency| residency.share())
+    });
+    let no_deep_reads = input.filter(|_| cached.is_some_and(|cached| cached < 0.5)).and_then(|input| {
+        let uring = method("uring")?;
+        engine::probe(uring, input, None, false, Cache::Direct).err().map(|refusal| refusal.reason)
+    });
+    Ok(Situation {
+        len,
+        cached,
+        target,
+        target_in_memory: output.is_some_and(|output| probe::in_memory(output.file())),
+        processors: probe::processors(),
+        available_memory: probe::available_memory(),
+        rotational: input.is_some_and(probe::rotational),
+        no_deep_reads,
+    })
+}
+
+impl Plan {
+    /// Makes the methods ones that work here.
+    fn settle_methods(&mut self, input: Option<&File>, output: Option<&Output>, wish: &Wish) -> Result<()> {
+        let strategy = &mut self.strategy;
+        let named = wish.named.is_some();
+        let path = input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
+        let path = path.unwrap_or(std::path::Path::new("standard input")).to_owned();
+        for method in [strategy.read, strategy.write] {
+            if method.name == "null" {
+                return Err(Error::new(Kind::Unsupported, "use", path, "the null method moves nothing: it is for measuring"));
+            }
+        }
+        if strategy.read.capabilities.relays || strategy.write.capabilities.relays {
+            let relay = if strategy.read.capabilities.relays { strategy.read } else { strategy.write };
+            let (Some(input), Some(output), Some(_)) = (input, output.filter(|output| output.seekable()), self.situation.len)
+            else {
+                return Err(refused(relay, &path, "it moves bytes from file to file only"));
+            };
+            engine::probe(relay, output.file(), Some(input), true, Cache::Keep)
+                .map_err(|refusal| refused(relay, &path, &refusal.reason))?;
+            strategy.read = relay;
+            strategy.write = relay;
+            return Ok(());
+        }
+        if strategy.cache == Cache::Keep && (strategy.read.name == "direct" || strategy.read.name == "aio") {
+            strategy.cache = Cache::Direct;
+        }
+        if self.situation.len.is_none() {
+            if wish.read.is_some_and(|method| method != buffered()) {
+                self.notes.push("the input is read by read(2) from front to back, whatever the method".into());
+            }
+            strategy.read = buffered();
+            if strategy.write.capabilities.mapped {
+                self.notes.push("write=buffered: a mapping must know the length before".into());
+                strategy.write = buffered();
+            }
+        }
+        if self.situation.target == Target::Stream {
+            if wish.write.is_some_and(|method| method != strategy.read) {
+                self.notes.push("the output is written by write(2) in order, whatever the method".into());
+            }
+            strategy.write = buffered();
+        }
+        if let Some(input) = input.filter(|_| self.situation.len.is_some()) {
+            let insists = wish.read.is_some() && !named;
+            let (method, note) = settled(strategy.read, strategy.cache, input, false, insists)?;
+            strategy.read = method;
+            self.notes.extend(note);
+        }
+        if let Some(output) = output.filter(|output| output.seekable()) {
+            let insists = wish.write.is_some() && !named;
+            let (method, note) = settled(strategy.write, strategy.cache, output.file(), true, insists)?;
+            strategy.write = method;
+            self.notes.extend(note);
+        }
+        Ok(())
+    }
+
+    /// Makes the sizes ones that go together and keep the memory budget.
+    fn settle_sizes(&mut self, wish: &Wish) {
+        let strategy = &mut self.strategy;
+        let deepest = strategy.read.capabilities.depth.max(strategy.write.capabilities.depth);
+        if strategy.depth > deepest {
+            if wish.depth.is_some() {
+                self.notes.push(format!("depth={deepest}: these methods keep no more in flight"));
+            }
+            strategy.depth = deepest;
+        }
+        if self.situation.target == Target::Stream {
+            strategy.stripe = strategy.request as u64;
+        }
+        // Stripes end where requests do, and where blocks do that direct I/O writes whole.
+        let request = strategy.request as u64;
+        let unit = if request.is_multiple_of(crate::buf::ALIGNMENT as u64) {
+            request
+        } else {
+            request * crate::buf::ALIGNMENT as u64 / gcd(request, crate::buf::ALIGNMENT as u64)
+        };
+        strategy.stripe = strategy.stripe.max(1).next_multiple_of(unit);
+        if strategy.workers > 1 && strategy.model == Model::Serial {
+            self.notes.push("workers=1: model=serial has one".into());
+            strategy.workers = 1;
+        }
+        while strategy.memory() > BUDGET && (strategy.depth > 1 || strategy.workers > 1) {
+            if strategy.depth > 1 { strategy.depth /= 2 } else { strategy.workers -= 1 }
+            if strategy.memory() <= BUDGET {
+                self.notes.push(format!(
+                    "depth={}, workers={}: more would take over {} of buffers",
+                    strategy.depth,
+                    strategy.workers,
+                    size::exact(BUDGET)
+                ));
+            }
+        }
+        if strategy.workers == 1 {
+            strategy.model = Model::Serial;
+        }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The method, or `buffered` if the method does not work on this file and nobody insists.
+fn settled(
+    asked: &'static Method,
+    cache: Cache,
+    file: &File,
+    write: bool,
+    insists: bool,
+) -> Result<(&'static Method, Option<String>)> {
+    // The same calls with another flag have names of their own.
+    let method = match (asked.name, cache) {
+        ("buffered", Cache::Direct) => method("direct").unwrap_or(asked),
+        ("buffered", Cache::Drop) => method("uncached").unwrap_or(asked),
+        _ => asked,
+    };
+    let way = if write { "write" } else { "read" };
+    let contradiction = match cache {
+        Cache::Direct if method.capabilities.direct == engine::Choice::Never => Some("cannot pass by the page cache"),
+        Cache::Drop if method.capabilities.drops == engine::Choice::Never => Some("cannot drop what it cached"),
+        _ => None,
+    };
+    let reason = match contradiction {
+        Some(reason) => reason.to_owned(),
+        None => match engine::probe(method, file, None, write, cache) {
+            Ok(()) => return Ok((method, None)),
+            Err(refusal) => refusal.reason,
+        },
+    };
+    if insists {
+        return Err(refused(method, file.path(), &reason));
+    }
+    let instead = buffered();
+    if file.kind() != FileKind::Regular && file.kind() != FileKind::BlockDevice {
+        return Ok((instead, None));
+    }
+    Ok((instead, Some(format!("{way}={} in place of {}: {reason}", instead.name, method.name))))
+}
+
+fn refused(method: &Method, path: &std::path::Path, reason: &str) -> Error {
+    Error::new(Kind::Unsupported, "use", path, format!("method {}: {reason}", method.name))
+        .advise("name another method or leave the choice to --strategy auto")
+}

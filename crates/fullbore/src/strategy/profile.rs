@@ -1,0 +1,210 @@
+//! What `fullbore bench` found out about a file system, kept for the commands that run later.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::File;
+
+/// Whether the input was in the page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Temperature {
+    /// It was.
+    Warm,
+    /// It was not.
+    Cold,
+}
+
+/// A kind of job that strategies were measured for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Job {
+    /// Reading a file.
+    Read(Temperature),
+    /// Transforming a file to a new one.
+    TransformNew(Temperature),
+    /// Transforming a file over an existing one.
+    TransformExisting(Temperature),
+}
+
+impl Job {
+    /// Every kind of job.
+    pub const ALL: [Self; 6] = [
+        Self::Read(Temperature::Warm),
+        Self::Read(Temperature::Cold),
+        Self::TransformExisting(Temperature::Warm),
+        Self::TransformExisting(Temperature::Cold),
+        Self::TransformNew(Temperature::Warm),
+        Self::TransformNew(Temperature::Cold),
+    ];
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (job, temperature) = match self {
+            Self::Read(temperature) => ("read", temperature),
+            Self::TransformNew(temperature) => ("transform to a new file", temperature),
+            Self::TransformExisting(temperature) => ("transform over an existing file", temperature),
+        };
+        let temperature = match temperature {
+            Temperature::Warm => "warm",
+            Temperature::Cold => "cold",
+        };
+        write!(f, "{job}, {temperature}")
+    }
+}
+
+impl From<Job> for String {
+    fn from(job: Job) -> Self {
+        job.to_string()
+    }
+}
+
+impl FromStr for Job {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|job| job.to_string() == text).ok_or_else(|| format!("no job {text:?} is known"))
+    }
+}
+
+impl TryFrom<String> for Job {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+/// A strategy that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The strategy, as `--strategy` takes it.
+    pub strategy: String,
+    /// Median rate, bytes a second.
+    pub rate: f64,
+    /// Lower end of its 95% interval, bytes a second.
+    pub low: f64,
+    /// Upper end of its 95% interval, bytes a second.
+    pub high: f64,
+}
+
+/// What was measured for one job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The job.
+    pub job: Job,
+    /// When, as a date.
+    pub measured: String,
+    /// The strategies, the best first.
+    pub ranked: Vec<Measured>,
+}
+
+/// Everything that was measured, by file system.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// The version of this format.
+    pub version: u32,
+    /// The file systems, by [`key`].
+    pub file_systems: BTreeMap<String, FileSystem>,
+}
+
+/// What was measured on one file system.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// The directory that was measured, for people.
+    pub directory: PathBuf,
+    /// The jobs.
+    pub entries: Vec<Entry>,
+}
+
+/// The version written.
+const VERSION: u32 = 1;
+
+/// Why a profile cannot be used or kept.
+#[derive(Debug)]
+pub struct ProfileError {
+    path: PathBuf,
+    what: String,
+}
+
+impl fmt::Display for ProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.what)
+    }
+}
+
+impl std::error::Error for ProfileError {}
+
+impl Profile {
+    /// Where the profile is kept: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `~/.config`.
+    pub fn path() -> Option<PathBuf> {
+        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
+        let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+        Some(config.join("fullbore").join("profile.json"))
+    }
+
+    /// Reads a profile; one that is not there is empty.
+    ///
+    /// # Errors
+    /// If it cannot be read or understood, with what to do about it.
+    pub fn load(path: &Path) -> Result<Self, ProfileError> {
+        let fail = |what: String| ProfileError { path: path.to_owned(), what };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(fail(format!("cannot read the profile: {error}"))),
+        };
+        let profile: Self = serde_json::from_str(&text)
+            .map_err(|error| fail(format!("not a profile ({error}); `fullbore profile forget` removes it")))?;
+        if profile.version > VERSION {
+            return Err(fail(format!(
+                "written by a newer version (format {}); this one reads up to {VERSION}",
+                profile.version
+            )));
+        }
+        Ok(profile)
+    }
+
+    /// Writes the profile whole or not at all, making its directory.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
+        use std::io::Write;
+        let fail = |what: String| ProfileError { path: path.to_owned(), what };
+        let mut text = serde_json::to_string_pretty(&Self { version: VERSION, ..self.clone() })
+            .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
+        text.push('\n');
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory).map_err(|error| fail(format!("cannot make its directory: {error}")))?;
+        }
+        let output = crate::file::Output::create(path, crate::file::Placement::Replace, None)
+            .map_err(|error| fail(error.to_string()))?;
+        let mut file = std::fs::File::from(
+            output.file().reopen(true).map_err(|error| fail(format!("cannot write the profile: {error}")))?,
+        );
+        file.write_all(text.as_bytes()).map_err(|error| fail(format!("cannot write the profile: {error}")))?;
+        output
+            .commit(text.len() as u64, crate::file::Durability::Full)
+            .map_err(|error| fail(error.to_string()))
+    }
+
+    /// What was measured for `job` on the file system of that key.
+    pub fn entry(&self, key: &str, job: Job) -> Option<&Entry> {
+        self.file_systems.get(key)?.entries.iter().find(|entry| entry.job == job)
+    }
+}
+
+/// What tells a file system from every other: its type, its own identity and its device's, so that neither a
+/// copy of it nor another disk in the same place uses its measurements.
+///
+/// # Errors
+/// If the system does not say.
+pub fn key(file: &File) -> io::Result<String> {
+    crate::probe::file_system_key(file)
+}

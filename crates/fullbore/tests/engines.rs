@@ -1,0 +1,297 @@
+//! The conformance suite: every engine moves any bytes at any offset, on every file system at hand, and says the
+//! same of a file that was cut short. What it moved is checked through `std::fs`, not through the engine.
+
+mod ground;
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use fullbore::buf::{ALIGNMENT, Pool};
+use fullbore::engine::{self, Cache, Channel, Choice, METHODS, Method, Opening};
+use fullbore::error::Kind;
+use fullbore::file::File;
+use ground::{bytes, directories};
+
+/// Every engine with every cache policy it takes, on every file system where it works; the others with the
+/// reason printed.
+fn each(mut test: impl FnMut(&Path, &'static Method, Cache)) {
+    for directory in directories() {
+        let path = directory.path().join("probe");
+        fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
+        let file = File::open_write(&path).unwrap();
+        for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
+            for cache in policies(method) {
+                match engine::probe(method, &file, None, true, cache) {
+                    Ok(()) => test(directory.path(), method, cache),
+                    Err(refusal) => println!("skipped: {} with cache={cache} in {}: {refusal}", method.name, path.display()),
+                }
+            }
+        }
+    }
+}
+
+fn policies(method: &Method) -> Vec<Cache> {
+    let capabilities = &method.capabilities;
+    let mut policies = Vec::new();
+    if capabilities.direct != Choice::Always && capabilities.drops != Choice::Always {
+        policies.push(Cache::Keep);
+    }
+    if capabilities.direct != Choice::Never {
+        policies.push(Cache::Direct);
+    }
+    if capabilities.drops != Choice::Never {
+        policies.push(Cache::Drop);
+    }
+    policies
+}
+
+fn channel(method: &Method, cache: Cache, file: &File, write: bool, depth: usize, pool: &Pool, limit: Option<u64>) -> Channel {
+    let opening = Opening { file, from: None, write, cache, depth, pool: Some(pool), window: Some(5 * ALIGNMENT) };
+    Channel::open(method, &opening, limit).unwrap()
+}
+
+/// Offsets and lengths about every edge there is.
+fn runs() -> Vec<(u64, usize)> {
+    let block = ALIGNMENT as u64;
+    let edges = [0, 1, 511, 512, 513, block - 1, block, block + 1, 3 * block - 1, 3 * block, 7 * block + 13];
+    let lengths = [1, 2, 511, 512, 513, ALIGNMENT - 1, ALIGNMENT, ALIGNMENT + 1, 2 * ALIGNMENT, 5 * ALIGNMENT + 77];
+    edges.iter().flat_map(|&offset| lengths.iter().map(move |&len| (offset, len))).collect()
+}
+
+#[test]
+fn reads_any_run_of_a_file() {
+    each(|directory, method, cache| {
+        let path = directory.join("read");
+        let content = bytes(17 * ALIGNMENT + 333, 2);
+        fs::write(&path, &content).unwrap();
+        let file = File::open(&path).unwrap();
+        let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
+        let mut channel = channel(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
+        for (offset, len) in runs() {
+            let len = len.min(content.len() - offset as usize);
+            channel.read(9, offset, len, pool.take().unwrap()).unwrap();
+            let done = channel.next().unwrap().unwrap();
+            assert_eq!((done.token, done.offset), (9, offset));
+            let expected = &content[offset as usize..offset as usize + len];
+            assert!(done.buf.data() == expected, "{} cache={cache}: {len} bytes at {offset}", method.name);
+            pool.put(done.buf);
+        }
+    });
+}
+
+#[test]
+fn reads_up_to_an_unknown_end() {
+    each(|directory, method, cache| {
+        let path = directory.join("end");
+        for len in [1, ALIGNMENT - 1, ALIGNMENT, ALIGNMENT + 1] {
+            let content = bytes(len, 3);
+            fs::write(&path, &content).unwrap();
+            let file = File::open(&path).unwrap();
+            let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
+            let mut channel = channel(method, cache, &file, false, 1, &pool, None);
+            channel.read(0, 0, 6 * ALIGNMENT, pool.take().unwrap()).unwrap();
+            let done = channel.next().unwrap().unwrap();
+            assert!(done.buf.data() == content, "{} cache={cache}: {len} bytes", method.name);
+        }
+    });
+}
+
+#[test]
+fn writes_any_run_and_no_byte_besides() {
+    each(|directory, method, cache| {
+        let path = directory.join("write");
+        let mut content = bytes(17 * ALIGNMENT + 333, 4);
+        fs::write(&path, &content).unwrap();
+        let file = File::open_write(&path).unwrap();
+        let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
+        for (round, (offset, len)) in runs().into_iter().enumerate() {
+            let mut channel = channel(method, cache, &file, true, 1, &pool, None);
+            let len = len.min(content.len() - offset as usize);
+            let new = bytes(len, 100 + round as u64);
+            content[offset as usize..offset as usize + len].copy_from_slice(&new);
+            let mut buf = pool.take().unwrap();
+            buf.place(offset, len);
+            buf.data_mut().copy_from_slice(&new);
+            channel.write(0, offset, buf).unwrap();
+            pool.put(channel.next().unwrap().unwrap().buf);
+            channel.flush().unwrap();
+            drop(channel);
+            // Direct methods may have written a whole last block: ending an output sets its length.
+            file.set_len(content.len() as u64).unwrap();
+            assert!(fs::read(&path).unwrap() == content, "{} cache={cache}: {len} bytes at {offset}", method.name);
+        }
+    });
+}
+
+#[test]
+fn writes_files_of_any_size_many_at_a_time() {
+    each(|directory, method, cache| {
+        for len in [1, ALIGNMENT - 1, ALIGNMENT, ALIGNMENT + 1, 8 * ALIGNMENT, 31 * ALIGNMENT + 5] {
+            for request in [1000, ALIGNMENT, 3 * ALIGNMENT] {
+                let path = directory.join(format!("new-{len}-{request}"));
+                let content = bytes(len, len as u64);
+                let file = File::create_new(&path).unwrap();
+                let depth = method.capabilities.depth.min(8);
+                let mut pool = Pool::new(depth, request).unwrap();
+                let mut channel = channel(method, cache, &file, true, depth, &pool, None);
+                for (index, part) in content.chunks(request).enumerate() {
+                    let mut buf = loop {
+                        match pool.take() {
+                            Some(buf) => break buf,
+                            None => pool.put(channel.next().unwrap().unwrap().buf),
+                        }
+                    };
+                    let offset = (index * request) as u64;
+                    buf.place(offset, part.len());
+                    buf.data_mut().copy_from_slice(part);
+                    channel.write(index as u64, offset, buf).unwrap();
+                }
+                while channel.next().unwrap().is_some() {}
+                channel.flush().unwrap();
+                drop(channel);
+                file.set_len(len as u64).unwrap();
+                let found = fs::read(&path).unwrap();
+                assert!(found == content, "{} cache={cache}: {len} bytes by {request}", method.name);
+            }
+        }
+    });
+}
+
+#[test]
+fn keeps_as_many_in_flight_as_it_says() {
+    each(|directory, method, cache| {
+        let path = directory.join("deep");
+        let content = bytes(64 * ALIGNMENT, 5);
+        fs::write(&path, &content).unwrap();
+        let file = File::open(&path).unwrap();
+        let depth = method.capabilities.depth.min(16);
+        let mut pool = Pool::new(depth, ALIGNMENT).unwrap();
+        let mut channel = channel(method, cache, &file, false, depth, &pool, Some(content.len() as u64));
+        let mut seen = vec![0; 64];
+        let mut asked = 0;
+        loop {
+            while asked < 64 && let Some(buf) = pool.take() {
+                channel.read(asked, asked * ALIGNMENT as u64, ALIGNMENT, buf).unwrap();
+                asked += 1;
+            }
+            let Some(done) = channel.next().unwrap() else { break };
+            let start = done.token as usize * ALIGNMENT;
+            assert!(done.buf.data() == &content[start..start + ALIGNMENT]);
+            seen[done.token as usize] += 1;
+            pool.put(done.buf);
+        }
+        assert_eq!(seen, [1; 64], "{} cache={cache}", method.name);
+        assert_eq!(channel.tally().bytes, content.len() as u64);
+    });
+}
+
+#[test]
+fn lent_windows_are_the_file() {
+    each(|directory, method, cache| {
+        if !method.capabilities.mapped {
+            return;
+        }
+        let path = directory.join("view");
+        let content = bytes(23 * ALIGNMENT + 11, 6);
+        fs::write(&path, &content).unwrap();
+        let file = File::open_write(&path).unwrap();
+        let pool = Pool::new(1, ALIGNMENT).unwrap();
+        let mut reader = channel(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
+        for (offset, len) in runs() {
+            let range = offset as usize..(offset as usize + len).min(content.len());
+            assert!(reader.view(offset, range.len()).unwrap() == &content[range]);
+        }
+        let mut writer = channel(method, cache, &file, true, 1, &pool, None);
+        writer.view_mut(4097, 3).unwrap().copy_from_slice(b"new");
+        writer.check("write", 4097).unwrap();
+        let mut found = [0; 5];
+        fs::File::open(&path).unwrap().read_exact_at(&mut found, 4096).unwrap();
+        assert_eq!(&found, &[content[4096], b'n', b'e', b'w', content[4100]]);
+    });
+}
+
+#[test]
+fn a_file_cut_short_is_an_error_of_its_own() {
+    each(|directory, method, cache| {
+        let path = directory.join("short");
+        for left in [0, 1, ALIGNMENT as u64, 5 * ALIGNMENT as u64 + 7] {
+            let content = bytes(64 * ALIGNMENT, 7);
+            fs::write(&path, &content).unwrap();
+            let file = File::open(&path).unwrap();
+            let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
+            let mut channel = channel(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
+            channel.read(0, 0, ALIGNMENT, pool.take().unwrap()).unwrap();
+            pool.put(channel.next().unwrap().unwrap().buf);
+            fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(left).unwrap();
+            let mut result = Ok(());
+            for block in 1..11 {
+                let offset = block * 6 * ALIGNMENT as u64;
+                result = match pool.take() {
+                    Some(buf) => channel.read(0, offset, 4 * ALIGNMENT, buf).and_then(|()| channel.next()).map(|done| {
+                        pool.put(done.unwrap().buf);
+                    }),
+                    None => break,
+                };
+                if result.is_err() {
+                    break;
+                }
+            }
+            let error = result.expect_err(&format!("{} cache={cache} read past {left} bytes", method.name));
+            assert_eq!(error.kind(), Kind::Changed, "{} cache={cache}: {error}", method.name);
+        }
+    });
+}
+
+#[test]
+fn a_window_cut_short_while_it_is_looked_at_is_the_same_error() {
+    each(|directory, method, cache| {
+        if !method.capabilities.mapped {
+            return;
+        }
+        let path = directory.join("cut");
+        fs::write(&path, bytes(64 * ALIGNMENT, 8)).unwrap();
+        let file = File::open(&path).unwrap();
+        let pool = Pool::new(1, ALIGNMENT).unwrap();
+        let mut reader = channel(method, cache, &file, false, 1, &pool, Some(64 * ALIGNMENT as u64));
+        let view = reader.view(0, 4 * ALIGNMENT).unwrap();
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+        let sum: u64 = view.iter().map(|&byte| u64::from(byte)).sum();
+        assert_eq!(sum, 0, "missing pages read as zeros");
+        assert_eq!(reader.check("read", 0).unwrap_err().kind(), Kind::Changed);
+    });
+}
+
+#[test]
+fn relays_move_any_run() {
+    for directory in directories() {
+        let (source, target) = (directory.path().join("from"), directory.path().join("to"));
+        let content = bytes(300 * ALIGNMENT + 99, 9);
+        fs::write(&source, &content).unwrap();
+        let from = File::open(&source).unwrap();
+        for method in METHODS.iter().filter(|method| method.capabilities.relays) {
+            fs::write(&target, b"").unwrap();
+            let to = File::open_write(&target).unwrap();
+            if let Err(refusal) = engine::probe(method, &to, Some(&from), true, Cache::Keep) {
+                println!("skipped: {refusal} in {}", directory.path().display());
+                continue;
+            }
+            let opening = Opening {
+                file: &to,
+                from: Some(&from),
+                write: true,
+                cache: Cache::Keep,
+                depth: 1,
+                pool: None,
+                window: None,
+            };
+            let mut channel = Channel::open(method, &opening, None).unwrap();
+            let middle = 5 * ALIGNMENT + 17;
+            channel.relay(middle as u64, content.len() - middle).unwrap();
+            channel.relay(0, middle).unwrap();
+            assert!(fs::read(&target).unwrap() == content, "{}", method.name);
+            let error = channel.relay(content.len() as u64 - 1, 2).unwrap_err();
+            assert_eq!(error.kind(), Kind::Changed, "{}", method.name);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Where the suites run: one directory a file system at hand, and bytes to run on.
+
+use std::path::{Path, PathBuf};
+
+/// Directories on different file systems: the build's own, memory, and those that `FULLBORE_TEST_DIRS` names
+/// (colon-separated), such as XFS and btrfs on loop devices.
+pub fn directories() -> Vec<tempfile::TempDir> {
+    let mut roots = vec![PathBuf::from(env!("CARGO_TARGET_TMPDIR"))];
+    match Path::new("/dev/shm") {
+        shm if shm.is_dir() => roots.push(shm.to_owned()),
+        _ => println!("skipped: tmpfs: there is no /dev/shm"),
+    }
+    match std::env::var_os("FULLBORE_TEST_DIRS") {
+        Some(more) => roots.extend(std::env::split_paths(&more)),
+        None => println!("skipped: further file systems: FULLBORE_TEST_DIRS names none"),
+    }
+    roots
+        .iter()
+        .map(|root| tempfile::tempdir_in(root).unwrap_or_else(|error| panic!("{}: {error}", root.display())))
+        .collect()
+}
+
+/// `len` bytes that repeat nowhere near (an affine sequence, not the library's own generator).
+pub fn bytes(len: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+    std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    })
+    .take(len)
+    .collect()
+}

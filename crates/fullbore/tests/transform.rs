@@ -1,0 +1,205 @@
+//! The law: the result of any strategy, any operation, any size equals the scalar, serial one.
+
+mod ground;
+
+use std::fs;
+use std::path::Path;
+
+use fullbore::engine::METHODS;
+use fullbore::error::{Error, Kind};
+use fullbore::file::{Durability, File, Output, Placement};
+use fullbore::operation::{self, Kernel, Transform};
+use fullbore::pattern::{self, Monitor};
+use fullbore::strategy::{Allocation, Model, NAMED, Wish, plan};
+use ground::{bytes, directories};
+use proptest::prelude::*;
+
+/// What the operation makes of `data`, by its definition.
+fn expected(operation: &str, data: &[u8]) -> Vec<u8> {
+    match operation {
+        "none" => data.to_vec(),
+        "shift:10" => data.iter().map(|byte| byte.wrapping_add(10)).collect(),
+        "shift:-10" => data.iter().map(|byte| byte.wrapping_sub(10)).collect(),
+        "xor:0102ff" => data.iter().zip([1, 2, 0xff].iter().cycle()).map(|(byte, key)| byte ^ key).collect(),
+        "upper" => data.to_ascii_uppercase(),
+        "swab" => data
+            .chunks(2)
+            .flat_map(|pair| pair.iter().rev().copied().collect::<Vec<_>>())
+            .collect(),
+        other => panic!("no definition of {other}"),
+    }
+}
+
+/// Runs with a strategy as the command does; `None` if the strategy cannot be had here.
+fn run(
+    operation: &dyn Transform,
+    input: &Path,
+    output: &Path,
+    placement: Option<Placement>,
+    strategy: &str,
+) -> Result<bool, Error> {
+    let source = File::open(input)?;
+    let target = match placement {
+        Some(placement) => Output::create(output, placement, Some(&source))?,
+        None => Output::in_place(input)?,
+    };
+    let wish: Wish = strategy.parse().unwrap();
+    let planned = match plan(Some(&source), source.seekable_len()?, Some(&target), &wish, None, None) {
+        Ok(planned) => planned,
+        Err(error) if error.kind() == Kind::Unsupported => {
+            println!("skipped: {strategy}: {error}");
+            return Ok(false);
+        }
+        Err(error) => return Err(error),
+    };
+    pattern::transform(operation, &source, target, &planned.strategy, Durability::None, &Monitor::default())?;
+    Ok(true)
+}
+
+fn simd(operation: &str) -> Box<dyn Transform> {
+    operation::parse(operation, Kernel::Simd).unwrap()
+}
+
+#[test]
+fn every_engine_worker_model_and_allocation_gives_the_same_bytes() {
+    const REQUEST: usize = 8192;
+    let block = 4096;
+    let sizes = [0, 1, block - 1, block, block + 1, REQUEST - 1, REQUEST, REQUEST + 1, 6 * REQUEST - 1, 6 * REQUEST, 6 * REQUEST + 1];
+    for directory in directories() {
+        let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+        for size in sizes {
+            let data = bytes(size, size as u64);
+            fs::write(&input, &data).unwrap();
+            let wanted = expected("shift:10", &data);
+            for method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
+                for model in [Model::Serial, Model::Striped, Model::Pool] {
+                    for allocation in [Allocation::Extend, Allocation::Size, Allocation::Preallocate] {
+                        let workers = if model == Model::Serial { 1 } else { 3 };
+                        let strategy = format!(
+                            "method={},request=8K,depth=4,workers={workers},model={model},stripe=16K,window=16K,alloc={allocation}",
+                            method.name
+                        );
+                        for overwrite in [false, true] {
+                            if overwrite {
+                                fs::write(&output, bytes(size / 2, 77)).unwrap();
+                            } else {
+                                let _ = fs::remove_file(&output);
+                            }
+                            let placement = if overwrite { Placement::Overwrite } else { Placement::Replace };
+                            if run(&*simd("shift:10"), &input, &output, Some(placement), &strategy).unwrap() {
+                                assert!(fs::read(&output).unwrap() == wanted, "{strategy}, {size} bytes, {overwrite}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_named_strategy_gives_the_same_bytes() {
+    for directory in directories() {
+        let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+        let data = bytes(1_234_567, 1);
+        fs::write(&input, &data).unwrap();
+        for name in NAMED.iter().map(|named| named.name).chain(["auto"]) {
+            for placement in [Placement::Replace, Placement::Overwrite] {
+                run(&*simd("xor:0102ff"), &input, &output, Some(placement), name).unwrap();
+                assert!(fs::read(&output).unwrap() == expected("xor:0102ff", &data), "{name}");
+            }
+            assert!(run(&*simd("shift:10"), &output, &output, None, name).unwrap());
+            assert!(fs::read(&output).unwrap() == expected("shift:10", &expected("xor:0102ff", &data)), "{name} in place");
+        }
+    }
+}
+
+#[test]
+fn bytes_unseen_arrive_all_the_same() {
+    for directory in directories() {
+        let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+        let data = bytes(3_000_001, 1);
+        fs::write(&input, &data).unwrap();
+        for method in METHODS.iter().filter(|method| method.capabilities.relays) {
+            for workers in ["workers=1", "workers=3,model=pool,stripe=1M"] {
+                let strategy = format!("method={},{workers}", method.name);
+                if run(&*simd("none"), &input, &output, Some(Placement::Replace), &strategy).unwrap() {
+                    assert!(fs::read(&output).unwrap() == data, "{strategy}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_operation_is_not_skipped_where_bytes_are_unseen() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+    fs::write(&input, b"abc").unwrap();
+    let source = File::open(&input).unwrap();
+    let target = Output::create(&output, Placement::Replace, Some(&source)).unwrap();
+    let wish: Wish = "method=copy_file_range".parse().unwrap();
+    let planned = plan(Some(&source), Some(3), Some(&target), &wish, None, None).unwrap();
+    let error = pattern::transform(&*simd("upper"), &source, target, &planned.strategy, Durability::None, &Monitor::default());
+    assert_eq!(error.unwrap_err().kind(), Kind::Unsupported);
+    assert!(!output.exists());
+}
+
+fn strategies() -> impl Strategy<Value = String> {
+    let methods: Vec<&str> =
+        METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null").map(|method| method.name).collect();
+    (
+        proptest::sample::select(methods.clone()),
+        proptest::sample::select(methods),
+        1usize..20_000,
+        1usize..9,
+        1usize..5,
+        proptest::sample::select(vec!["serial", "striped", "pool"]),
+        1usize..60_000,
+        proptest::sample::select(vec!["extend", "size", "preallocate"]),
+        proptest::sample::select(vec!["any", "ordered"]),
+        prop_oneof![Just("whole".to_owned()), (1usize..50_000).prop_map(|window| window.to_string())],
+    )
+        .prop_map(|(read, write, request, depth, workers, model, stripe, alloc, completion, window)| {
+            format!(
+                "read={read},write={write},request={request},depth={depth},workers={workers},model={model},\
+                 stripe={stripe},alloc={alloc},completion={completion},window={window}"
+            )
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_strategy_any_operation_any_size_equals_the_scalar_serial_result(
+        strategy in strategies(),
+        operation in proptest::sample::select(vec!["none", "shift:10", "xor:0102ff", "upper", "swab"]),
+        size in 0usize..150_000,
+        placement in proptest::sample::select(vec![Placement::Replace, Placement::Overwrite]),
+    ) {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+        let data = bytes(size, size as u64);
+        fs::write(&input, &data).unwrap();
+        let ran = run(&*simd(operation), &input, &output, Some(placement), &strategy).unwrap();
+        if ran {
+            prop_assert!(fs::read(&output).unwrap() == expected(operation, &data), "{} {}", strategy, operation);
+            let scalar = operation::parse(operation, Kernel::Scalar).unwrap();
+            run(&*scalar, &input, &output, Some(Placement::Replace), "workers=1").unwrap();
+            prop_assert!(fs::read(&output).unwrap() == expected(operation, &data), "scalar {}", operation);
+        }
+    }
+
+    #[test]
+    fn shift_and_shift_back_is_the_identity(strategy in strategies(), shift in -1000i64..1000, size in 0usize..50_000) {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let path = directory.path().join("file");
+        let data = bytes(size, 3);
+        fs::write(&path, &data).unwrap();
+        let there = run(&*simd(&format!("shift:{shift}")), &path, &path, None, &strategy).unwrap();
+        let back = run(&*simd(&format!("shift:{}", -shift)), &path, &path, None, &strategy).unwrap();
+        prop_assert_eq!(there, back);
+        prop_assert!(fs::read(&path).unwrap() == data, "{}", strategy);
+    }
+}
