@@ -92,7 +92,7 @@ fn filefrag_lists_the_same_extents() {
             Some((first(fields.next()?)?, first(fields.next()?)?, fields.next()?.parse().ok()?))
         })
         .collect();
-    assert_eq!(told.len(), 10, "{answer}");
+    assert!(told.len() >= 10, "{answer}");
     let found: Vec<_> =
         found.iter().map(|extent| (extent.offset, extent.physical.unwrap(), extent.length)).collect();
     assert_eq!(found, told);

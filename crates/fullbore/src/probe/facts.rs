@@ -205,8 +205,9 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, Error> {
     };
     let storage = Storage { kernel, mounts: &mounts };
     let devices = keep(devices(&storage, kind, &status, mount), "devices", &mut unknown).unwrap_or_default();
-    let direct: Direct = alignment_at(path, &status).into();
+    // Residency first: finding the alignment may drop pages.
     let file = if kind == Kind::Regular { file_facts(path, &status, &mut unknown) } else { None };
+    let direct: Direct = alignment_at(path, &status).into();
     Ok(Facts {
         path: shown(path),
         stands_for: None,

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::device::Device;
+use super::device_number::DeviceNumber;
 use super::direct::{Alignment, AlignmentSource};
 use super::extents::{Layout, Provenance};
 use super::facts::{EngineFact, Facts, FileFacts, Kind};
@@ -36,8 +37,9 @@ pub fn human(facts: &Facts) -> String {
     if let Some(file_system) = &facts.file_system {
         file_system_lines(&mut text, file_system);
     }
+    let mut shown = Vec::new();
     for device in &facts.devices {
-        device_lines(&mut text, device, 0);
+        device_lines(&mut text, device, "device", &mut shown);
     }
     direct_lines(&mut text, facts);
     engine_lines(&mut text, &facts.engines);
@@ -206,18 +208,23 @@ fn file_system_lines(text: &mut Text, found: &FileSystem) {
     text.maybe("id", found.id.clone());
 }
 
-fn device_lines(text: &mut Text, device: &Device, level: usize) {
-    text.heading(&format!(
-        "{}device {}",
-        if level == 0 { String::new() } else { "underlying ".to_owned() },
-        device.name
-    ));
+/// A device and what it stands on, each device but once.
+fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<DeviceNumber>) {
+    let known = shown.contains(&device.number);
+    if known && device.partition.is_none() {
+        return;
+    }
+    text.heading(&format!("{what} {}{}", device.name, if known { " (as above)" } else { "" }));
     text.line("number", &device.number.to_string());
     if let Some(partition) = &device.partition {
         let length = partition.size.map_or_else(String::new, |bytes| format!(", {}", size(bytes)));
         let start = partition.start.map_or_else(String::new, |bytes| format!(", starts at {bytes}"));
         text.line("partition", &format!("{} ({}){length}{start}", partition.name, partition.number));
     }
+    if known {
+        return;
+    }
+    shown.push(device.number);
     text.maybe("model", device.model.clone());
     text.maybe("serial", device.serial.clone());
     text.maybe("transport", device.transport.clone());
@@ -280,8 +287,12 @@ fn device_lines(text: &mut Text, device: &Device, level: usize) {
     text.maybe("memory node", device.numa_node.map(|node| node.to_string()));
     text.maybe("backing file", device.backing_file.clone());
     text.maybe("stands on", device.stands_on_unknown.as_ref().map(|why| format!("not known: {why}")));
-    for under in &device.stands_on {
-        device_lines(text, under, level + 1);
+    if !device.stands_on.is_empty() {
+        let names: Vec<_> = device.stands_on.iter().map(|under| under.name.as_str()).collect();
+        text.line("stands on", &names.join(", "));
+        for under in &device.stands_on {
+            device_lines(text, under, "underlying device", shown);
+        }
     }
 }
 
@@ -298,7 +309,10 @@ fn direct_lines(text: &mut Text, facts: &Facts) {
 
 fn alignment_lines(text: &mut Text, alignment: &Alignment) {
     text.line("works", "yes");
-    let reads = alignment.read_offset.map_or_else(String::new, |bytes| format!(", {bytes} B for reads"));
+    let reads = alignment
+        .read_offset
+        .filter(|bytes| *bytes != alignment.offset)
+        .map_or_else(String::new, |bytes| format!(", {bytes} B for reads"));
     text.line("alignment", &format!("memory {} B, offset {} B{reads}", alignment.memory, alignment.offset));
     text.line(
         "known by",

@@ -90,7 +90,13 @@ impl Storage<'_> {
         let mut devices: Vec<Device> = Vec::new();
         let mut reason = None;
         for layer in layers(&mount.super_options) {
-            match self.under_path(&layer, level + 1) {
+            // The mount table keeps the words of the mount command, and not the folder it was given in.
+            let found = if layer.is_absolute() {
+                self.under_path(&layer, level + 1)
+            } else {
+                Err(format!("{} was given relative to a folder that is not known", layer.display()))
+            };
+            match found {
                 Ok(found) => {
                     for device in found {
                         if !devices.iter().any(|known| {
@@ -184,6 +190,15 @@ mod tests {
                 .into();
         let folders: Vec<_> = layers(&options).iter().map(|path| path.display().to_string()).collect();
         assert_eq!(folders, ["/u", "/a", "/b:c", "/d", "/e"]);
+    }
+
+    #[test]
+    fn an_overlay_with_relative_layers_is_not_guessed_at() {
+        let mounts = mounts::parse(b"1 0 0:51 / /m rw - overlay overlay rw,lowerdir=src:.,upperdir=src\n");
+        let kernel = KernelFiles::running();
+        let storage = Storage { kernel: &kernel, mounts: &mounts };
+        let reason = storage.under(&mounts[0], mounts[0].device, 0).unwrap_err();
+        assert!(reason.contains("relative"), "{reason}");
     }
 
     #[test]
