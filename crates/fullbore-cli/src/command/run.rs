@@ -68,7 +68,7 @@ impl Common {
         let durability: Durability = self.sync.parse().map_err(Exit::Trouble)?;
         let profile = load_profile();
         let asked = (self.strategy != "auto").then_some(self.strategy.as_str());
-        let (start, before) = (Instant::now(), ProcessUsage::now());
+        let (start, before) = (Instant::now(), ProcessUsage::now().unwrap_or_default());
         let plan = plan(route.input, route.len, Some(&route.output), &wish, asked, profile.as_ref())?;
         if self.explain {
             eprint!("{plan}");
@@ -85,7 +85,7 @@ impl Common {
         drop(line);
         let outcome = outcome?;
         let real = start.elapsed().as_secs_f64();
-        let usage = ProcessUsage::now().since(&before);
+        let usage = ProcessUsage::now().unwrap_or_default().since(&before);
         if self.time {
             eprintln!("real {real:9.3} s\nuser {:9.3} s\nsys  {:9.3} s", usage.user, usage.system);
             eprintln!("{} in all, {}", size::human(outcome.bytes), size::rate(outcome.bytes as f64 / real));

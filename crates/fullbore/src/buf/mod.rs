@@ -201,6 +201,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "in a buffer of")]
     fn a_run_that_does_not_fit_is_a_bug() {
-        Pool::new(1, 4096).unwrap().take().unwrap().place(0, 8192);
+        Pool::new(1, 4096).unwrap().take().unwrap().place(4095, 8192);
     }
 }

@@ -338,7 +338,9 @@ impl Channel {
             let end = asked.offset + asked.len as u64;
             (self.limit.map_or(end, |limit| end.min(limit)) - start) as usize
         };
-        if had >= wanted || (count == 0 && !writes) {
+        // Past the cache, only the end of the file stops in the middle of a block.
+        let ended = !writes && (count == 0 || self.direct.as_ref().is_some_and(|(align, _)| !had.is_multiple_of(*align)));
+        if had >= wanted || ended {
             if !writes {
                 let whole = had.min(asked.head + asked.len);
                 if had < wanted && self.limit.is_some() {

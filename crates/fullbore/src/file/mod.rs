@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod abandon;
-mod alignment;
 mod output;
 
 use std::fmt;
@@ -15,6 +14,7 @@ pub use abandon::{Temporary, abandon_all, unfinished};
 pub use output::{Durability, Output, Placement};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
+use crate::buf::ALIGNMENT;
 use crate::error::{Error, Kind, Result};
 
 /// What a path leads to.
@@ -305,7 +305,10 @@ impl File {
     /// # Errors
     /// If direct I/O does not work here at all.
     pub fn direct_alignment(&self) -> io::Result<usize> {
-        alignment::of(self)
+        match crate::probe::direct_alignment(self) {
+            Ok(alignment) => Ok(usize::try_from(alignment.offset.max(alignment.memory)).unwrap_or(ALIGNMENT)),
+            Err(refused) => Err(io::Error::new(io::ErrorKind::Unsupported, refused.reason().to_owned())),
+        }
     }
 }
 

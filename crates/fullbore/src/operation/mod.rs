@@ -28,12 +28,6 @@ pub enum Split {
     Any,
     /// Cut only at offsets that are a multiple of so many bytes.
     Aligned(NonZeroUsize),
-    /// Cut only after this byte.
-    Delimiter(u8),
-    /// Cut anywhere, but give each part so many bytes of its predecessor.
-    Overlap(usize),
-    /// Do not cut: one pass from the first byte to the last.
-    Sequential,
 }
 
 /// An operation that replaces each byte run with another of the same length at the same place.
@@ -50,6 +44,11 @@ pub trait Transform: fmt::Display + Send + Sync {
 
     /// As [`apply`](Self::apply) with the result replacing the run.
     fn apply_in_place(&self, offset: u64, data: &mut [u8]);
+
+    /// Whether it changes nothing, so that the bytes need not be seen.
+    fn changes_nothing(&self) -> bool {
+        false
+    }
 }
 
 /// A source of bytes that can make any run of its data without the runs before it.

@@ -35,6 +35,10 @@ impl Transform for Copy {
     }
 
     fn apply_in_place(&self, _offset: u64, _data: &mut [u8]) {}
+
+    fn changes_nothing(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Clone, std::marker::Copy)]

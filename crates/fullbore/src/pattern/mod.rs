@@ -82,6 +82,10 @@ pub fn transform(
         return Err(Error::new(Kind::SameFile, "write", output.file().path(), "input and output are the same file"));
     }
     let len = input.seekable_len()?;
+    if strategy.read.capabilities.relays && !operation.changes_nothing() {
+        let what = format!("method {} moves bytes unseen, and {operation} has to see them", strategy.read.name);
+        return Err(Error::new(Kind::Unsupported, "transform", input.path(), what).advise("name another method"));
+    }
     if let Some(len) = len {
         allocate(&output, len, strategy)?;
     }

@@ -1,6 +1,42 @@
-//! Facts of a path.
+//! Facts of a path: its file system, devices and their queues, direct-I/O alignment, layout and residency; facts
+//! of the machine; and the counters of process, machine and device that frame a measurement.
+//!
+//! [`facts`] gathers all of a path and never fails for a part: what could not be found out is said in
+//! [`Facts::unknown`]. The pieces that a measurement needs again and again ([`residency`], [`provenance`],
+//! [`direct_alignment`], the counters) stand alone and take open files.
 #![forbid(unsafe_code)]
 
-mod room;
+mod bearings;
+mod cgroup;
+mod device;
+mod device_number;
+mod direct;
+mod error;
+mod extents;
+mod facts;
+mod file_system;
+mod human;
+mod kernel_files;
+mod machine;
+mod mounts;
+mod queue;
+mod residency;
+mod storage;
+mod usage;
 
-pub use room::{ProcessUsage, available_memory, file_system_key, in_memory, processors, residency, rotational};
+#[cfg(test)]
+mod against_tools;
+
+pub use bearings::{Bearings, bearings, processors};
+pub use device::{Device, Partition};
+pub use device_number::DeviceNumber;
+pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
+pub use error::Error;
+pub use extents::{Extent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
+pub use facts::{Direct, EngineFact, Facts, FileFacts, Kind, Unknown, facts, facts_of_target};
+pub use file_system::FileSystem;
+pub use human::{human, human_machine};
+pub use machine::{Machine, machine};
+pub use queue::Queue;
+pub use residency::{Residency, ResidencySource, residency};
+pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers};

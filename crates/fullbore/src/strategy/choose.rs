@@ -33,8 +33,6 @@ pub struct Situation {
     pub target_in_memory: bool,
     /// The processors this process may use.
     pub processors: usize,
-    /// The memory that the system could give to new pages, in bytes.
-    pub available_memory: u64,
     /// Whether the input lies on a disk that turns.
     pub rotational: bool,
     /// Why asynchronous direct reading cannot be used on the input, if so.

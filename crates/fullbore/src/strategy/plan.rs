@@ -90,10 +90,9 @@ fn situation(input: Option<&File>, len: Option<u64>, output: Option<&Output>) ->
         len,
         cached,
         target,
-        target_in_memory: output.is_some_and(|output| probe::in_memory(output.file())),
+        target_in_memory: output.is_some_and(|output| probe::bearings(output.file()).is_ok_and(|found| found.in_memory)),
         processors: probe::processors(),
-        available_memory: probe::available_memory(),
-        rotational: input.is_some_and(probe::rotational),
+        rotational: input.is_some_and(|input| probe::bearings(input).is_ok_and(|found| found.rotational)),
         no_deep_reads,
     })
 }

@@ -206,5 +206,5 @@ impl Profile {
 /// # Errors
 /// If the system does not say.
 pub fn key(file: &File) -> io::Result<String> {
-    crate::probe::file_system_key(file)
+    crate::probe::bearings(file).map(|bearings| bearings.key)
 }

@@ -1,6 +1,11 @@
 //! Linux.
 
 pub(crate) mod aio;
+pub(crate) mod cachestat;
+pub(crate) mod fiemap;
 pub(crate) mod map;
+pub(crate) mod processor;
+pub(crate) mod statx;
 pub(crate) mod stdio;
 pub(crate) mod uring;
+pub(crate) mod usage;

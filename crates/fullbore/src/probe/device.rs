@@ -1,0 +1,367 @@
+//! Devices and what they stand on, from `/sys/dev/block`: partitions, loop devices, dm and md included.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::device_number::DeviceNumber;
+use super::kernel_files::{KernelFiles, names, text};
+use super::queue::Queue;
+
+/// Deeper stacks of devices than this are taken for a mistake.
+const DEEPEST: usize = 8;
+
+/// A disk, or what stands for one. None: the system does not say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// The kernel's name, without `/dev/`.
+    pub name: String,
+    /// The number of the whole disk, also where the file system is in a partition.
+    pub number: DeviceNumber,
+    /// The partition that the file system is in.
+    pub partition: Option<Partition>,
+    /// What the maker calls it.
+    pub model: Option<String>,
+    /// The maker's number of this one; often readable by root alone, and empty for virtual disks.
+    pub serial: Option<String>,
+    /// How it is reached: `nvme/pcie`, `virtio`, `sata`, `usb`, `loop`, `dm`, `md` …
+    pub transport: Option<String>,
+    /// What a composed device is: the dm name, or the md level.
+    pub composition: Option<String>,
+    /// In bytes.
+    pub size: Option<u64>,
+    /// Whether it can only be read.
+    pub read_only: Option<bool>,
+    /// The settings of its request queue.
+    pub queue: Queue,
+    /// The most requests that the device takes at once, in requests (multi-queue devices: each hardware queue).
+    pub queue_depth: Option<u64>,
+    /// How many hardware queues it has.
+    pub hardware_queues: Option<u64>,
+    /// The memory node it is attached to.
+    pub numa_node: Option<u32>,
+    /// The file behind a loop device.
+    pub backing_file: Option<String>,
+    /// What it stands on: the members of a dm or md device, the disk under a loop device's file.
+    pub stands_on: Vec<Device>,
+    /// Why `stands_on` is not known, where it should be.
+    pub stands_on_unknown: Option<String>,
+}
+
+/// A part of a disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Partition {
+    /// The kernel's name, without `/dev/`.
+    pub name: String,
+    /// Its own number.
+    pub number: DeviceNumber,
+    /// Where it starts on the disk, in bytes.
+    pub start: Option<u64>,
+    /// In bytes.
+    pub size: Option<u64>,
+}
+
+/// Tells the devices under a file of the host, for loop devices: answered by whoever knows the mount table.
+pub(crate) type UnderFile<'a> = &'a dyn Fn(&Path, usize) -> Result<Vec<Device>, String>;
+
+/// The device of a number, with all it stands on. The error is a reason for people.
+pub(crate) fn of_number(
+    kernel: &KernelFiles,
+    number: DeviceNumber,
+    under_file: UnderFile<'_>,
+    level: usize,
+) -> Result<Device, String> {
+    let link = kernel.sys.join("dev/block").join(number.to_string());
+    let folder = link.canonicalize().map_err(|error| {
+        format!("the system shows no block device {number} ({}: {error})", link.display())
+    })?;
+    of_folder(kernel, &folder, under_file, level)
+}
+
+fn of_folder(
+    kernel: &KernelFiles,
+    folder: &Path,
+    under_file: UnderFile<'_>,
+    level: usize,
+) -> Result<Device, String> {
+    if level > DEEPEST {
+        return Err(format!("the devices stand on each other more than {DEEPEST} deep"));
+    }
+    let is_partition = folder.join("partition").exists();
+    let disk = match folder.parent() {
+        Some(parent) if is_partition => parent,
+        _ => folder,
+    };
+    let number = number_of(disk)?;
+    let partition = if is_partition {
+        Some(Partition {
+            name: name_of(folder),
+            number: number_of(folder)?,
+            start: sectors(folder, "start"),
+            size: sectors(folder, "size"),
+        })
+    } else {
+        None
+    };
+    let name = name_of(disk);
+    let backing = text(&disk.join("loop/backing_file"));
+    let (stands_on, stands_on_unknown) = below(kernel, disk, backing.as_deref(), under_file, level);
+    Ok(Device {
+        number,
+        partition,
+        model: text(&disk.join("device/model")),
+        serial: serial(disk),
+        transport: transport(disk, &name),
+        composition: text(&disk.join("dm/name")).or_else(|| text(&disk.join("md/level"))),
+        size: sectors(disk, "size"),
+        read_only: text(&disk.join("ro")).map(|flag| flag != "0"),
+        queue: Queue::read(|setting| text(&disk.join("queue").join(setting))),
+        queue_depth: text(&disk.join("device/queue_depth"))
+            .or_else(|| text(&disk.join("mq/0/nr_tags")))
+            .and_then(|count| count.parse().ok()),
+        hardware_queues: Some(names(&disk.join("mq")).len() as u64).filter(|count| *count > 0),
+        numa_node: numa_node(disk, &kernel.sys),
+        backing_file: backing,
+        stands_on,
+        stands_on_unknown,
+        name,
+    })
+}
+
+/// The devices one level down.
+fn below(
+    kernel: &KernelFiles,
+    disk: &Path,
+    backing: Option<&str>,
+    under_file: UnderFile<'_>,
+    level: usize,
+) -> (Vec<Device>, Option<String>) {
+    if let Some(file) = backing {
+        return match under_file(Path::new(file), level + 1) {
+            Ok(devices) => (devices, None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        };
+    }
+    let mut devices = Vec::new();
+    let mut unknown = None;
+    let slaves = disk.join("slaves");
+    for name in names(&slaves) {
+        let found = slaves
+            .join(&name)
+            .canonicalize()
+            .map_err(|error| format!("{}: {error}", name.display()))
+            .and_then(|folder| of_folder(kernel, &folder, under_file, level + 1));
+        match found {
+            Ok(device) => devices.push(device),
+            Err(reason) => unknown = Some(reason),
+        }
+    }
+    (devices, unknown)
+}
+
+fn number_of(folder: &Path) -> Result<DeviceNumber, String> {
+    let file = folder.join("dev");
+    text(&file).ok_or_else(|| format!("{} cannot be read", file.display()))?.parse()
+}
+
+/// The kernel writes `!` in a folder's name for `/` in the device's.
+fn name_of(folder: &Path) -> String {
+    folder.file_name().map(|name| name.to_string_lossy().replace('!', "/")).unwrap_or_default()
+}
+
+/// Sysfs counts in sectors of 512 bytes, whatever the device's own are.
+fn sectors(folder: &Path, name: &str) -> Option<u64> {
+    text(&folder.join(name))?.parse::<u64>().ok()?.checked_mul(512)
+}
+
+fn serial(disk: &Path) -> Option<String> {
+    let plain = [disk.join("device/serial"), disk.join("serial")].iter().find_map(|file| text(file));
+    plain.or_else(|| vital_product_serial(&std::fs::read(disk.join("device/vpd_pg80")).ok()?))
+}
+
+/// The serial number in SCSI's page 80: four bytes of header, the last two its length, then the text.
+fn vital_product_serial(page: &[u8]) -> Option<String> {
+    let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
+    let text = String::from_utf8_lossy(page.get(4..)?.get(..length)?).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// How a disk is reached, told by its name and by the buses on its way from the root of the machine.
+fn transport(disk: &Path, name: &str) -> Option<String> {
+    const BY_NAME: [(&str, &str); 9] = [
+        ("loop", "loop"),
+        ("zram", "zram (compressed memory)"),
+        ("ram", "memory"),
+        ("dm-", "dm"),
+        ("md", "md"),
+        ("nbd", "nbd (network)"),
+        ("rbd", "rbd (network)"),
+        ("drbd", "drbd (network)"),
+        ("bcache", "bcache"),
+    ];
+    if let Some((_, word)) = BY_NAME.iter().find(|(start, _)| name.starts_with(start)) {
+        return Some((*word).to_owned());
+    }
+    if name.starts_with("nvme") {
+        let way = text(&disk.join("device/transport"));
+        return Some(way.map_or_else(|| "nvme".to_owned(), |way| format!("nvme/{way}")));
+    }
+    let parts: Vec<_> = disk.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    let passes = |start: &str| {
+        parts.iter().any(|part| {
+            part.strip_prefix(start)
+                .is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+        })
+    };
+    let way = [
+        ("usb", "usb"),
+        ("ata", "sata"),
+        ("session", "iscsi"),
+        ("end_device-", "sas"),
+        ("rport-", "fibre channel"),
+        ("mmc", "mmc"),
+        ("virtio", "virtio"),
+        ("vbd-", "xen"),
+        ("vmbus", "hyper-v"),
+    ];
+    if let Some((_, word)) = way.iter().find(|(start, _)| passes(start)) {
+        return Some((*word).to_owned());
+    }
+    passes("target").then(|| "scsi".to_owned())
+}
+
+/// The nearest memory node named on the way up from the disk; -1 means none.
+fn numa_node(disk: &Path, sys: &Path) -> Option<u32> {
+    let sys = sys.canonicalize().unwrap_or_else(|_| sys.to_owned());
+    let device: PathBuf = disk.join("device").canonicalize().unwrap_or_else(|_| disk.to_owned());
+    device
+        .ancestors()
+        .take_while(|folder| folder.starts_with(&sys))
+        .find_map(|folder| text(&folder.join("numa_node")))?
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// Writes a file and the folders above it.
+    fn put(root: &Path, path: &str, text: &str) {
+        let file = root.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+
+    /// An NVMe disk with a partition, under a dm device, under which nothing else; and a loop device.
+    fn machine() -> (tempfile::TempDir, KernelFiles) {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path();
+        let disk = "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1";
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/numa_node", "1\n");
+        put(at, &format!("{disk}/dev"), "259:0\n");
+        put(at, &format!("{disk}/size"), "2000\n");
+        put(at, &format!("{disk}/queue/scheduler"), "[none] mq-deadline\n");
+        put(at, &format!("{disk}/mq/0/nr_tags"), "1023\n");
+        put(at, &format!("{disk}/mq/1/nr_tags"), "1023\n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/model", "Quick Disk 1TB     \n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/serial", "S123\n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/transport", "pcie\n");
+        symlink("../../nvme0", at.join(disk).join("device")).unwrap();
+        put(at, &format!("{disk}/nvme0n1p2/dev"), "259:2\n");
+        put(at, &format!("{disk}/nvme0n1p2/partition"), "2\n");
+        put(at, &format!("{disk}/nvme0n1p2/start"), "100\n");
+        put(at, &format!("{disk}/nvme0n1p2/size"), "1900\n");
+        put(at, "sys/devices/virtual/block/dm-0/dev", "253:0\n");
+        put(at, "sys/devices/virtual/block/dm-0/dm/name", "vg-home\n");
+        fs::create_dir_all(at.join("sys/devices/virtual/block/dm-0/slaves")).unwrap();
+        symlink(at.join(disk).join("nvme0n1p2"), at.join("sys/devices/virtual/block/dm-0/slaves/nvme0n1p2"))
+            .unwrap();
+        put(at, "sys/devices/virtual/block/loop3/dev", "7:3\n");
+        put(at, "sys/devices/virtual/block/loop3/loop/backing_file", "/images/disk one.img\n");
+        fs::create_dir_all(at.join("sys/dev/block")).unwrap();
+        for (number, folder) in [
+            ("259:0", disk.to_owned()),
+            ("259:2", format!("{disk}/nvme0n1p2")),
+            ("253:0", "sys/devices/virtual/block/dm-0".to_owned()),
+            ("7:3", "sys/devices/virtual/block/loop3".to_owned()),
+        ] {
+            symlink(at.join(folder), at.join("sys/dev/block").join(number)).unwrap();
+        }
+        let kernel = KernelFiles::under(at);
+        (root, kernel)
+    }
+
+    fn no_file(_: &Path, _: usize) -> Result<Vec<Device>, String> {
+        Err("no mount table".to_owned())
+    }
+
+    #[test]
+    fn a_partition_leads_to_its_disk() {
+        let (_root, kernel) = machine();
+        let device = of_number(&kernel, (259, 2).into(), &no_file, 0).unwrap();
+        assert_eq!(device.name, "nvme0n1");
+        assert_eq!(device.number, (259, 0).into());
+        assert_eq!(device.model.as_deref(), Some("Quick Disk 1TB"));
+        assert_eq!(device.serial.as_deref(), Some("S123"));
+        assert_eq!(device.transport.as_deref(), Some("nvme/pcie"));
+        assert_eq!(device.queue.scheduler.as_deref(), Some("none"));
+        assert_eq!((device.queue_depth, device.hardware_queues), (Some(1023), Some(2)));
+        assert_eq!(device.numa_node, Some(1));
+        assert_eq!(device.size, Some(1_024_000));
+        let partition = device.partition.unwrap();
+        assert_eq!((partition.name.as_str(), partition.start), ("nvme0n1p2", Some(51_200)));
+        assert_eq!(partition.number, (259, 2).into());
+    }
+
+    #[test]
+    fn a_mapped_device_stands_on_its_members() {
+        let (_root, kernel) = machine();
+        let device = of_number(&kernel, (253, 0).into(), &no_file, 0).unwrap();
+        assert_eq!((device.name.as_str(), device.composition.as_deref()), ("dm-0", Some("vg-home")));
+        assert_eq!(device.stands_on.len(), 1);
+        assert_eq!(device.stands_on[0].name, "nvme0n1");
+        assert_eq!(device.stands_on_unknown, None);
+    }
+
+    #[test]
+    fn a_loop_device_asks_what_its_file_is_on_or_says_why_not() {
+        let (_root, kernel) = machine();
+        let disk = of_number(&kernel, (259, 0).into(), &no_file, 0).unwrap();
+        let under = |file: &Path, level: usize| {
+            assert_eq!((file, level), (Path::new("/images/disk one.img"), 1));
+            Ok(vec![disk.clone()])
+        };
+        let device = of_number(&kernel, (7, 3).into(), &under, 0).unwrap();
+        assert_eq!(device.backing_file.as_deref(), Some("/images/disk one.img"));
+        assert_eq!(device.stands_on, std::slice::from_ref(&disk));
+        let device = of_number(&kernel, (7, 3).into(), &no_file, 0).unwrap();
+        assert_eq!(device.stands_on_unknown.as_deref(), Some("no mount table"));
+    }
+
+    #[test]
+    fn an_unknown_number_is_a_reason() {
+        let (_root, kernel) = machine();
+        let reason = of_number(&kernel, (9, 9).into(), &no_file, 0).unwrap_err();
+        assert!(reason.contains("9:9"), "{reason}");
+    }
+
+    #[test]
+    fn transport_is_told_by_the_way_to_the_disk() {
+        let way = |path: &str, name: &str| transport(Path::new(path), name);
+        assert_eq!(way("/sys/devices/pci0/ata1/host0/target0:0:0/0:0:0:0/block/sda", "sda").unwrap(), "sata");
+        assert_eq!(way("/sys/devices/pci0/usb1/1-2/host6/target6:0:0/block/sdb", "sdb").unwrap(), "usb");
+        assert_eq!(way("/sys/devices/pci0/0000:00:02.0/virtio1/block/vda", "vda").unwrap(), "virtio");
+        assert_eq!(way("/sys/devices/pci0/host0/target0:2:0/0:2:0:0/block/sda", "sda").unwrap(), "scsi");
+        assert_eq!(way("/sys/devices/platform/x/block/xda", "xda"), None);
+    }
+
+    #[test]
+    fn reads_the_serial_of_page_80() {
+        assert_eq!(vital_product_serial(b"\0\x80\0\x06  WD12 junk").as_deref(), Some("WD12"));
+        assert_eq!(vital_product_serial(b"\0\x80\0\x20short"), None);
+        assert_eq!(vital_product_serial(b"\0"), None);
+    }
+}

@@ -1,0 +1,486 @@
+//! Facts as text for people: labelled lines, at most 80 columns wide, without colour.
+
+use std::fmt::Write;
+
+use super::device::Device;
+use super::device_number::DeviceNumber;
+use super::direct::{Alignment, AlignmentSource};
+use super::extents::{Layout, Provenance};
+use super::facts::{EngineFact, Facts, FileFacts, Kind};
+use super::file_system::FileSystem;
+use super::machine::Machine;
+use super::residency::{Residency, ResidencySource};
+
+/// The widest line, in characters.
+const WIDTH: usize = 80;
+
+/// Where values start, in characters.
+const LABEL: usize = 18;
+
+/// Everything known of a path, as text.
+pub fn human(facts: &Facts) -> String {
+    let mut text = Text::default();
+    if let Some(asked) = &facts.stands_for {
+        text.line("asked for", &format!("{asked} (does not exist; these are the facts of its folder)"));
+    }
+    text.line("path", &facts.path);
+    if let Some(target) = &facts.link_target {
+        text.line("link to", target);
+    }
+    if let Some(resolved) = facts.resolved.as_ref().filter(|resolved| **resolved != facts.path) {
+        text.line("resolved", resolved);
+    }
+    text.line("kind", kind(facts.kind));
+    if let Some(file) = &facts.file {
+        file_lines(&mut text, file);
+    }
+    if let Some(file_system) = &facts.file_system {
+        file_system_lines(&mut text, file_system);
+    }
+    let mut shown = Vec::new();
+    for device in &facts.devices {
+        device_lines(&mut text, device, "device", &mut shown);
+    }
+    direct_lines(&mut text, facts);
+    engine_lines(&mut text, &facts.engines);
+    if !facts.unknown.is_empty() {
+        text.heading("not known");
+        for unknown in &facts.unknown {
+            text.line(&unknown.fact.replace('_', " "), &unknown.reason);
+        }
+    }
+    text.0
+}
+
+/// The machine, as text.
+pub fn human_machine(machine: &Machine) -> String {
+    let mut text = Text::default();
+    text.maybe("kernel", machine.kernel.clone());
+    text.line("architecture", &machine.architecture);
+    text.maybe("processor", machine.processor.clone());
+    let count = |label: &str, count: Option<u64>| count.map(|count| format!("{count} {label}"));
+    let counts: Vec<_> = [
+        count("running", machine.logical_processors),
+        count("allowed", machine.allowed_processors),
+        machine.quota.map(|quota| format!("{} granted by {}", plain(quota), or_group(&machine.quota_source))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    text.line("processors", &format!("{} ({})", plain(machine.processors), counts.join(", ")));
+    text.maybe("clock governor", machine.governor.clone());
+    text.maybe(
+        "memory",
+        machine.memory_total.map(|total| match machine.memory_available {
+            Some(available) => format!("{} ({} available)", size(total), size(available)),
+            None => size(total),
+        }),
+    );
+    text.maybe(
+        "memory limit",
+        machine
+            .memory_limit
+            .map(|limit| format!("{} set by {}", size(limit), or_group(&machine.memory_limit_source))),
+    );
+    text.line("lockable memory", &machine.lockable.map_or_else(|| "no limit".to_owned(), size));
+    text.line("page size", &size(machine.page_size));
+    text.maybe("virtualisation", machine.virtualisation.clone());
+    text.0
+}
+
+fn or_group(source: &Option<String>) -> &str {
+    source.as_deref().unwrap_or("a control group")
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Regular => "regular file",
+        Kind::Directory => "directory",
+        Kind::BlockDevice => "block device",
+        Kind::CharacterDevice => "character device",
+        Kind::Fifo => "FIFO or pipe",
+        Kind::Socket => "socket",
+        Kind::Other => "of an unknown kind",
+    }
+}
+
+fn file_lines(text: &mut Text, file: &FileFacts) {
+    text.heading("file");
+    text.line("size", &exact(file.size));
+    text.line("allocated", &size(file.allocated));
+    if let Some(provenance) = &file.provenance {
+        text.line("never written", &provenance_line(provenance));
+    }
+    if let Some(layout) = &file.layout {
+        text.line("extents", &layout_line(layout));
+        for (label, count) in
+            [("inline", layout.inline), ("encoded", layout.encoded), ("shared", layout.shared)]
+        {
+            if count > 0 {
+                text.line(label, &plural(count, "extent"));
+            }
+        }
+        if layout.beyond_end > 0 {
+            text.line("past the end", &format!("{} reserved", size(layout.beyond_end)));
+        }
+    }
+    if let Some(residency) = &file.residency {
+        text.line("page cache", &residency_line(residency));
+    }
+}
+
+fn provenance_line(provenance: &Provenance) -> String {
+    if provenance.size == 0 {
+        return "nothing: the file is empty".to_owned();
+    }
+    let mut parts = Vec::new();
+    if provenance.holes > 0 {
+        parts.push(format!("{} in {}", size(provenance.hole_bytes), plural(provenance.holes, "hole")));
+    }
+    match provenance.unwritten {
+        Some(0) => {}
+        Some(bytes) => parts.push(format!("{} reserved", size(bytes))),
+        None => parts.push("reserved bytes are not told here".to_owned()),
+    }
+    if parts.is_empty() {
+        parts.push("nothing: no holes, no reserved bytes".to_owned());
+    }
+    if let Some(bytes) = provenance.delayed.filter(|bytes| *bytes > 0) {
+        parts.push(format!("{} written but not yet placed", size(bytes)));
+    }
+    parts.join(", ")
+}
+
+fn layout_line(layout: &Layout) -> String {
+    let mean =
+        layout.mean_extent.map_or_else(String::new, |mean| format!(", {} each on average", size(mean)));
+    let jumps = match layout.discontiguous {
+        0 if layout.extents > 1 => ", all contiguous".to_owned(),
+        0 => String::new(),
+        count => format!(", {} to another place", plural(count, "jump")),
+    };
+    format!("{}{mean}{jumps}", layout.extents)
+}
+
+fn residency_line(residency: &Residency) -> String {
+    let Some(share) = residency.share() else { return "nothing to hold".to_owned() };
+    let mut line = format!("{} cached ({:.1}%)", size(residency.cached), share * 100.0);
+    for (label, bytes) in
+        [("dirty", residency.dirty), ("under writeback", residency.writeback), ("evicted", residency.evicted)]
+    {
+        if let Some(bytes) = bytes {
+            let _ = write!(line, ", {} {label}", size(bytes));
+        }
+    }
+    if residency.source == ResidencySource::Mincore {
+        line.push_str(" (told by mincore: dirty and writeback are not known)");
+    }
+    line
+}
+
+fn file_system_lines(text: &mut Text, found: &FileSystem) {
+    text.heading("file system");
+    let nature = match (found.in_memory, found.network) {
+        (true, _) => " (memory)",
+        (false, Some(true)) => " (network)",
+        (false, None) => " (a program's; perhaps network)",
+        (false, Some(false)) => "",
+    };
+    text.line("type", &format!("{}{nature}", found.kind));
+    text.line("mounted on", &found.mount_point);
+    if found.root != "/" {
+        text.line("shows folder", &found.root);
+    }
+    text.line("source", &found.source);
+    text.line("mount options", &found.mount_options.join(", "));
+    text.line("its options", &found.super_options.join(", "));
+    let share = if found.total > 0 { found.available as f64 / found.total as f64 * 100.0 } else { 0.0 };
+    text.line(
+        "room",
+        &format!(
+            "{}, {} free, {} available ({share:.0}%)",
+            size(found.total),
+            size(found.free),
+            size(found.available)
+        ),
+    );
+    text.line("block", &size(found.block_size));
+    text.maybe("id", found.id.clone());
+}
+
+/// A device and what it stands on, each device but once.
+fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<DeviceNumber>) {
+    let known = shown.contains(&device.number);
+    if known && device.partition.is_none() {
+        return;
+    }
+    text.heading(&format!("{what} {}{}", device.name, if known { " (as above)" } else { "" }));
+    text.line("number", &device.number.to_string());
+    if let Some(partition) = &device.partition {
+        let length = partition.size.map_or_else(String::new, |bytes| format!(", {}", size(bytes)));
+        let start = partition.start.map_or_else(String::new, |bytes| format!(", starts at {bytes}"));
+        text.line("partition", &format!("{} ({}){length}{start}", partition.name, partition.number));
+    }
+    if known {
+        return;
+    }
+    shown.push(device.number);
+    text.maybe("model", device.model.clone());
+    text.maybe("serial", device.serial.clone());
+    text.maybe("transport", device.transport.clone());
+    text.maybe("composition", device.composition.clone());
+    text.maybe("size", device.size.map(size));
+    if device.read_only == Some(true) {
+        text.line("read only", "yes");
+    }
+    let queue = &device.queue;
+    text.maybe("rotational", queue.rotational.map(|yes| if yes { "yes, it says" } else { "no" }.to_owned()));
+    text.maybe("scheduler", queue.scheduler.clone());
+    text.maybe("read-ahead", queue.read_ahead.map(size));
+    text.maybe(
+        "largest request",
+        queue.max_request.map(|most| match queue.max_hardware_request {
+            Some(hardware) => format!("{} (hardware: {})", size(most), size(hardware)),
+            None => size(most),
+        }),
+    );
+    let depths: Vec<_> = [
+        queue.requests.map(|count| plural(count, "request")),
+        device.queue_depth.map(|count| format!("{count} at once on the device")),
+        device.hardware_queues.map(|count| plural(count, "hardware queue")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !depths.is_empty() {
+        text.line("queue", &depths.join(", "));
+    }
+    let blocks: Vec<_> = [
+        queue.logical_block.map(|bytes| format!("{bytes} logical")),
+        queue.physical_block.map(|bytes| format!("{bytes} physical")),
+        queue.minimum_io.map(|bytes| format!("{} least", size(bytes))),
+        queue.optimal_io.map(|bytes| format!("{} best", size(bytes))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !blocks.is_empty() {
+        text.line("blocks", &blocks.join(", "));
+    }
+    text.maybe(
+        "write cache",
+        queue.write_cache.as_ref().map(|mode| match queue.forced_unit_access {
+            Some(true) => format!("{mode}, forced unit access"),
+            Some(false) => format!("{mode}, no forced unit access"),
+            None => mode.clone(),
+        }),
+    );
+    text.maybe(
+        "discard",
+        queue.discard.map(|can| match (can, queue.discard_granularity) {
+            (true, Some(unit)) => format!("yes, in units of {}", size(unit)),
+            (true, None) => "yes".to_owned(),
+            (false, _) => "no".to_owned(),
+        }),
+    );
+    text.maybe("zoned", queue.zoned.clone().filter(|model| model != "none"));
+    text.maybe("memory node", device.numa_node.map(|node| node.to_string()));
+    text.maybe("backing file", device.backing_file.clone());
+    text.maybe("stands on", device.stands_on_unknown.as_ref().map(|why| format!("not known: {why}")));
+    if !device.stands_on.is_empty() {
+        let names: Vec<_> = device.stands_on.iter().map(|under| under.name.as_str()).collect();
+        text.line("stands on", &names.join(", "));
+        for under in &device.stands_on {
+            device_lines(text, under, "underlying device", shown);
+        }
+    }
+}
+
+fn direct_lines(text: &mut Text, facts: &Facts) {
+    text.heading("direct I/O");
+    let direct = &facts.direct;
+    match (&direct.alignment, direct.works) {
+        (Some(alignment), _) => alignment_lines(text, alignment),
+        (None, Some(_)) => text.line("works", "no"),
+        (None, None) => text.line("works", "not known"),
+    }
+    text.maybe("reason", direct.reason.clone());
+}
+
+fn alignment_lines(text: &mut Text, alignment: &Alignment) {
+    text.line("works", "yes");
+    let reads = alignment
+        .read_offset
+        .filter(|bytes| *bytes != alignment.offset)
+        .map_or_else(String::new, |bytes| format!(", {bytes} B for reads"));
+    text.line("alignment", &format!("memory {} B, offset {} B{reads}", alignment.memory, alignment.offset));
+    text.line(
+        "known by",
+        match alignment.source {
+            AlignmentSource::Statx => "statx",
+            AlignmentSource::Tried => "trying",
+            AlignmentSource::Assumed => "nothing: one block is assumed, which is safe",
+        },
+    );
+    text.maybe(
+        "direct writes",
+        alignment
+            .writes_cached
+            .map(|cached| if cached { "pass through the page cache" } else { "go to the device" }.to_owned()),
+    );
+}
+
+fn engine_lines(text: &mut Text, engines: &[EngineFact]) {
+    if engines.is_empty() {
+        return;
+    }
+    text.heading("engines");
+    for engine in engines {
+        let mut line = if engine.works { "works" } else { "does not work" }.to_owned();
+        for more in [&engine.reason, &engine.note].into_iter().flatten() {
+            let _ = write!(line, ": {more}");
+        }
+        text.line(&engine.name, &line);
+    }
+}
+
+/// Lines as they grow.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn heading(&mut self, heading: &str) {
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.0.push_str(heading);
+        self.0.push('\n');
+    }
+
+    fn maybe(&mut self, label: &str, value: Option<String>) {
+        if let Some(value) = value {
+            self.line(label, &value);
+        }
+    }
+
+    /// A label and its value, which goes on in lines below where it is long.
+    fn line(&mut self, label: &str, value: &str) {
+        let mut line = format!("  {label:<width$}", width = LABEL - 2);
+        if !line.ends_with(' ') {
+            line.push(' ');
+        }
+        let mut fresh = true;
+        for word in printable(value).split(' ').flat_map(pieces) {
+            if !fresh && line.chars().count() + 1 + word.chars().count() > WIDTH {
+                self.0.push_str(line.trim_end());
+                self.0.push('\n');
+                line = " ".repeat(LABEL);
+                fresh = true;
+            }
+            if !fresh {
+                line.push(' ');
+            }
+            line.push_str(&word);
+            fresh = false;
+        }
+        self.0.push_str(line.trim_end());
+        self.0.push('\n');
+    }
+}
+
+/// Paths may hold line ends and escape sequences, which must not reach a terminal.
+fn printable(value: &str) -> String {
+    value.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// A word too long for a line, cut.
+fn pieces(word: &str) -> Vec<String> {
+    let characters: Vec<char> = word.chars().collect();
+    if characters.is_empty() {
+        return vec![String::new()];
+    }
+    characters.chunks(WIDTH - LABEL).map(|piece| piece.iter().collect()).collect()
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// At most two digits after the point, and none that say nothing.
+fn plain(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Bytes in the largest binary unit that leaves at least one of it.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.995 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", plain(value), UNITS[unit])
+}
+
+/// As [`size`], with the bytes themselves where they differ.
+fn exact(bytes: u64) -> String {
+    if bytes < 1024 { size(bytes) } else { format!("{bytes} B ({})", size(bytes)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn sizes_read_well() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1 KiB"),
+            (1536, "1.5 KiB"),
+            (1 << 20, "1 MiB"),
+            ((1 << 20) - 1, "1 MiB"),
+            (u64::MAX, "16 EiB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn long_values_go_on_below_and_nothing_is_lost() {
+        let mut text = Text::default();
+        let value = format!("{} {}", "word ".repeat(40).trim_end(), "x".repeat(200));
+        text.line("label", &value);
+        assert!(text.0.lines().all(|line| line.chars().count() <= WIDTH), "{}", text.0);
+        assert!(text.0.lines().skip(1).all(|line| line.starts_with(&" ".repeat(LABEL))));
+        assert_eq!(text.0.matches("word").count(), 40);
+        assert_eq!(text.0.matches('x').count(), 200);
+        let mut text = Text::default();
+        text.line("path", "a\n\x1b[31mb");
+        assert_eq!(text.0.lines().count(), 1);
+        assert!(!text.0.contains('\x1b'));
+    }
+
+    #[test]
+    fn facts_fit_the_screen_and_show_what_was_filled_in() {
+        let mut facts = super::super::facts(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        facts.engines.push(EngineFact {
+            name: "uring".to_owned(),
+            works: false,
+            reason: Some("forbidden by a filter".to_owned()),
+            note: None,
+        });
+        let text = human(&facts);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.contains("directory"));
+        assert!(text.contains("uring") && text.contains("forbidden by a filter"));
+        let machine = human_machine(&super::super::machine());
+        assert!(machine.contains("processors") && machine.lines().all(|line| line.chars().count() <= WIDTH));
+    }
+}

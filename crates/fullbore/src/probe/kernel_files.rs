@@ -1,0 +1,62 @@
+//! The text files in which the kernel tells its facts, under roots that a test can replace.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where `/proc` and `/sys` are.
+#[derive(Debug, Clone)]
+pub(crate) struct KernelFiles {
+    /// The process file system.
+    pub(crate) proc: PathBuf,
+    /// The system file system.
+    pub(crate) sys: PathBuf,
+    /// What stands before the mount points of control groups; empty on a running system.
+    pub(crate) root: PathBuf,
+}
+
+impl KernelFiles {
+    /// Those of the running system.
+    pub(crate) fn running() -> Self {
+        Self { proc: "/proc".into(), sys: "/sys".into(), root: PathBuf::new() }
+    }
+
+    /// Those of a tree of fixtures.
+    #[cfg(test)]
+    pub(crate) fn under(root: &Path) -> Self {
+        Self { proc: root.join("proc"), sys: root.join("sys"), root: root.to_owned() }
+    }
+
+    /// An absolute path as seen below the root.
+    pub(crate) fn rooted(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix("/") {
+            Ok(rest) if !self.root.as_os_str().is_empty() => self.root.join(rest),
+            _ => path.to_owned(),
+        }
+    }
+}
+
+/// The text of a file without the white space around it; None where it cannot be read or says nothing.
+pub(crate) fn text(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The whole text of a file, or an error that names it.
+pub(crate) fn whole(path: &Path) -> io::Result<String> {
+    std::fs::read_to_string(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+/// The names in a folder, sorted; none where it cannot be read.
+pub(crate) fn names(folder: &Path) -> Vec<OsString> {
+    let mut names: Vec<_> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok().map(|entry| entry.file_name()))
+        .collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,168 @@
+//! The mount table, `/proc/self/mountinfo`, and the mount that a path stands in.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use super::device_number::DeviceNumber;
+
+/// One line of the mount table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mount {
+    /// The kernel's number of the mount.
+    pub(crate) id: u64,
+    /// The device that the table names; btrfs, overlay and the like have one that stands for no real device.
+    pub(crate) device: DeviceNumber,
+    /// The folder of the file system that is mounted: not `/` for bind mounts and sub-volumes.
+    pub(crate) root: PathBuf,
+    /// Where it is mounted.
+    pub(crate) point: PathBuf,
+    /// Options of the mount alone.
+    pub(crate) options: Vec<String>,
+    /// Type of the file system, with its subtype: `fuse.sshfs`.
+    pub(crate) kind: String,
+    /// What is mounted: a device, a server, a word.
+    pub(crate) source: String,
+    /// Options of the file system.
+    pub(crate) super_options: Vec<String>,
+}
+
+/// Reads a mount table. Lines that are not of its form are left out.
+pub(crate) fn parse(table: &[u8]) -> Vec<Mount> {
+    table.split(|byte| *byte == b'\n').filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &[u8]) -> Option<Mount> {
+    // One space between fields, exactly: an empty source leaves two beside each other.
+    let mut fields = line.split(|byte| *byte == b' ');
+    let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    fields.next()?;
+    let device = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let root = path(fields.next()?);
+    let point = path(fields.next()?);
+    let mount_options = options(fields.next()?);
+    // Any number of optional fields stand before the hyphen.
+    fields.find(|field| *field == b"-")?;
+    let kind = word(fields.next()?);
+    let source = word(fields.next()?);
+    let super_options = options(fields.next().unwrap_or_default());
+    Some(Mount { id, device, root, point, options: mount_options, kind, source, super_options })
+}
+
+fn path(field: &[u8]) -> PathBuf {
+    OsString::from_vec(unescape(field)).into()
+}
+
+fn word(field: &[u8]) -> String {
+    String::from_utf8_lossy(&unescape(field)).into_owned()
+}
+
+/// Options are cut at commas first: a comma inside a value is written as an escape.
+fn options(field: &[u8]) -> Vec<String> {
+    field.split(|byte| *byte == b',').filter(|option| !option.is_empty()).map(word).collect()
+}
+
+/// Undoes the kernel's `\040` for a space, and its kin.
+fn unescape(field: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, tail)) = rest.split_first() {
+        match (first, tail) {
+            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) => {
+                plain.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
+                rest = after;
+            }
+            _ => {
+                plain.push(first);
+                rest = tail;
+            }
+        }
+    }
+    plain
+}
+
+/// The mount that a path stands in.
+///
+/// The kernel's own number decides where it is known. Otherwise the mounts of the path's device, else all (the
+/// files of a btrfs sub-volume or an overlay have device numbers that the table does not know), and of those
+/// the longest mount point above the path; among equals the last, which hides the others.
+pub(crate) fn holding<'a>(
+    mounts: &'a [Mount],
+    id: Option<u64>,
+    device: DeviceNumber,
+    path: &Path,
+) -> Option<&'a Mount> {
+    if let Some(id) = id {
+        return mounts.iter().find(|mount| mount.id == id);
+    }
+    let longest = |of_device: bool| {
+        mounts
+            .iter()
+            .filter(|mount| path.starts_with(&mount.point) && (!of_device || mount.device == device))
+            .max_by_key(|mount| mount.point.components().count())
+    };
+    longest(true).or_else(|| longest(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[u8] = b"\
+24 1 8:2 / / rw,relatime shared:1 - ext4 /dev/root rw,errors=remount-ro
+30 24 0:27 / /dev/shm rw,nosuid shared:4 master:2 - tmpfs tmpfs rw,size=1024k
+41 24 0:38 /home /home rw,noatime - btrfs /dev/sda3 rw,space_cache=v2,subvolid=256,subvol=/home
+42 24 0:38 /snap /home/my\\040old\\011files rw - btrfs /dev/sda3 rw,subvol=/snap
+50 24 0:51 / /merged rw - overlay overlay rw,lowerdir=/a:/b,upperdir=/with\\054comma,workdir=/w
+51 24 8:2 /srv/data /data ro,relatime - ext4 /dev/root rw
+52 24 8:2 /srv/other /data rw - ext4 /dev/root rw
+60 24 0:60 / /empty rw -  - 
+61 24 0:61 / /nothing rw - tmpfs  rw
+not a line
+";
+
+    fn at(id: Option<u64>, device: (u32, u32), path: &str) -> Option<u64> {
+        holding(&parse(TABLE), id, device.into(), Path::new(path)).map(|mount| mount.id)
+    }
+
+    #[test]
+    fn reads_fields_optional_fields_and_escapes() {
+        let mounts = parse(TABLE);
+        let shm = mounts.iter().find(|mount| mount.id == 30).unwrap();
+        assert_eq!(shm.kind, "tmpfs");
+        assert_eq!(shm.device, DeviceNumber::from((0, 27)));
+        assert_eq!(shm.options, ["rw", "nosuid"]);
+        assert_eq!(shm.super_options, ["rw", "size=1024k"]);
+        let snap = mounts.iter().find(|mount| mount.id == 42).unwrap();
+        assert_eq!(snap.point, Path::new("/home/my old\tfiles"));
+        assert_eq!(snap.root, Path::new("/snap"));
+        let overlay = mounts.iter().find(|mount| mount.id == 50).unwrap();
+        assert_eq!(overlay.super_options[2], "upperdir=/with,comma");
+        let nothing = mounts.iter().find(|mount| mount.id == 61).unwrap();
+        assert_eq!((nothing.kind.as_str(), nothing.source.as_str()), ("tmpfs", ""));
+        assert_eq!(mounts.len(), 9);
+    }
+
+    #[test]
+    fn keeps_what_is_no_escape_and_cuts_only_at_bare_commas() {
+        assert_eq!(unescape(b"a\\134b\\9c\\777\\04"), b"a\\b\\9c\\777\\04");
+        assert_eq!(options(b"upperdir=/x\\134\\054y\\134,rw"), ["upperdir=/x\\,y\\", "rw"]);
+        assert_eq!(options(b""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_kernels_number_decides() {
+        assert_eq!(at(Some(51), (8, 2), "/data/x"), Some(51));
+        assert_eq!(at(Some(999), (0, 12), "/data/x"), None);
+    }
+
+    #[test]
+    fn without_it_the_longest_mount_point_of_the_device_then_of_all() {
+        assert_eq!(at(None, (8, 2), "/etc/fstab"), Some(24));
+        assert_eq!(at(None, (8, 2), "/data/x"), Some(52), "the later mount hides the earlier");
+        assert_eq!(at(None, (8, 2), "/database"), Some(24), "components, not characters");
+        assert_eq!(at(None, (0, 99), "/home/me/x"), Some(41), "a sub-volume's own number");
+        assert_eq!(at(None, (0, 99), "/home/my old\tfiles/x"), Some(42));
+        assert_eq!(at(None, (0, 99), "/merged/x"), Some(50));
+    }
+}

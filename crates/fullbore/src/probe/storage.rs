@@ -1,0 +1,252 @@
+//! From the file system of a path to the devices that hold it.
+
+use std::path::{Path, PathBuf};
+
+use super::device::{self, Device};
+use super::device_number::DeviceNumber;
+use super::file_system::{is_in_memory, is_network};
+use super::kernel_files::{KernelFiles, names};
+use super::mounts::{self, Mount};
+use crate::sys::statx;
+
+/// Overlays that lie on overlays deeper than this are not followed.
+const DEEPEST: usize = 8;
+
+/// The machine's mounts and devices, as one place to ask.
+pub(crate) struct Storage<'a> {
+    pub(crate) kernel: &'a KernelFiles,
+    pub(crate) mounts: &'a [Mount],
+}
+
+impl Storage<'_> {
+    /// The devices under a mount; the error says for people why there are none. `own` is the device number that
+    /// the path itself has.
+    pub(crate) fn under(
+        &self,
+        mount: &Mount,
+        own: DeviceNumber,
+        level: usize,
+    ) -> Result<Vec<Device>, String> {
+        if level > DEEPEST {
+            return Err(format!("file systems lie on each other more than {DEEPEST} deep"));
+        }
+        match mount.kind.as_str() {
+            "btrfs" => return self.of_btrfs(mount, level),
+            "overlay" => return self.of_layers(mount, level),
+            _ => {}
+        }
+        if let Some(number) = [own, mount.device].into_iter().find(|number| number.major != 0) {
+            return Ok(vec![self.device(number, level)?]);
+        }
+        if mount.source.starts_with("/dev/") {
+            // Several devices are written with colons between them.
+            return mount.source.split(':').map(|name| self.device(special(name)?, level)).collect();
+        }
+        Err(why_none(mount))
+    }
+
+    /// A block device with all that it stands on.
+    pub(crate) fn device(&self, number: DeviceNumber, level: usize) -> Result<Device, String> {
+        device::of_number(self.kernel, number, &|file, level| self.under_path(file, level), level)
+    }
+
+    /// The devices under any path.
+    fn under_path(&self, path: &Path, level: usize) -> Result<Vec<Device>, String> {
+        let status = statx::of_path(path)
+            .map_err(|error| format!("{} cannot be seen from here: {error}", path.display()))?;
+        let own = status.device.into();
+        let mount = mounts::holding(self.mounts, status.mount, own, path)
+            .ok_or_else(|| format!("{} is in no mount of this process", path.display()))?;
+        self.under(mount, own, level)
+    }
+
+    /// A btrfs has no device number of its own: `/sys/fs/btrfs/<uuid>/devices` lists its members, and the
+    /// member that the mount table names tells which uuid.
+    fn of_btrfs(&self, mount: &Mount, level: usize) -> Result<Vec<Device>, String> {
+        let folder = self.kernel.sys.join("fs/btrfs");
+        let source = Path::new(&mount.source);
+        let real = self.kernel.rooted(source).canonicalize();
+        let name = real.as_deref().unwrap_or(source).file_name().unwrap_or_default().to_owned();
+        for uuid in names(&folder) {
+            let members = folder.join(uuid).join("devices");
+            let listed = names(&members);
+            if listed.contains(&name) {
+                return listed
+                    .iter()
+                    .map(|member| {
+                        let file = members.join(member).join("dev");
+                        let number = super::kernel_files::text(&file)
+                            .ok_or_else(|| format!("{} cannot be read", file.display()))?;
+                        self.device(number.parse()?, level)
+                    })
+                    .collect();
+            }
+        }
+        Err(format!("no btrfs in {} lists the device {}", folder.display(), mount.source))
+    }
+
+    /// An overlay's bytes are where its layers are: new and changed files in the upper one.
+    fn of_layers(&self, mount: &Mount, level: usize) -> Result<Vec<Device>, String> {
+        let mut devices: Vec<Device> = Vec::new();
+        let mut reason = None;
+        for layer in layers(&mount.super_options) {
+            // The mount table keeps the words of the mount command, and not the folder it was given in.
+            let found = if layer.is_absolute() {
+                self.under_path(&layer, level + 1)
+            } else {
+                Err(format!("{} was given relative to a folder that is not known", layer.display()))
+            };
+            match found {
+                Ok(found) => {
+                    for device in found {
+                        if !devices.iter().any(|known| {
+                            (known.number, &known.partition) == (device.number, &device.partition)
+                        }) {
+                            devices.push(device);
+                        }
+                    }
+                }
+                Err(why) => reason = Some(why),
+            }
+        }
+        if devices.is_empty() {
+            let why = reason.unwrap_or_else(|| "the mount table names none".to_owned());
+            return Err(format!("an overlay is stored where its layers are: {why}"));
+        }
+        Ok(devices)
+    }
+}
+
+/// The folders of an overlay, the writable one first.
+fn layers(options: &[String]) -> Vec<PathBuf> {
+    let value = |name: &str| {
+        options
+            .iter()
+            .filter_map(move |option| option.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    let mut folders = value("upperdir");
+    for name in ["lowerdir", "lowerdir+", "datadir+"] {
+        for list in value(name) {
+            folders.extend(split_colons(&list));
+        }
+    }
+    folders.into_iter().map(PathBuf::from).collect()
+}
+
+/// Cuts at colons that no backslash guards; two in a row only mark data layers.
+fn split_colons(list: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    let mut characters = list.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => part.extend(characters.next()),
+            ':' => parts.push(std::mem::take(&mut part)),
+            other => part.push(other),
+        }
+    }
+    parts.push(part);
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The number of a device file.
+fn special(name: &str) -> Result<DeviceNumber, String> {
+    let status =
+        statx::of_path(Path::new(name)).map_err(|error| format!("{name} cannot be looked at: {error}"))?;
+    Ok(status.special.into())
+}
+
+/// Why a file system has no device.
+fn why_none(mount: &Mount) -> String {
+    let kind = &mount.kind;
+    if matches!(kind.as_str(), "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" | "rootfs") {
+        format!("{kind} keeps its files in memory, on no device")
+    } else if is_in_memory(kind) {
+        format!("the files of {kind} are made by the kernel as they are read, and are on no device")
+    } else if is_network(kind) == Some(true) {
+        format!("{kind} brings its files over a network from {}", mount.source)
+    } else if kind.starts_with("fuse") {
+        format!("the files of {kind} come from a program, which alone knows where they are stored")
+    } else if matches!(kind.as_str(), "9p" | "virtiofs") {
+        format!("{kind} brings its files from the host of this virtual machine")
+    } else {
+        format!("{kind} does not tell its devices (source {:?})", mount.source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn layers_are_cut_at_bare_colons_upper_first() {
+        let options: Vec<String> =
+            ["rw", "lowerdir=/a:/b\\:c::/d", "upperdir=/u", "workdir=/w", "lowerdir+=/e"]
+                .map(str::to_owned)
+                .into();
+        let folders: Vec<_> = layers(&options).iter().map(|path| path.display().to_string()).collect();
+        assert_eq!(folders, ["/u", "/a", "/b:c", "/d", "/e"]);
+    }
+
+    #[test]
+    fn an_overlay_with_relative_layers_is_not_guessed_at() {
+        let mounts = mounts::parse(b"1 0 0:51 / /m rw - overlay overlay rw,lowerdir=src:.,upperdir=src\n");
+        let kernel = KernelFiles::running();
+        let storage = Storage { kernel: &kernel, mounts: &mounts };
+        let reason = storage.under(&mounts[0], mounts[0].device, 0).unwrap_err();
+        assert!(reason.contains("relative"), "{reason}");
+    }
+
+    #[test]
+    fn a_btrfs_lists_all_its_members() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path();
+        let kernel = KernelFiles::under(at);
+        for (name, number) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
+            let folder = at.join("sys/devices/block").join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("dev"), format!("{number}\n")).unwrap();
+            fs::create_dir_all(at.join("sys/dev/block")).unwrap();
+            symlink(&folder, at.join("sys/dev/block").join(number)).unwrap();
+        }
+        for (uuid, members) in [("1111", &["sda"][..]), ("2222", &["sdb", "sdc"])] {
+            let folder = at.join("sys/fs/btrfs").join(uuid).join("devices");
+            fs::create_dir_all(&folder).unwrap();
+            for member in members {
+                symlink(at.join("sys/devices/block").join(member), folder.join(member)).unwrap();
+            }
+        }
+        fs::create_dir_all(at.join("sys/fs/btrfs/features")).unwrap();
+        // A name of the device mapper's kind leads to the member by its link.
+        fs::create_dir_all(at.join("dev/mapper")).unwrap();
+        fs::write(at.join("dev/sdb"), "").unwrap();
+        symlink(at.join("dev/sdb"), at.join("dev/mapper/pool")).unwrap();
+
+        let mounts = mounts::parse(
+            b"1 0 0:40 /home /home rw - btrfs /dev/mapper/pool rw\n2 0 0:41 / /x rw - btrfs /dev/sdz rw\n",
+        );
+        let storage = Storage { kernel: &kernel, mounts: &mounts };
+        let devices = storage.under(&mounts[0], (0, 77).into(), 0).unwrap();
+        let found: Vec<_> = devices.iter().map(|device| device.name.as_str()).collect();
+        assert_eq!(found, ["sdb", "sdc"]);
+        let reason = storage.under(&mounts[1], (0, 78).into(), 0).unwrap_err();
+        assert!(reason.contains("/dev/sdz"), "{reason}");
+    }
+
+    #[test]
+    fn no_device_has_a_reason() {
+        let mounts = mounts::parse(
+            b"1 0 0:40 / /shm rw - tmpfs tmpfs rw\n2 0 0:41 / /n rw - nfs4 server:/x rw\n3 0 0:42 / /p rw - proc proc rw\n",
+        );
+        let kernel = KernelFiles::running();
+        let storage = Storage { kernel: &kernel, mounts: &mounts };
+        let reason = |index: usize| storage.under(&mounts[index], mounts[index].device, 0).unwrap_err();
+        assert!(reason(0).contains("memory"));
+        assert!(reason(1).contains("server:/x"));
+        assert!(reason(2).contains("kernel"));
+    }
+}

@@ -1,0 +1,91 @@
+//! What the system says of a path or an open file in one call: `statx(2)`, or `stat(2)` where that is barred.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags};
+use rustix::io::Errno;
+
+/// `STATX_DIO_READ_ALIGN`, Linux 6.14.
+const DIO_READ_ALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2_0000);
+
+/// The alignments direct I/O wants, in bytes; 0 means that the file has no direct I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DirectAlignment {
+    pub(crate) memory: u32,
+    pub(crate) offset: u32,
+    /// Of reads alone, where the system tells them apart.
+    pub(crate) read_offset: Option<u32>,
+}
+
+/// What is known of a file without opening it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Status {
+    /// Type and permission bits.
+    pub(crate) mode: u32,
+    /// Major and minor number of the file system's device.
+    pub(crate) device: (u32, u32),
+    /// Major and minor number of the device that the file is, for a device file.
+    pub(crate) special: (u32, u32),
+    /// In bytes.
+    pub(crate) size: u64,
+    /// In units of 512 bytes.
+    pub(crate) blocks: u64,
+    /// Number of the mount in `/proc/self/mountinfo`.
+    pub(crate) mount: Option<u64>,
+    /// None: the file system does not say.
+    pub(crate) direct: Option<DirectAlignment>,
+}
+
+/// The status of a path, symbolic links followed.
+pub(crate) fn of_path(path: &Path) -> io::Result<Status> {
+    ask(CWD, path, AtFlags::empty())
+}
+
+/// The status of an open file.
+pub(crate) fn of_file(fd: BorrowedFd<'_>) -> io::Result<Status> {
+    ask(fd, Path::new(""), AtFlags::EMPTY_PATH)
+}
+
+fn ask(at: BorrowedFd<'_>, path: &Path, flags: AtFlags) -> io::Result<Status> {
+    let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID | StatxFlags::DIOALIGN | DIO_READ_ALIGN;
+    match rustix::fs::statx(at.as_fd(), path, flags, wanted) {
+        Ok(found) => {
+            let has = |flag: StatxFlags| found.stx_mask & flag.bits() != 0;
+            Ok(Status {
+                mode: u32::from(found.stx_mode),
+                device: (found.stx_dev_major, found.stx_dev_minor),
+                special: (found.stx_rdev_major, found.stx_rdev_minor),
+                size: found.stx_size,
+                blocks: found.stx_blocks,
+                mount: has(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
+                direct: has(StatxFlags::DIOALIGN).then(|| DirectAlignment {
+                    memory: found.stx_dio_mem_align,
+                    offset: found.stx_dio_offset_align,
+                    read_offset: (has(DIO_READ_ALIGN) && found.stx_dio_read_offset_align != 0)
+                        .then_some(found.stx_dio_read_offset_align),
+                }),
+            })
+        }
+        // Seccomp filters older than the call answer so.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let found = if flags.contains(AtFlags::EMPTY_PATH) {
+                rustix::fs::fstat(at)
+            } else {
+                rustix::fs::stat(path)
+            }?;
+            let split = |number| (rustix::fs::major(number), rustix::fs::minor(number));
+            Ok(Status {
+                mode: found.st_mode,
+                device: split(found.st_dev),
+                special: split(found.st_rdev),
+                size: u64::try_from(found.st_size).unwrap_or(0),
+                blocks: u64::try_from(found.st_blocks).unwrap_or(0),
+                mount: None,
+                direct: None,
+            })
+        }
+        Err(error) => Err(error.into()),
+    }
+}

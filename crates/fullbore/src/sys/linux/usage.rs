@@ -1,0 +1,20 @@
+//! What this process has used so far: `getrusage(2)`.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+/// Asks for the whole process, its threads included.
+pub(crate) fn of_process() -> io::Result<libc::rusage> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to a live struct of the right type, which the call fills.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded and so filled the struct, which is also valid when all zero.
+    Ok(unsafe { usage.assume_init() })
+}
+
+/// A `timeval` in seconds.
+pub(crate) fn seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
+}
