@@ -9,7 +9,10 @@ fn coverage(samples: usize, truth: f64, mut draw: impl FnMut(&mut Xoshiro256) ->
     let held = (0..1000u64)
         .filter(|&seed| {
             let values: Vec<f64> = (0..samples).map(|_| draw(&mut rng)).collect();
-            Bootstrap { seed, resamples: 600, ..Bootstrap::default() }.median(&values).unwrap().contains(truth)
+            Bootstrap { seed, resamples: 600, ..Bootstrap::default() }
+                .median(&values)
+                .unwrap()
+                .contains(truth)
         })
         .count();
     held as f64 / 1000.0

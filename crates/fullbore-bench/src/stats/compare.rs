@@ -46,7 +46,12 @@ pub struct Comparison {
 /// Compares two sets of rates (more is better, same unit) with an equivalence `margin` (0.03 is 3 %).
 ///
 /// `None` when either has no finite value or the second's median is not positive.
-pub fn compare_rates(first: &[f64], second: &[f64], margin: f64, bootstrap: &Bootstrap) -> Option<Comparison> {
+pub fn compare_rates(
+    first: &[f64],
+    second: &[f64],
+    margin: f64,
+    bootstrap: &Bootstrap,
+) -> Option<Comparison> {
     let (first, second) = (sorted(first), sorted(second));
     let (top, bottom) = (median_of_sorted(&first)?, median_of_sorted(&second)?);
     if bottom <= 0.0 {
@@ -106,7 +111,8 @@ mod tests {
         let mut rng = Xoshiro256::seeded(5);
         let mut held = 0;
         for seed in 0..500 {
-            let mut draw = |middle: f64| -> Vec<f64> { (0..15).map(|_| middle * (0.9 + 0.2 * rng.unit())).collect() };
+            let mut draw =
+                |middle: f64| -> Vec<f64> { (0..15).map(|_| middle * (0.9 + 0.2 * rng.unit())).collect() };
             let (a, b) = (draw(3.0), draw(2.0));
             let bootstrap = Bootstrap { seed, resamples: 500, ..Bootstrap::default() };
             held += usize::from(compare_rates(&a, &b, 0.03, &bootstrap).unwrap().ratio.contains(1.5));

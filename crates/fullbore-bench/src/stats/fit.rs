@@ -35,8 +35,11 @@ impl CostLine {
 /// Intervals are Student's t at `confidence` (0 to 1) with n − 2 degrees of freedom. `None` below three points
 /// of different size with a positive, finite cost, for then nothing can be said of the error.
 pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
-    let points: Vec<(f64, f64)> =
-        points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite() && *x >= 0.0 && *y > 0.0).collect();
+    let points: Vec<(f64, f64)> = points
+        .iter()
+        .copied()
+        .filter(|(x, y)| x.is_finite() && y.is_finite() && *x >= 0.0 && *y > 0.0)
+        .collect();
     let mut sizes: Vec<f64> = points.iter().map(|p| p.0).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
@@ -70,7 +73,8 @@ pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
     let freedom = (points.len() - 2) as f64;
     let variance = unexplained / freedom;
     let t = student_t_quantile(0.5 + confidence.clamp(0.0, 0.999_999) / 2.0, freedom)?;
-    let (half_a, half_b) = (t * (variance * wxx / determinant).sqrt(), t * (variance * w / determinant).sqrt());
+    let (half_a, half_b) =
+        (t * (variance * wxx / determinant).sqrt(), t * (variance * w / determinant).sqrt());
     let around = |value: f64, half: f64| Estimate { value, low: value - half, high: value + half };
     Some(CostLine {
         per_request: around(a, half_a),

@@ -32,8 +32,11 @@ const LEVEL: f64 = 0.05;
 ///
 /// Positions without finite samples are left out; `None` below two positions or when the peak is not positive.
 pub fn half_power(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<HalfPower> {
-    let mut points: Vec<(u64, Vec<f64>)> =
-        curve.iter().map(|(at, values)| (*at, sorted(values))).filter(|(at, v)| *at > 0 && !v.is_empty()).collect();
+    let mut points: Vec<(u64, Vec<f64>)> = curve
+        .iter()
+        .map(|(at, values)| (*at, sorted(values)))
+        .filter(|(at, v)| *at > 0 && !v.is_empty())
+        .collect();
     points.sort_by_key(|p| p.0);
     if points.len() < 2 {
         return None;
@@ -106,7 +109,9 @@ mod tests {
 
     #[test]
     fn known_limits_give_the_known_point() {
-        for (iops, bps) in [(2_000.0f64, 100e6f64), (500.0, 150e6), (10_000.0, 400e6), (100.0, 60e6), (5_000.0, 97e6)] {
+        for (iops, bps) in
+            [(2_000.0f64, 100e6f64), (500.0, 150e6), (10_000.0, 400e6), (100.0, 60e6), (5_000.0, 97e6)]
+        {
             let expected: u64 = (bps / (2.0 * iops)).log2().ceil().exp2() as u64;
             for noise in [0.0, 0.02] {
                 let found = half_power(&limited(iops, bps, noise), &Bootstrap::default()).unwrap();

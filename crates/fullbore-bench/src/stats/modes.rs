@@ -69,7 +69,11 @@ pub fn two_humps(values: &[f64]) -> Option<Modes> {
         return None;
     }
     let share = cut as f64 / n as f64;
-    Some(Modes { low: Level { value: low, share }, high: Level { value: high, share: 1.0 - share }, explained })
+    Some(Modes {
+        low: Level { value: low, share },
+        high: Level { value: high, share: 1.0 - share },
+        explained,
+    })
 }
 
 /// The 99.5th to 99.9th percentile of the explained share in uniform samples (4000 simulated for each of n = 8, 9,
