@@ -3,7 +3,7 @@
 
 pub mod csv;
 pub mod document;
-//pub mod report;
+pub mod report;
 pub mod stats;
 pub mod table;
 

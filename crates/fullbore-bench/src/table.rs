@@ -83,8 +83,11 @@ fn peaks(sheet: &mut Sheet, document: &Document) {
         let per_request =
             summary.and_then(|s| s.cpu_per_request).map(|c| units::significant(c.charged.value * 1e6));
         let per_mb = summary.map(|s| units::ms_per_mb(s.cpu_per_mb.charged.value));
+        // Of small random requests their number is what counts.
+        let random = peak.series.labels.order.as_deref() == Some("random");
+        let requests = summary.and_then(|s| s.requests_per_s).filter(|_| random);
         let values = [
-            units::rate(peak.rate.value),
+            requests.map_or_else(|| units::rate(peak.rate.value), units::requests_rate),
             width(&peak.rate),
             peak.share_of_roof.map_or("-".into(), units::percent),
             half_power(document, peak),
@@ -142,6 +145,7 @@ fn choices(sheet: &mut Sheet, document: &Document) {
 }
 
 fn warnings(sheet: &mut Sheet, document: &Document) {
+    let names = document.cell_names();
     let mut lines = Vec::new();
     let mut imprecise = 0;
     // Cells skipped for one reason are one line, however many there are.
@@ -156,14 +160,14 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
         }
         let Some(summary) = &cell.summary else {
             if !cell.samples.is_empty() {
-                lines.push(format!("{} {}: no usable sample", cell.experiment, cell.labels.describe()));
+                lines.push(format!("{}: no usable sample", names[&cell.id]));
             }
             continue;
         };
         imprecise += usize::from(summary.stop != StopReason::Precise);
         let stopped = |flag: &&String| !flag.starts_with("time up") && !flag.starts_with("interrupted");
         for flag in summary.flags.iter().filter(stopped) {
-            lines.push(format!("{} {}: {flag}", cell.experiment, cell.labels.describe()));
+            lines.push(format!("{}: {flag}", names[&cell.id]));
         }
     }
     if imprecise > 0 {

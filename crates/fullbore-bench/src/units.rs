@@ -65,14 +65,10 @@ pub(crate) fn about_size(bytes: f64) -> String {
     prefixed(bytes, &scales)
 }
 
-/// A share: `43 %`, `0.4 %`.
+/// A share: `43%`, `0.4%`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent.abs() < 0.995 && percent != 0.0 {
-        format!("{percent:.1} %")
-    } else {
-        format!("{percent:.0} %")
-    }
+    if percent.abs() < 0.995 && percent != 0.0 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
 }
 
 /// Milliseconds a megabyte (10^6 bytes), the unit of Riedel's figure 4, from seconds a megabyte.
@@ -118,8 +114,8 @@ mod tests {
         assert_eq!(size(1 << 30), "1 GiB");
         assert_eq!(size(512), "512 B");
         assert_eq!(about_size(11_600.0), "11.3 KiB");
-        assert_eq!(percent(0.434), "43 %");
-        assert_eq!(percent(0.004), "0.4 %");
+        assert_eq!(percent(0.434), "43%");
+        assert_eq!(percent(0.004), "0.4%");
         assert_eq!(count(1, "sample") + " " + &count(2, "cell"), "1 sample 2 cells");
     }
 }

@@ -111,6 +111,11 @@ impl Document {
         writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(Error::Io)
     }
 
+    /// A short name for each cell by id, such as `read: direct, cold, 64 KiB`.
+    pub fn cell_names(&self) -> std::collections::BTreeMap<String, String> {
+        series::cell_names(&self.cells, &self.experiments)
+    }
+
     /// The cell with this id.
     pub fn cell(&self, id: &str) -> Option<&Cell> {
         self.cells.iter().find(|c| c.id == id)

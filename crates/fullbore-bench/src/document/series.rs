@@ -1,6 +1,6 @@
 //! Lines of a figure: cells of one experiment that differ along one axis only.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -155,6 +155,26 @@ pub fn series(cells: &[Cell], experiment: &Experiment) -> Vec<Series> {
         line.name = name;
     }
     lines
+}
+
+/// A short name for every cell, measured or not: experiment, what tells it from its fellows, place on the axis.
+pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    for experiment in experiments(described, cells) {
+        for line in series(cells, &experiment) {
+            for &i in &line.cells {
+                let at = experiment.axis.of(&cells[i].labels);
+                let depth = if experiment.axis == Axis::Depth { "depth " } else { "" };
+                let at = at.map_or_else(String::new, |at| format!(", {depth}{}", experiment.axis.text(at)));
+                names.insert(cells[i].id.clone(), format!("{}: {}{at}", experiment.name, line.name));
+            }
+        }
+    }
+    for cell in cells {
+        let described = || format!("{}: {}", cell.experiment, cell.labels.describe());
+        names.entry(cell.id.clone()).or_insert_with(described);
+    }
+    names
 }
 
 /// A name for each set of labels: the method, and whatever else differs between them.
