@@ -32,7 +32,10 @@ fn check_structure(html: &str) -> Vec<String> {
             assert!(ids.insert(id.to_owned()), "id {id} twice");
         }
         let quotes = tag.matches('"').count();
-        assert!(quotes % 2 == 0 && quotes / 2 >= tag.matches("=\"").count(), "attributes of <{tag}>");
+        assert!(
+            quotes.is_multiple_of(2) && quotes / 2 >= tag.matches("=\"").count(),
+            "attributes of <{tag}>"
+        );
         seen.push(tag.to_owned());
         if closed || VOID.contains(&name.as_str()) {
             continue;

@@ -38,6 +38,9 @@ pub struct Summary {
     /// Processor time a request; `None` when requests were not counted.
     #[serde(default)]
     pub cpu_per_request: Option<CpuCost>,
+    /// Processors kept busy: charged processor time ÷ wall time.
+    #[serde(default)]
+    pub processors: Option<Estimate>,
     /// Median over the samples of the mean requests in flight a worker.
     #[serde(default)]
     pub achieved_depth: Option<f64>,
@@ -132,6 +135,7 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
         requests_per_s: median_of(&usable, |s| (s.requests > 0).then(|| s.requests as f64 / s.seconds)),
         cpu_per_mb: cpu_cost(&usable, &per_mb, bootstrap)?,
         cpu_per_request: if counted { cpu_cost(&usable, &per_request, bootstrap) } else { None },
+        processors: bootstrap.median(&usable.iter().map(|s| s.charged_s() / s.seconds).collect::<Vec<_>>()),
         achieved_depth,
         latency: latency(&usable),
         outliers: outliers(&rates).into_iter().map(|i| positions[i]).collect(),

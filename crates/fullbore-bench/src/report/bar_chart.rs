@@ -72,8 +72,11 @@ impl BarChart {
         );
         if let Some((value, text)) = &self.rule {
             let at = x.place(*value);
+            // Beside the bars only: the figures above them stay clear.
+            let rows = (0..self.bars.len()).map(|row| TOP + ROW * row as f64 + 14.0);
+            let marks: String = rows.map(|y| format!("M{at:.1} {y:.1}v{:.1}", BAR + 8.0)).collect();
             svg += &format!(
-                "<line class=\"rule\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>\
+                "<path class=\"rule\" d=\"{marks}\"/>\
                  <text class=\"rule-text\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
                 TOP - 8.0,
                 escape(text)

@@ -1,12 +1,12 @@
 //! The figures of a report: which charts an experiment gets, and the table under each.
 
 use super::bar_chart::{Bar, BarChart};
+use super::data_table::rows;
 use super::line_chart::{Line, LineChart, Point};
-use super::markup::{Column, escape, figures, folded, set, table, words};
+use super::markup::{escape, folded, set};
 use super::palette::Palette;
 use crate::document::{
-    Axis, CacheState, Cell, CpuCost, Document, Experiment, Series, SeriesHalfPower, Summary, experiments,
-    series,
+    Axis, CacheState, Document, Experiment, Series, SeriesHalfPower, Summary, experiments, series,
 };
 use crate::stats::Estimate;
 use crate::units;
@@ -56,11 +56,12 @@ enum Measure {
     Requests,
     CpuPerMb,
     CpuPerRequest,
+    Processors,
 }
 
 impl Measure {
     fn is_cost(self) -> bool {
-        matches!(self, Self::CpuPerMb | Self::CpuPerRequest)
+        matches!(self, Self::CpuPerMb | Self::CpuPerRequest | Self::Processors)
     }
 
     /// The value in base units: bytes or requests a second, seconds.
@@ -74,6 +75,7 @@ impl Measure {
             }
             Self::CpuPerMb => Some(summary.cpu_per_mb.charged),
             Self::CpuPerRequest => summary.cpu_per_request.map(|c| c.charged),
+            Self::Processors => summary.processors,
         }
     }
 
@@ -86,6 +88,7 @@ impl Measure {
             Self::Requests => (1.0, "requests/s"),
             Self::CpuPerMb => (1e3, "processor time, ms/MB"),
             Self::CpuPerRequest => (1e6, "processor time, µs/request"),
+            Self::Processors => (1.0, "processors busy"),
         }
     }
 
@@ -95,6 +98,7 @@ impl Measure {
             Self::Requests => units::requests_rate(value),
             Self::CpuPerMb => format!("{} ms/MB", units::ms_per_mb(value)),
             Self::CpuPerRequest => format!("{} a request", units::seconds(value)),
+            Self::Processors => format!("{} processors busy", units::significant(value)),
         }
     }
 }
@@ -120,6 +124,7 @@ impl Page<'_> {
         let all: Vec<&Series> = lines.iter().collect();
         self.lines(experiment, &all, Measure::CpuPerMb, "Processor time a megabyte");
         self.lines(experiment, &all, Measure::CpuPerRequest, "Processor time a request");
+        self.lines(experiment, &all, Measure::Processors, "Processors kept busy");
     }
 
     fn by_depth(&mut self, experiment: &Experiment, lines: &[Series]) {
@@ -153,7 +158,7 @@ impl Page<'_> {
         // A lone point can be read from the table; it shall not bend the axis of the lines.
         let peak = |l: &&Series| l.cells.iter().filter_map(|&c| value(c)).map(|e| e.value).reduce(f64::max);
         let lines_only = lines.iter().filter(|l| l.cells.len() > 1);
-        let lowest_peak = lines_only.filter_map(|l| peak(l)).filter(|v| *v > 0.0).fold(highest, f64::min);
+        let lowest_peak = lines_only.filter_map(peak).filter(|v| *v > 0.0).fold(highest, f64::min);
         let (factor, unit) = measure.unit(highest);
         let looks = self.palette.looks(&lines.iter().map(|l| &l.labels).collect::<Vec<_>>());
         let drawn = lines.iter().zip(looks).map(|(line, look)| Line {
@@ -181,7 +186,9 @@ impl Page<'_> {
             Some(roof) => (None, format!(" The roof, {}, is off the scale.", units::rate(roof.rate.value))),
             None => (None, String::new()),
         };
-        let logarithmic = axis == Axis::Request && measure.is_cost() || highest > LINES_APART * lowest_peak;
+        let per_work = matches!(measure, Measure::CpuPerMb | Measure::CpuPerRequest);
+        let far_apart = highest > LINES_APART * lowest_peak && measure != Measure::Processors;
+        let logarithmic = axis == Axis::Request && per_work || far_apart;
         let chart = LineChart {
             description: format!("{}: {caption}. {}", experiment.title, self.spoken(lines, measure)),
             x_title: if axis == Axis::Request { "request size" } else { "depth: requests in flight" },
@@ -201,7 +208,7 @@ impl Page<'_> {
         told += &off;
         let cells: Vec<(String, usize)> =
             lines.iter().flat_map(|l| l.cells.iter().map(|&c| (l.name.clone(), c))).collect();
-        let data = self.data(&cells, measure, Some(axis));
+        let data = rows(self.document, &cells, measure.is_cost(), Some(axis));
         self.figure(caption, &told, &(chart.svg() + &chart.legend()), &data);
     }
 
@@ -237,7 +244,7 @@ impl Page<'_> {
                 .collect(),
         };
         let cells: Vec<(String, usize)> = rated.iter().map(|r| (r.0.name.clone(), r.0.cells[0])).collect();
-        let data = self.data(&cells, measure, None);
+        let data = rows(self.document, &cells, measure.is_cost(), None);
         let order = if lines.len() > 1 { " Fastest first; colour is the access method." } else { "" };
         self.figure(caption, order, &chart.svg(), &data);
     }
@@ -323,7 +330,7 @@ impl Page<'_> {
         let curve = positions.filter_map(|bytes| match measure {
             Measure::CpuPerMb => Some((bytes, cost.line.at(bytes) / bytes * 1e6 * factor)),
             Measure::CpuPerRequest => Some((bytes, cost.line.at(bytes) * factor)),
-            Measure::Rate | Measure::Requests => None,
+            Measure::Rate | Measure::Requests | Measure::Processors => None,
         });
         curve.filter(|point| point.1 > 0.0).collect()
     }
@@ -350,70 +357,6 @@ impl Page<'_> {
             format!("half-power {what} of {}: {at} ({bound}peak {peak}){crossing}{rising}", line.name),
         ))
     }
-
-    fn data(&self, cells: &[(String, usize)], measure: Measure, axis: Option<Axis>) -> String {
-        let mut columns: Vec<Column> = vec![words("path")];
-        match axis {
-            Some(Axis::Request) => columns.push(figures("request")),
-            Some(Axis::Depth) => columns.push(figures("depth")),
-            _ => {}
-        }
-        if measure.is_cost() {
-            columns.extend(["µs/req", "user", "system", "uncharged"].map(figures));
-            columns.extend(["ms/MB", "user", "system", "uncharged"].map(figures));
-        } else {
-            columns.extend(
-                ["rate", "low", "high", "samples", "requests/s", "reached depth", "p50", "p99"].map(figures),
-            );
-        }
-        columns.push(words("to be known"));
-        let row = |(name, position): &(String, usize)| {
-            let cell = &self.document.cells[*position];
-            let summary = cell.summary.as_ref()?;
-            let mut row = vec![name.clone()];
-            row.extend(axis.and_then(|a| Some(a.text(a.of(&cell.labels)?))));
-            row.extend(if measure.is_cost() { cost_columns(summary) } else { rate_columns(cell, summary) });
-            row.push(summary.flags.join("; "));
-            Some(row)
-        };
-        table("", &columns, &cells.iter().filter_map(row).collect::<Vec<_>>())
-    }
-}
-
-fn dash(value: Option<String>) -> String {
-    value.unwrap_or_else(|| "–".into())
-}
-
-fn rate_columns(cell: &Cell, summary: &Summary) -> Vec<String> {
-    let left_out =
-        if summary.n == cell.samples.len() { String::new() } else { format!(" of {}", cell.samples.len()) };
-    vec![
-        units::rate(summary.rate.value),
-        units::rate(summary.rate.low),
-        units::rate(summary.rate.high),
-        format!("{}{left_out}", summary.n),
-        dash(summary.requests_per_s.map(units::requests_rate)),
-        dash(summary.achieved_depth.map(units::significant)),
-        dash(summary.latency.map(|l| units::seconds(l.p50_s))),
-        dash(summary.latency.map(|l| units::seconds(l.p99_s))),
-    ]
-}
-
-fn cost_columns(summary: &Summary) -> Vec<String> {
-    let parts = |cost: Option<CpuCost>, factor: f64| {
-        let each = |value: fn(&CpuCost) -> Option<f64>| {
-            dash(cost.as_ref().and_then(value).map(|v| units::significant(v * factor)))
-        };
-        [
-            each(|c| Some(c.charged.value)),
-            each(|c| Some(c.user_s)),
-            each(|c| Some(c.system_s)),
-            each(|c| c.uncharged_s),
-        ]
-    };
-    let mut columns = parts(summary.cpu_per_request, 1e6).to_vec();
-    columns.extend(parts(Some(summary.cpu_per_mb), 1e3));
-    columns
 }
 
 /// A position between measured ones: `11.3 KiB`, `4.6`.

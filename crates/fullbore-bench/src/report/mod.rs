@@ -1,6 +1,7 @@
 //! The report: one self-contained HTML file that opens without a network and is legible without scripting.
 
 mod bar_chart;
+mod data_table;
 mod figures;
 mod line_chart;
 mod markup;

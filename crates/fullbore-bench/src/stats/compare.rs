@@ -67,7 +67,8 @@ pub fn compare_rates(
     let (mut tops, mut bottoms) = (Vec::with_capacity(resamples), Vec::with_capacity(resamples));
     resampled_medians(&first, resamples, &mut rng, &mut tops);
     resampled_medians(&second, resamples, &mut rng, &mut bottoms);
-    let ratio = bootstrap.percentiles(ratio, tops.iter().zip(&bottoms).map(|(t, b)| t / b).collect());
+    let ratios = tops.iter().zip(&bottoms).map(|(t, b)| t / b).collect();
+    let ratio = bootstrap.percentiles(ratio, ratios, first.len().min(second.len()));
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     let verdict = if ratio.low >= least && ratio.high <= most {
         Verdict::NoDifferenceThatMatters

@@ -52,6 +52,9 @@ pub fn student_t_quantile(p: f64, freedom: f64) -> Option<f64> {
     }
     for _ in 0..200 {
         let middle = (low + high) / 2.0;
+        if middle <= low || middle >= high || high - low < 1e-13 * high.abs().max(1.0) {
+            break;
+        }
         if student_t_cdf(middle, freedom) < p { low = middle } else { high = middle }
     }
     Some((low + high) / 2.0)

@@ -65,7 +65,8 @@ pub fn half_power(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<Ha
                 self::crossing(&positions, &curve)
             })
             .collect();
-        bootstrap.percentiles(value, crossings)
+        let fewest = points.iter().map(|p| p.1.len()).min().unwrap_or(0);
+        bootstrap.percentiles(value, crossings, fewest)
     });
     let last = medians.len() - 1;
     Some(HalfPower {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::distribution::{normal_cdf, student_t_quantile};
 use super::quantile::{median_of_sorted, quantile_of_sorted, sorted};
 use super::rng::Xoshiro256;
 
@@ -35,7 +36,7 @@ impl Estimate {
     }
 }
 
-/// How intervals are drawn: percentile bootstrap with a fixed seed.
+/// How intervals are drawn: percentile bootstrap, expanded for small samples, with a fixed seed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bootstrap {
     /// Share of intervals that should hold the true value, 0 to 1.
@@ -70,17 +71,30 @@ impl Bootstrap {
         let mut rng = Xoshiro256::seeded(self.seed);
         let mut medians = Vec::with_capacity(self.resamples);
         resampled_medians(&sorted, self.resamples, &mut rng, &mut medians);
-        Some(self.percentiles(value, medians))
+        Some(self.percentiles(value, medians, sorted.len()))
     }
 
-    /// The interval that resampled statistics span around `value`.
-    pub(crate) fn percentiles(&self, value: f64, mut resampled: Vec<f64>) -> Estimate {
+    /// The interval that resampled statistics span around `value`, when the smallest set resampled had `n` values.
+    ///
+    /// Plain percentiles are too narrow for few samples (they hold the median of nine in 90 % of cases, not 95 %),
+    /// as a normal's would be with the sample's own deviation. The tails are cut where Student's t, with the
+    /// resampling's loss of 1/n of the variance made good, says: Hesterberg's expanded percentile interval.
+    pub(crate) fn percentiles(&self, value: f64, mut resampled: Vec<f64>, n: usize) -> Estimate {
         resampled.retain(|v| v.is_finite());
         resampled.sort_by(f64::total_cmp);
-        let tail = (1.0 - self.confidence.clamp(0.0, 1.0)) / 2.0;
+        let tail = expanded_tail((1.0 - self.confidence.clamp(0.0, 1.0)) / 2.0, n);
         let low = quantile_of_sorted(&resampled, tail).unwrap_or(value);
         let high = quantile_of_sorted(&resampled, 1.0 - tail).unwrap_or(value);
         Estimate { value, low: low.min(value), high: high.max(value) }
+    }
+}
+
+/// The share to cut from each end of a bootstrap distribution so that a share `tail` lies beyond.
+fn expanded_tail(tail: f64, n: usize) -> f64 {
+    let size = n as f64;
+    match student_t_quantile(tail, size - 1.0) {
+        Some(t) if n > 1 => normal_cdf(t * (size / (size - 1.0)).sqrt()),
+        _ => tail,
     }
 }
 
@@ -144,8 +158,10 @@ mod tests {
 
     #[test]
     fn matches_the_exact_bootstrap_distribution() {
+        // The tail for 95 % and n = 11: norm.cdf(t.ppf(0.025, 10) · sqrt(11/10)) = 0.009722 (scipy.stats).
+        assert!((expanded_tail(0.025, 11) - 0.009_722).abs() < 1e-6, "{}", expanded_tail(0.025, 11));
         // For odd n the bootstrap median is at or below rank k with probability P(Bin(n, k/n) > n/2).
-        // scipy.stats.binom.sf(5, 11, k/11) for k = 1..11 crosses 0.025 at k = 3 and 0.975 at k = 9
+        // scipy.stats.binom.sf(5, 11, k/11) for k = 1..11 crosses 0.0097 at k = 3 and 0.9903 at k = 9
         // (0.0072 at 2, 0.0512 at 3; 0.9488 at 8, 0.9928 at 9): ranks 3 and 9.
         let values: Vec<f64> = (1..=11).map(f64::from).collect();
         let interval = Bootstrap { resamples: 20_000, ..Bootstrap::default() }.median(&values).unwrap();
