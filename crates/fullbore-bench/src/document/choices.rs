@@ -1,0 +1,109 @@
+//! The strategy chosen for each kind of job, with the evidence.
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::Cell;
+use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
+use crate::units;
+
+/// The strategy chosen for a kind of job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Kind of job with the cache state, such as `sequential read, cold`.
+    pub job: String,
+    /// The strategy as `--strategy` takes it.
+    pub strategy: String,
+    /// Id of the cell it was measured in.
+    pub cell: String,
+    /// Its rate, bytes a second.
+    pub rate: Estimate,
+    /// Why, in one line.
+    pub evidence: String,
+    /// The best of another method, or of the same where only one method was measured.
+    #[serde(default)]
+    pub runner_up: Option<RunnerUp>,
+}
+
+/// The strategy that came next for a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunnerUp {
+    /// The strategy as `--strategy` takes it.
+    pub strategy: String,
+    /// Id of its cell.
+    pub cell: String,
+    /// The chosen one's rate ÷ this one's.
+    pub comparison: Comparison,
+}
+
+/// Among equals, processor time decides when it differs by at least this factor.
+const CHEAPER: f64 = 0.9;
+
+/// Chooses a strategy for each job (label `job` and cache state) among the measured cells with that job.
+///
+/// The fastest median wins, unless another is within 3 % of it and costs at most nine tenths of its processor
+/// time. Cells without a job take no part.
+pub fn choices(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Choice> {
+    let mut jobs: Vec<(String, Vec<(&Cell, Rated)>)> = Vec::new();
+    for cell in cells.iter().filter(|c| !c.labels.job.is_empty()) {
+        let Some(summary) = &cell.summary else { continue };
+        let job = match cell.labels.cache {
+            Some(cache) => format!("{}, {}", cell.labels.job, cache.word()),
+            None => cell.labels.job.clone(),
+        };
+        let rated = Rated { rate: summary.rate, cpu_per_mb: summary.cpu_per_mb.charged.value };
+        match jobs.iter_mut().find(|(name, _)| *name == job) {
+            Some((_, candidates)) => candidates.push((cell, rated)),
+            None => jobs.push((job, vec![(cell, rated)])),
+        }
+    }
+    jobs.into_iter().filter_map(|(job, candidates)| choose(job, candidates, bootstrap)).collect()
+}
+
+#[derive(Clone, Copy)]
+struct Rated {
+    rate: Estimate,
+    cpu_per_mb: f64,
+}
+
+fn choose(job: String, mut candidates: Vec<(&Cell, Rated)>, bootstrap: &Bootstrap) -> Option<Choice> {
+    candidates.sort_by(|a, b| b.1.rate.value.total_cmp(&a.1.rate.value));
+    let fastest = candidates.first()?.1;
+    let equals = candidates.iter().filter(|c| c.1.rate.value * (1.0 + DEFAULT_MARGIN) >= fastest.rate.value);
+    let cheapest = equals.min_by(|a, b| a.1.cpu_per_mb.total_cmp(&b.1.cpu_per_mb))?;
+    let cheaper = cheapest.1.cpu_per_mb <= CHEAPER * fastest.cpu_per_mb;
+    let (cell, rated) = if cheaper { *cheapest } else { candidates[0] };
+    // Neighbours of the same method differ by a step of request size; another method is the alternative to know.
+    let others = || candidates.iter().filter(|c| c.0.labels.strategy_text() != cell.labels.strategy_text());
+    let next = others().find(|c| c.0.labels.method != cell.labels.method).or_else(|| others().next());
+    let compared = next.and_then(|(other, other_rated)| {
+        let comparison = compare_rates(&cell.rates(), &other.rates(), DEFAULT_MARGIN, bootstrap)?;
+        let strategy = other.labels.strategy_text();
+        Some((RunnerUp { strategy, cell: other.id.clone(), comparison }, other_rated.cpu_per_mb))
+    });
+    let mut evidence = units::rate(rated.rate.value);
+    if let Some((next, next_cpu)) = &compared {
+        evidence += &format!(", {}", against(&next.comparison, &next.strategy));
+        if rated.cpu_per_mb > 0.0 && rated.cpu_per_mb <= CHEAPER * next_cpu {
+            evidence += &format!("; {} of its processor time", units::percent(rated.cpu_per_mb / next_cpu));
+        }
+    } else {
+        evidence += ", the only one measured";
+    }
+    Some(Choice {
+        job,
+        strategy: cell.labels.strategy_text(),
+        cell: cell.id.clone(),
+        rate: rated.rate,
+        evidence,
+        runner_up: compared.map(|c| c.0),
+    })
+}
+
+fn against(comparison: &Comparison, other: &str) -> String {
+    let Estimate { value, low, high } = comparison.ratio;
+    match comparison.verdict {
+        Verdict::NoDifferenceThatMatters => format!("no difference that matters to {other}"),
+        Verdict::Unclear => format!("{value:.2}× {other} (unclear: {low:.2} to {high:.2})"),
+        Verdict::Faster | Verdict::Slower => format!("{value:.2}× {other} ({low:.2} to {high:.2})"),
+    }
+}

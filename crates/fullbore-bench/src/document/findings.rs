@@ -1,0 +1,157 @@
+//! What follows from the cells of a run: roof, peaks, half-power points, cost lines, choices.
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::{Cell, Labels};
+use super::choices::{Choice, choices};
+use super::series::{Axis, Experiment, Series, experiments, series};
+use crate::stats::{Bootstrap, CostLine, Estimate, HalfPower, fit_cost, half_power};
+
+/// The findings of a run. Each names the cells it rests on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Findings {
+    /// The roof.
+    pub roof: Option<Roof>,
+    /// The peak of each path, as a share of the roof.
+    pub peaks: Vec<Peak>,
+    /// Half-power request of each path measured at several request sizes.
+    pub half_power_request: Vec<SeriesHalfPower>,
+    /// Half-power depth of each path measured at several depths.
+    pub half_power_depth: Vec<SeriesHalfPower>,
+    /// Processor cost of a request, `a + b · bytes`, of each path measured at three or more request sizes.
+    pub costs: Vec<SeriesCost>,
+    /// The strategy chosen for each kind of job.
+    pub choices: Vec<Choice>,
+}
+
+/// Memory copy speed: no path that copies can be faster.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Roof {
+    /// Bytes copied a second.
+    pub rate: Estimate,
+    /// Id of the cell that measured it.
+    pub cell: String,
+}
+
+/// A path: cells that differ along one axis only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesRef {
+    /// Experiment.
+    pub experiment: String,
+    /// What tells it from the other paths of the experiment.
+    pub name: String,
+    /// Labels shared by its cells.
+    pub labels: Labels,
+    /// Ids of its cells, rising along the axis.
+    pub cells: Vec<String>,
+}
+
+/// The fastest cell of a path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Peak {
+    /// The path.
+    pub series: SeriesRef,
+    /// Id of the fastest cell.
+    pub cell: String,
+    /// Its rate, bytes a second.
+    pub rate: Estimate,
+    /// Its rate as a share of the roof.
+    #[serde(default)]
+    pub share_of_roof: Option<f64>,
+}
+
+/// The half-power point of a path; positions in bytes (request) or requests (depth), rates in bytes a second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesHalfPower {
+    /// The path.
+    pub series: SeriesRef,
+    /// The point.
+    pub half_power: HalfPower,
+}
+
+/// The processor cost of a path's requests: `per_request` in seconds, `per_byte` in seconds a byte.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesCost {
+    /// The path.
+    pub series: SeriesRef,
+    /// The line.
+    pub line: CostLine,
+}
+
+/// Computes all findings from summarised cells.
+///
+/// `described` are the document's experiments (may be empty). The roof is the fastest cell of the experiment
+/// `memory`. Cells without summary take no part.
+pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap) -> Findings {
+    let mut findings = Findings { roof: roof(cells), ..Findings::default() };
+    let top = findings.roof.as_ref().map(|r| r.rate.value);
+    for experiment in experiments(described, cells).iter().filter(|e| e.name != MEMORY) {
+        for line in series(cells, experiment) {
+            let path = SeriesRef::new(experiment, &line, cells);
+            findings.peaks.extend(peak(cells, &line, &path, top));
+            if experiment.axis == Axis::None {
+                continue;
+            }
+            let curve: Vec<(u64, Vec<f64>)> = line
+                .cells
+                .iter()
+                .filter_map(|&i| Some((experiment.axis.of(&cells[i].labels)?, cells[i].rates())))
+                .collect();
+            let found = half_power(&curve, bootstrap)
+                .map(|half_power| SeriesHalfPower { series: path.clone(), half_power });
+            if experiment.axis == Axis::Depth {
+                findings.half_power_depth.extend(found);
+                continue;
+            }
+            findings.half_power_request.extend(found);
+            let costs: Vec<(f64, f64)> = line.cells.iter().filter_map(|&i| cost_point(&cells[i])).collect();
+            let fitted = fit_cost(&costs, bootstrap.confidence);
+            findings.costs.extend(fitted.map(|line| SeriesCost { series: path, line }));
+        }
+    }
+    findings.choices = choices(cells, bootstrap);
+    findings
+}
+
+/// Name of the experiment whose fastest cell is the roof.
+const MEMORY: &str = "memory";
+
+fn roof(cells: &[Cell]) -> Option<Roof> {
+    let memory = cells.iter().filter(|c| c.experiment == MEMORY);
+    let rated = memory.filter_map(|c| Some(Roof { rate: c.summary.as_ref()?.rate, cell: c.id.clone() }));
+    rated.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
+}
+
+impl SeriesRef {
+    fn new(experiment: &Experiment, line: &Series, cells: &[Cell]) -> Self {
+        Self {
+            experiment: experiment.name.clone(),
+            name: line.name.clone(),
+            labels: line.labels.clone(),
+            cells: line.cells.iter().map(|&i| cells[i].id.clone()).collect(),
+        }
+    }
+}
+
+fn peak(cells: &[Cell], line: &Series, path: &SeriesRef, roof: Option<f64>) -> Option<Peak> {
+    let rated = line.cells.iter().filter_map(|&i| Some((i, cells[i].summary.as_ref()?.rate)));
+    let (fastest, rate) = rated.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    Some(Peak {
+        series: path.clone(),
+        cell: cells[fastest].id.clone(),
+        rate,
+        share_of_roof: roof.filter(|r| *r > 0.0).map(|r| rate.value / r),
+    })
+}
+
+/// (bytes a request, charged seconds a request) as measured: the mean request, not the one asked for.
+fn cost_point(cell: &Cell) -> Option<(f64, f64)> {
+    let cost = cell.summary.as_ref()?.cpu_per_request?;
+    let (bytes, requests) = cell
+        .samples
+        .iter()
+        .filter(|s| s.usable())
+        .fold((0u64, 0u64), |(b, r), s| (b.saturating_add(s.bytes), r.saturating_add(s.requests)));
+    (requests > 0).then(|| (bytes as f64 / requests as f64, cost.charged.value))
+}

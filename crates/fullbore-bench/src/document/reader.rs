@@ -1,0 +1,96 @@
+//! Reading results documents of this and earlier versions.
+
+use std::io::Read;
+
+use serde_json::Value;
+
+use super::{Document, SCHEMA, VERSION};
+
+/// Why a results document could not be read or written.
+#[derive(Debug)]
+pub enum Error {
+    /// The file could not be read or written.
+    Io(std::io::Error),
+    /// The text is not JSON, or a field is missing or of the wrong kind.
+    Json(serde_json::Error),
+    /// The JSON is not a results document.
+    NotResults {
+        /// What stands in its `schema` field, if anything.
+        schema: Option<String>,
+    },
+    /// The document has no usable version number.
+    NoVersion,
+    /// The document was written by a later fullbore.
+    TooNew {
+        /// Version of the document.
+        found: u64,
+    },
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "results document: {error}"),
+            Self::Json(error) => write!(f, "results document is damaged or incomplete: {error}"),
+            Self::NotResults { schema: Some(schema) } => {
+                write!(f, "not a results document: its schema is \"{schema}\", expected \"{SCHEMA}\"")
+            }
+            Self::NotResults { schema: None } => {
+                write!(f, "not a results document: no \"schema\" field, expected \"schema\": \"{SCHEMA}\"")
+            }
+            Self::NoVersion => write!(f, "results document has no version number of 1 or more"),
+            Self::TooNew { found } => write!(
+                f,
+                "results document has version {found}, this fullbore reads up to {VERSION}: use a newer fullbore"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::Json(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// One step from a version to the next: `UPGRADES[0]` turns version 1 into version 2, and so on.
+type Upgrade = fn(Value) -> Value;
+/// Every step there is; its length is `VERSION - 1`.
+const UPGRADES: [Upgrade; VERSION as usize - 1] = [];
+
+impl Document {
+    /// Reads a document of any version up to [`VERSION`], upgrading older ones; fields it does not know are ignored.
+    ///
+    /// # Errors
+    /// When the reader fails, the text is not a results document, or its version is newer than this build knows.
+    pub fn read(mut reader: impl Read) -> Result<Self, Error> {
+        let mut text = String::new();
+        reader.read_to_string(&mut text).map_err(Error::Io)?;
+        Self::parse(&text)
+    }
+
+    /// As [`Document::read`], from text.
+    ///
+    /// # Errors
+    /// As [`Document::read`].
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let value: Value = serde_json::from_str(text).map_err(Error::Json)?;
+        let schema = value.get("schema").and_then(Value::as_str);
+        if schema != Some(SCHEMA) {
+            return Err(Error::NotResults { schema: schema.map(str::to_owned) });
+        }
+        let found =
+            value.get("version").and_then(Value::as_u64).filter(|&v| v >= 1).ok_or(Error::NoVersion)?;
+        if found > u64::from(VERSION) {
+            return Err(Error::TooNew { found });
+        }
+        let upgraded = UPGRADES.iter().skip(found as usize - 1).fold(value, |value, upgrade| upgrade(value));
+        let mut document: Self = serde_json::from_value(upgraded).map_err(Error::Json)?;
+        document.version = VERSION;
+        Ok(document)
+    }
+}

@@ -1,0 +1,261 @@
+//! Lines of a figure: cells of one experiment that differ along one axis only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::{Cell, Labels};
+use crate::units;
+
+/// What runs along the x axis of an experiment's figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Axis {
+    /// Request size in bytes.
+    Request,
+    /// Depth in requests.
+    Depth,
+    /// Nothing: the cells stand side by side as bars.
+    None,
+}
+
+impl Axis {
+    /// Where a cell with these labels lies on the axis.
+    pub fn of(self, labels: &Labels) -> Option<u64> {
+        match self {
+            Self::Request => labels.request_bytes,
+            Self::Depth => labels.depth.map(u64::from),
+            Self::None => None,
+        }
+    }
+
+    /// A position as text: `64 KiB`, or `8`.
+    pub fn text(self, at: u64) -> String {
+        if self == Self::Request { units::size(at) } else { at.to_string() }
+    }
+}
+
+/// An experiment as the report presents it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Name that its cells carry.
+    pub name: String,
+    /// Heading.
+    pub title: String,
+    /// What its figure tells, in a sentence.
+    #[serde(default)]
+    pub note: String,
+    /// The x axis.
+    pub axis: Axis,
+}
+
+impl Experiment {
+    /// The experiments of the quick run.
+    fn known(name: &str) -> Option<Self> {
+        let (title, axis, note) = match name {
+            "read" => (
+                "Sequential read",
+                Axis::Request,
+                "What an application gets from each way of reading a file from start to end, by request size.",
+            ),
+            "write" => (
+                "Sequential write",
+                Axis::Request,
+                "What each way of writing a file from start to end reaches, by request size.",
+            ),
+            "depth" => (
+                "Depth",
+                Axis::Depth,
+                "What more requests in flight bring: how much of the peak needs asynchronous requests.",
+            ),
+            "random" => (
+                "Random requests",
+                Axis::Depth,
+                "Small requests all over the file, where the cost of a request is all there is.",
+            ),
+            "transform" => (
+                "Whole-file transformation, by strategy",
+                Axis::None,
+                "Read, change every byte, write: the same operation on every path, so only the strategy differs.",
+            ),
+            "memory" => (
+                "Memory",
+                Axis::None,
+                "Copying within memory: the roof, for file bytes that are in memory must be copied once.",
+            ),
+            _ => return None,
+        };
+        Some(Self { name: name.into(), title: title.into(), note: note.into(), axis })
+    }
+
+    /// What can be told of an experiment from its cells alone.
+    fn guessed(name: &str, cells: &[Cell]) -> Self {
+        let distinct = |axis: Axis| {
+            let here = cells.iter().filter(|c| c.experiment == name);
+            here.filter_map(|c| axis.of(&c.labels)).collect::<BTreeSet<_>>().len()
+        };
+        let axis = match (distinct(Axis::Request), distinct(Axis::Depth)) {
+            (requests, depths) if requests >= 3 && requests >= depths => Axis::Request,
+            (_, depths) if depths >= 3 => Axis::Depth,
+            _ => Axis::None,
+        };
+        Self { name: name.into(), title: name.into(), note: String::new(), axis }
+    }
+}
+
+/// The experiments that cells belong to: those `described`, then the others in the order of their first cell.
+pub fn experiments(described: &[Experiment], cells: &[Cell]) -> Vec<Experiment> {
+    let mut all: Vec<Experiment> = described.to_vec();
+    for cell in cells {
+        if !all.iter().any(|e| e.name == cell.experiment) {
+            let known = Experiment::known(&cell.experiment);
+            all.push(known.unwrap_or_else(|| Experiment::guessed(&cell.experiment, cells)));
+        }
+    }
+    all
+}
+
+/// One line of a figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// What tells it from the other lines of the figure, such as `direct, cold`.
+    pub name: String,
+    /// Labels its cells share; those of the axis and the strategy are empty.
+    pub labels: Labels,
+    /// Positions of its measured cells in the slice given, rising along the axis.
+    pub cells: Vec<usize>,
+}
+
+/// Groups the measured cells of `experiment` into lines along its axis, in the order of their first cell.
+///
+/// Without an axis every cell is a line of its own.
+pub fn series(cells: &[Cell], experiment: &Experiment) -> Vec<Series> {
+    let mut lines: Vec<Series> = Vec::new();
+    for (position, cell) in cells.iter().enumerate() {
+        if cell.experiment != experiment.name || cell.summary.is_none() {
+            continue;
+        }
+        let mut shared = cell.labels.clone();
+        match experiment.axis {
+            Axis::Request => (shared.request_bytes, shared.strategy) = (None, None),
+            Axis::Depth => (shared.depth, shared.strategy) = (None, None),
+            Axis::None => {}
+        }
+        let on_axis = experiment.axis.of(&cell.labels).is_some();
+        match lines.iter_mut().find(|line| on_axis && line.labels == shared) {
+            Some(line) => line.cells.push(position),
+            None => lines.push(Series { name: String::new(), labels: shared, cells: vec![position] }),
+        }
+    }
+    for line in &mut lines {
+        line.cells.sort_by_key(|&i| experiment.axis.of(&cells[i].labels));
+    }
+    let names = distinguishing_names(&lines.iter().map(|l| &l.labels).collect::<Vec<_>>());
+    for (line, name) in lines.iter_mut().zip(names) {
+        line.name = name;
+    }
+    lines
+}
+
+/// A short name for every cell, measured or not: experiment, what tells it from its fellows, place on the axis.
+pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    for experiment in experiments(described, cells) {
+        for line in series(cells, &experiment) {
+            for &i in &line.cells {
+                let at = experiment.axis.of(&cells[i].labels);
+                let depth = if experiment.axis == Axis::Depth { "depth " } else { "" };
+                let at = at.map_or_else(String::new, |at| format!(", {depth}{}", experiment.axis.text(at)));
+                names.insert(cells[i].id.clone(), format!("{}: {}{at}", experiment.name, line.name));
+            }
+        }
+    }
+    for cell in cells {
+        let described = || format!("{}: {}", cell.experiment, cell.labels.describe());
+        names.entry(cell.id.clone()).or_insert_with(described);
+    }
+    names
+}
+
+/// A name for each set of labels: the method, and whatever else differs between them.
+fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
+    let fields: Vec<Vec<Option<String>>> = all.iter().map(|labels| described_fields(labels)).collect();
+    let varies = |field: usize| fields.iter().any(|f| f[field] != fields[0][field]);
+    // Named strategies (`cci-mm`) say more than their fields.
+    let named =
+        |labels: &&Labels| labels.strategy.as_deref().is_some_and(|s| !s.is_empty() && !s.contains('='));
+    let unique: BTreeSet<_> = all.iter().map(|l| l.strategy.as_deref()).collect();
+    let by_strategy = !all.is_empty() && unique.len() == all.len() && all.iter().any(named);
+    let mut names: Vec<String> = fields
+        .iter()
+        .zip(all)
+        .map(|(values, labels)| match &labels.strategy {
+            Some(strategy) if by_strategy => strategy.clone(),
+            _ => {
+                let told = (0..values.len()).filter(|&i| i == METHOD || varies(i));
+                told.filter_map(|i| values[i].clone()).collect::<Vec<_>>().join(", ")
+            }
+        })
+        .collect();
+    for i in 0..names.len() {
+        if names[i].is_empty() {
+            names[i] = all[i].job.clone();
+        }
+        let same = (0..i).filter(|&j| names[j] == names[i]).count();
+        if same > 0 {
+            names[i] = format!("{} ({})", names[i], same + 1);
+        }
+    }
+    names
+}
+
+/// Position of the method among the described fields.
+const METHOD: usize = 1;
+
+/// The labels as words, each field at its fixed position.
+fn described_fields(labels: &Labels) -> Vec<Option<String>> {
+    let text = |value: &str| (!value.is_empty()).then(|| value.to_owned());
+    vec![
+        text(&labels.operation),
+        text(&labels.method),
+        labels.cache.map(|c| c.word().to_owned()),
+        labels.request_bytes.map(units::size),
+        labels.depth.map(|d| format!("depth {d}")),
+        labels.workers.map(|w| units::count(w as usize, "worker")),
+        labels.model.clone(),
+        labels.allocation.clone(),
+        labels.cache_policy.as_ref().map(|p| format!("cache {p}")),
+        labels.file_state.as_ref().map(|s| format!("file {s}")),
+        labels.order.clone(),
+    ]
+}
+
+impl Labels {
+    /// Everything these labels say, in words: `read, direct, cold, 64 KiB, depth 8`.
+    pub fn describe(&self) -> String {
+        described_fields(self).into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// The strategy as text: the label, or the fields in `--strategy` form where there is none.
+    pub fn strategy_text(&self) -> String {
+        if let Some(strategy) = self.strategy.as_ref().filter(|s| !s.is_empty()) {
+            return strategy.clone();
+        }
+        let mut parts = vec![format!("method={}", self.method)];
+        parts.extend(self.request_bytes.map(|r| {
+            format!(
+                "request={}",
+                units::size(r)
+                    .replace(" KiB", "K")
+                    .replace(" MiB", "M")
+                    .replace(" GiB", "G")
+                    .replace(" B", "")
+            )
+        }));
+        parts.extend(self.depth.filter(|&d| d > 1).map(|d| format!("depth={d}")));
+        parts.extend(self.workers.filter(|&w| w > 1).map(|w| format!("workers={w}")));
+        parts.extend(self.allocation.as_ref().map(|a| format!("alloc={a}")));
+        parts.extend(self.cache_policy.as_ref().map(|c| format!("cache={c}")));
+        parts.join(",")
+    }
+}

@@ -1,0 +1,231 @@
+//! What a cell's samples come to.
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::{Labels, Latency, Proof, Sample};
+use crate::stats::{Bootstrap, Drift, Estimate, Modes, mann_kendall, median, outliers, two_humps};
+use crate::units;
+
+/// Why a cell was not measured any longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// The interval of the median is narrow enough.
+    Precise,
+    /// The time for the cell was up.
+    TimeUp,
+    /// The run was ended from outside.
+    Interrupted,
+}
+
+/// The summary of a cell, over its usable samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Median rate with its interval, bytes a second.
+    pub rate: Estimate,
+    /// Usable samples.
+    pub n: usize,
+    /// Half the interval's width as a share of the median; `None` with one sample.
+    #[serde(default)]
+    pub relative_half_width: Option<f64>,
+    /// Why measuring stopped.
+    pub stop: StopReason,
+    /// Median requests a second.
+    #[serde(default)]
+    pub requests_per_s: Option<f64>,
+    /// Processor time a megabyte (10^6 bytes).
+    pub cpu_per_mb: CpuCost,
+    /// Processor time a request; `None` when requests were not counted.
+    #[serde(default)]
+    pub cpu_per_request: Option<CpuCost>,
+    /// Processors kept busy: charged processor time ÷ wall time.
+    #[serde(default)]
+    pub processors: Option<Estimate>,
+    /// Median over the samples of the mean requests in flight a worker.
+    #[serde(default)]
+    pub achieved_depth: Option<f64>,
+    /// Medians over the samples of the latency percentiles.
+    #[serde(default)]
+    pub latency: Option<Latency>,
+    /// Positions in `samples` of outliers (modified z-score over 3.5): labelled, not dropped.
+    #[serde(default)]
+    pub outliers: Vec<usize>,
+    /// The two levels, when the samples keep to two.
+    #[serde(default)]
+    pub modes: Option<Modes>,
+    /// Trend of the rate over the run; `None` below four samples.
+    #[serde(default)]
+    pub drift: Option<Drift>,
+    /// Samples whose proof contradicts their label: kept raw, not counted here.
+    #[serde(default)]
+    pub contradicted: usize,
+    /// Samples whose cache state could not be proved; they are counted.
+    #[serde(default)]
+    pub unproved: usize,
+    /// Share of a worker's time for a request that the meter itself needs.
+    #[serde(default)]
+    pub tool_share: Option<f64>,
+    /// Whether the cell is bound by the meter and not by the storage.
+    #[serde(default)]
+    pub tool_bound: bool,
+    /// Everything a reader should be warned of, a phrase each.
+    #[serde(default)]
+    pub flags: Vec<String>,
+}
+
+/// Processor time for a unit of work, in seconds; medians over the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CpuCost {
+    /// User and system time together, with the interval.
+    pub charged: Estimate,
+    /// In user mode.
+    pub user_s: f64,
+    /// In the kernel, charged to the process.
+    pub system_s: f64,
+    /// Not charged to the process; `None` where not known. Includes any other load of the system.
+    #[serde(default)]
+    pub uncharged_s: Option<f64>,
+}
+
+/// How a summary is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SummaryOptions {
+    /// How intervals are drawn.
+    pub bootstrap: Bootstrap,
+    /// Why measuring stopped.
+    pub stop: StopReason,
+    /// Seconds a request of the null engine, if measured.
+    pub null_request_s: Option<f64>,
+}
+
+impl Default for SummaryOptions {
+    fn default() -> Self {
+        Self { bootstrap: Bootstrap::default(), stop: StopReason::Precise, null_request_s: None }
+    }
+}
+
+/// A cell is bound by the meter when the meter needs this share of a worker's time for a request.
+const TOOL_BOUND_SHARE: f64 = 0.5;
+/// A depth is reached when nine tenths of it are kept in flight.
+const DEPTH_REACHED: f64 = 0.9;
+const MB: f64 = 1e6;
+
+/// Summarises samples (see [`Sample::usable`]); `None` when none is usable.
+///
+/// `labels` gives the depth asked for and the number of workers.
+pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) -> Option<Summary> {
+    let positions: Vec<usize> = (0..samples.len()).filter(|&i| samples[i].usable()).collect();
+    let usable: Vec<&Sample> = positions.iter().map(|&i| &samples[i]).collect();
+    let rates: Vec<f64> = usable.iter().map(|s| s.rate()).collect();
+    let bootstrap = &options.bootstrap;
+    let rate = bootstrap.median(&rates)?;
+    let per_mb: Vec<f64> = usable.iter().map(|s| s.bytes as f64 / MB).collect();
+    let per_request: Vec<f64> = usable.iter().map(|s| s.requests as f64).collect();
+    let counted = usable.iter().all(|s| s.requests > 0);
+    let achieved_depth = median_of(&usable, |s| s.depth_mean);
+    let workers = f64::from(labels.workers.unwrap_or(1).max(1));
+    let request_s = median_of(&usable, |s| (s.requests > 0).then(|| s.seconds * workers / s.requests as f64));
+    let tool_share = options.null_request_s.zip(request_s).map(|(null, request)| (null / request).min(1.0));
+    let contradicted = |s: &&Sample| matches!(s.proof, Proof::Contradicted { .. });
+    let mut summary = Summary {
+        rate,
+        n: usable.len(),
+        relative_half_width: (usable.len() > 1).then(|| rate.relative_half_width()).filter(|w| w.is_finite()),
+        stop: options.stop,
+        requests_per_s: median_of(&usable, |s| (s.requests > 0).then(|| s.requests as f64 / s.seconds)),
+        cpu_per_mb: cpu_cost(&usable, &per_mb, bootstrap)?,
+        cpu_per_request: if counted { cpu_cost(&usable, &per_request, bootstrap) } else { None },
+        processors: bootstrap.median(&usable.iter().map(|s| s.charged_s() / s.seconds).collect::<Vec<_>>()),
+        achieved_depth,
+        latency: latency(&usable),
+        outliers: outliers(&rates).into_iter().map(|i| positions[i]).collect(),
+        modes: two_humps(&rates),
+        drift: mann_kendall(&rates),
+        contradicted: samples.iter().filter(contradicted).count(),
+        unproved: usable.iter().filter(|s| matches!(s.proof, Proof::Unproved { .. })).count(),
+        tool_share,
+        tool_bound: tool_share.is_some_and(|share| share >= TOOL_BOUND_SHARE),
+        flags: Vec::new(),
+    };
+    summary.flags = flags(&summary, samples, labels);
+    Some(summary)
+}
+
+fn median_of(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
+    median(&samples.iter().filter_map(|s| value(s)).collect::<Vec<_>>())
+}
+
+/// Processor time for a unit of work; `units` holds the units each sample did (all positive).
+fn cpu_cost(samples: &[&Sample], units: &[f64], bootstrap: &Bootstrap) -> Option<CpuCost> {
+    let each = |value: fn(&Sample) -> f64| -> Vec<f64> {
+        samples.iter().zip(units).map(|(s, unit)| value(s) / unit).collect()
+    };
+    let uncharged: Vec<f64> =
+        samples.iter().zip(units).filter_map(|(s, unit)| s.uncharged_s.map(|u| u / unit)).collect();
+    Some(CpuCost {
+        charged: bootstrap.median(&each(Sample::charged_s))?,
+        user_s: median(&each(|s| s.user_s))?,
+        system_s: median(&each(|s| s.system_s))?,
+        uncharged_s: median(&uncharged),
+    })
+}
+
+fn latency(samples: &[&Sample]) -> Option<Latency> {
+    let of = |value: fn(&Latency) -> f64| median_of(samples, |s| s.latency.as_ref().map(value));
+    Some(Latency {
+        p50_s: of(|l| l.p50_s)?,
+        p90_s: of(|l| l.p90_s)?,
+        p99_s: of(|l| l.p99_s)?,
+        p999_s: of(|l| l.p999_s)?,
+        max_s: of(|l| l.max_s)?,
+    })
+}
+
+fn flags(summary: &Summary, samples: &[Sample], labels: &Labels) -> Vec<String> {
+    let mut flags = Vec::new();
+    if summary.contradicted > 0 {
+        let reason = samples.iter().find_map(|s| match &s.proof {
+            Proof::Contradicted { reason } => Some(reason.as_str()),
+            _ => None,
+        });
+        flags.push(format!(
+            "{} contradicted and left out: {}",
+            units::count(summary.contradicted, "sample"),
+            reason.unwrap_or("no reason recorded")
+        ));
+    }
+    if let Some(modes) = &summary.modes {
+        flags.push(format!(
+            "two-humped: {} ({}) and {} ({})",
+            units::rate(modes.low.value),
+            units::percent(modes.low.share),
+            units::rate(modes.high.value),
+            units::percent(modes.high.share)
+        ));
+    }
+    if let Some(drift) = summary.drift.filter(Drift::matters) {
+        let way = if drift.relative_change > 0.0 { "rises" } else { "falls" };
+        let change = units::percent(drift.relative_change.abs());
+        flags.push(format!("drifting: {way} by {change} over the run (p = {})", units::significant(drift.p)));
+    }
+    if let Some(share) = summary.tool_share.filter(|_| summary.tool_bound) {
+        flags.push(format!(
+            "bound by the tool: the meter needs {} of a request's time",
+            units::percent(share)
+        ));
+    }
+    if let (Some(asked), Some(reached)) = (labels.depth, summary.achieved_depth)
+        && reached < DEPTH_REACHED * f64::from(asked)
+    {
+        flags.push(format!("depth {} reached of {asked} asked", units::significant(reached)));
+    }
+    if summary.stop != StopReason::Precise {
+        let why = if summary.stop == StopReason::TimeUp { "time up" } else { "interrupted" };
+        let width = summary.relative_half_width.map_or_else(
+            || "one sample, no interval".to_owned(),
+            |width| format!("±{} after {}", units::percent(width), units::count(summary.n, "sample")),
+        );
+        flags.push(format!("{why} at {width}"));
+    }
+    flags
+}

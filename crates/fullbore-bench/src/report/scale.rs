@@ -1,0 +1,135 @@
+//! Axes: where a value lies, and which ticks to show.
+
+/// An axis from a lowest to a highest value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+    /// Position of the lowest and the highest value in the drawing.
+    from: f64,
+    to: f64,
+    /// Values that get a tick.
+    pub(super) ticks: Vec<f64>,
+}
+
+impl Scale {
+    /// A linear axis from 0 to a round number not under `highest`.
+    pub(super) fn linear(highest: f64, from: f64, to: f64) -> Self {
+        let highest = if highest > 0.0 && highest.is_finite() { highest } else { 1.0 };
+        let step = round_step(highest / 5.0);
+        let steps = (highest / step - 1e-9).ceil().max(1.0);
+        let ticks = (0..=steps as usize).map(|i| i as f64 * step).collect();
+        Self { low: 0.0, high: steps * step, logarithmic: false, from, to, ticks }
+    }
+
+    /// A logarithmic axis that holds `lowest` and `highest` (both > 0), from and to a 1, 2 or 5.
+    pub(super) fn logarithmic(lowest: f64, highest: f64, from: f64, to: f64) -> Self {
+        let lowest = if lowest > 0.0 && lowest.is_finite() { lowest } else { 1.0 };
+        let highest = if highest.is_finite() { highest.max(lowest) } else { lowest };
+        let first = lowest.log10().floor() as i32;
+        let last = highest.log10().ceil() as i32 + 1;
+        let all: Vec<f64> = (first..=last).flat_map(|p| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(p))).collect();
+        let start = all.iter().rposition(|&t| t <= lowest * 1.000_001).unwrap_or(0);
+        let end = all.iter().position(|&t| t >= highest * 0.999_999).unwrap_or(all.len() - 1).max(start + 1);
+        let within = &all[start..=end.min(all.len() - 1)];
+        // Beyond three decades the 2s and 5s would crowd the axis.
+        let decade = |t: &f64| (t.log10() - t.log10().round()).abs() < 1e-9;
+        let sparse = within.len() > 8 && within.iter().filter(|t| decade(t)).count() >= 2;
+        let ticks = within.iter().copied().filter(|t| !sparse || decade(t)).collect();
+        Self { low: within[0], high: within[within.len() - 1], logarithmic: true, from, to, ticks }
+    }
+
+    /// A log2 axis with a tick at each measured position, thinned where they would touch.
+    pub(super) fn positions(positions: &[u64], from: f64, to: f64) -> Self {
+        let (low, high) = (positions.first().copied().unwrap_or(1), positions.last().copied().unwrap_or(2));
+        // A little air on both sides, and something to divide by when there is one position only.
+        let (low, high) = (low as f64 / 1.25, high as f64 * 1.25);
+        let mut ticks: Vec<f64> = Vec::new();
+        let gap = (to - from).abs() / 11.0;
+        let mut scale = Self { low, high, logarithmic: true, from, to, ticks: Vec::new() };
+        for &position in positions {
+            let at = scale.place(position as f64);
+            if ticks.last().is_none_or(|&last| (at - scale.place(last)).abs() >= gap) {
+                ticks.push(position as f64);
+            }
+        }
+        scale.ticks = ticks;
+        scale
+    }
+
+    /// Where a value lies in the drawing; values off the axis lie at its ends.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let share = if self.logarithmic {
+            (value.max(self.low * 1e-9) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    /// The largest value of the axis.
+    pub(super) fn highest(&self) -> f64 {
+        self.high
+    }
+}
+
+/// The least of 1, 2, 2.5, 5 · 10^n that is not under `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    [1.0, 2.0, 2.5, 5.0, 10.0]
+        .iter()
+        .map(|m| m * power)
+        .find(|s| *s >= step * 0.999_999)
+        .unwrap_or(10.0 * power)
+}
+
+/// A tick's value without needless digits.
+pub(super) fn tick_text(value: f64) -> String {
+    let text = if value.abs() >= 1000.0 && value % 1000.0 == 0.0 {
+        return format!("{}k", value / 1000.0);
+    } else if value.abs() >= 100.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.6}")
+    };
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linear_axes_end_on_round_numbers() {
+        let scale = Scale::linear(11.5, 300.0, 0.0);
+        assert_eq!(scale.ticks, [0.0, 2.5, 5.0, 7.5, 10.0, 12.5]);
+        assert_eq!((scale.place(0.0), scale.place(12.5), scale.place(6.25)), (300.0, 0.0, 150.0));
+        assert_eq!(Scale::linear(0.0, 0.0, 1.0).highest(), 1.0);
+        assert_eq!(Scale::linear(10.0, 0.0, 1.0).highest(), 10.0);
+    }
+
+    #[test]
+    fn logarithmic_axes_hold_their_values() {
+        let scale = Scale::logarithmic(0.3, 40.0, 0.0, 100.0);
+        assert_eq!(scale.ticks, [0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
+        assert!((scale.place(0.2), scale.place(50.0)) == (0.0, 100.0));
+        assert_eq!(Scale::logarithmic(1e-3, 900.0, 0.0, 1.0).ticks.len(), 7);
+        assert!(Scale::logarithmic(5.0, 5.0, 0.0, 1.0).highest() > 5.0);
+    }
+
+    #[test]
+    fn positions_are_thinned() {
+        let crowded: Vec<u64> = (1..=64).collect();
+        let scale = Scale::positions(&crowded, 0.0, 400.0);
+        assert!(scale.ticks.len() < 12 && scale.ticks[0] == 1.0);
+        assert_eq!(Scale::positions(&[8], 0.0, 1.0).ticks, [8.0]);
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        for (value, text) in [(0.0, "0"), (2.5, "2.5"), (0.02, "0.02"), (150.0, "150"), (20_000.0, "20k")] {
+            assert_eq!(tick_text(value), text);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The cost of a request as a fixed part and a part for each byte: `cost = a + b · bytes`.
+//!
+//! The idea is Riedel, van Ingen and Gray's rule of thumb (section 3, figure 4): so much a request, so much a byte.
+
+use serde::{Deserialize, Serialize};
+
+use super::distribution::student_t_quantile;
+use super::interval::Estimate;
+
+/// A fitted cost line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CostLine {
+    /// Cost of a request of no bytes, in the unit of the costs given (seconds in results documents).
+    pub per_request: Estimate,
+    /// Cost of one more byte, same unit.
+    pub per_byte: Estimate,
+    /// Share of the variation explained, in relative terms; near 0 also when cost does not depend on size.
+    pub r_squared: f64,
+    /// Largest |measured − fitted| / measured: how far the straight line is from the truth at worst.
+    pub max_relative_residual: f64,
+    /// Points fitted.
+    pub points: usize,
+}
+
+impl CostLine {
+    /// The fitted cost of a request of `bytes`.
+    pub fn at(&self, bytes: f64) -> f64 {
+        self.per_request.value + self.per_byte.value * bytes
+    }
+}
+
+/// Fits `cost = a + b · bytes` to points (bytes, cost a request) by least squares of the *relative* residuals.
+///
+/// Request sizes span several powers of ten; plain least squares would fit the largest and ignore the rest.
+/// Intervals are Student's t at `confidence` (0 to 1) with n − 2 degrees of freedom. `None` below three points
+/// of different size with a positive, finite cost, for then nothing can be said of the error.
+pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
+    let points: Vec<(f64, f64)> = points
+        .iter()
+        .copied()
+        .filter(|(x, y)| x.is_finite() && y.is_finite() && *x >= 0.0 && *y > 0.0)
+        .collect();
+    let mut sizes: Vec<f64> = points.iter().map(|p| p.0).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    if sizes.len() < 3 {
+        return None;
+    }
+    let scale = sizes[sizes.len() - 1];
+    let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for &(x, y) in &points {
+        let (x, weight) = (x / scale, 1.0 / (y * y));
+        w += weight;
+        wx += weight * x;
+        wy += weight * y;
+        wxx += weight * x * x;
+        wxy += weight * x * y;
+    }
+    let determinant = w * wxx - wx * wx;
+    if determinant <= 0.0 {
+        return None;
+    }
+    let a = (wxx * wy - wx * wxy) / determinant;
+    let b = (w * wxy - wx * wy) / determinant;
+    let mean = wy / w;
+    let (mut unexplained, mut total, mut worst) = (0.0, 0.0, 0.0f64);
+    for &(x, y) in &points {
+        let residual = (y - a - b * x / scale) / y;
+        unexplained += residual * residual;
+        total += ((y - mean) / y).powi(2);
+        worst = worst.max(residual.abs());
+    }
+    let freedom = (points.len() - 2) as f64;
+    let variance = unexplained / freedom;
+    let t = student_t_quantile(0.5 + confidence.clamp(0.0, 0.999_999) / 2.0, freedom)?;
+    let (half_a, half_b) =
+        (t * (variance * wxx / determinant).sqrt(), t * (variance * w / determinant).sqrt());
+    let around = |value: f64, half: f64| Estimate { value, low: value - half, high: value + half };
+    Some(CostLine {
+        per_request: around(a, half_a),
+        per_byte: around(b, half_b).scaled(1.0 / scale),
+        r_squared: if total > 0.0 { (1.0 - unexplained / total).clamp(0.0, 1.0) } else { 1.0 },
+        max_relative_residual: worst,
+        points: points.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Xoshiro256;
+
+    const SIZES: [f64; 6] = [4096.0, 16384.0, 65536.0, 262_144.0, 1_048_576.0, 4_194_304.0];
+
+    #[test]
+    fn an_exact_line_gives_back_a_and_b() {
+        let points: Vec<(f64, f64)> = SIZES.iter().map(|&x| (x, 120e-6 + 2e-9 * x)).collect();
+        let line = fit_cost(&points, 0.95).unwrap();
+        assert!((line.per_request.value / 120e-6 - 1.0).abs() < 1e-9, "{line:?}");
+        assert!((line.per_byte.value / 2e-9 - 1.0).abs() < 1e-9);
+        assert!(line.max_relative_residual < 1e-9 && line.r_squared > 0.999_999);
+        assert!((line.at(1e6) / (120e-6 + 2e-3) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn agrees_with_a_reference_solution() {
+        // numpy: X = [1, x]; W = diag(1/y²); beta = inv(X'WX) X'Wy; s² = Σ((y − Xβ)/y)²/(n − 2);
+        // half = t.ppf(.975, n − 2) · sqrt(s² · diag(inv(X'WX)))
+        let points = [(1.0, 3.1), (2.0, 4.8), (4.0, 9.3), (8.0, 16.5), (16.0, 33.9)];
+        let line = fit_cost(&points, 0.95).unwrap();
+        assert!((line.per_request.value - 1.034_441_76).abs() < 1e-7, "{line:?}");
+        assert!((line.per_byte.value - 1.994_675_71).abs() < 1e-7, "{line:?}");
+        assert!((line.per_request.high - line.per_request.value - 0.479_563_36).abs() < 1e-6, "{line:?}");
+        assert!((line.per_byte.high - line.per_byte.value - 0.202_153_22).abs() < 1e-6, "{line:?}");
+    }
+
+    #[test]
+    fn intervals_hold_the_truth_about_as_often_as_they_say() {
+        let mut rng = Xoshiro256::seeded(11);
+        let (mut held_a, mut held_b) = (0, 0);
+        for _ in 0..1000 {
+            let points: Vec<(f64, f64)> = SIZES
+                .iter()
+                .map(|&x| {
+                    let noise: f64 = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+                    (x, (2e-6 + 1e-10 * x) * (1.0 + 0.03 * noise))
+                })
+                .collect();
+            let line = fit_cost(&points, 0.95).unwrap();
+            held_a += usize::from(line.per_request.contains(2e-6));
+            held_b += usize::from(line.per_byte.contains(1e-10));
+        }
+        assert!((920..=980).contains(&held_a) && (920..=980).contains(&held_b), "{held_a} {held_b}");
+    }
+
+    #[test]
+    fn too_few_points_give_nothing() {
+        assert_eq!(fit_cost(&[(1.0, 1.0), (2.0, 2.0)], 0.95), None);
+        assert_eq!(fit_cost(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)], 0.95), None);
+        assert_eq!(fit_cost(&[(1.0, 1.0), (2.0, 0.0), (3.0, f64::NAN)], 0.95), None);
+    }
+}

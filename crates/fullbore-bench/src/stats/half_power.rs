@@ -1,0 +1,153 @@
+//! The half-power point: the smallest request size, or depth, that reaches half of the peak.
+
+use serde::{Deserialize, Serialize};
+
+use super::interval::{Bootstrap, Estimate, resampled_medians};
+use super::quantile::{median_of_sorted, sorted};
+use super::rng::Xoshiro256;
+
+/// A half-power point on one axis (request size in bytes, or depth in requests).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HalfPower {
+    /// The smallest measured position whose median is at least half of the peak.
+    pub at: u64,
+    /// Nothing smaller was measured, so the true point may lie below `at`.
+    pub at_most: bool,
+    /// Where the curve crosses half of the peak, interpolated on a log2 axis between the measured positions, with
+    /// its interval; `None` when `at_most`.
+    pub crossing: Option<Estimate>,
+    /// The peak: the largest median, in the unit of the samples.
+    pub peak: f64,
+    /// Where the peak was measured.
+    pub peak_at: u64,
+    /// The peak lies at the largest position measured and is still rising (by more than 5 % from the position before), so the
+    /// true peak, and with it the half-power point, may be larger.
+    pub still_rising: bool,
+}
+
+/// Growth over the last step beyond which the curve has not levelled off.
+const LEVEL: f64 = 0.05;
+
+/// Finds the half-power point of a curve of (position, samples of the rate there), in any order.
+///
+/// Positions without finite samples are left out; `None` below two positions or when the peak is not positive.
+pub fn half_power(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<HalfPower> {
+    let mut points: Vec<(u64, Vec<f64>)> = curve
+        .iter()
+        .map(|(at, values)| (*at, sorted(values)))
+        .filter(|(at, v)| *at > 0 && !v.is_empty())
+        .collect();
+    points.sort_by_key(|p| p.0);
+    if points.len() < 2 {
+        return None;
+    }
+    let positions: Vec<u64> = points.iter().map(|p| p.0).collect();
+    let medians: Vec<f64> = points.iter().filter_map(|p| median_of_sorted(&p.1)).collect();
+    let top = (0..medians.len()).max_by(|&a, &b| medians[a].total_cmp(&medians[b]))?;
+    let peak = medians[top];
+    if peak <= 0.0 {
+        return None;
+    }
+    let first = medians.iter().position(|&m| m >= peak / 2.0)?;
+    let crossing = crossing(&positions, &medians).filter(|_| first > 0).map(|value| {
+        let mut rng = Xoshiro256::seeded(bootstrap.seed);
+        let drawn: Vec<Vec<f64>> = points
+            .iter()
+            .map(|(_, values)| {
+                let mut out = Vec::with_capacity(bootstrap.resamples);
+                resampled_medians(values, bootstrap.resamples, &mut rng, &mut out);
+                out
+            })
+            .collect();
+        let crossings = (0..bootstrap.resamples)
+            .filter_map(|i| {
+                let curve: Vec<f64> = drawn.iter().map(|d| d[i]).collect();
+                self::crossing(&positions, &curve)
+            })
+            .collect();
+        let fewest = points.iter().map(|p| p.1.len()).min().unwrap_or(0);
+        bootstrap.percentiles(value, crossings, fewest)
+    });
+    let last = medians.len() - 1;
+    Some(HalfPower {
+        at: positions[first],
+        at_most: first == 0,
+        crossing,
+        peak,
+        peak_at: positions[top],
+        still_rising: top == last && medians[last] > medians[last - 1] * (1.0 + LEVEL),
+    })
+}
+
+/// Where a curve first reaches half of its own peak: linear in the rate, logarithmic in the position. The smallest
+/// position when the curve starts above.
+fn crossing(positions: &[u64], rates: &[f64]) -> Option<f64> {
+    let half = rates.iter().copied().fold(f64::NEG_INFINITY, f64::max) / 2.0;
+    let first = rates.iter().position(|&r| r >= half)?;
+    if first == 0 {
+        return Some(positions[0] as f64);
+    }
+    let (low, high) = ((positions[first - 1] as f64).log2(), (positions[first] as f64).log2());
+    let share = (half - rates[first - 1]) / (rates[first] - rates[first - 1]);
+    Some((low + share * (high - low)).exp2())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rate of a disk limited to `iops` requests and `bps` bytes a second.
+    fn limited(iops: f64, bps: f64, noise: f64) -> Vec<(u64, Vec<f64>)> {
+        let mut rng = Xoshiro256::seeded(9);
+        (12..=22)
+            .map(|power| {
+                let request = 1u64 << power;
+                let rate = (iops * request as f64).min(bps);
+                (request, (0..9).map(|_| rate * (1.0 + noise * (rng.unit() - 0.5))).collect())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn known_limits_give_the_known_point() {
+        for (iops, bps) in
+            [(2_000.0f64, 100e6f64), (500.0, 150e6), (10_000.0, 400e6), (100.0, 60e6), (5_000.0, 97e6)]
+        {
+            let expected: u64 = (bps / (2.0 * iops)).log2().ceil().exp2() as u64;
+            for noise in [0.0, 0.02] {
+                let found = half_power(&limited(iops, bps, noise), &Bootstrap::default()).unwrap();
+                assert_eq!(found.at, expected, "{iops} {bps} {found:?}");
+                assert!((found.peak / bps - 1.0).abs() < 0.02 && !found.at_most && !found.still_rising);
+                let crossing = found.crossing.unwrap();
+                assert!(crossing.low <= crossing.value && crossing.value <= crossing.high);
+                assert!(crossing.high <= expected as f64 * 1.05 && crossing.low >= expected as f64 / 2.2);
+            }
+        }
+    }
+
+    #[test]
+    fn interpolates_on_the_log_axis() {
+        // Half of 100 is 50: a third of the way from 40 to 70, so 2^(12 + 1/3).
+        let curve = [(4096, vec![40.0]), (8192, vec![70.0]), (16384, vec![100.0])];
+        let found = half_power(&curve, &Bootstrap::default()).unwrap();
+        assert_eq!(found.at, 8192);
+        assert!((found.crossing.unwrap().value - (12.0f64 + 1.0 / 3.0).exp2()).abs() < 1e-6);
+        assert!(found.still_rising);
+    }
+
+    #[test]
+    fn a_flat_curve_is_an_upper_bound_only() {
+        let curve: Vec<(u64, Vec<f64>)> = [1, 3, 8, 32].map(|d| (d, vec![90.0, 100.0, 101.0])).to_vec();
+        let found = half_power(&curve, &Bootstrap::default()).unwrap();
+        assert_eq!((found.at, found.at_most, found.crossing), (1, true, None));
+    }
+
+    #[test]
+    fn nothing_to_find() {
+        let bootstrap = Bootstrap::default();
+        assert_eq!(half_power(&[], &bootstrap), None);
+        assert_eq!(half_power(&[(1, vec![1.0])], &bootstrap), None);
+        assert_eq!(half_power(&[(1, vec![0.0]), (2, vec![0.0])], &bootstrap), None);
+        assert_eq!(half_power(&[(1, vec![f64::NAN]), (2, vec![1.0])], &bootstrap), None);
+    }
+}

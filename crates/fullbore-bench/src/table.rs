@@ -1,0 +1,301 @@
+//! The terminal's table: what a run found, as text of a given width.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::document::{Axis, Document, Peak, SeriesHalfPower, StopReason};
+use crate::units;
+
+/// How the table is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Columns of the terminal; taken as 60 when less.
+    pub width: usize,
+    /// Whether headings and warnings are set off by ANSI escapes.
+    pub colour: bool,
+}
+
+impl Default for TableOptions {
+    /// 80 columns, no colour.
+    fn default() -> Self {
+        Self { width: 80, colour: false }
+    }
+}
+
+const NARROWEST: usize = 60;
+/// Widths of the columns after the path: rate, ±, roof, half-power, µs a request, ms a MB.
+const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];
+const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/MB"];
+
+/// Sets the findings of a document as text; no line is wider than asked (60 at least), the last ends in a newline.
+pub fn render(document: &Document, options: TableOptions) -> String {
+    let mut sheet =
+        Sheet { text: String::new(), width: options.width.max(NARROWEST), colour: options.colour };
+    head(&mut sheet, document);
+    peaks(&mut sheet, document);
+    costs(&mut sheet, document);
+    choices(&mut sheet, document);
+    warnings(&mut sheet, document);
+    sheet.text
+}
+
+fn head(sheet: &mut Sheet, document: &Document) {
+    let run = &document.run;
+    let system = &document.environment.file_system.kind;
+    let on = if system.is_empty() { String::new() } else { format!(" ({system})") };
+    sheet
+        .wrapped(0, &format!("{}{on}, {} file, {}", run.directory, units::size(run.file_bytes), run.started));
+    let samples: usize = document.cells.iter().map(|c| c.samples.len()).sum();
+    let measured = document.cells.iter().filter(|c| c.summary.is_some()).count();
+    let ended = match (run.complete, run.interrupted) {
+        (_, true) => "; interrupted, incomplete",
+        (false, false) => "; incomplete",
+        (true, false) => "",
+    };
+    let (cells, samples) = (units::count(measured, "cell"), units::count(samples, "sample"));
+    sheet.wrapped(0, &format!("{cells}, {samples} in {}{ended}", units::seconds(run.duration_s)));
+    if let Some(roof) = &document.findings.roof {
+        sheet.wrapped(
+            0,
+            &format!("roof: memory copy {} (±{})", units::rate(roof.rate.value), width(&roof.rate)),
+        );
+    }
+}
+
+fn width(rate: &crate::stats::Estimate) -> String {
+    if rate.low == rate.high { "?".into() } else { units::percent(rate.relative_half_width()) }
+}
+
+fn peaks(sheet: &mut Sheet, document: &Document) {
+    let findings = &document.findings;
+    if findings.peaks.is_empty() {
+        return;
+    }
+    sheet.heading("Peak of each path");
+    sheet.row("", &HEADINGS.map(str::to_owned), false);
+    let mut experiment = "";
+    for peak in &findings.peaks {
+        if peak.series.experiment != experiment {
+            experiment = &peak.series.experiment;
+            sheet.line(&sheet.strong(experiment));
+        }
+        let summary = document.cell(&peak.cell).and_then(|c| c.summary.as_ref());
+        let per_request =
+            summary.and_then(|s| s.cpu_per_request).map(|c| units::significant(c.charged.value * 1e6));
+        let per_mb = summary.map(|s| units::ms_per_mb(s.cpu_per_mb.charged.value));
+        // Of small random requests their number is what counts.
+        let random = peak.series.labels.order.as_deref() == Some("random");
+        let requests = summary.and_then(|s| s.requests_per_s).filter(|_| random);
+        let values = [
+            requests.map_or_else(|| units::rate(peak.rate.value), units::requests_rate),
+            width(&peak.rate),
+            peak.share_of_roof.map_or("-".into(), units::percent),
+            half_power(document, peak),
+            per_request.unwrap_or("-".into()),
+            per_mb.unwrap_or("-".into()),
+        ];
+        sheet.row(&peak.series.name, &values, true);
+    }
+    sheet.wrapped(
+        0,
+        "± half the 95 % interval; roof: share of memory copy; half-power: smallest request or depth that reaches \
+         half of the peak; processor time at the peak, as charged to the process.",
+    );
+}
+
+/// The half-power point of the peak's path: `64 KiB`, `depth 3`, `≤ 4 KiB`.
+fn half_power(document: &Document, peak: &Peak) -> String {
+    let same = |found: &&SeriesHalfPower| found.series.cells == peak.series.cells;
+    let on = |found: &SeriesHalfPower, axis: Axis| {
+        let bound = if found.half_power.at_most { "≤ " } else { "" };
+        let word = if axis == Axis::Depth { "depth " } else { "" };
+        format!("{bound}{word}{}", axis.text(found.half_power.at))
+    };
+    let findings = &document.findings;
+    let request = findings.half_power_request.iter().find(same).map(|f| on(f, Axis::Request));
+    let depth = findings.half_power_depth.iter().find(same).map(|f| on(f, Axis::Depth));
+    request.or(depth).unwrap_or("-".into())
+}
+
+fn costs(sheet: &mut Sheet, document: &Document) {
+    if document.findings.costs.is_empty() {
+        return;
+    }
+    sheet.heading("Processor cost, fitted: fixed µs a request + ms a MB (95 % interval)");
+    for cost in &document.findings.costs {
+        let (a, b) = (cost.line.per_request.scaled(1e6), cost.line.per_byte.scaled(1e9));
+        let span = |e: &crate::stats::Estimate| {
+            let [value, low, high] = [e.value, e.low, e.high].map(units::significant);
+            format!("{value} ({low} to {high})")
+        };
+        let left = format!("{} {}", cost.series.experiment, cost.series.name);
+        sheet.pair(&left, &format!("{} µs + {} ms/MB", span(&a), span(&b)));
+    }
+}
+
+fn choices(sheet: &mut Sheet, document: &Document) {
+    if document.findings.choices.is_empty() {
+        return;
+    }
+    sheet.heading("Strategy chosen for each job");
+    for choice in &document.findings.choices {
+        sheet.wrapped(0, &format!("{}: {}", choice.job, choice.strategy));
+        sheet.wrapped(4, &choice.evidence);
+    }
+}
+
+fn warnings(sheet: &mut Sheet, document: &Document) {
+    let names = document.cell_names();
+    let mut lines = Vec::new();
+    let mut imprecise = 0;
+    // Cells skipped for one reason are one line, however many there are.
+    let mut skipped: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for cell in &document.cells {
+        if let Some(reason) = &cell.skipped {
+            let what = format!("{} {}", cell.experiment, cell.labels.method);
+            let group = skipped.entry(reason).or_default();
+            if !group.contains(&what) {
+                group.push(what);
+            }
+        }
+        let Some(summary) = &cell.summary else {
+            if !cell.samples.is_empty() {
+                lines.push(format!("{}: no usable sample", names[&cell.id]));
+            }
+            continue;
+        };
+        imprecise += usize::from(summary.stop != StopReason::Precise);
+        let stopped = |flag: &&String| !flag.starts_with("time up") && !flag.starts_with("interrupted");
+        for flag in summary.flags.iter().filter(stopped) {
+            lines.push(format!("{}: {flag}", names[&cell.id]));
+        }
+    }
+    if imprecise > 0 {
+        let cells = units::count(imprecise, "cell");
+        lines.push(format!("{cells} ended before the interval was narrow: see ± and the report"));
+    }
+    lines.extend(skipped.iter().map(|(reason, what)| format!("skipped {}: {reason}", what.join(", "))));
+    lines.extend(document.audit.findings.iter().map(|finding| format!("self-audit: {finding}")));
+    lines.extend(document.run.notes.iter().cloned());
+    if !lines.is_empty() {
+        sheet.heading("To be known");
+        for line in lines {
+            sheet.item(&line);
+        }
+    }
+}
+
+/// Text under construction.
+struct Sheet {
+    text: String,
+    width: usize,
+    colour: bool,
+}
+
+impl Sheet {
+    fn strong(&self, text: &str) -> String {
+        let text = clipped(text, self.width);
+        if self.colour { format!("\x1b[1m{text}\x1b[0m") } else { text }
+    }
+
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.text, "{}", text.trim_end());
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.line("");
+        let text = clipped(text, self.width);
+        let line = if self.colour { format!("\x1b[1;34m{text}\x1b[0m") } else { text };
+        self.line(&line);
+    }
+
+    /// `text` broken at spaces, every line indented by `indent`, lines after the first by four more.
+    fn wrapped(&mut self, indent: usize, text: &str) {
+        for (i, part) in broken(text, self.width - indent - 4).into_iter().enumerate() {
+            let more = if i == 0 { indent } else { indent + 4 };
+            self.line(&format!("{:more$}{part}", ""));
+        }
+    }
+
+    fn item(&mut self, text: &str) {
+        let mark = if self.colour { "\x1b[33m!\x1b[0m" } else { "!" };
+        for (i, part) in broken(text, self.width - 2).into_iter().enumerate() {
+            let line = if i == 0 { format!("{mark} {part}") } else { format!("  {part}") };
+            self.line(&line);
+        }
+    }
+
+    /// A path and its columns; a path too long for its column is continued on lines of its own above.
+    fn row(&mut self, name: &str, values: &[String; 6], indented: bool) {
+        let columns: usize = COLUMNS.iter().sum();
+        let indent = if indented { 2 } else { 0 };
+        let room = self.width.saturating_sub(columns + indent).max(1);
+        let mut parts = broken(name, room);
+        let last = parts.pop().unwrap_or_default();
+        for part in parts {
+            self.line(&format!("{:indent$}{part}", ""));
+        }
+        let mut line = format!("{:indent$}{last:<room$}", "");
+        for (value, column) in values.iter().zip(COLUMNS) {
+            let _ = write!(line, "{value:>column$}");
+        }
+        self.line(&line);
+    }
+
+    /// Left text and right text on one line where both fit, else on two.
+    fn pair(&mut self, left: &str, right: &str) {
+        let (a, b) = (left.chars().count(), right.chars().count());
+        if a + b + 4 <= self.width {
+            let gap = self.width - a - b - 2;
+            self.line(&format!("  {left}{:gap$}{right}", ""));
+        } else {
+            self.wrapped(2, left);
+            self.wrapped(6, right);
+        }
+    }
+}
+
+fn clipped(text: &str, width: usize) -> String {
+    text.chars().take(width).collect()
+}
+
+/// Breaks text into lines of at most `width` characters, at spaces where there are any.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut word: Vec<char> = word.chars().collect();
+        loop {
+            let line = lines.last_mut().expect("there is always a line");
+            let used = line.chars().count();
+            let gap = usize::from(used > 0);
+            if used + gap + word.len() <= width {
+                line.extend(std::iter::repeat_n(' ', gap).chain(word));
+                break;
+            }
+            if used > 0 {
+                lines.push(String::new());
+                continue;
+            }
+            // A word longer than a line: a strategy breaks after a comma, a path anywhere.
+            let comma = word[..width].iter().rposition(|&c| c == ',').map_or(width, |i| i + 1);
+            let rest = word.split_off(comma);
+            line.extend(word);
+            lines.push(String::new());
+            word = rest;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn breaks_at_spaces_then_commas_then_anywhere() {
+        assert_eq!(broken("a bc def", 4), ["a bc", "def"]);
+        assert_eq!(broken("x method=a,b=c", 9), ["x", "method=a,", "b=c"]);
+        assert_eq!(broken("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(broken("", 3), [""]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Figures as people read them: three significant digits, the field's units.
+
+/// `value` with about three significant digits and no exponent between 0.001 and 10^7.
+pub(crate) fn significant(value: f64) -> String {
+    let magnitude = value.abs();
+    if value == 0.0 {
+        return "0".into();
+    }
+    if !value.is_finite() {
+        return "unknown".into();
+    }
+    // Thresholds lie where rounding would add a digit: 9.995 is 10.0, not 10.00.
+    match magnitude {
+        m if !(0.001..1e7).contains(&m) => format!("{value:.2e}"),
+        m if m >= 99.95 => format!("{value:.0}"),
+        m if m >= 9.995 => format!("{value:.1}"),
+        m if m >= 0.9995 => format!("{value:.2}"),
+        m if m >= 0.0995 => format!("{value:.3}"),
+        _ => {
+            let text = format!("{value:.4}");
+            text.trim_end_matches('0').to_string()
+        }
+    }
+}
+
+fn prefixed(value: f64, prefixes: &[(f64, &str)]) -> String {
+    let fits = |(scale, _): &&(f64, &str)| value.abs() >= scale * 0.9995;
+    let last = &prefixes[prefixes.len() - 1];
+    let (scale, unit) = prefixes.iter().find(fits).unwrap_or(last);
+    format!("{} {unit}", significant(value / scale))
+}
+
+/// Bytes a second in decimal units: `3.12 GB/s`.
+pub(crate) fn rate(bytes_per_second: f64) -> String {
+    prefixed(bytes_per_second, &[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")])
+}
+
+/// Requests a second: `20.9 k/s`.
+pub(crate) fn requests_rate(per_second: f64) -> String {
+    prefixed(per_second, &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")])
+}
+
+/// A duration: `24.0 µs`, `1.20 s`.
+pub(crate) fn seconds(seconds: f64) -> String {
+    prefixed(seconds, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
+}
+
+/// A size of a request or file: binary units where they are exact (`64 KiB`), decimal otherwise (`1.50 GB`).
+pub(crate) fn size(bytes: u64) -> String {
+    for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        let exact = bytes.trailing_zeros() >= shift && bytes >> shift < 1024;
+        if bytes >= 1 << shift && exact {
+            return format!("{} {unit}", bytes >> shift);
+        }
+    }
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    prefixed(bytes as f64, &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")])
+}
+
+/// A size found between measured ones, in binary units: `11.3 KiB`.
+pub(crate) fn about_size(bytes: f64) -> String {
+    let scales = [(2f64.powi(30), "GiB"), (2f64.powi(20), "MiB"), (1024.0, "KiB"), (1.0, "B")];
+    prefixed(bytes, &scales)
+}
+
+/// A share: `43%`, `0.4%`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 0.995 && percent != 0.0 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
+}
+
+/// Milliseconds a megabyte (10^6 bytes), the unit of Riedel's figure 4, from seconds a megabyte.
+pub(crate) fn ms_per_mb(seconds_per_mb: f64) -> String {
+    significant(seconds_per_mb * 1e3)
+}
+
+/// `word` or its plural, with the number: `1 sample`, `3 samples`.
+pub(crate) fn count(n: usize, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_whatever_the_size() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.012_34, "0.0123"),
+            (0.5, "0.500"),
+            (9.996, "10.0"),
+            (1.0, "1.00"),
+            (123.4, "123"),
+            (99_999.0, "99999"),
+            (-2.5, "-2.50"),
+            (f64::NAN, "unknown"),
+        ] {
+            assert_eq!(significant(value), text);
+        }
+    }
+
+    #[test]
+    fn units() {
+        assert_eq!(rate(3.12e9), "3.12 GB/s");
+        assert_eq!(rate(999.9e6), "1.00 GB/s");
+        assert_eq!(rate(0.0), "0 B/s");
+        assert_eq!(requests_rate(20_900.0), "20.9 k/s");
+        assert_eq!(seconds(24e-6), "24.0 µs");
+        assert_eq!(size(65536), "64 KiB");
+        assert_eq!(size(640_000_000), "640 MB");
+        assert_eq!(size(1 << 30), "1 GiB");
+        assert_eq!(size(512), "512 B");
+        assert_eq!(about_size(11_600.0), "11.3 KiB");
+        assert_eq!(percent(0.434), "43%");
+        assert_eq!(percent(0.004), "0.4%");
+        assert_eq!(count(1, "sample") + " " + &count(2, "cell"), "1 sample 2 cells");
+    }
+}

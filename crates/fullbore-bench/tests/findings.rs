@@ -1,0 +1,151 @@
+//! Findings give back the laws that a synthetic document was made from.
+
+mod synthetic;
+
+use fullbore_bench::document::{CacheState, Document, Proof, SeriesRef};
+use fullbore_bench::stats::Verdict;
+
+fn is(series: &SeriesRef, experiment: &str, method: &str, cache: Option<CacheState>) -> bool {
+    series.experiment == experiment && series.labels.method == method && series.labels.cache == cache
+}
+
+#[test]
+fn costs_are_those_of_the_law() {
+    let document = synthetic::document();
+    for (method, cache, law) in [
+        ("direct", CacheState::Cold, synthetic::DIRECT_COLD),
+        ("buffered", CacheState::Warm, synthetic::BUFFERED_WARM),
+    ] {
+        let found =
+            document.findings.costs.iter().find(|c| is(&c.series, "read", method, Some(cache))).unwrap();
+        assert!((found.line.per_request.value / law.cpu_request_s - 1.0).abs() < 0.03, "{found:?}");
+        assert!((found.line.per_byte.value / law.cpu_byte_s - 1.0).abs() < 0.05, "{found:?}");
+        assert_eq!(found.series.cells.len(), synthetic::REQUESTS.len());
+    }
+}
+
+#[test]
+fn half_power_points_are_those_of_the_law() {
+    let document = synthetic::document();
+    let found = document
+        .findings
+        .half_power_request
+        .iter()
+        .find(|h| is(&h.series, "read", "buffered", Some(CacheState::Warm)));
+    // Half of the peak where the fixed time equals the time of the bytes: 0.9 µs · 11.5 GB/s = 10.4 kB.
+    assert_eq!(found.unwrap().half_power.at, 16384);
+    let depth = document
+        .findings
+        .half_power_depth
+        .iter()
+        .find(|h| is(&h.series, "depth", "uring", Some(CacheState::Cold)));
+    let depth = depth.unwrap().half_power;
+    assert!(depth.at == 8 && depth.peak_at == 32, "{depth:?}");
+}
+
+#[test]
+fn roof_peaks_and_choices() {
+    let document = synthetic::document();
+    let roof = document.findings.roof.as_ref().unwrap();
+    assert!((roof.rate.value / 14.2e9 - 1.0).abs() < 0.02);
+    let peak = document
+        .findings
+        .peaks
+        .iter()
+        .find(|p| is(&p.series, "read", "buffered", Some(CacheState::Warm)))
+        .unwrap();
+    assert!((peak.share_of_roof.unwrap() - 11.5 / 14.2).abs() < 0.03, "{peak:?}");
+    let choice = |job: &str| document.findings.choices.iter().find(|c| c.job == job).unwrap();
+    let warm = choice("sequential read, warm");
+    assert!(warm.strategy.starts_with("method=buffered,request="), "{warm:?}");
+    let next = warm.runner_up.as_ref().unwrap();
+    assert!(next.strategy.starts_with("method=mmap") && next.comparison.verdict == Verdict::Faster);
+    assert!((next.comparison.ratio.value - 11.5 / 6.2).abs() < 0.1);
+    assert!(choice("random read of 4 KiB, cold").strategy.contains("depth=32"));
+    assert!(choice("transform, warm").evidence.contains("GB/s"));
+}
+
+#[test]
+fn faults_are_seen_and_named() {
+    let document = synthetic::document();
+    let flagged = |word: &str| -> Vec<String> {
+        let cells = document.cells.iter().filter_map(|c| c.summary.as_ref());
+        cells.flat_map(|s| s.flags.clone()).filter(|f| f.contains(word)).collect()
+    };
+    assert_eq!(flagged("two-humped").len(), 1, "{:?}", flagged("two-humped"));
+    assert_eq!(
+        flagged("contradicted"),
+        ["1 sample contradicted and left out: 61 % of the file was in the page cache, asked cold"]
+    );
+    assert!(flagged("drifting").iter().any(|f| f.contains("falls by")), "{:?}", flagged("drifting"));
+    assert!(!flagged("time up").is_empty());
+    let contradicted = document
+        .cells
+        .iter()
+        .find(|c| c.samples.iter().any(|s| matches!(s.proof, Proof::Contradicted { .. })))
+        .unwrap();
+    let summary = contradicted.summary.as_ref().unwrap();
+    assert_eq!((contradicted.samples.len(), summary.n, summary.contradicted), (10, 9, 1));
+    // The contradicted sample is four times too fast; were it counted, the interval would reach for it.
+    assert!(summary.rate.high < 1.5e9, "{summary:?}");
+}
+
+#[test]
+fn the_document_survives_writing_and_reading() {
+    let document = synthetic::document();
+    let mut bytes = Vec::new();
+    document.write(&mut bytes).unwrap();
+    assert_eq!(Document::read(bytes.as_slice()).unwrap(), document);
+}
+
+#[test]
+fn csv_has_a_row_for_each_sample() {
+    let document = synthetic::document();
+    let mut bytes = Vec::new();
+    fullbore_bench::csv::write(&document, &mut bytes).unwrap();
+    let mut reader = csv::Reader::from_reader(bytes.as_slice());
+    let headers = reader.headers().unwrap().clone();
+    assert_eq!(headers.iter().collect::<Vec<_>>(), fullbore_bench::csv::COLUMNS);
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), document.cells.iter().map(|c| c.samples.len()).sum::<usize>());
+    let column = |name: &str| headers.iter().position(|h| h == name).unwrap();
+    let first = &document.cells[0];
+    assert_eq!(&rows[0][column("cell")], first.id);
+    assert_eq!(&rows[0][column("cache")], "warm");
+    assert_eq!(rows[0][column("bytes_per_s")].parse::<f64>().unwrap(), first.samples[0].rate());
+    assert_eq!(rows.iter().filter(|r| &r[column("usable")] == "false").count(), 1);
+}
+
+#[test]
+fn the_table_fits_its_width() {
+    let document = synthetic::document();
+    for width in [60, 80, 100, 132] {
+        let table = fullbore_bench::table::render(
+            &document,
+            fullbore_bench::table::TableOptions { width, colour: false },
+        );
+        for line in table.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+            assert!(!line.contains('\x1b'));
+        }
+        if width == 80 {
+            println!("{table}");
+        }
+        let joined = table.split_whitespace().collect::<Vec<_>>().join(" ");
+        for expected in [
+            "roof: memory copy",
+            "half-power",
+            "two-humped",
+            "RWF_DONTCACHE",
+            "61 % of the file",
+            "self-audit:",
+        ] {
+            assert!(joined.contains(expected), "{width}: {expected} missing in\n{table}");
+        }
+    }
+    let coloured = fullbore_bench::table::render(
+        &document,
+        fullbore_bench::table::TableOptions { width: 80, colour: true },
+    );
+    assert!(coloured.contains("\x1b[1m"));
+}
