@@ -129,7 +129,7 @@ fn writes_files_of_any_size_many_at_a_time() {
     each(|directory, method, cache| {
         for len in [1, ALIGNMENT - 1, ALIGNMENT, ALIGNMENT + 1, 8 * ALIGNMENT, 31 * ALIGNMENT + 5] {
             for request in [1000, ALIGNMENT, 3 * ALIGNMENT] {
-                let path = directory.join(format!("new-{len}-{request}"));
+                let path = directory.join(format!("new-{}-{cache}-{len}-{request}", method.name));
                 let content = bytes(len, len as u64);
                 let file = File::create_new(&path).unwrap();
                 let depth = method.capabilities.depth.min(8);
