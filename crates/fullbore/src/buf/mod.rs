@@ -157,6 +157,16 @@ impl Pool {
         self.free.push(buf);
     }
 
+    /// Lets `prepare` write into the whole memory of each free buffer.
+    pub fn prepare(&mut self, mut prepare: impl FnMut(&mut [u8])) {
+        for buf in &mut self.free {
+            buf.start = 0;
+            buf.len = buf.capacity;
+            prepare(buf.data_mut());
+            buf.len = 0;
+        }
+    }
+
     /// How many buffers are free.
     pub fn free(&self) -> usize {
         self.free.len()

@@ -90,7 +90,8 @@ impl Drop for Unfinished {
 /// be made any more: for the moment before the process ends.
 pub fn abandon_all() -> Vec<PathBuf> {
     let mut state = state();
-    for (_, path) in state.files.drain(..) {
+    // Youngest first: files before the directory they were made in.
+    for (_, path) in state.files.drain(..).rev() {
         remove(&path);
     }
     let unfinished = state.unfinished.drain(..).map(|(_, path)| path).collect();

@@ -21,6 +21,8 @@ pub use registry::{Operation, ParseOperationError, parse, registry};
 use std::fmt;
 use std::num::NonZeroUsize;
 
+use crate::buf::Pool;
+
 /// How a file may be cut before the parts are given to an operation separately (the split contract).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Split {
@@ -55,4 +57,14 @@ pub trait Transform: fmt::Display + Send + Sync {
 pub trait Generate: fmt::Display + Send + Sync {
     /// Fills `target` with the bytes that stand at `offset`, in bytes.
     fn fill(&self, offset: u64, target: &mut [u8]);
+
+    /// As [`fill`](Self::fill) for a buffer that was [primed](Self::prime), which may keep what it holds.
+    fn renew(&self, offset: u64, target: &mut [u8]) {
+        self.fill(offset, target);
+    }
+
+    /// Prepares the buffers of a worker before its first request.
+    fn prime(&self, pool: &mut Pool) {
+        let _ = pool;
+    }
 }

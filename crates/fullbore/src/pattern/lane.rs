@@ -25,19 +25,7 @@ pub(super) enum Feed<'a> {
     Generator {
         /// Makes them.
         generator: &'a dyn Generate,
-        /// How many bytes.
-        len: u64,
     },
-}
-
-impl Feed<'_> {
-    /// How many bytes there are, if that is known.
-    pub(super) fn len(&self) -> Option<u64> {
-        match self {
-            Self::File { len, .. } | Self::Generator { len, .. } => Some(*len),
-            Self::Stream(_) => None,
-        }
-    }
 }
 
 /// Where blocks go.
@@ -78,7 +66,9 @@ impl Work<'_> {
 /// How a file is cut into requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
-    /// The length of the file in bytes.
+    /// Where the run starts, in bytes.
+    pub(super) start: u64,
+    /// The length of the run in bytes.
     pub(super) len: u64,
     /// The request size in bytes.
     pub(super) request: usize,
@@ -95,7 +85,7 @@ impl Cut {
     /// Offset and length of a request.
     fn extent(&self, index: u64) -> (u64, usize) {
         let offset = self.order.block(index, self.blocks()) * self.request as u64;
-        (offset, (self.len - offset).min(self.request as u64) as usize)
+        (self.start + offset, (self.len - offset).min(self.request as u64) as usize)
     }
 }
 
@@ -146,7 +136,10 @@ impl<'a, 'v> Lane<'a, 'v> {
             _ => 1,
         };
         let nowhere = std::path::Path::new("memory");
-        let pool = Pool::new(count, request).map_err(|error| Error::io("take buffers from", nowhere, error))?;
+        let mut pool = Pool::new(count, request).map_err(|error| Error::io("take buffers from", nowhere, error))?;
+        if let Feed::Generator { generator } = feed {
+            generator.prime(&mut pool);
+        }
         let window = strategy.window.map(|window| window.max(request));
         let channel = |file: &File, write: bool, from: Option<&File>, limit| {
             let method = if write { strategy.write } else { strategy.read };
@@ -230,7 +223,7 @@ impl<'a, 'v> Lane<'a, 'v> {
                 let mut buf = self.buffer()?;
                 buf.place(offset, len);
                 match (self.feed, &mut self.source) {
-                    (Feed::Generator { generator, .. }, _) => generator.fill(offset, buf.data_mut()),
+                    (Feed::Generator { generator }, _) => generator.renew(offset, buf.data_mut()),
                     (_, Some(source)) => {
                         self.work.apply(offset, source.view(offset, len)?, buf.data_mut());
                         source.check("read", offset)?;
@@ -249,7 +242,7 @@ impl<'a, 'v> Lane<'a, 'v> {
         let Some(sink) = &mut self.sink else { return Ok(()) };
         let target = sink.view_mut(offset, len)?;
         match (self.feed, &mut self.source) {
-            (Feed::Generator { generator, .. }, _) => generator.fill(offset, target),
+            (Feed::Generator { generator }, _) => generator.fill(offset, target),
             // Two mappings of one file would alias.
             _ if self.work.in_place => self.work.apply_in_place(offset, target),
             (_, Some(source)) => {

@@ -14,7 +14,7 @@ mod stripes;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-pub use order::Order;
+pub use order::{Order, Scope};
 
 use crate::engine::Tally;
 use crate::error::{Error, Kind, Result};
@@ -98,7 +98,7 @@ pub fn transform(
         false => lane::Drain::Stream(order::InOrder::new(output.file().clone())),
     };
     let work = lane::Work { operation: Some(operation), in_place, split: operation.split() };
-    let outcome = run::run(&feed, &work, &drain, Order::Sequential, strategy, monitor)?;
+    let outcome = run::run(&feed, &work, &drain, &Scope::whole(len.unwrap_or(0)), strategy, monitor)?;
     if !in_place && input.kind() == FileKind::Regular && len.is_some() && input.snapshot()? != before {
         return Err(Error::new(Kind::Changed, "trust", input.path(), "the file was modified while it was read"));
     }
@@ -124,7 +124,7 @@ pub fn generate(
     monitor: &Monitor,
 ) -> Result<Outcome> {
     allocate(&output, len, strategy)?;
-    let outcome = fill(generator, len, &output, Order::Sequential, strategy, monitor)?;
+    let outcome = fill(generator, &Scope::whole(len), &output, strategy, monitor)?;
     output.commit(len, durability)?;
     Ok(outcome)
 }
@@ -136,9 +136,8 @@ pub fn generate(
 /// Those of the system, with path and offset.
 pub fn fill(
     generator: &dyn Generate,
-    len: u64,
+    scope: &Scope,
     output: &Output,
-    order: Order,
     strategy: &Strategy,
     monitor: &Monitor,
 ) -> Result<Outcome> {
@@ -147,28 +146,30 @@ pub fn fill(
         false => lane::Drain::Stream(order::InOrder::new(output.file().clone())),
     };
     let work = lane::Work { operation: None, in_place: false, split: Split::Any };
-    run::run(&lane::Feed::Generator { generator, len }, &work, &drain, order, strategy, monitor)
+    run::run(&lane::Feed::Generator { generator }, &work, &drain, scope, strategy, monitor)
 }
 
-/// Looks at every byte of `input`: each worker has a state of its own, which `block` changes, and the states
-/// are returned in the order of the workers.
+/// Looks at the bytes of a file: each worker has a state of its own, which `block` changes, and the states are
+/// returned in the order of the workers.
 ///
 /// # Errors
 /// Those of the system, with path and offset; [`Kind::Changed`] if the input became shorter.
 pub fn visit<S: Send>(
     input: &File,
-    order: Order,
+    scope: &Scope,
     strategy: &Strategy,
     monitor: &Monitor,
     identity: impl Fn() -> S + Sync,
     block: impl Fn(&mut S, u64, &[u8]) + Sync,
 ) -> Result<(Outcome, Vec<S>)> {
-    let feed = match input.seekable_len()? {
-        Some(len) => lane::Feed::File { file: input, len },
-        None => lane::Feed::Stream(front::Front::new(input.clone())),
-    };
+    let len = input.snapshot()?.len;
+    if scope.range.end > len {
+        let what = format!("bytes {} to {} were asked for, it has {len}", scope.range.start, scope.range.end);
+        return Err(Error::new(Kind::Invalid, "read", input.path(), what));
+    }
+    let feed = lane::Feed::File { file: input, len };
     let work = lane::Work { operation: None, in_place: false, split: Split::Any };
-    run::visit(&feed, &work, order, strategy, monitor, &identity, &block)
+    run::visit(&feed, &work, scope, strategy, monitor, &identity, &block)
 }
 
 /// Gives a new output its length and blocks as the strategy says.

@@ -1,5 +1,6 @@
 //! Order: which request comes when, and writing what several workers made in the order of the file.
 
+use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::error::{Error, Kind, Result};
@@ -18,6 +19,22 @@ pub enum Order {
         /// How many requests.
         count: u64,
     },
+}
+
+/// Which bytes of a file a run covers, and in which order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// The bytes.
+    pub range: Range<u64>,
+    /// The order of the requests.
+    pub order: Order,
+}
+
+impl Scope {
+    /// The first `len` bytes, from front to back.
+    pub fn whole(len: u64) -> Self {
+        Self { range: 0..len, order: Order::Sequential }
+    }
 }
 
 impl Order {

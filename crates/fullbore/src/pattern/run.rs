@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::lane::{Cut, Drain, Feed, Lane, Work};
-use super::order::Order;
+use super::order::Scope;
 use super::stripes::Stripes;
 use super::{Monitor, Outcome, stopwatch};
 use crate::engine::Tally;
@@ -17,24 +17,24 @@ pub(super) fn run(
     feed: &Feed<'_>,
     work: &Work<'_>,
     drain: &Drain<'_>,
-    order: Order,
+    scope: &Scope,
     strategy: &Strategy,
     monitor: &Monitor,
 ) -> Result<Outcome> {
-    workers(feed, work, drain, order, strategy, monitor, &|| (), &|(), _, _| ()).map(|(outcome, _)| outcome)
+    workers(feed, work, drain, scope, strategy, monitor, &|| (), &|(), _, _| ()).map(|(outcome, _)| outcome)
 }
 
 /// Runs with a visitor a worker.
 pub(super) fn visit<S: Send>(
     feed: &Feed<'_>,
     work: &Work<'_>,
-    order: Order,
+    scope: &Scope,
     strategy: &Strategy,
     monitor: &Monitor,
     identity: &(impl Fn() -> S + Sync),
     block: &(impl Fn(&mut S, u64, &[u8]) + Sync),
 ) -> Result<(Outcome, Vec<S>)> {
-    workers(feed, work, &Drain::Visitor, order, strategy, monitor, identity, block)
+    workers(feed, work, &Drain::Visitor, scope, strategy, monitor, identity, block)
 }
 
 #[allow(clippy::too_many_arguments, reason = "the two functions above are its callers; a struct would be unpacked at once")]
@@ -42,19 +42,19 @@ fn workers<S: Send>(
     feed: &Feed<'_>,
     work: &Work<'_>,
     drain: &Drain<'_>,
-    order: Order,
+    scope: &Scope,
     strategy: &Strategy,
     monitor: &Monitor,
     identity: &(impl Fn() -> S + Sync),
     block: &(impl Fn(&mut S, u64, &[u8]) + Sync),
 ) -> Result<(Outcome, Vec<S>)> {
     let request = request_size(strategy.request, work.split);
-    let cut = Cut { len: feed.len().unwrap_or(0), request, order };
-    let count = order.count(cut.blocks());
+    let cut = Cut { start: scope.range.start, len: scope.range.end - scope.range.start, request, order: scope.order };
+    let count = scope.order.count(cut.blocks());
     let stripes = Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model, strategy.workers);
-    let workers = match feed.len() {
-        Some(_) => strategy.workers.min(count.max(1) as usize),
-        None => strategy.workers,
+    let workers = match feed {
+        Feed::Stream(_) => strategy.workers,
+        _ => strategy.workers.min(count.max(1) as usize),
     };
     let failed = AtomicBool::new(false);
     let first: Mutex<Option<Error>> = Mutex::new(None);
@@ -63,7 +63,7 @@ fn workers<S: Send>(
         let mut state = identity();
         let mut visitor = |offset: u64, data: &[u8]| block(&mut state, offset, data);
         let go_on = || !failed.load(Ordering::Relaxed) && !monitor.stopped();
-        let result = Lane::open(feed, work, drain, order, strategy, request, monitor, &mut visitor)
+        let result = Lane::open(feed, work, drain, scope.order, strategy, request, monitor, &mut visitor)
             .and_then(|lane| lane.run(cut, &mut stripes.of(worker), &go_on));
         match result {
             Ok((bytes, reads, writes)) => Some((bytes, reads, writes, state)),

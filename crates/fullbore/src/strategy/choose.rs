@@ -40,14 +40,15 @@ pub struct Situation {
 }
 
 impl Situation {
-    /// The kind of job this is, as profiles name it; `None` for a stream, which no profile has.
+    /// The kind of job this is, as profiles name it; `None` for an input that is read from front to back.
     pub fn job(&self) -> Option<Job> {
         let temperature = match self.cached {
             Some(cached) if cached < COLD => Temperature::Cold,
             _ => Temperature::Warm,
         };
         match (self.len, self.target) {
-            (Some(_), Target::Nowhere) => Some(Job::Read(temperature)),
+            // A pipe takes what reading gives.
+            (Some(_), Target::Nowhere | Target::Stream) => Some(Job::Read(temperature)),
             (Some(_), Target::New) => Some(Job::TransformNew(temperature)),
             (Some(_), Target::Existing) => Some(Job::TransformExisting(temperature)),
             _ => None,

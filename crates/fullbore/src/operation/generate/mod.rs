@@ -1,11 +1,13 @@
 //! Test data: any run of it can be made without the runs before it, so many workers can make one file.
 
 mod random;
+mod stamped;
 mod text;
 mod vocabulary;
 mod zeros;
 
 pub use random::Random;
+pub use stamped::Stamped;
 pub use text::{LineLengthError, Text};
 pub use zeros::Zeros;
 
