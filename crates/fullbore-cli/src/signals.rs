@@ -15,7 +15,8 @@ pub(crate) fn install() -> io::Result<()> {
             let unfinished = abandon_all();
             let mut err = io::stderr();
             for path in unfinished {
-                let _ = writeln!(err, "fullbore: {}: interrupted, it is part old and part new", path.display());
+                let _ =
+                    writeln!(err, "fullbore: {}: interrupted, it is part old and part new", path.display());
             }
             std::process::exit(128 + signal);
         }

@@ -19,8 +19,13 @@ pub(super) static METHOD: Method = Method {
 };
 
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let mapping =
-        Mapping { file: opening.file.handle()?, write: opening.write, window: opening.window, current: None };
+    let mapping = Mapping {
+        file: opening.file.handle()?,
+        write: opening.write,
+        window: opening.window,
+        advice: if opening.random { Advice::Random } else { Advice::Sequential },
+        current: None,
+    };
     Ok(Box::new(Mapped { copying: Synchronous::new(mapping) }))
 }
 
@@ -29,6 +34,7 @@ struct Mapping {
     file: Arc<OwnedFd>,
     write: bool,
     window: Option<usize>,
+    advice: Advice,
     current: Option<(u64, Map)>,
 }
 
@@ -64,7 +70,7 @@ impl Mapping {
                 .map_err(|_| io::Error::new(io::ErrorKind::OutOfMemory, "larger than the address space"))?;
             let map = Map::new(std::os::fd::AsFd::as_fd(&self.file), start, length, self.write)?;
             // A hint: without it the mapping works all the same.
-            let _ = map.advise(Advice::Sequential);
+            let _ = map.advise(self.advice);
             self.current = Some((start, map));
         }
         let (start, map) = self.current.as_mut().ok_or(io::ErrorKind::Other)?;

@@ -121,6 +121,8 @@ pub struct Opening<'a> {
     pub pool: Option<&'a Pool>,
     /// The size of the windows of a mapping, in bytes; `None`: the whole file at once.
     pub window: Option<usize>,
+    /// Whether the requests will come here and there, not from front to back.
+    pub random: bool,
 }
 
 /// One open file under one access method.

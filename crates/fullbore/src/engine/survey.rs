@@ -27,7 +27,13 @@ impl fmt::Display for Refusal {
 ///
 /// # Errors
 /// The reason, if it does not work.
-pub fn probe(method: &'static Method, file: &File, from: Option<&File>, write: bool, cache: Cache) -> std::result::Result<(), Refusal> {
+pub fn probe(
+    method: &'static Method,
+    file: &File,
+    from: Option<&File>,
+    write: bool,
+    cache: Cache,
+) -> std::result::Result<(), Refusal> {
     let refuse = |reason: String| Refusal { method: method.name, reason };
     if method.capabilities.relays {
         let Some(from) = from else { return Err(refuse("needs a source to move bytes from".into())) };
@@ -36,7 +42,16 @@ pub fn probe(method: &'static Method, file: &File, from: Option<&File>, write: b
     let attempt = || -> Result<()> {
         let name = |error| Error::io("use", file.path(), error);
         let mut pool = Pool::new(1, crate::buf::ALIGNMENT).map_err(name)?;
-        let opening = Opening { file, from: None, write, cache, depth: 1, pool: Some(&pool), window: None };
+        let opening = Opening {
+            file,
+            from: None,
+            write,
+            cache,
+            depth: 1,
+            pool: Some(&pool),
+            window: None,
+            random: false,
+        };
         let mut channel = Channel::open(method, &opening, None).map_err(name)?;
         if method.capabilities.mapped {
             // Reading by copy would do, but views are what the method is for.
@@ -50,15 +65,26 @@ pub fn probe(method: &'static Method, file: &File, from: Option<&File>, write: b
         }
         Ok(())
     };
-    attempt().map_err(|error| match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
-        Some(source) => refuse(explain(source)),
-        None => refuse(error.to_string()),
+    attempt().map_err(|error| {
+        match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
+            Some(source) => refuse(explain(source)),
+            None => refuse(error.to_string()),
+        }
     })
 }
 
 /// Opens a relaying method and moves nothing: that asks the system all but the file systems' consent.
 fn relay_works(method: &Method, file: &File, from: &File, cache: Cache) -> io::Result<()> {
-    let opening = Opening { file, from: Some(from), write: true, cache, depth: 1, pool: None, window: None };
+    let opening = Opening {
+        file,
+        from: Some(from),
+        write: true,
+        cache,
+        depth: 1,
+        pool: None,
+        window: None,
+        random: false,
+    };
     (method.open)(&opening)?.relay(u64::from(u32::MAX) << 16, 0, 1).map(drop)
 }
 

@@ -94,7 +94,8 @@ pub fn abandon_all() -> Vec<PathBuf> {
     for (_, path) in state.files.drain(..).rev() {
         remove(&path);
     }
-    let unfinished = state.unfinished.drain(..).map(|(_, path)| path).collect();
+    // Nobody need be told of a half-written file that has just been removed.
+    let unfinished = state.unfinished.drain(..).map(|(_, path)| path).filter(|path| path.exists()).collect();
     mem::forget(state);
     unfinished
 }

@@ -1,8 +1,8 @@
 //! One worker's loop: blocks from a feed, through the operation, to a drain.
 
+use super::Monitor;
 use super::front::Front;
 use super::order::{InOrder, Order};
-use super::Monitor;
 use crate::buf::{Buf, Pool};
 use crate::engine::{Capabilities, Channel, Done, Opening, Tally};
 use crate::error::{Error, Kind, Result};
@@ -136,7 +136,8 @@ impl<'a, 'v> Lane<'a, 'v> {
             _ => 1,
         };
         let nowhere = std::path::Path::new("memory");
-        let mut pool = Pool::new(count, request).map_err(|error| Error::io("take buffers from", nowhere, error))?;
+        let mut pool =
+            Pool::new(count, request).map_err(|error| Error::io("take buffers from", nowhere, error))?;
         if let Feed::Generator { generator } = feed {
             generator.prime(&mut pool);
         }
@@ -144,15 +145,19 @@ impl<'a, 'v> Lane<'a, 'v> {
         let channel = |file: &File, write: bool, from: Option<&File>, limit| {
             let method = if write { strategy.write } else { strategy.read };
             let depth = if write { write_depth } else { depth };
+            let cache = if write { strategy.write_cache } else { strategy.read_cache };
             let file = file.again(write);
             match order {
                 Order::Sequential if !write => file.expect_sequential(),
                 Order::Random { .. } if !write => file.expect_random(),
                 _ => {}
             }
-            let opening = Opening { file: &file, from, write, cache: strategy.cache, depth, pool: Some(&pool), window };
+            let random = order != Order::Sequential;
+            let opening =
+                Opening { file: &file, from, write, cache, depth, pool: Some(&pool), window, random };
             Channel::open(method, &opening, limit).map_err(|error| {
-                Error::io("use", file.path(), error).advise(format!("try another method than {}", method.name))
+                Error::io("use", file.path(), error)
+                    .advise(format!("try another method than {}", method.name))
             })
         };
         let mut source = None;
@@ -207,7 +212,11 @@ impl<'a, 'v> Lane<'a, 'v> {
     }
 
     /// Blocks that are there without waiting: mapped, or made.
-    fn produce(&mut self, extents: &mut dyn Iterator<Item = (u64, usize)>, go_on: &dyn Fn() -> bool) -> Result<()> {
+    fn produce(
+        &mut self,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
         for (offset, len) in extents {
             if !go_on() {
                 return Ok(());
@@ -255,7 +264,11 @@ impl<'a, 'v> Lane<'a, 'v> {
     }
 
     /// Blocks that are read through an engine, as many at a time as the depth says.
-    fn pump(&mut self, extents: &mut dyn Iterator<Item = (u64, usize)>, go_on: &dyn Fn() -> bool) -> Result<()> {
+    fn pump(
+        &mut self,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let mut asked = 0;
         let mut due = 0;
         let mut early: Vec<Done> = Vec::new();
@@ -326,7 +339,11 @@ impl<'a, 'v> Lane<'a, 'v> {
     }
 
     /// Runs that go from file to file unseen.
-    fn relay(&mut self, extents: &mut dyn Iterator<Item = (u64, usize)>, go_on: &dyn Fn() -> bool) -> Result<()> {
+    fn relay(
+        &mut self,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
         for (offset, len) in extents {
             if !go_on() {
                 break;
@@ -410,7 +427,12 @@ impl<'a, 'v> Lane<'a, 'v> {
                 self.pool.put(done.buf);
                 Ok(())
             }
-            None => Err(Error::new(Kind::Invalid, "take buffers from", "memory", "none is free and none is in use")),
+            None => Err(Error::new(
+                Kind::Invalid,
+                "take buffers from",
+                "memory",
+                "none is free and none is in use",
+            )),
         }
     }
 

@@ -37,7 +37,10 @@ pub(super) fn visit<S: Send>(
     workers(feed, work, &Drain::Visitor, scope, strategy, monitor, identity, block)
 }
 
-#[allow(clippy::too_many_arguments, reason = "the two functions above are its callers; a struct would be unpacked at once")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the two functions above are its callers; a struct would be unpacked at once"
+)]
 fn workers<S: Send>(
     feed: &Feed<'_>,
     work: &Work<'_>,
@@ -49,9 +52,15 @@ fn workers<S: Send>(
     block: &(impl Fn(&mut S, u64, &[u8]) + Sync),
 ) -> Result<(Outcome, Vec<S>)> {
     let request = request_size(strategy.request, work.split);
-    let cut = Cut { start: scope.range.start, len: scope.range.end - scope.range.start, request, order: scope.order };
+    let cut = Cut {
+        start: scope.range.start,
+        len: scope.range.end - scope.range.start,
+        request,
+        order: scope.order,
+    };
     let count = scope.order.count(cut.blocks());
-    let stripes = Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model, strategy.workers);
+    let stripes =
+        Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model, strategy.workers);
     let workers = match feed {
         Feed::Stream(_) => strategy.workers,
         _ => strategy.workers.min(count.max(1) as usize),

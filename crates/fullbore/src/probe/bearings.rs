@@ -27,8 +27,10 @@ pub fn bearings(file: impl AsFd) -> io::Result<Bearings> {
     let status = rustix::fs::fstat(file)?;
     let system = rustix::fs::fstatfs(file)?;
     let kind = system.f_type as u64;
-    let device = format!("/sys/dev/block/{}:{}", rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
-    let setting = |name: &str| fs::read_to_string(format!("{device}/{name}")).ok().map(|text| text.trim().to_owned());
+    let device =
+        format!("/sys/dev/block/{}:{}", rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
+    let setting =
+        |name: &str| fs::read_to_string(format!("{device}/{name}")).ok().map(|text| text.trim().to_owned());
     // A partition's queue and model are its disk's.
     let of_disk = |name: &str| setting(name).or_else(|| setting(&format!("../{name}")));
     let fsid = rustix::fs::fstatvfs(file)?.f_fsid;
@@ -41,9 +43,16 @@ pub fn bearings(file: impl AsFd) -> io::Result<Bearings> {
     ];
     Ok(Bearings {
         in_memory: IN_MEMORY.contains(&kind),
-        rotational: of_disk("queue/rotational").as_deref() == Some("1"),
+        rotational: of_disk("queue/rotational").as_deref() == Some("1") && !virtual_disk(&device),
         key: parts.into_iter().flatten().collect::<Vec<_>>().join(":"),
     })
+}
+
+/// Whether the device is made by software, which often says wrongly that it turns.
+fn virtual_disk(device: &str) -> bool {
+    let Ok(link) = fs::read_link(device) else { return false };
+    let place = link.to_string_lossy();
+    ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))
 }
 
 /// The processors this process may use at a time: by its affinity and its control groups' quota, rounded down,

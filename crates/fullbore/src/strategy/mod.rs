@@ -13,7 +13,7 @@ use std::str::FromStr;
 pub use choose::{Alternative, Decision, Situation, Target, choose};
 pub use named::{NAMED, Named};
 pub use plan::{Plan, plan};
-pub use profile::{Entry, Job, Profile, ProfileError, Temperature, key};
+pub use profile::{Entry, FileSystem, Job, Measured, Profile, ProfileError, Temperature, key};
 pub use wish::{ParseWishError, Wish};
 
 use crate::engine::{Cache, Method, method};
@@ -104,8 +104,10 @@ pub struct Strategy {
     pub window: Option<usize>,
     /// How a new output gets its blocks.
     pub allocation: Allocation,
-    /// What becomes of the page cache.
-    pub cache: Cache,
+    /// What becomes of the page cache where bytes are read.
+    pub read_cache: Cache,
+    /// What becomes of the page cache where bytes are written.
+    pub write_cache: Cache,
     /// In which order completions are handled.
     pub completion: Completion,
 }
@@ -124,14 +126,16 @@ impl Strategy {
             stripe: 4 << 20,
             window: Some(16 << 20),
             allocation: Allocation::Extend,
-            cache: Cache::Keep,
+            read_cache: Cache::Keep,
+            write_cache: Cache::Keep,
             completion: Completion::Any,
         }
     }
 
     /// The memory its buffers take, in bytes.
     pub fn memory(&self) -> u64 {
-        let buffers = self.depth.min(self.read.capabilities.depth) + self.depth.min(self.write.capabilities.depth);
+        let buffers =
+            self.depth.min(self.read.capabilities.depth) + self.depth.min(self.write.capabilities.depth);
         (self.workers * buffers * crate::buf::Pool::capacity(self.request)) as u64
     }
 }
@@ -149,7 +153,14 @@ impl fmt::Display for Strategy {
         } else {
             write!(f, "read={},write={}", self.read.name, self.write.name)?;
         }
-        write!(f, ",request={},depth={},workers={},model={}", size::exact(self.request as u64), self.depth, self.workers, self.model)?;
+        write!(
+            f,
+            ",request={},depth={},workers={},model={}",
+            size::exact(self.request as u64),
+            self.depth,
+            self.workers,
+            self.model
+        )?;
         if self.model != Model::Serial {
             write!(f, ",stripe={}", size::exact(self.stripe))?;
         }
@@ -159,7 +170,12 @@ impl fmt::Display for Strategy {
                 None => write!(f, ",window=whole")?,
             }
         }
-        write!(f, ",alloc={},cache={}", self.allocation, self.cache)?;
+        write!(f, ",alloc={}", self.allocation)?;
+        if self.read_cache == self.write_cache {
+            write!(f, ",cache={}", self.read_cache)?;
+        } else {
+            write!(f, ",read-cache={},write-cache={}", self.read_cache, self.write_cache)?;
+        }
         if self.completion == Completion::Ordered {
             write!(f, ",completion=ordered")?;
         }

@@ -90,7 +90,8 @@ fn situation(input: Option<&File>, len: Option<u64>, output: Option<&Output>) ->
         len,
         cached,
         target,
-        target_in_memory: output.is_some_and(|output| probe::bearings(output.file()).is_ok_and(|found| found.in_memory)),
+        target_in_memory: output
+            .is_some_and(|output| probe::bearings(output.file()).is_ok_and(|found| found.in_memory)),
         processors: probe::processors(),
         rotational: input.is_some_and(|input| probe::bearings(input).is_ok_and(|found| found.rotational)),
         no_deep_reads,
@@ -102,16 +103,23 @@ impl Plan {
     fn settle_methods(&mut self, input: Option<&File>, output: Option<&Output>, wish: &Wish) -> Result<()> {
         let strategy = &mut self.strategy;
         let named = wish.named.is_some();
-        let path = input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
+        let path =
+            input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
         let path = path.unwrap_or(std::path::Path::new("standard input")).to_owned();
         for method in [strategy.read, strategy.write] {
             if method.name == "null" {
-                return Err(Error::new(Kind::Unsupported, "use", path, "the null method moves nothing: it is for measuring"));
+                return Err(Error::new(
+                    Kind::Unsupported,
+                    "use",
+                    path,
+                    "the null method moves nothing: it is for measuring",
+                ));
             }
         }
         if strategy.read.capabilities.relays || strategy.write.capabilities.relays {
             let relay = if strategy.read.capabilities.relays { strategy.read } else { strategy.write };
-            let (Some(input), Some(output), Some(_)) = (input, output.filter(|output| output.seekable()), self.situation.len)
+            let (Some(input), Some(output), Some(_)) =
+                (input, output.filter(|output| output.seekable()), self.situation.len)
             else {
                 return Err(refused(relay, &path, "it moves bytes from file to file only"));
             };
@@ -121,12 +129,12 @@ impl Plan {
             strategy.write = relay;
             return Ok(());
         }
-        if strategy.cache == Cache::Keep && (strategy.read.name == "direct" || strategy.read.name == "aio") {
-            strategy.cache = Cache::Direct;
-        }
+        strategy.read_cache = inherent(strategy.read, strategy.read_cache);
+        strategy.write_cache = inherent(strategy.write, strategy.write_cache);
         if self.situation.len.is_none() {
             if wish.read.is_some_and(|method| method != buffered()) {
-                self.notes.push("the input is read by read(2) from front to back, whatever the method".into());
+                self.notes
+                    .push("the input is read by read(2) from front to back, whatever the method".into());
             }
             strategy.read = buffered();
             if strategy.write.capabilities.mapped {
@@ -142,13 +150,19 @@ impl Plan {
         }
         if let Some(input) = input.filter(|_| self.situation.len.is_some()) {
             let insists = wish.read.is_some() && !named;
-            let (method, note) = settled(strategy.read, strategy.cache, input, false, insists)?;
+            let (method, note) = settled(strategy.read, strategy.read_cache, input, false, insists)?;
+            if note.is_some() {
+                strategy.read_cache = Cache::Keep;
+            }
             strategy.read = method;
             self.notes.extend(note);
         }
         if let Some(output) = output.filter(|output| output.seekable()) {
             let insists = wish.write.is_some() && !named;
-            let (method, note) = settled(strategy.write, strategy.cache, output.file(), true, insists)?;
+            let (method, note) = settled(strategy.write, strategy.write_cache, output.file(), true, insists)?;
+            if note.is_some() {
+                strategy.write_cache = Cache::Keep;
+            }
             strategy.write = method;
             self.notes.extend(note);
         }
@@ -181,7 +195,11 @@ impl Plan {
             strategy.workers = 1;
         }
         while strategy.memory() > BUDGET && (strategy.depth > 1 || strategy.workers > 1) {
-            if strategy.depth > 1 { strategy.depth /= 2 } else { strategy.workers -= 1 }
+            if strategy.depth > 1 {
+                strategy.depth /= 2
+            } else {
+                strategy.workers -= 1
+            }
             if strategy.memory() <= BUDGET {
                 self.notes.push(format!(
                     "depth={}, workers={}: more would take over {} of buffers",
@@ -194,6 +212,15 @@ impl Plan {
         if strategy.workers == 1 {
             strategy.model = Model::Serial;
         }
+    }
+}
+
+/// The cache policy that a method has by itself, if it leaves no choice.
+fn inherent(method: &Method, asked: Cache) -> Cache {
+    match (method.capabilities.direct, method.capabilities.drops) {
+        (engine::Choice::Always, _) => Cache::Direct,
+        (_, engine::Choice::Always) => Cache::Drop,
+        _ => asked,
     }
 }
 
@@ -217,8 +244,12 @@ fn settled(
     };
     let way = if write { "write" } else { "read" };
     let contradiction = match cache {
-        Cache::Direct if method.capabilities.direct == engine::Choice::Never => Some("cannot pass by the page cache"),
-        Cache::Drop if method.capabilities.drops == engine::Choice::Never => Some("cannot drop what it cached"),
+        Cache::Direct if method.capabilities.direct == engine::Choice::Never => {
+            Some("cannot pass by the page cache")
+        }
+        Cache::Drop if method.capabilities.drops == engine::Choice::Never => {
+            Some("cannot drop what it cached")
+        }
         _ => None,
     };
     let reason = match contradiction {

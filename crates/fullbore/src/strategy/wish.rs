@@ -32,8 +32,10 @@ pub struct Wish {
     pub window: Option<Option<usize>>,
     /// `alloc=`
     pub allocation: Option<Allocation>,
-    /// `cache=`
-    pub cache: Option<Cache>,
+    /// `read-cache=` or `cache=`
+    pub read_cache: Option<Cache>,
+    /// `write-cache=` or `cache=`
+    pub write_cache: Option<Cache>,
     /// `completion=`
     pub completion: Option<Completion>,
 }
@@ -107,12 +109,18 @@ impl Wish {
             "window" => self.window = Some(Some(bytes(name, value, 1, 1 << 40)? as usize)),
             "model" => self.model = Some(one_of(name, value)?),
             "alloc" => self.allocation = Some(one_of(name, value)?),
-            "cache" => self.cache = Some(one_of(name, value)?),
+            "cache" => {
+                let cache = one_of(name, value)?;
+                self.read_cache = Some(cache);
+                self.write_cache = Some(cache);
+            }
+            "read-cache" => self.read_cache = Some(one_of(name, value)?),
+            "write-cache" => self.write_cache = Some(one_of(name, value)?),
             "completion" => self.completion = Some(one_of(name, value)?),
             _ => {
                 return Err(ParseWishError(format!(
                     "a strategy has no field {name:?}: it has method, read, write, request, depth, workers, \
-                     model, stripe, window, alloc, cache, completion"
+                     model, stripe, window, alloc, cache, read-cache, write-cache, completion"
                 )));
             }
         }
@@ -122,9 +130,12 @@ impl Wish {
     /// The strategy with the fields asked for in place of the chosen ones.
     pub fn apply(&self, mut strategy: Strategy) -> Strategy {
         // What was chosen to go with a method does not go with another.
-        if self.read.is_some_and(|method| method != strategy.read) || self.write.is_some_and(|method| method != strategy.write) {
+        if self.read.is_some_and(|method| method != strategy.read)
+            || self.write.is_some_and(|method| method != strategy.write)
+        {
             strategy.depth = 1;
-            strategy.cache = Cache::Keep;
+            strategy.read_cache = Cache::Keep;
+            strategy.write_cache = Cache::Keep;
         }
         strategy.read = self.read.unwrap_or(strategy.read);
         strategy.write = self.write.unwrap_or(strategy.write);
@@ -136,13 +147,17 @@ impl Wish {
             (None, Some(Model::Serial)) => strategy.workers = 1,
             _ => {}
         }
-        if self.workers.is_some_and(|workers| workers > 1) && self.model.is_none() && strategy.model == Model::Serial {
+        if self.workers.is_some_and(|workers| workers > 1)
+            && self.model.is_none()
+            && strategy.model == Model::Serial
+        {
             strategy.model = Model::Striped;
         }
         strategy.stripe = self.stripe.unwrap_or(strategy.stripe);
         strategy.window = self.window.unwrap_or(strategy.window);
         strategy.allocation = self.allocation.unwrap_or(strategy.allocation);
-        strategy.cache = self.cache.unwrap_or(strategy.cache);
+        strategy.read_cache = self.read_cache.unwrap_or(strategy.read_cache);
+        strategy.write_cache = self.write_cache.unwrap_or(strategy.write_cache);
         strategy.completion = self.completion.unwrap_or(strategy.completion);
         strategy
     }
@@ -187,7 +202,12 @@ mod tests {
 
     #[test]
     fn a_strategy_parses_back_from_its_text() {
-        for text in ["method=mmap,workers=2,model=pool,window=whole", "read=uring,write=buffered,depth=32,cache=keep", "cci-ov", "auto"] {
+        for text in [
+            "method=mmap,workers=2,model=pool,window=whole",
+            "read=uring,write=buffered,depth=32,cache=keep",
+            "cci-ov",
+            "auto",
+        ] {
             let strategy = text.parse::<Wish>().unwrap().apply(Strategy::plain());
             let again = strategy.to_string().parse::<Wish>().unwrap().apply(Strategy::plain());
             assert_eq!(strategy, again, "{strategy}");

@@ -1,0 +1,238 @@
+//! The test bed: a directory of the meter's own with the files that trials read and write, and nothing else.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fullbore::buf::ALIGNMENT;
+use fullbore::engine::Cache;
+use fullbore::error::{Error, Kind};
+use fullbore::file::{Durability, File, Output, Placement, Temporary};
+use fullbore::operation::generate::Random;
+use fullbore::pattern::{self, Monitor, Scope};
+use fullbore::strategy::{Strategy, Wish, plan};
+use fullbore::{Result, probe, size};
+
+/// The share of the file system that is left free.
+const LEFT_FREE: u64 = 10;
+
+/// The smallest file worth measuring, in bytes.
+const SMALLEST: u64 = 16 << 20;
+
+/// The largest file that transformations are measured on, in bytes: large beside every cache, small beside the
+/// time there is.
+const TRANSFORMED: u64 = 256 << 20;
+
+/// How long a cold transformation may take, in seconds.
+const MOMENT: f64 = 0.2;
+
+/// The files. The long ones are read and written in part, at another place each time.
+#[derive(Debug)]
+pub(crate) struct Bed {
+    /// Read warm: the page cache holds it.
+    pub(crate) warm: File,
+    /// Read cold, and past the cache: the page cache does not hold it.
+    pub(crate) cold: File,
+    /// Written over.
+    pub(crate) written: File,
+    /// The warm input of transformations.
+    pub(crate) input: File,
+    /// The cold one.
+    pub(crate) cold_input: File,
+    /// The output of transformations that is there already.
+    pub(crate) output: PathBuf,
+    /// The output of transformations that is not.
+    pub(crate) fresh: PathBuf,
+    /// The length of the long files, in bytes.
+    pub(crate) len: u64,
+    /// The length of the files of transformations, in bytes.
+    pub(crate) transform_len: u64,
+    /// What is to be said of the bed.
+    pub(crate) notes: Vec<String>,
+    // Dropped last, files before their directory.
+    temporaries: Vec<Temporary>,
+    _directory: Temporary,
+}
+
+/// What a bed of files of `len` bytes takes, in bytes: two read, one written, and three of transformations, of
+/// which a new one stands beside the one it replaces.
+fn needed(len: u64) -> u64 {
+    3 * len + 4 * len.min(TRANSFORMED)
+}
+
+/// The length of the long files that memory and free space suggest, in bytes.
+///
+/// # Errors
+/// If not even the smallest fits, with what would.
+pub(crate) fn suggest(directory: &Path, memory: u64, free: u64, total: u64, in_memory: bool) -> Result<u64> {
+    let room = free.saturating_sub(total / LEFT_FREE);
+    // A file system in memory takes its files from the same purse as the page cache.
+    let memory = if in_memory { memory / 4 } else { memory };
+    let mut len = 1u64 << 30;
+    while len > SMALLEST && (needed(len) > memory / 2 || needed(len) > room / 2) {
+        len /= 2;
+    }
+    check(directory, len, free, total).map(|()| len)
+}
+
+/// Refuses a bed that would leave less than a tenth of the file system free.
+///
+/// # Errors
+/// [`Kind::NoSpace`], with the figures.
+pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64) -> Result<()> {
+    let needed = needed(len);
+    if len < SMALLEST {
+        let what = format!("{} is too small a file to measure with", size::human(len));
+        return Err(Error::new(Kind::Invalid, "measure", directory, what)
+            .advise(format!("ask for {} or more with --size", size::exact(SMALLEST))));
+    }
+    if free.saturating_sub(needed) < total / LEFT_FREE {
+        let what = format!(
+            "{} of test files would leave less than a tenth of the file system free ({} of {} are free now)",
+            size::human(needed),
+            size::human(free),
+            size::human(total)
+        );
+        return Err(Error::new(Kind::NoSpace, "measure", directory, what)
+            .advise("free some space, ask for a smaller --size or measure another --dir"));
+    }
+    Ok(())
+}
+
+impl Bed {
+    /// Makes the files in a new directory within `parent`. A file system that takes longer than `patience` to
+    /// write them gets smaller ones, unless `insist`.
+    ///
+    /// # Errors
+    /// The system's; [`Kind::Unsupported`] if what was written has holes or is not on the device as it should be.
+    pub(crate) fn make(
+        parent: &Path,
+        len: u64,
+        insist: bool,
+        patience: Duration,
+        seed: u64,
+        monitor: &Monitor,
+    ) -> Result<Self> {
+        let name = format!(".fullbore-bench-{}-{seed:x}", std::process::id());
+        let (directory, ()) = Temporary::make(parent.join(name), |path| {
+            std::fs::create_dir(path).map_err(|error| Error::io("make a directory in", parent, error))
+        })?;
+        let mut maker = Maker { directory: directory.path(), seed, temporaries: Vec::new(), monitor };
+        let mut notes = Vec::new();
+        let start = Instant::now();
+        // The first file is written in steps: its pace says how long the others will take.
+        let cold =
+            maker.file("cold", len, |done| !insist && done >= SMALLEST && start.elapsed() > patience)?;
+        let made = cold.snapshot()?.len;
+        if made < len {
+            notes.push(format!(
+                "files of {} in place of {}: writing takes that long here",
+                size::human(made),
+                size::human(len)
+            ));
+        }
+        let len = made;
+        // Transformations run over whole files: no longer than the device takes a moment for.
+        let pace = len as f64 / start.elapsed().as_secs_f64();
+        let moment = ((pace * MOMENT) as u64).next_multiple_of(1 << 20);
+        let transform_len = moment.clamp(SMALLEST, TRANSFORMED).min(len);
+        let warm = maker.file("warm", len, |_| false)?;
+        let written = maker.file("written", len, |_| false)?;
+        let input = maker.file("input", transform_len, |_| false)?;
+        let cold_input = maker.file("cold-input", transform_len, |_| false)?;
+        let output = maker.file("output", transform_len, |_| false)?.path().to_owned();
+        let fresh = directory.path().join("fresh");
+        for file in [&cold, &warm, &written, &input, &cold_input] {
+            if let Ok(provenance) = probe::provenance(file)
+                && let Some(objection) = provenance.objection()
+            {
+                return Err(Error::new(Kind::Unsupported, "measure with", file.path(), objection));
+            }
+        }
+        let temporaries = maker.temporaries;
+        Ok(Self {
+            warm,
+            cold,
+            written,
+            input,
+            cold_input,
+            output,
+            fresh,
+            len,
+            transform_len,
+            notes,
+            temporaries,
+            _directory: directory,
+        })
+    }
+
+    /// Brings written data to the device, so that the next round does not pay for the last.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(crate) fn settle(&self) -> Result<()> {
+        self.written.sync_data()?;
+        File::open_write(&self.output)?.sync_data()
+    }
+
+    /// Makes a range of a file warm: reads it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn warm_up(file: &File, range: &Range<u64>) -> Result<()> {
+        if probe::residency(file, range.clone()).is_ok_and(|held| held.cached == held.total) {
+            return Ok(());
+        }
+        let scope = Scope { range: range.clone(), order: pattern::Order::Sequential };
+        pattern::visit(file, &scope, &Strategy::plain(), &Monitor::default(), || (), |(), _, _| ()).map(drop)
+    }
+
+    /// Makes a file cold: no root is needed for that once its pages are clean.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(crate) fn cool_down(file: &File) -> Result<()> {
+        file.sync_data()?;
+        file.drop_cache()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        // A transformation that was stopped may have left one; the directory must be empty to go.
+        let _ = std::fs::remove_file(&self.fresh);
+        self.temporaries.clear();
+    }
+}
+
+struct Maker<'a> {
+    directory: &'a Path,
+    seed: u64,
+    temporaries: Vec<Temporary>,
+    monitor: &'a Monitor,
+}
+
+impl Maker<'_> {
+    /// A file of `len` random bytes on the device, or of fewer if `enough` says so of those written.
+    fn file(&mut self, name: &str, len: u64, enough: impl Fn(u64) -> bool) -> Result<File> {
+        const STEP: u64 = 16 << 20;
+        let (temporary, file) = Temporary::make(self.directory.join(name), |path| File::create_new(path))?;
+        self.temporaries.push(temporary);
+        self.seed = self.seed.wrapping_add(1);
+        let random = Random::new(self.seed);
+        let output = Output::create(file.path(), Placement::Overwrite, None)?;
+        let wish = Wish { read_cache: Some(Cache::Keep), ..Wish::default() };
+        let planned = plan(None, Some(len), Some(&output), &wish, None, None)?;
+        let mut done = 0;
+        while done < len && !enough(done) {
+            let range = done..(done + STEP).min(len);
+            done = range.end;
+            let scope = Scope { range, order: pattern::Order::Sequential };
+            pattern::fill(&random, &scope, &output, &planned.strategy, self.monitor)?;
+            file.sync_data()?;
+        }
+        output.commit(done, Durability::Data)?;
+        debug_assert!(done.is_multiple_of(ALIGNMENT as u64) || done == len);
+        Ok(file)
+    }
+}

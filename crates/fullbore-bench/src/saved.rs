@@ -1,0 +1,45 @@
+//! What the profile keeps of a run: for each kind of job the strategies measured, the best first.
+
+use std::path::Path;
+
+use fullbore::strategy::{Entry, FileSystem, Job, Measured};
+
+use crate::document::Document;
+
+/// The entries of a document. `strategies` gives the full strategy of each cell by its id.
+pub(crate) fn file_system(
+    document: &Document,
+    strategies: &[(String, String)],
+    directory: &Path,
+) -> FileSystem {
+    let date = document.run.started.split('T').next().unwrap_or_default().to_owned();
+    let entries = Job::ALL
+        .into_iter()
+        .filter_map(|job| {
+            let mut ranked: Vec<(&str, Measured)> = document
+                .cells
+                .iter()
+                .filter(|cell| {
+                    cell.labels.cache.is_some_and(|cache| {
+                        format!("{}, {}", cell.labels.job, cache.word()) == job.to_string()
+                    })
+                })
+                .filter_map(|cell| {
+                    let rate = cell.summary.as_ref()?.rate;
+                    let strategy = strategies.iter().find(|(id, _)| *id == cell.id)?.1.clone();
+                    let measured = Measured { strategy, rate: rate.value, low: rate.low, high: rate.high };
+                    Some((cell.id.as_str(), measured))
+                })
+                .collect();
+            ranked.sort_by(|a, b| b.1.rate.total_cmp(&a.1.rate));
+            // Among equals the choice may have gone to the one that costs the processor less.
+            let chosen = document.findings.choices.iter().find(|choice| choice.job == job.to_string())?;
+            let place = ranked.iter().position(|(id, _)| *id == chosen.cell)?;
+            let best = ranked.remove(place);
+            ranked.insert(0, best);
+            let ranked = ranked.into_iter().map(|(_, measured)| measured).collect();
+            Some(Entry { job, measured: date.clone(), ranked })
+        })
+        .collect();
+    FileSystem { directory: directory.to_owned(), entries }
+}

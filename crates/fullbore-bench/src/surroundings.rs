@@ -1,0 +1,96 @@
+//! From the probe's facts to what the results document says of the machine and its storage.
+
+use std::collections::BTreeMap;
+
+use fullbore::engine::{self, Cache, Choice, METHODS};
+use fullbore::file::File;
+use fullbore::probe::{self, DeviceNumber, Facts, Machine};
+
+use crate::bed::Bed;
+use crate::document::{Device, EngineFact, Environment, FileSystem};
+
+/// All room and free room of the file system, in bytes.
+pub(crate) fn room(facts: &Facts) -> (u64, u64) {
+    facts.file_system.as_ref().map_or((u64::MAX, u64::MAX), |system| (system.total, system.available))
+}
+
+/// Whether the files live in memory.
+pub(crate) fn in_memory(facts: &Facts) -> bool {
+    facts.file_system.as_ref().is_some_and(|system| system.in_memory)
+}
+
+/// The devices whose counters show what the file system does.
+pub(crate) fn devices(facts: &Facts) -> Vec<DeviceNumber> {
+    facts
+        .devices
+        .iter()
+        .map(|device| device.partition.as_ref().map_or(device.number, |part| part.number))
+        .collect()
+}
+
+/// What root would add, if this is not root.
+pub(crate) fn missing_without_root() -> Option<String> {
+    (!rustix::process::geteuid().is_root()).then(|| {
+        "Not run as root: registering large io_uring buffers may be limited (RLIMIT_MEMLOCK), and some device \
+         settings and serial numbers cannot be read. Root changes nothing else."
+            .to_owned()
+    })
+}
+
+/// The environment of a run.
+pub(crate) fn environment(facts: &Facts, machine: &Machine, bed: &Bed) -> Environment {
+    let file_system = facts.file_system.as_ref().map_or_else(FileSystem::default, |system| FileSystem {
+        kind: system.kind.clone(),
+        mount_point: system.mount_point.clone(),
+        options: [system.mount_options.join(","), system.super_options.join(",")].join(","),
+        source: system.source.clone(),
+    });
+    let mut facts = facts.clone();
+    // A serial number names one machine of the world; nothing here needs it.
+    facts.devices.iter_mut().for_each(forget_serial);
+    Environment {
+        kernel: format!("Linux {}", machine.kernel.as_deref().unwrap_or("of an unknown release")),
+        cpu_model: machine.processor.clone().unwrap_or_else(|| machine.architecture.clone()),
+        logical_cpus: machine.logical_processors.unwrap_or(0) as u32,
+        cpu_quota: machine.quota,
+        memory_bytes: machine.memory(),
+        file_system,
+        devices: facts.devices.iter().map(described).collect(),
+        engines: engines(&bed.written),
+        facts: serde_json::json!({ "path": facts, "machine": machine }),
+    }
+}
+
+fn forget_serial(device: &mut probe::Device) {
+    device.serial = None;
+    device.stands_on.iter_mut().for_each(forget_serial);
+}
+
+fn described(device: &probe::Device) -> Device {
+    let queue = serde_json::to_value(&device.queue).unwrap_or_default();
+    let settings = queue.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Device {
+        name: device.name.clone(),
+        model: device.model.clone(),
+        rotational: device.queue.rotational,
+        queue: settings.map(|(name, value)| (name.clone(), text(value))).collect::<BTreeMap<_, _>>(),
+    }
+}
+
+/// Which engines work on `file`, each tried as it would be used.
+pub(crate) fn engines(file: &File) -> Vec<EngineFact> {
+    METHODS
+        .iter()
+        .filter(|method| method.capabilities.transfers && method.name != "null")
+        .map(|&method| {
+            let cache = match (method.capabilities.direct, method.capabilities.drops) {
+                (Choice::Always, _) => Cache::Direct,
+                (_, Choice::Always) => Cache::Drop,
+                _ => Cache::Keep,
+            };
+            let reason = engine::probe(method, file, None, true, cache).err().map(|refusal| refusal.reason);
+            EngineFact { name: method.name.into(), available: reason.is_none(), reason }
+        })
+        .collect()
+}
