@@ -23,17 +23,20 @@ const SMALLEST: u64 = 16 << 20;
 /// time there is.
 const TRANSFORMED: u64 = 256 << 20;
 
+/// How often pages that would not go are told again.
+const COOLING: u32 = 20;
+
 /// How long a cold transformation may take, in seconds.
-const MOMENT: f64 = 0.2;
+const MOMENT: f64 = 0.35;
 
 /// The files. The long ones are read and written in part, at another place each time.
 #[derive(Debug)]
 pub(crate) struct Bed {
     /// Read warm: the page cache holds it.
     pub(crate) warm: File,
-    /// Read cold, and past the cache: the page cache does not hold it.
+    /// Read cold, and read and written past the cache: the page cache does not hold it.
     pub(crate) cold: File,
-    /// Written over.
+    /// Written over through the cache, which holds it.
     pub(crate) written: File,
     /// The warm input of transformations.
     pub(crate) input: File,
@@ -192,8 +195,17 @@ impl Bed {
     /// # Errors
     /// If the system refuses.
     pub(crate) fn cool_down(file: &File) -> Result<()> {
+        let len = file.snapshot()?.len;
         file.sync_data()?;
-        file.drop_cache()
+        for _ in 0..COOLING {
+            file.drop_cache()?;
+            match probe::residency(file, 0..len) {
+                // Pages that are on their way somewhere stay for a moment.
+                Ok(held) if held.cached > 0 => std::thread::sleep(Duration::from_millis(1)),
+                _ => break,
+            }
+        }
+        Ok(())
     }
 }
 

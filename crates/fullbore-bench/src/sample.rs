@@ -20,6 +20,9 @@ use crate::experiment::{Action, Target, Trial, TrialOrder};
 /// last pages of a range are those that read-ahead of its neighbours may bring or drop.
 const HELD: f64 = 0.99;
 
+/// A sample has at least this many requests for each that may be in flight.
+const LEAST: usize = 4;
+
 /// At least this share of the bytes must have come from the device, for a read to have been one of the device.
 const FROM_DEVICE: f64 = 0.5;
 
@@ -55,12 +58,12 @@ impl Sampler {
         let wish: Wish = trial.strategy.parse().map_err(|error| {
             Error::new(fullbore::error::Kind::Invalid, "plan", &trial.id, format!("{error}"))
         })?;
-        let file = Self::input(&trial, bed);
+        let file = Self::file(&trial, wished_past_cache(&wish), bed);
         let asked = trial.strategy.as_str();
         let planned = match trial.action {
             Action::Read => plan(Some(file), Some(bed.len), None, &wish, Some(asked), None)?,
             Action::Write => {
-                let output = Output::create(bed.written.path(), Placement::Overwrite, None)?;
+                let output = Output::create(file.path(), Placement::Overwrite, None)?;
                 let planned = plan(None, Some(bed.len), Some(&output), &wish, Some(asked), None)?;
                 output.commit(bed.len, Durability::None)?;
                 planned
@@ -83,11 +86,11 @@ impl Sampler {
     }
 
     /// The file whose cache state the trial is about.
-    fn input<'b>(trial: &Trial, bed: &'b Bed) -> &'b File {
+    fn file<'b>(trial: &Trial, direct: bool, bed: &'b Bed) -> &'b File {
         match (trial.action, trial.cache) {
             (Action::Transform, Some(CacheState::Cold)) => &bed.cold_input,
             (Action::Transform, _) => &bed.input,
-            (Action::Write, _) => &bed.written,
+            (Action::Write, _) if !direct => &bed.written,
             (_, Some(CacheState::Warm)) => &bed.warm,
             _ => &bed.cold,
         }
@@ -108,7 +111,7 @@ impl Sampler {
     /// # Errors
     /// Those of the run.
     pub(crate) fn take(&self, span: u64, turn: u64, place: &Place<'_>) -> Result<Sample> {
-        let file = Self::input(&self.trial, place.bed);
+        let file = Self::file(&self.trial, self.direct(), place.bed);
         let (range, order) = self.part(span, turn, place.bed);
         self.prepare(file, &range)?;
         let total = range.end - range.start;
@@ -132,8 +135,8 @@ impl Sampler {
         let mut sample = Sample {
             start_s,
             bytes: outcome.bytes,
-            // Only the copying counts of a memory copy, not making its buffers.
-            seconds: if self.trial.action == Action::Memory { outcome.seconds } else { elapsed },
+            // A tool's user waits for opening and committing too; a request's rate has nothing to do with them.
+            seconds: if self.trial.action == Action::Transform { elapsed } else { outcome.seconds },
             requests: reads.requests + writes.requests,
             user_s: usage.user,
             system_s: usage.system,
@@ -161,8 +164,9 @@ impl Sampler {
             Action::Read | Action::Write => bed.len,
         };
         let request = self.strategy.request as u64;
-        // Whole requests, at least one.
-        let span = (span / request * request).clamp(request.min(len), len);
+        // Whole requests, and enough of them for the depth to be reached.
+        let least = request * (LEAST * self.strategy.depth * self.strategy.workers) as u64;
+        let span = (span.max(least) / request * request).clamp(request.min(len), len);
         if self.trial.order == TrialOrder::Random {
             return (0..len, Order::Random { seed: turn, count: span / request });
         }
@@ -176,6 +180,7 @@ impl Sampler {
         match self.trial.cache {
             Some(CacheState::Warm) => Bed::warm_up(file, range),
             Some(CacheState::Cold) => Bed::cool_down(file),
+            None if self.trial.action == Action::Write && !self.direct() => Bed::warm_up(file, range),
             // Past the cache the bytes must come from the device, so they may not be in the cache.
             _ if self.direct() => Bed::cool_down(file),
             _ => Ok(()),
@@ -188,7 +193,7 @@ impl Sampler {
         match self.trial.action {
             Action::Read => self.read(file, range, order, place),
             Action::Write => {
-                let output = Output::create(bed.written.path(), Placement::Overwrite, None)?;
+                let output = Output::create(file.path(), Placement::Overwrite, None)?;
                 let scope = Scope { range: range.clone(), order };
                 match &self.data {
                     Some(data) => pattern::fill(data, &scope, &output, strategy, place.monitor),
@@ -282,6 +287,13 @@ fn moved(devices: &[DeviceNumber]) -> Option<(u64, u64)> {
 /// The unit in which memory comes to the processor, in bytes.
 const CACHE_LINE: usize = 64;
 
+/// Whether a trial is going to pass the page cache by where it writes.
+fn wished_past_cache(wish: &Wish) -> bool {
+    use fullbore::engine::{Cache, Choice};
+    let always = wish.write.is_some_and(|method| method.capabilities.direct == Choice::Always);
+    always || wish.write_cache == Some(Cache::Direct)
+}
+
 /// Why the strategy is not the one asked for, if so.
 fn replaced(planned: &Plan, wish: &Wish) -> Option<String> {
     let kept = |asked: Option<&fullbore::engine::Method>, got: &fullbore::engine::Method| {
@@ -294,10 +306,12 @@ fn replaced(planned: &Plan, wish: &Wish) -> Option<String> {
     Some(planned.notes.join("; "))
 }
 
-/// Copies `bytes` from memory to memory, every processor its part.
+/// Copies `bytes` from memory to a buffer, every processor its part: what reading can be at best.
 fn memory_copy(bytes: u64) -> Outcome {
     /// Larger than the processor's own caches.
-    const PART: usize = 32 << 20;
+    const PART: usize = 64 << 20;
+    /// What a reader's buffer is: it stays in the processor's cache.
+    const BUFFER: usize = 256 << 10;
     let workers = probe::processors();
     let rounds = (bytes / (workers * PART) as u64).max(1);
     let ready = Barrier::new(workers);
@@ -306,12 +320,14 @@ fn memory_copy(bytes: u64) -> Outcome {
             .map(|_| {
                 scope.spawn(|| {
                     let source = vec![1u8; PART];
-                    let mut target = vec![2u8; PART];
+                    let mut target = vec![2u8; BUFFER];
                     ready.wait();
                     let clock = Instant::now();
                     for _ in 0..rounds {
-                        target.copy_from_slice(std::hint::black_box(&source));
-                        std::hint::black_box(&mut target);
+                        for part in source.chunks_exact(BUFFER) {
+                            target.copy_from_slice(std::hint::black_box(part));
+                            std::hint::black_box(&mut target);
+                        }
                     }
                     clock.elapsed().as_secs_f64()
                 })

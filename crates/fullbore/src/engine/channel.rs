@@ -79,6 +79,7 @@ pub struct Channel {
     done: std::collections::VecDeque<Done>,
     bounce: Option<Buf>,
     mapped: bool,
+    draining: bool,
     tally: Tally,
 }
 
@@ -118,6 +119,7 @@ impl Channel {
             done: std::collections::VecDeque::with_capacity(depth),
             bounce: None,
             mapped: method.capabilities.mapped,
+            draining: false,
             tally: Tally::default(),
         })
     }
@@ -125,6 +127,11 @@ impl Channel {
     /// Whether it lends the file in place.
     pub fn mapped(&self) -> bool {
         self.mapped
+    }
+
+    /// Says that no more requests will come: the depth from here on is nobody's measure.
+    pub fn drain(&mut self) {
+        self.draining = true;
     }
 
     /// How many requests are on their way.
@@ -310,7 +317,7 @@ impl Channel {
 
     /// Waits for completions and handles all that are there.
     fn reap(&mut self, least: usize) -> Result<()> {
-        if least > 0 {
+        if least > 0 && !self.draining {
             self.tally.waits += 1;
             self.tally.in_flight += self.in_flight as u64;
         }

@@ -196,7 +196,7 @@ impl<'a, 'v> Lane<'a, 'v> {
 
     /// Does the requests that `share` deals. Returns bytes and the counts of reads and writes.
     pub(super) fn run(
-        mut self,
+        &mut self,
         cut: Cut,
         share: &mut dyn Iterator<Item = u64>,
         go_on: &dyn Fn() -> bool,
@@ -288,6 +288,7 @@ impl<'a, 'v> Lane<'a, 'v> {
                 let Some((offset, len)) = extents.next() else {
                     self.pool.put(buf);
                     more = false;
+                    source.drain();
                     break;
                 };
                 source.read(asked, offset, len, buf)?;
@@ -445,11 +446,12 @@ impl<'a, 'v> Lane<'a, 'v> {
     }
 
     /// Waits for what is still being written.
-    fn finish(mut self) -> Result<(u64, Tally, Tally)> {
+    fn finish(&mut self) -> Result<(u64, Tally, Tally)> {
         self.monitor.add(self.unreported);
         let reads = self.source.as_ref().map(Channel::tally).unwrap_or_default();
         let mut writes = Tally::default();
-        if let Some(mut sink) = self.sink.take() {
+        if let Some(sink) = &mut self.sink {
+            sink.drain();
             while sink.next()?.is_some() {}
             sink.flush()?;
             writes = sink.tally();

@@ -12,7 +12,6 @@ mod run;
 mod stripes;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
 
 pub use order::{Order, Scope};
 
@@ -215,10 +214,4 @@ pub fn allocate(output: &Output, len: u64, strategy: &Strategy) -> Result<()> {
         Allocation::Extend if strategy.write.capabilities.mapped => file.set_len(len),
         Allocation::Extend => Ok(()),
     }
-}
-
-/// A clock that starts now.
-fn stopwatch() -> impl Fn() -> f64 {
-    let start = Instant::now();
-    move || start.elapsed().as_secs_f64()
 }

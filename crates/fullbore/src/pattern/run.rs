@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use super::lane::{Cut, Drain, Feed, Lane, Work};
 use super::order::Scope;
 use super::stripes::Stripes;
-use super::{Monitor, Outcome, stopwatch};
+use super::{Monitor, Outcome};
 use crate::engine::Tally;
 use crate::error::{Error, Kind, Result};
 use crate::operation::Split;
@@ -67,13 +68,22 @@ fn workers<S: Send>(
     };
     let failed = AtomicBool::new(false);
     let first: Mutex<Option<Error>> = Mutex::new(None);
-    let elapsed = stopwatch();
+    // From the first request to the last: opening and closing are no part of how fast the bytes move.
+    let span: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
     let one = |worker: usize| -> Option<(u64, Tally, Tally, S)> {
         let mut state = identity();
         let mut visitor = |offset: u64, data: &[u8]| block(&mut state, offset, data);
         let go_on = || !failed.load(Ordering::Relaxed) && !monitor.stopped();
         let result = Lane::open(feed, work, drain, scope.order, strategy, request, monitor, &mut visitor)
-            .and_then(|lane| lane.run(cut, &mut stripes.of(worker), &go_on));
+            .and_then(|mut lane| {
+                let start = Instant::now();
+                let result = lane.run(cut, &mut stripes.of(worker), &go_on);
+                let end = Instant::now();
+                let mut span = span.lock().unwrap_or_else(PoisonError::into_inner);
+                let known = span.get_or_insert((start, end));
+                *known = (known.0.min(start), known.1.max(end));
+                result
+            });
         match result {
             Ok((bytes, reads, writes)) => Some((bytes, reads, writes, state)),
             Err(error) => {
@@ -107,7 +117,9 @@ fn workers<S: Send>(
     if monitor.stopped() {
         return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
     }
-    let mut outcome = Outcome { seconds: elapsed(), ..Outcome::default() };
+    let span = span.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
+    let mut outcome = Outcome { seconds, ..Outcome::default() };
     let mut states = Vec::with_capacity(results.len());
     for (bytes, reads, writes, state) in results.into_iter().flatten() {
         outcome.bytes += bytes;
