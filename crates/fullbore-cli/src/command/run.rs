@@ -104,6 +104,7 @@ fn account(plan: &Plan, outcome: &Outcome, real: f64, usage: &ProcessUsage) -> s
         "real_seconds": real,
         "user_seconds": usage.user,
         "system_seconds": usage.system,
+        "peak_memory_bytes": usage.max_resident,
         "bytes_per_second": outcome.bytes as f64 / real,
         "strategy": plan.strategy.to_string(),
         "asked": plan.asked,
