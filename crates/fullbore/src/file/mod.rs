@@ -224,7 +224,7 @@ impl File {
                     Err(Error::new(Kind::Unsupported, "preallocate", &self.path, "the file system cannot"))
                 }
                 Err(rustix::io::Errno::NOSPC) => {
-                    Err(Error::new(Kind::NoSpace, "write", &self.path, format!("{len} bytes find no room on the file system"))
+                    Err(Error::new(Kind::NoSpace, "write", &self.path, format!("No space left on device for {len} bytes"))
                         .advise("free some space or write somewhere else"))
                 }
                 Err(error) => Err(Error::io("preallocate", &self.path, error.into())),
