@@ -13,6 +13,8 @@ use crate::signals;
 /// Why a command ends without having done its job.
 #[derive(Debug)]
 pub(crate) enum Exit {
+    /// The answer is "no", with its words.
+    No(String),
     /// Trouble, with its message.
     Trouble(String),
     /// An input that changed while it was read.
@@ -39,6 +41,7 @@ impl Exit {
 
     fn code(&self) -> u8 {
         match self {
+            Self::No(_) => 1,
             Self::Trouble(_) => 2,
             Self::Changed(_) => 3,
             // As a program that SIGPIPE ended.
@@ -68,7 +71,7 @@ pub(crate) fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => {
             match &exit {
-                Exit::Trouble(message) | Exit::Changed(message) => {
+                Exit::No(message) | Exit::Trouble(message) | Exit::Changed(message) => {
                     // If even that cannot be said, the exit code still does.
                     let _ = writeln!(std::io::stderr(), "fullbore: {message}");
                 }

@@ -11,20 +11,20 @@ use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::engine::{self, Cache, Channel, Choice, METHODS, Method, Opening};
 use fullbore::error::Kind;
 use fullbore::file::File;
-use ground::{bytes, directories};
+use ground::{bytes, directories, everywhere};
 
 /// Every engine with every cache policy it takes, on every file system where it works; the others with the
 /// reason printed.
-fn each(mut test: impl FnMut(&Path, &'static Method, Cache)) {
-    for directory in directories() {
-        let path = directory.path().join("probe");
+fn each(test: impl Fn(&Path, &'static Method, Cache) + Sync) {
+    everywhere(|directory| {
+        let path = directory.join("probe");
         fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
         let file = File::open_write(&path).unwrap();
         for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null")
         {
             for cache in policies(method) {
                 match engine::probe(method, &file, None, true, cache) {
-                    Ok(()) => test(directory.path(), method, cache),
+                    Ok(()) => test(directory, method, cache),
                     Err(refusal) => println!(
                         "skipped: {} with cache={cache} in {}: {refusal}",
                         method.name,
@@ -33,7 +33,7 @@ fn each(mut test: impl FnMut(&Path, &'static Method, Cache)) {
                 }
             }
         }
-    }
+    });
 }
 
 fn policies(method: &Method) -> Vec<Cache> {

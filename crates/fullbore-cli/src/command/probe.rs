@@ -1,8 +1,195 @@
-//! stub
-#[derive(Debug, clap::Args)]
-pub(crate) struct Probe {}
+//! `fullbore probe`: everything known of a path, the access methods tried on it included.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fullbore::engine::{self, Cache, Choice, METHODS, Method};
+use fullbore::file::{File, Output, Placement};
+use fullbore::probe::{self, EngineFact, Facts, Kind};
+
+use crate::exit::Exit;
+
+/// Tell everything known of a path: file system, device, layout, page cache, and which methods work there
+///
+/// A file is read, never written. In a directory a nameless file is made, tried and gone again. Pipes, sockets
+/// and character devices are not opened.
+#[derive(Debug, Args)]
+pub(crate) struct Probe {
+    /// The file, directory or device
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+
+    /// Print the facts as JSON
+    #[arg(long)]
+    json: bool,
+}
+
 impl Probe {
-    pub(crate) fn run(self) -> Result<(), crate::exit::Exit> {
-        Ok(())
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        let mut facts =
+            probe::facts(&self.path).map_err(|error| Exit::trouble(explained(&self.path, &error)))?;
+        facts.engines = engines(&self.path, &facts);
+        if self.json {
+            let text = serde_json::to_string_pretty(&facts).map_err(Exit::trouble)?;
+            Exit::print(&format!("{text}\n"))
+        } else {
+            Exit::print(&probe::human(&facts))
+        }
     }
+}
+
+fn explained(path: &Path, error: &probe::Error) -> String {
+    match (error.kind(), path.symlink_metadata()) {
+        (std::io::ErrorKind::NotFound, Ok(link)) if link.is_symlink() => {
+            let target = path.read_link().unwrap_or_default();
+            format!(
+                "{}: the symbolic link leads to {}, which does not exist",
+                path.display(),
+                target.display()
+            )
+        }
+        (std::io::ErrorKind::NotFound, _) => {
+            format!("{}: there is no such file; name an existing file, directory or device", path.display())
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// What each method says to the path.
+fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
+    let tried = |ground: Result<Ground, String>| -> Vec<EngineFact> {
+        methods()
+            .map(|method| match &ground {
+                Ok(ground) => ground.try_out(method),
+                Err(reason) => fact(method, Err(format!("not tried: {reason}")), None),
+            })
+            .collect()
+    };
+    match facts.kind {
+        Kind::Directory => tried(Ground::in_directory(path)),
+        Kind::Regular if made_when_read(facts) => without_offsets("its bytes are made when they are read"),
+        Kind::Regular | Kind::BlockDevice => tried(Ground::file(path)),
+        Kind::Fifo => without_offsets("a pipe has no offsets"),
+        Kind::CharacterDevice => without_offsets("a character device has no offsets"),
+        Kind::Socket | Kind::Other => methods()
+            .map(|method| fact(method, Err("it has no bytes that can be opened by name".into()), None))
+            .collect(),
+    }
+}
+
+/// The methods that move bytes of files.
+fn methods() -> impl Iterator<Item = &'static Method> {
+    METHODS.iter().copied().filter(|method| method.name != "null")
+}
+
+fn fact(method: &Method, result: Result<(), String>, note: Option<String>) -> EngineFact {
+    EngineFact {
+        name: method.name.to_owned(),
+        summary: method.summary.to_owned(),
+        works: result.is_ok(),
+        reason: result.err(),
+        note,
+    }
+}
+
+/// What is read from front to back is read by one method only. It is not opened: a pipe would wait for its
+/// other end, and opening some devices changes them.
+fn without_offsets(why: &str) -> Vec<EngineFact> {
+    methods()
+        .map(|method| match method.name {
+            "buffered" => fact(method, Ok(()), Some("from front to back, by read and write".into())),
+            _ => fact(method, Err(why.to_owned()), None),
+        })
+        .collect()
+}
+
+/// Whether a file is one of those that the kernel makes up: reading it may wait, or use up what it tells.
+fn made_when_read(facts: &Facts) -> bool {
+    const MADE: [&str; 10] = [
+        "proc",
+        "sysfs",
+        "cgroup",
+        "cgroup2",
+        "debugfs",
+        "tracefs",
+        "securityfs",
+        "configfs",
+        "pstore",
+        "bpf",
+    ];
+    facts.file_system.as_ref().is_some_and(|found| MADE.contains(&found.kind.as_str()))
+}
+
+/// The files that methods are tried on.
+struct Ground {
+    file: File,
+    /// Whether `file` may be written.
+    write: bool,
+    /// A file beside it, for methods that move bytes from file to file; or why there is none.
+    beside: Result<Output, String>,
+}
+
+impl Ground {
+    fn file(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let beside = match path.canonicalize() {
+            Ok(path) => scratch(path.parent().unwrap_or(Path::new("/"))),
+            Err(error) => Err(error.to_string()),
+        };
+        Ok(Self { file, write: false, beside })
+    }
+
+    fn in_directory(path: &Path) -> Result<Self, String> {
+        let output = scratch(path)?;
+        // Something to read and to map.
+        rustix::io::pwrite(output.file(), &[0x5a; 64 << 10], 0)
+            .map_err(|error| format!("a file in it cannot be written: {error}"))?;
+        Ok(Self { file: output.file().clone(), write: true, beside: scratch(path) })
+    }
+
+    fn try_out(&self, method: &'static Method) -> EngineFact {
+        if method.capabilities.relays {
+            return match &self.beside {
+                Ok(target) => {
+                    fact(method, attempt(method, target.file(), Some(&self.file), true, Cache::Keep), None)
+                }
+                Err(reason) => fact(method, Err(format!("not tried: {reason}")), None),
+            };
+        }
+        let with = |cache| attempt(method, &self.file, None, self.write, cache);
+        let mut notes = Vec::new();
+        for (choice, cache) in
+            [(method.capabilities.direct, Cache::Direct), (method.capabilities.drops, Cache::Drop)]
+        {
+            if choice == Choice::AsTold {
+                notes.push(match with(cache) {
+                    Ok(()) => format!("with cache={cache} too"),
+                    Err(reason) => format!("not with cache={cache}: {reason}"),
+                });
+            }
+        }
+        fact(method, with(Cache::Keep), (!notes.is_empty()).then(|| notes.join("; ")))
+    }
+}
+
+fn attempt(
+    method: &'static Method,
+    file: &File,
+    from: Option<&File>,
+    write: bool,
+    cache: Cache,
+) -> Result<(), String> {
+    engine::probe(method, file, from, write, cache).map_err(|refusal| refusal.reason)
+}
+
+/// A file in a directory that is gone when it is dropped.
+fn scratch(directory: &Path) -> Result<Output, String> {
+    let name = directory.join(format!("fullbore-probe-{}", std::process::id()));
+    Output::create(&name, Placement::Replace, None)
+        .map_err(|error| format!("no file can be made in {}: {}", directory.display(), cause(&error)))
+}
+
+/// The system's own words, where an error has them.
+fn cause(error: &fullbore::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

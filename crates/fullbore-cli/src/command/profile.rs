@@ -1,8 +1,133 @@
-//! stub
-#[derive(Debug, clap::Args)]
-pub(crate) struct Profile {}
+//! `fullbore profile`: what `bench` saved, and forgetting it.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use fullbore::size;
+use fullbore::strategy::Profile as Saved;
+use rustix::fs::{CWD, Mode, OFlags};
+
+use crate::exit::Exit;
+
+/// Show or forget what `fullbore bench` saved about file systems
+#[derive(Debug, Args)]
+pub(crate) struct Profile {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Show what is saved: for each file system and job, the strategies that were measured, the best first
+    Show {
+        /// Only the file system that holds this path
+        #[arg(value_name = "PATH")]
+        path: Option<PathBuf>,
+
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget what is saved, all of it or that of one file system
+    Forget {
+        /// Only the file system that holds this path
+        #[arg(value_name = "PATH")]
+        path: Option<PathBuf>,
+    },
+}
+
 impl Profile {
-    pub(crate) fn run(self) -> Result<(), crate::exit::Exit> {
-        Ok(())
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        let place = Saved::path().ok_or_else(|| {
+            Exit::trouble("there is no place for a profile: set HOME or XDG_CONFIG_HOME to an absolute path")
+        })?;
+        match self.verb {
+            Verb::Show { path, json } => show(&place, path.as_deref(), json),
+            Verb::Forget { path: None } => forget_all(&place),
+            Verb::Forget { path: Some(path) } => forget(&place, &path),
+        }
     }
+}
+
+fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
+    let mut saved = Saved::load(place).map_err(Exit::trouble)?;
+    if let Some(path) = path {
+        let key = key(path)?;
+        saved.file_systems.retain(|known, _| *known == key);
+    }
+    if json {
+        let text = serde_json::to_string_pretty(&saved).map_err(Exit::trouble)?;
+        return Exit::print(&format!("{text}\n"));
+    }
+    if saved.file_systems.is_empty() {
+        let (of, directory) = match path {
+            Some(path) => (format!(" for the file system of {}", path.display()), "a directory on it"),
+            None => (String::new(), "the file system that matters"),
+        };
+        return Exit::print(&format!(
+            "nothing is saved{of} ({})\nrun `fullbore bench` in {directory} to measure it; until then strategies \
+             are chosen from facts alone\n",
+            place.display()
+        ));
+    }
+    Exit::print(&table(place, &saved))
+}
+
+fn table(place: &Path, saved: &Saved) -> String {
+    let mut text = format!("profile {}\n", place.display());
+    for (key, system) in &saved.file_systems {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "\n{}\n  known as {key}", system.directory.display());
+        for entry in &system.entries {
+            let _ = writeln!(text, "\n  {} (measured {})", entry.job, entry.measured);
+            for (index, measured) in entry.ranked.iter().enumerate() {
+                let _ = writeln!(
+                    text,
+                    "  {:>3}. {:>10} ({} to {})  {}",
+                    index + 1,
+                    size::rate(measured.rate),
+                    size::rate(measured.low),
+                    size::rate(measured.high),
+                    measured.strategy
+                );
+            }
+        }
+    }
+    text
+}
+
+/// Removes the profile, also one that nobody can read.
+fn forget_all(place: &Path) -> Result<(), Exit> {
+    match std::fs::remove_file(place) {
+        Ok(()) => Exit::print(&format!("forgot all of {}\n", place.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(nothing(place, None)),
+        Err(error) => Err(Exit::trouble(format!("{}: cannot remove the profile: {error}", place.display()))),
+    }
+}
+
+fn forget(place: &Path, path: &Path) -> Result<(), Exit> {
+    let key = key(path)?;
+    let mut saved = Saved::load(place).map_err(Exit::trouble)?;
+    let Some(forgotten) = saved.file_systems.remove(&key) else { return Err(nothing(place, Some(path))) };
+    if saved.file_systems.is_empty() {
+        return forget_all(place);
+    }
+    saved.save(place).map_err(Exit::trouble)?;
+    Exit::print(&format!("forgot what was measured in {}\n", forgotten.directory.display()))
+}
+
+fn nothing(place: &Path, path: Option<&Path>) -> Exit {
+    let of = path.map_or_else(String::new, |path| format!(" of the file system of {}", path.display()));
+    Exit::No(format!("nothing to forget: {} holds nothing{of}", place.display()))
+}
+
+/// The key of the file system that holds a path, whatever the path is: it is not opened for reading.
+fn key(path: &Path) -> Result<String, Exit> {
+    let fail = |error: std::io::Error| {
+        Exit::trouble(format!("{}: cannot tell its file system: {error}", path.display()))
+    };
+    let fd = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| fail(error.into()))?;
+    Ok(fullbore::probe::bearings(fd).map_err(fail)?.key)
 }

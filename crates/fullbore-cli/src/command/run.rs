@@ -20,7 +20,9 @@ use crate::progress::{Progress, When};
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     /// How the bytes move: auto, a name (cci, cci-stdio, cci-mm, cci-mt, cci-tp, cci-ov, cci-ex, cci-mtmm,
-    /// cci-mmtp), or fields: method=mmap,workers=2,request=256K,depth=8,alloc=preallocate,cache=keep|drop|direct
+    /// cci-mmtp), fields, or a name and fields, joined by commas: method=mmap (or read= and write=),
+    /// request=256K, depth=8, workers=2, model=serial|striped|pool, stripe=4M, window=16M|whole,
+    /// alloc=extend|size|preallocate, cache=keep|drop|direct, completion=any|ordered
     #[arg(long, value_name = "STRATEGY", default_value = "auto")]
     pub(crate) strategy: String,
 
@@ -106,6 +108,7 @@ fn account(plan: &Plan, outcome: &Outcome, real: f64, usage: &ProcessUsage) -> s
         "real_seconds": real,
         "user_seconds": usage.user,
         "system_seconds": usage.system,
+        "peak_memory_bytes": fullbore::probe::peak_memory(),
         "bytes_per_second": outcome.bytes as f64 / real,
         "strategy": plan.strategy.to_string(),
         "asked": plan.asked,

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use super::{Cache, Engine, Method, Opening};
+use super::{Engine, Method, Opening};
 use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
 use crate::error::{Error, Kind, Result};
 use crate::file::File;
@@ -100,11 +100,10 @@ impl Channel {
     /// If the method refuses the file.
     pub fn open(method: &Method, opening: &Opening<'_>, limit: Option<u64>) -> io::Result<Self> {
         let engine = (method.open)(opening)?;
-        let direct = match (method.capabilities.direct, opening.cache) {
-            (super::Choice::Always, _) | (super::Choice::AsTold, Cache::Direct) => {
-                Some((opening.file.direct_alignment()?, opening.file.direct_handle(opening.write)?))
-            }
-            _ => None,
+        let direct = if method.capabilities.passes_cache(opening.cache) {
+            Some((opening.file.direct_alignment(), opening.file.direct_handle(opening.write)?))
+        } else {
+            None
         };
         let depth = opening.depth.max(1);
         Ok(Self {

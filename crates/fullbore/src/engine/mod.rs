@@ -63,6 +63,13 @@ pub struct Capabilities {
     pub drops: Choice,
 }
 
+impl Capabilities {
+    /// Whether a method with these passes the page cache by when it is told `cache`.
+    pub fn passes_cache(&self, cache: Cache) -> bool {
+        matches!((self.direct, cache), (Choice::Always, _) | (Choice::AsTold, Cache::Direct))
+    }
+}
+
 /// Whether an access method does a thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {

@@ -7,6 +7,7 @@ use super::{Cache, Channel, METHODS, Method, Opening};
 use crate::buf::Pool;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::probe::NoDirect;
 
 /// Why an access method cannot be used here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,11 @@ pub fn probe(
     if method.capabilities.relays {
         let Some(from) = from else { return Err(refuse("needs a source to move bytes from".into())) };
         return relay_works(method, file, from, cache).map_err(|error| refuse(explain(&error)));
+    }
+    if method.capabilities.passes_cache(cache)
+        && let Err(NoDirect::Refused(reason)) = crate::probe::direct_alignment(file)
+    {
+        return Err(refuse(reason));
     }
     let attempt = || -> Result<()> {
         let name = |error| Error::io("use", file.path(), error);

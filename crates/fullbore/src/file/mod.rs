@@ -232,7 +232,7 @@ impl File {
                     Kind::NoSpace,
                     "write",
                     &self.path,
-                    format!("{len} bytes find no room on the file system"),
+                    format!("No space left on device for {len} bytes"),
                 )
                 .advise("free some space or write somewhere else")),
                 Err(error) => Err(Error::io("preallocate", &self.path, error.into())),
@@ -309,14 +309,18 @@ impl File {
         Ok(rustix::fs::open(link, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?)
     }
 
-    /// What direct I/O on this file must be aligned to, in bytes.
-    ///
-    /// # Errors
-    /// If direct I/O does not work here at all.
-    pub fn direct_alignment(&self) -> io::Result<usize> {
-        match crate::probe::direct_alignment(self) {
-            Ok(alignment) => Ok(usize::try_from(alignment.offset.max(alignment.memory)).unwrap_or(ALIGNMENT)),
-            Err(refused) => Err(io::Error::new(io::ErrorKind::Unsupported, refused.reason().to_owned())),
+    /// What direct transfers of this file are aligned to, in bytes. Where the file system serves them through the
+    /// page cache all the same, or does not tell, one of its blocks, which is right everywhere: whether that
+    /// happens can change from one moment to the next (btrfs moves small files into its tree and out of it), so
+    /// it is no reason to fail. [`crate::engine::probe`] tells who wants to know.
+    pub fn direct_alignment(&self) -> usize {
+        let offset = match crate::probe::direct_alignment(self) {
+            Ok(alignment) => alignment.offset.max(alignment.memory),
+            Err(_) => rustix::fs::fstatvfs(&self.fd).map_or(0, |room| room.f_bsize),
+        };
+        match usize::try_from(offset) {
+            Ok(offset) if offset.is_power_of_two() && offset >= 512 => offset,
+            _ => ALIGNMENT,
         }
     }
 }

@@ -123,6 +123,8 @@ pub struct FileFacts {
 pub struct EngineFact {
     /// The access method's name.
     pub name: String,
+    /// What it is, in a line.
+    pub summary: String,
     /// Whether it works here.
     pub works: bool,
     /// Why it does not.

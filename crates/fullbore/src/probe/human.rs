@@ -336,9 +336,13 @@ fn engine_lines(text: &mut Text, engines: &[EngineFact]) {
     }
     text.heading("engines");
     for engine in engines {
-        let mut line = if engine.works { "works" } else { "does not work" }.to_owned();
-        for more in [&engine.reason, &engine.note].into_iter().flatten() {
-            let _ = write!(line, ": {more}");
+        let mut line = match (&engine.reason, engine.works) {
+            (_, true) => format!("works: {}", engine.summary),
+            (Some(reason), false) => format!("no: {reason}"),
+            (None, false) => "no".to_owned(),
+        };
+        if let Some(note) = &engine.note {
+            let _ = write!(line, "; {note}");
         }
         text.line(&engine.name, &line);
     }
@@ -472,6 +476,7 @@ mod tests {
         let mut facts = super::super::facts(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         facts.engines.push(EngineFact {
             name: "uring".to_owned(),
+            summary: "io_uring".to_owned(),
             works: false,
             reason: Some("forbidden by a filter".to_owned()),
             note: None,

@@ -39,4 +39,4 @@ pub use human::{human, human_machine};
 pub use machine::{Machine, machine};
 pub use queue::Queue;
 pub use residency::{Residency, ResidencySource, residency};
-pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers};
+pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory};

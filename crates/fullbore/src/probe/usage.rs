@@ -27,7 +27,8 @@ pub struct ProcessUsage {
     pub voluntary_switches: u64,
     /// How often the processor was taken from it.
     pub involuntary_switches: u64,
-    /// The most memory it ever had resident, in bytes. Not a difference, also after [`ProcessUsage::since`].
+    /// The most memory it ever had resident, in bytes. Not a difference, also after [`ProcessUsage::since`]. The
+    /// kernel counts what the process that started it had at that moment too: see [`peak_memory`].
     pub max_resident: u64,
 }
 
@@ -72,6 +73,14 @@ impl ProcessUsage {
     pub fn processor(&self) -> f64 {
         self.user + self.system
     }
+}
+
+/// The most memory that this program has had resident since it was started, in bytes: `VmHWM` of
+/// `/proc/self/status`, which begins anew with the program. `None` where the kernel does not say.
+pub fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// How all processors together have spent their time, in seconds, since the machine started. The kernel counts

@@ -132,11 +132,17 @@ impl Strategy {
         }
     }
 
-    /// The memory its buffers take, in bytes.
+    /// The memory that its buffers and mapped windows take, in bytes. Files that are mapped whole are not
+    /// counted: they take what they take.
     pub fn memory(&self) -> u64 {
-        let buffers =
-            self.depth.min(self.read.capabilities.depth) + self.depth.min(self.write.capabilities.depth);
-        (self.workers * buffers * crate::buf::Pool::capacity(self.request)) as u64
+        let way = |method: &Method| match (method.capabilities.mapped, self.window) {
+            (true, Some(window)) => window.max(self.request),
+            (true, None) => 0,
+            (false, _) => {
+                self.depth.min(method.capabilities.depth) * crate::buf::Pool::capacity(self.request)
+            }
+        };
+        (self.workers * (way(self.read) + way(self.write))) as u64
     }
 }
 

@@ -194,21 +194,8 @@ impl Plan {
             self.notes.push("workers=1: model=serial has one".into());
             strategy.workers = 1;
         }
-        while strategy.memory() > BUDGET && (strategy.depth > 1 || strategy.workers > 1) {
-            if strategy.depth > 1 {
-                strategy.depth /= 2
-            } else {
-                strategy.workers -= 1
-            }
-            if strategy.memory() <= BUDGET {
-                self.notes.push(format!(
-                    "depth={}, workers={}: more would take over {} of buffers",
-                    strategy.depth,
-                    strategy.workers,
-                    size::exact(BUDGET)
-                ));
-            }
-        }
+        self.settle_memory();
+        let strategy = &mut self.strategy;
         if strategy.workers == 1 {
             strategy.model = Model::Serial;
         }
@@ -221,6 +208,37 @@ fn inherent(method: &Method, asked: Cache) -> Cache {
         (engine::Choice::Always, _) => Cache::Direct,
         (_, engine::Choice::Always) => Cache::Drop,
         _ => asked,
+    }
+}
+
+impl Plan {
+    /// Keeps the memory budget: first by smaller windows, then by less depth, then by fewer workers.
+    fn settle_memory(&mut self) {
+        let strategy = &mut self.strategy;
+        if strategy.memory() <= BUDGET {
+            return;
+        }
+        let mapped = strategy.read.capabilities.mapped || strategy.write.capabilities.mapped;
+        while strategy.memory() > BUDGET {
+            match &mut strategy.window {
+                Some(window) if mapped && *window > strategy.request => {
+                    *window = (*window / 2).max(strategy.request)
+                }
+                _ if strategy.depth > 1 => strategy.depth /= 2,
+                _ if strategy.workers > 1 => strategy.workers -= 1,
+                _ => break,
+            }
+        }
+        let window = match strategy.window {
+            Some(window) if mapped => format!("window={}, ", size::exact(window as u64)),
+            _ => String::new(),
+        };
+        self.notes.push(format!(
+            "{window}depth={}, workers={}: more would take over {} of memory",
+            strategy.depth,
+            strategy.workers,
+            size::exact(BUDGET)
+        ));
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Directories on different file systems: the build's own, memory, and those that `FULLBORE_TEST_DIRS` names
 /// (colon-separated), such as XFS and btrfs on loop devices.
-pub fn directories() -> Vec<tempfile::TempDir> {
+pub(crate) fn directories() -> Vec<tempfile::TempDir> {
     let mut roots = vec![PathBuf::from(env!("CARGO_TARGET_TMPDIR"))];
     match Path::new("/dev/shm") {
         shm if shm.is_dir() => roots.push(shm.to_owned()),
@@ -20,8 +20,18 @@ pub fn directories() -> Vec<tempfile::TempDir> {
         .collect()
 }
 
+/// Runs a test in each of the [`directories`], at the same time: most of it is waiting.
+pub(crate) fn everywhere(test: impl Fn(&Path) + Sync) {
+    let directories = directories();
+    std::thread::scope(|scope| {
+        for directory in &directories {
+            scope.spawn(|| test(directory.path()));
+        }
+    });
+}
+
 /// `len` bytes that repeat nowhere near (an affine sequence, not the library's own generator).
-pub fn bytes(len: usize, seed: u64) -> Vec<u8> {
+pub(crate) fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
     std::iter::repeat_with(|| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

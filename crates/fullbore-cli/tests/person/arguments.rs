@@ -1,0 +1,124 @@
+//! The command line itself: what is wrong is named with what to do, help fits a terminal, and shells and man
+//! know the flags.
+
+use std::fs;
+
+use crate::ground::{Room, fullbore, has, run, transform};
+
+#[test]
+fn wrong_arguments_are_named_and_nothing_is_written() {
+    let room = Room::new();
+    let input = room.file("in", "abc");
+    let cases: [(&str, &[&str], &[&str]); 22] = [
+        ("shift", &[], &["shift", "N"]),
+        ("shift:", &[], &["shift"]),
+        ("shift:1.5", &[], &["1.5"]),
+        ("shift:ten", &[], &["ten"]),
+        ("xor:", &[], &["xor"]),
+        ("xor:abc", &[], &["abc"]),
+        ("xor:zz", &[], &["zz"]),
+        ("caesar:x", &[], &["x"]),
+        ("upper:1", &[], &["upper"]),
+        ("tolower", &[], &["tolower", "lower"]),
+        ("upper", &["--strategy", "fastest"], &["--strategy", "fastest", "cci-mt"]),
+        ("upper", &["--strategy", "method=magic"], &["magic", "buffered", "uring"]),
+        ("upper", &["--strategy", "size=4K"], &["size", "request"]),
+        ("upper", &["--strategy", "request=0"], &["request=0"]),
+        ("upper", &["--strategy", "request=1T"], &["request=1T", "1 to 32M"]),
+        ("upper", &["--strategy", "request=4Q"], &["request=4Q"]),
+        ("upper", &["--strategy", "workers=0"], &["workers=0", "1 to"]),
+        ("upper", &["--strategy", "depth=99999"], &["depth=99999", "1 to"]),
+        ("upper", &["--strategy", "alloc=maybe"], &["maybe", "preallocate"]),
+        ("upper", &["--sync", "always"], &["always", "none", "full"]),
+        ("upper", &["--progress", "perhaps"], &["perhaps", "never"]),
+        ("upper", &["--in-place"], &["--in-place"]),
+    ];
+    for (operation, options, words) in cases {
+        run(&mut transform(operation, &input, &room.at("out"), options)).fails(2, words);
+    }
+    run(fullbore(["transform", "upper"]).arg(&input)).fails(2, &["OUT"]);
+    run(&mut fullbore(["transform", "upper", "--in-place", "-"])).fails(2, &["standard input"]);
+    run(&mut fullbore(["transfrom"])).fails(2, &["transfrom", "transform"]);
+    run(&mut fullbore(["gen", "many", "-"])).fails(2, &["many"]);
+    run(&mut fullbore(["gen", "-5", "-"])).fails(2, &["-5"]);
+    run(&mut fullbore(["gen", "1M", "-", "--content", "music"])).fails(2, &["music", "random"]);
+    run(&mut fullbore(["gen", "1M", "-", "--content", "text", "--line", "0"])).fails(2, &["line"]);
+    run(&mut fullbore(["completions", "cmd"])).fails(2, &["cmd", "bash"]);
+    run(&mut fullbore(["man", "/nonexistent/place"])).fails(2, &["/nonexistent/place", "No such file"]);
+    assert_eq!(room.names(), ["in"]);
+}
+
+const COMMANDS: [&[&str]; 10] = [
+    &[],
+    &["bench"],
+    &["transform"],
+    &["gen"],
+    &["probe"],
+    &["profile"],
+    &["profile", "show"],
+    &["profile", "forget"],
+    &["completions"],
+    &["man"],
+];
+
+#[test]
+fn help_fits_a_terminal_of_80_columns() {
+    for words in COMMANDS {
+        for flag in ["-h", "--help"] {
+            let mut command = fullbore(words);
+            let text = run(command.arg(flag).env("COLUMNS", "80")).succeeds().text();
+            assert!(text.contains("Usage: fullbore"), "{words:?}: {text}");
+            for line in text.lines() {
+                assert!(
+                    line.chars().count() <= 80,
+                    "{words:?} {flag}: {} columns: {line}",
+                    line.chars().count()
+                );
+            }
+        }
+    }
+    let text = run(fullbore(["--version"]).env("COLUMNS", "80")).succeeds().text();
+    assert_eq!(text.trim(), format!("fullbore {}", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn shells_get_completions() {
+    let room = Room::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let text = run(&mut fullbore(["completions", shell])).succeeds().text();
+        for word in ["transform", "gen", "probe", "profile", "overwrite", "strategy"] {
+            assert!(text.contains(word), "{shell}: no {word}");
+        }
+        let script = room.file(shell, &text);
+        if !has(shell) {
+            println!("skipped: {shell}: not installed, its completions are not read");
+            continue;
+        }
+        let ended = run(std::process::Command::new(shell).arg("-n").arg(&script)).succeeds();
+        assert!(ended.stderr.is_empty(), "{ended}");
+    }
+}
+
+#[test]
+fn man_pages_are_written_for_every_command() {
+    let room = Room::new();
+    run(fullbore(["man"]).arg(room.path())).succeeds();
+    let names = room.names();
+    for page in
+        ["fullbore.1", "fullbore-transform.1", "fullbore-gen.1", "fullbore-probe.1", "fullbore-profile.1"]
+    {
+        assert!(names.iter().any(|name| name == page), "{names:?}");
+    }
+    for name in names {
+        let page = fs::read_to_string(room.at(&name)).unwrap();
+        assert!(page.contains(".TH") && page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{name}");
+        if has("groff") {
+            let ended = run(std::process::Command::new("groff")
+                .args(["-man", "-Tutf8", "-z", "-ww"])
+                .arg(room.at(&name)));
+            // Lines that cannot be stretched to the margin are ragged, which harms nobody.
+            let said = ended.succeeds().stderr;
+            assert!(said.lines().all(|line| line.contains("cannot adjust line")), "{name}: {said}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! A disk that is full: said in the system's words, the old output as it was, nothing left behind, no signal.
+
+use std::fs::{self, File};
+use std::process::Command;
+
+use crate::ground::{METHODS, Mount, NAMED, Room, bytes, fullbore, has, refused, run, transform};
+
+/// A file system of 16 MiB in a room; the reason where it cannot be had.
+fn small_disk(room: &Room) -> Result<Mount, String> {
+    if !has("mkfs.ext4") {
+        return Err("there is no mkfs.ext4".to_owned());
+    }
+    let image = room.at("image");
+    File::create(&image).unwrap().set_len(16 << 20).unwrap();
+    let mut make = Command::new("mkfs.ext4");
+    make.args(["-q", "-F", "-O", "^has_journal"]).arg(&image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+    run(&mut make).succeeds();
+    Mount::new(&["-o", "loop", image.to_str().unwrap()], &room.at("disk"))
+}
+
+#[test]
+fn a_full_disk_is_said_and_costs_nothing() {
+    let room = Room::new();
+    let _disk = match small_disk(&room) {
+        Ok(disk) => disk,
+        Err(reason) => return println!("skipped: a full disk: {reason}"),
+    };
+    let disk = room.at("disk");
+    let old = bytes(3 << 20, 1);
+    let output = disk.join("out");
+    fs::write(&output, &old).unwrap();
+    let input = room.file("in", bytes(24 << 20, 2));
+    let free = || rustix::fs::statvfs(&disk).unwrap().f_bavail;
+    rustix::fs::sync();
+    let before = free();
+    let fields = METHODS.map(|method| format!("method={method}"));
+    let more = ["method=mmap,window=256K,workers=2", "method=uring,cache=direct,depth=8"];
+    for strategy in NAMED.into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
+        for alloc in ["extend", "size", "preallocate"] {
+            let strategy = format!("{strategy},alloc={alloc}");
+            let ended = run(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
+            if METHODS.iter().any(|method| refused(&ended, method)) {
+                continue;
+            }
+            ended.fails(2, &["disk/out", "No space left on device", "free some space"]);
+            assert!(fs::read(&output).unwrap() == old, "{strategy}");
+            assert_eq!(crate::ground::names(&disk), ["out"], "{strategy}");
+            let ended = run(&mut transform("shift:1", &input, &disk.join("new"), &["--strategy", &strategy]));
+            ended.fails(2, &["disk/new", "No space left on device"]);
+            assert_eq!(crate::ground::names(&disk), ["out"], "{strategy}");
+        }
+    }
+    for method in ["splice", "copy_file_range"] {
+        let option = format!("method={method}");
+        let ended = run(&mut transform("none", &input, &output, &["--strategy", &option]));
+        if !refused(&ended, method) {
+            ended.fails(2, &["disk/out", "No space left on device"]);
+        }
+        assert!(fs::read(&output).unwrap() == old, "{method}");
+    }
+    for content in ["random", "text", "zeros"] {
+        run(fullbore(["gen", "24M", "--content", content]).arg(&output))
+            .fails(2, &["No space left on device"]);
+        assert!(fs::read(&output).unwrap() == old, "{content}");
+    }
+    for strategy in ["auto", "cci", "cci-mm", "cci-stdio", "cci-mmtp", "cci-ov"] {
+        let mut over = transform("shift:1", &input, &output, &["--overwrite", "--strategy", strategy]);
+        run(&mut over).fails(2, &["disk/out", "No space left on device"]);
+        fs::write(&output, &old).unwrap();
+    }
+    assert_eq!(crate::ground::names(&disk), ["out"]);
+    rustix::fs::sync();
+    assert!(free() + 64 >= before, "blocks are lost: {before} before, {} now", free());
+}

@@ -1,0 +1,15 @@
+//! The command as a person uses it: its binary run in a shell's way, its bytes, words and exit codes looked at.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod changes;
+mod full_disk;
+mod generate;
+mod ground;
+mod memory;
+mod outputs;
+mod probe;
+mod profile;
+mod signals;
+mod streams;
+mod transform;

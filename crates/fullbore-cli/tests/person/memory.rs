@@ -1,0 +1,67 @@
+//! Memory: bounded for a file of any size, by any strategy that does not map it whole.
+
+use std::fs::{self, File};
+
+use crate::ground::{METHODS, Room, fullbore, refused, run, transform};
+
+/// The buffers' budget and what the program itself may take, in bytes.
+const MOST: u64 = (64 + 16) << 20;
+
+#[test]
+fn a_gibibyte_takes_no_more_memory_than_the_budget() {
+    // In memory where there is room: this is not about the disk.
+    let room = match rustix::fs::statvfs("/dev/shm") {
+        Ok(room) if room.f_bavail * room.f_frsize > 4 << 30 => tempfile::tempdir_in("/dev/shm").unwrap(),
+        _ => tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
+    };
+    let (input, output) = (room.path().join("in"), room.path().join("out"));
+    // A hole reads as any file does.
+    File::create(&input).unwrap().set_len(1 << 30).unwrap();
+    fs::write(&output, "").unwrap();
+    for strategy in [
+        "auto",
+        "cci",
+        "cci-stdio",
+        "cci-mt",
+        "cci-tp",
+        "cci-ov",
+        "cci-ex",
+        "method=uncached",
+        "method=uring,depth=128,request=1M",
+        "method=vectored,depth=64",
+        "method=mmap",
+        "method=mmap,workers=8,model=pool,window=64M",
+        "request=32M,workers=4",
+        "workers=64,model=striped",
+    ] {
+        let options = ["--json", "--strategy", strategy];
+        // Nothing is kept, so the file system's own memory does not decide.
+        let ended = run(&mut transform("none", &input, "/dev/null".as_ref(), &options));
+        if METHODS.iter().any(|method| refused(&ended, method)) {
+            continue;
+        }
+        within(&ended.succeeds().stdout, strategy, 1 << 30);
+    }
+    drop(room);
+    let room = Room::new();
+    let input = room.at("in");
+    run(fullbore(["gen", "256M"]).arg(&input)).succeeds();
+    for strategy in
+        ["auto", "method=mmap,workers=4,model=pool", "method=direct", "method=uring,depth=64,cache=direct"]
+    {
+        let ended =
+            run(&mut transform("shift:1", &input, &room.at("out"), &["--json", "--strategy", strategy]));
+        if METHODS.iter().any(|method| refused(&ended, method)) {
+            continue;
+        }
+        within(&ended.succeeds().stdout, strategy, 256 << 20);
+    }
+}
+
+fn within(account: &[u8], strategy: &str, bytes: u64) {
+    let account: serde_json::Value = serde_json::from_slice(account).unwrap();
+    assert_eq!(account["bytes"], bytes, "{strategy}");
+    let peak = account["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak > 1 << 20, "{strategy}: {peak} bytes cannot be true");
+    assert!(peak <= MOST, "{strategy}: {} MiB at the peak", peak >> 20);
+}

@@ -1,0 +1,220 @@
+//! Outputs are safe: what must not be written is not, what is replaced keeps its rights, and what fails leaves
+//! the old file and nothing else.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use crate::ground::{Mount, Room, bytes, fullbore, run, shell, transform, unprivileged};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_replaced_file_keeps_its_mode_and_owner() {
+    let room = Room::new();
+    let input = room.file("in", "abc");
+    set_mode(&input, 0o600);
+    for wanted in [0o640, 0o600, 0o666, 0o755, 0o4755] {
+        let output = room.file("out", "old");
+        set_mode(&output, wanted);
+        run(&mut transform("upper", &input, &output, &[])).succeeds();
+        assert_eq!((mode(&output), fs::read(&output).unwrap()), (wanted, b"ABC".to_vec()), "{wanted:o}");
+    }
+    if rustix::process::geteuid().is_root() {
+        let output = room.file("out", "old");
+        std::os::unix::fs::chown(&output, Some(65534), Some(65533)).unwrap();
+        run(&mut transform("upper", &input, &output, &[])).succeeds();
+        let found = fs::metadata(&output).unwrap();
+        assert_eq!((found.uid(), found.gid()), (65534, 65533));
+    } else {
+        println!("skipped: keeping another owner: needs root");
+    }
+}
+
+#[test]
+fn a_new_file_has_the_mode_of_any_new_file() {
+    let room = Room::new();
+    let input = room.file("in", "abc");
+    for (umask, wanted) in [("022", 0o644), ("077", 0o600), ("002", 0o664)] {
+        let output = room.at(umask);
+        shell(&format!(r#"umask {umask}; "$0" transform upper "$1" "$2""#), &[&input, &output]).succeeds();
+        assert_eq!(mode(&output), wanted, "umask {umask}");
+    }
+}
+
+#[test]
+fn the_file_behind_a_link_is_replaced_and_the_link_stays() {
+    let room = Room::new();
+    let input = room.file("in", "abc");
+    fs::create_dir(room.at("far")).unwrap();
+    let target = room.file("far/target", "old");
+    symlink("far/target", room.at("link")).unwrap();
+    symlink("link", room.at("link to link")).unwrap();
+    run(&mut transform("upper", &input, &room.at("link to link"), &[])).succeeds();
+    assert_eq!(fs::read(&target).unwrap(), b"ABC");
+    assert!(room.at("link").symlink_metadata().unwrap().is_symlink());
+    symlink("nowhere", room.at("dangling")).unwrap();
+    run(&mut transform("upper", &input, &room.at("dangling"), &[]))
+        .fails(2, &["dangling", "link", "nowhere"]);
+    run(&mut transform("upper", &room.at("dangling"), &room.at("out"), &[]))
+        .fails(2, &["dangling", "No such file"]);
+    assert_eq!(room.names(), ["dangling", "far", "in", "link", "link to link"]);
+}
+
+#[test]
+fn another_name_of_the_old_file_keeps_the_old_bytes() {
+    let room = Room::new();
+    let input = room.file("in", "abc");
+    let output = room.file("out", "old");
+    fs::hard_link(&output, room.at("other")).unwrap();
+    run(&mut transform("upper", &input, &output, &[])).succeeds();
+    assert_eq!(
+        (fs::read(&output).unwrap(), fs::read(room.at("other")).unwrap()),
+        (b"ABC".to_vec(), b"old".to_vec())
+    );
+}
+
+#[test]
+fn input_and_output_are_not_the_same_file_by_any_name() {
+    let room = Room::new();
+    let data = bytes(500_000, 1);
+    let file = room.file("same", &data);
+    fs::hard_link(&file, room.at("hard")).unwrap();
+    symlink("same", room.at("soft")).unwrap();
+    for name in ["same", "hard", "soft", "./same"] {
+        for options in [&[][..], &["--overwrite"]] {
+            run(&mut transform("upper", &file, &room.at(name), options))
+                .fails(2, &["same file", "--in-place"]);
+        }
+    }
+    shell(r#""$0" transform upper - "$1" < "$1""#, &[&file]).fails(2, &["same file"]);
+    shell(r#""$0" transform upper "$1" - 1<> "$1""#, &[&file]).fails(2, &["same file"]);
+    shell(r#""$0" transform upper "$1" - >> "$1""#, &[&file]).fails(2, &["same file"]);
+    assert!(fs::read(&file).unwrap() == data);
+    assert_eq!(room.names(), ["hard", "same", "soft"]);
+    // The shell has emptied it by then; nothing can be saved, but it must not grow for ever either.
+    let ended = shell(r#""$0" transform upper "$1" - > "$1""#, &[&file]);
+    assert!([0, 2].contains(&ended.code()), "{ended}");
+    assert_eq!(fs::metadata(&file).unwrap().len(), 0);
+}
+
+#[test]
+fn directories_are_neither_inputs_nor_outputs() {
+    let room = Room::new();
+    let input = room.file("in", "abc");
+    fs::create_dir(room.at("directory")).unwrap();
+    let directory = room.at("directory");
+    run(&mut transform("upper", &directory, &room.at("out"), &[])).fails(2, &["directory", "name a file"]);
+    run(&mut transform("upper", &input, &directory, &[]))
+        .fails(2, &["it is a directory", "name a file in it"]);
+    run(&mut transform("upper", &input, &directory, &["--overwrite"])).fails(2, &["it is a directory"]);
+    run(fullbore(["transform", "upper", "--in-place"]).arg(&directory)).fails(2, &["it is a directory"]);
+    run(fullbore(["gen", "1M"]).arg(&directory)).fails(2, &["it is a directory"]);
+    shell(r#""$0" transform upper - - < "$1""#, &[&directory]).fails(2, &["directory"]);
+    assert_eq!(room.names(), ["directory", "in"]);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let room = Room::new();
+    let input = room.file("in", "abc");
+    let old = room.file("old", "old");
+    run(&mut transform("upper", &room.at("missing"), &old, &[]))
+        .fails(2, &["missing", "No such file or directory"]);
+    for options in [&[][..], &["--overwrite"]] {
+        run(&mut transform("upper", &input, &room.at("no/where"), options))
+            .fails(2, &["no/where", "directory"]);
+    }
+    run(&mut transform("upper", &input, &room.at("in/out"), &[])).fails(2, &["in/out", "Not a directory"]);
+    run(&mut transform("upper", &input, "".as_ref(), &[])).fails(2, &["OUT"]);
+    run(&mut transform("upper", "".as_ref(), &old, &[])).fails(2, &["IN"]);
+    run(&mut transform("upper", &input, &room.at(&"n".repeat(300)), &[])).fails(2, &["name too long"]);
+    run(fullbore(["transform", "upper", "--in-place"]).arg(room.at("missing")))
+        .fails(2, &["missing", "No such file"]);
+    assert_eq!(fs::read(&old).unwrap(), b"old");
+    assert_eq!(room.names(), ["in", "old"]);
+}
+
+#[test]
+fn the_longest_name_can_be_written() {
+    let room = Room::new();
+    let input = room.file("in", "abc");
+    let long = room.at(&"n".repeat(255));
+    for _ in 0..2 {
+        run(&mut transform("upper", &input, &long, &[])).succeeds();
+        assert_eq!(fs::read(&long).unwrap(), b"ABC");
+    }
+}
+
+#[test]
+fn without_rights_nothing_is_read_or_written() {
+    let room = Room::open_to_all();
+    let input = room.file("in", "abc");
+    set_mode(&input, 0o644);
+    let secret = room.file("secret", "abc");
+    set_mode(&secret, 0o200);
+    let guarded = room.file("guarded", "old");
+    set_mode(&guarded, 0o444);
+    fs::create_dir(room.at("closed")).unwrap();
+    let closed = room.at("closed");
+    set_mode(&closed, 0o555);
+    let go =
+        |words: &[&str], paths: &[&Path]| unprivileged(words).map(|mut command| run(command.args(paths)));
+    let Some(ended) = go(&["transform", "upper"], &[&input, &room.at("out")]) else { return };
+    ended.succeeds();
+    let denied = |words: &[&str], paths: &[&Path], name: &str| {
+        if rustix::process::geteuid().is_root() || name != "secret" {
+            go(words, paths).unwrap().fails(2, &[name, "Permission denied"]);
+        }
+    };
+    if rustix::process::geteuid().is_root() {
+        // What root owns; whoever owns it may write it all the same if the mode allows.
+        denied(&["transform", "upper"], &[&secret, &room.at("out")], "secret");
+    }
+    denied(&["transform", "upper"], &[&input, &guarded], "guarded");
+    denied(&["transform", "upper", "--overwrite"], &[&input, &guarded], "guarded");
+    denied(&["transform", "upper", "--in-place"], &[&guarded], "guarded");
+    denied(&["transform", "upper"], &[&input, &closed.join("new")], "new");
+    denied(&["gen", "1M"], &[&closed.join("new")], "new");
+    assert_eq!(fs::read(&guarded).unwrap(), b"old");
+    assert_eq!(crate::ground::names(&closed), [""; 0]);
+    assert_eq!(room.names(), ["closed", "guarded", "in", "out", "secret"]);
+    set_mode(&closed, 0o755);
+}
+
+#[test]
+fn a_read_only_file_system_is_said() {
+    let room = Room::new();
+    let input = room.file("in", "abc");
+    let place = room.at("mounted");
+    let mount = match Mount::new(&["-t", "tmpfs", "none"], &place) {
+        Ok(mount) => mount,
+        Err(reason) => return println!("skipped: a read-only mount: {reason}"),
+    };
+    fs::write(place.join("old"), "old").unwrap();
+    let _read_only = match Mount::new(&["-o", "remount,ro"], &place) {
+        Ok(again) => {
+            // One mount, one unmounting.
+            std::mem::forget(again);
+            mount
+        }
+        Err(reason) => return println!("skipped: a read-only mount: {reason}"),
+    };
+    for name in ["old", "new"] {
+        for options in [&[][..], &["--overwrite"]] {
+            run(&mut transform("upper", &input, &place.join(name), options))
+                .fails(2, &[name, "ead-only file system"]);
+        }
+    }
+    run(fullbore(["transform", "upper", "--in-place"]).arg(place.join("old")))
+        .fails(2, &["ead-only file system"]);
+    run(&mut transform("upper", &place.join("old"), &room.at("out"), &[])).succeeds();
+    assert_eq!(fs::read(place.join("old")).unwrap(), b"old");
+    assert_eq!(crate::ground::names(&place), ["old"]);
+}

@@ -1,0 +1,110 @@
+//! `fullbore probe`: any path, without waiting, without leaving anything.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use crate::ground::{METHODS, Room, bytes, fullbore, run, unprivileged};
+use crate::streams::fifo;
+
+fn facts(path: &Path) -> serde_json::Value {
+    let ended = run(fullbore(["probe", "--json"]).arg(path)).succeeds();
+    serde_json::from_slice(&ended.stdout).unwrap()
+}
+
+fn works(facts: &serde_json::Value) -> Vec<&str> {
+    let engines = facts["engines"].as_array().unwrap();
+    for engine in engines {
+        assert!(!engine["summary"].as_str().unwrap().is_empty());
+        assert!(engine["works"] == true || engine["reason"].is_string(), "{engine}");
+    }
+    assert_eq!(engines.len(), METHODS.len() + 2, "every method is spoken of");
+    engines
+        .iter()
+        .filter(|engine| engine["works"] == true)
+        .map(|engine| engine["name"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_file_is_told_whole() {
+    let room = Room::new();
+    let data = bytes(123_456, 1);
+    let file = room.file("file", &data);
+    let found = facts(&file);
+    assert_eq!((found["kind"].as_str(), found["file"]["size"].as_u64()), (Some("regular"), Some(123_456)));
+    assert!(found["file_system"]["kind"].is_string());
+    for method in ["buffered", "mmap", "stdio", "vectored", "splice"] {
+        assert!(works(&found).contains(&method), "{method}: {found}");
+    }
+    let text = run(fullbore(["probe"]).arg(&file)).succeeds().text();
+    for word in ["kind", "regular file", "file system", "direct I/O", "engines", "buffered", "page cache"] {
+        assert!(text.contains(word), "no {word:?} in {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(fs::read(&file).unwrap() == data);
+    assert_eq!(room.names(), ["file"]);
+}
+
+#[test]
+fn a_directory_is_tried_with_a_file_that_is_gone_again() {
+    let room = Room::new();
+    let found = facts(room.path());
+    assert_eq!(found["kind"], "directory");
+    assert!(works(&found).contains(&"buffered") && works(&found).contains(&"splice"), "{found}");
+    assert_eq!(room.names(), [""; 0]);
+    let Some(mut command) = unprivileged(["probe", "/usr"]) else { return };
+    let text = run(&mut command).succeeds().text();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("not tried: no file can be made in /usr: Permission denied"), "{text}");
+}
+
+#[test]
+fn what_has_no_offsets_is_not_waited_for() {
+    let room = Room::new();
+    let pipe = fifo(&room, "pipe");
+    let _listener = UnixListener::bind(room.at("socket")).unwrap();
+    for (path, kind, methods) in [
+        (pipe.as_path(), "fifo", &["buffered"][..]),
+        (&room.at("socket"), "socket", &[]),
+        ("/dev/null".as_ref(), "character_device", &["buffered"]),
+        ("/dev/zero".as_ref(), "character_device", &["buffered"]),
+        ("/proc/self/status".as_ref(), "regular", &["buffered"]),
+        ("/proc/kmsg".as_ref(), "regular", &["buffered"]),
+        ("/proc".as_ref(), "directory", &[]),
+    ] {
+        if !path.exists() {
+            println!("skipped: {}: not here", path.display());
+            continue;
+        }
+        let found = facts(path);
+        assert_eq!(found["kind"], kind, "{}", path.display());
+        assert_eq!(works(&found), methods, "{}", path.display());
+        run(fullbore(["probe"]).arg(path)).succeeds();
+    }
+    for device in ["/dev/loop0", "/dev/vda", "/dev/sda", "/dev/nvme0n1"] {
+        if Path::new(device).exists() {
+            assert_eq!(facts(device.as_ref())["kind"], "block_device");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let room = Room::new();
+    run(fullbore(["probe"]).arg(room.at("missing"))).fails(2, &["missing", "no such file"]);
+    symlink("nowhere", room.at("dangling")).unwrap();
+    run(fullbore(["probe", "--json"]).arg(room.at("dangling"))).fails(2, &["dangling", "link", "nowhere"]);
+    symlink("loop", room.at("loop")).unwrap();
+    run(fullbore(["probe"]).arg(room.at("loop"))).fails(2, &["loop", "symbolic links"]);
+    run(&mut fullbore(["probe"])).fails(2, &["PATH"]);
+    room.file("file", "x");
+    symlink("file", room.at("link")).unwrap();
+    assert_eq!(facts(&room.at("link"))["link_target"], "file");
+    let Some(mut command) = unprivileged(["probe"]) else { return };
+    let secret = room.file("secret", "x");
+    fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+    let ended = run(command.arg(&secret));
+    assert!(!ended.stderr.contains("panicked") && [0, 2].contains(&ended.code()), "{ended}");
+}

@@ -1,0 +1,176 @@
+//! Ctrl-C, SIGTERM and SIGKILL at any moment: the old output is whole, nothing is left behind, the code says so.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::ground::{Room, bytes, fullbore, run, start, start_unread, transform};
+use crate::streams::fifo;
+
+/// Big enough to be met in the middle.
+const LENGTH: usize = 48 << 20;
+
+/// Delays all over a run, more of them early, from a fixed seed.
+fn delays(count: u32, longest: Duration) -> impl Iterator<Item = Duration> {
+    bytes(count as usize, 99).into_iter().map(move |byte| longest.mul_f64((f64::from(byte) / 255.0).powi(2)))
+}
+
+/// How long an undisturbed run takes.
+fn undisturbed(input: &Path, output: &Path, strategy: &str) -> Duration {
+    let start = Instant::now();
+    run(&mut transform("shift:1", input, output, &["--strategy", strategy])).succeeds();
+    start.elapsed()
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
+    let room = Room::new();
+    let data = bytes(LENGTH, 1);
+    let input = room.file("in", &data);
+    let shifted: Vec<u8> = data.iter().map(|byte| byte.wrapping_add(1)).collect();
+    let mut stopped = 0;
+    for strategy in ["auto", "cci", "cci-mm", "cci-stdio", "cci-ex"] {
+        let longest = undisturbed(&input, &room.at("scratch"), strategy);
+        fs::remove_file(room.at("scratch")).unwrap();
+        for (turn, delay) in delays(8, longest).enumerate() {
+            let (signal, wanted) = if turn % 2 == 0 { (Signal::INT, 130) } else { (Signal::TERM, 143) };
+            let output = room.file("out", "old");
+            let running = start(&mut transform("shift:1", &input, &output, &["--strategy", strategy]));
+            sleep(delay);
+            running.signal(signal);
+            let ended = running.end();
+            let found = fs::read(&output).unwrap();
+            match ended.code() {
+                // It was done before.
+                0 => assert!(found == shifted, "{strategy} after {delay:?}"),
+                code => {
+                    assert_eq!(code, wanted, "{strategy} after {delay:?}: {ended}");
+                    // At the very end the new file may have its name already: then it is whole.
+                    assert!(
+                        found == b"old" || found == shifted,
+                        "{strategy} after {delay:?}: neither old nor new"
+                    );
+                    stopped += u32::from(found == b"old");
+                }
+            }
+            assert_eq!(room.names(), ["in", "out"], "{strategy} after {delay:?}");
+        }
+    }
+    assert!(stopped > 0, "no run was met in the middle");
+}
+
+#[test]
+fn a_new_file_is_not_there_if_its_run_is_stopped() {
+    let room = Room::new();
+    for (delay, command) in
+        delays(6, Duration::from_millis(150)).zip(["gen", "transform"].into_iter().cycle())
+    {
+        let mut command = match command {
+            "gen" => fullbore(["gen", "4G", room.at("out").to_str().unwrap()]),
+            _ => transform("upper", "/dev/zero".as_ref(), &room.at("out"), &[]),
+        };
+        let running = start(&mut command);
+        sleep(delay);
+        running.signal(Signal::INT);
+        assert_eq!(running.end().code(), 130);
+        assert_eq!(room.names(), [""; 0]);
+    }
+}
+
+#[test]
+fn killed_outright_it_leaves_the_old_file_as_it_was() {
+    let room = Room::new();
+    let input = room.file("in", bytes(LENGTH, 2));
+    let longest = undisturbed(&input, &room.at("scratch"), "auto");
+    let new = fs::read(room.at("scratch")).unwrap();
+    let mut killed = 0;
+    for delay in delays(8, longest) {
+        let output = room.file("out", "old");
+        let running = start(&mut transform("shift:1", &input, &output, &[]));
+        sleep(delay);
+        running.signal(Signal::KILL);
+        let ended = running.end();
+        let found = fs::read(&output).unwrap();
+        assert!(found == b"old" || found == new, "after {delay:?}: neither old nor new");
+        killed += u32::from(ended.code() == 137 && found == b"old");
+    }
+    assert!(killed > 0, "no run was met in the middle");
+}
+
+#[test]
+fn what_waits_for_a_pipe_can_be_stopped() {
+    for (signal, wanted) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let room = Room::new();
+        let pipe = fifo(&room, "pipe");
+        let output = room.file("out", "old");
+        // Waits for somebody who opens the other end.
+        let running = start(&mut transform("upper", &pipe, &output, &[]));
+        sleep(Duration::from_millis(100));
+        running.signal(signal);
+        assert_eq!(running.end().code(), wanted, "in open");
+        // Waits for bytes.
+        let mut running = start(&mut transform("upper", &pipe, &output, &[]));
+        let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+        writer.write_all(b"some").unwrap();
+        sleep(Duration::from_millis(100));
+        assert!(running.alive());
+        running.signal(signal);
+        assert_eq!(running.end().code(), wanted, "in read");
+        drop(writer);
+        // Waits for a reader.
+        let mut running = start_unread(&mut transform("upper", "/dev/zero".as_ref(), "-".as_ref(), &[]));
+        sleep(Duration::from_millis(100));
+        assert!(running.alive());
+        running.signal(signal);
+        assert_eq!(running.end().code(), wanted, "in write");
+        // Waits for a person.
+        let mut command = fullbore(["transform", "upper", "-"]);
+        let running = start(command.arg(&output).stdin(Stdio::piped()));
+        sleep(Duration::from_millis(100));
+        running.signal(signal);
+        assert_eq!(running.end().code(), wanted, "in standard input");
+        assert_eq!(fs::read(&output).unwrap(), b"old");
+        assert_eq!(room.names(), ["out", "pipe"]);
+    }
+}
+
+#[test]
+fn a_file_changed_where_it_stands_is_named_if_the_run_is_stopped() {
+    let room = Room::new();
+    let pipe = fifo(&room, "pipe");
+    let output = room.file("out", "some old bytes");
+    let running = start(&mut transform("upper", &pipe, &output, &["--overwrite"]));
+    let writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    sleep(Duration::from_millis(100));
+    running.signal(Signal::INT);
+    running.end().fails(130, &["out", "part old and part new"]);
+    drop(writer);
+    let data = bytes(LENGTH, 3);
+    let file = room.file("file", &data);
+    let mut stopped = 0;
+    for delay in delays(10, Duration::from_millis(60)) {
+        let before = fs::read(&file).unwrap();
+        let mut command =
+            fullbore(["transform", "shift:1", "--in-place", "--strategy", "request=4K,workers=1"]);
+        let running = start(command.arg(&file));
+        sleep(delay);
+        running.signal(Signal::TERM);
+        let ended = running.end();
+        let after = fs::read(&file).unwrap();
+        assert_eq!(after.len(), before.len());
+        for (old, new) in before.chunks(4096).zip(after.chunks(4096)) {
+            assert!(new == old || new.iter().zip(old).all(|(new, old)| *new == old.wrapping_add(1)));
+        }
+        if ended.code() == 143 && after != before && after.iter().zip(&before).any(|(new, old)| new == old) {
+            stopped += 1;
+            assert!(ended.stderr.contains("part old and part new"), "{ended}");
+        }
+    }
+    println!("{stopped} of 10 runs were met in the middle");
+    assert_eq!(room.names(), ["file", "out", "pipe"]);
+}
