@@ -143,6 +143,21 @@ fn the_longest_name_can_be_written() {
 }
 
 #[test]
+fn names_that_are_no_text_are_names_all_the_same() {
+    use std::os::unix::ffi::OsStrExt;
+    let room = Room::new();
+    let input = room.path().join(std::ffi::OsStr::from_bytes(b"in \xff\n"));
+    let output = room.path().join(std::ffi::OsStr::from_bytes(b"out \xfe\t'"));
+    fs::write(&input, "abc").unwrap();
+    for options in [&[][..], &["--overwrite"], &[]] {
+        run(&mut transform("upper", &input, &output, options)).succeeds();
+        assert_eq!(fs::read(&output).unwrap(), b"ABC");
+    }
+    run(fullbore(["probe"]).arg(&output)).succeeds();
+    assert_eq!(fs::read_dir(room.path()).unwrap().count(), 2);
+}
+
+#[test]
 fn without_rights_nothing_is_read_or_written() {
     let room = Room::open_to_all();
     let input = room.file("in", "abc");
