@@ -78,7 +78,9 @@ fn draw(when: When, what: &str, len: Option<u64>, monitor: &Monitor, over: &Atom
             ProgressBar::new(len),
             "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}",
         ),
-        None => (ProgressBar::no_length(), "{msg} {spinner} {decimal_bytes} {decimal_bytes_per_sec} {elapsed}"),
+        None => {
+            (ProgressBar::no_length(), "{msg} {spinner} {decimal_bytes} {decimal_bytes_per_sec} {elapsed}")
+        }
     };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
     if let Ok(style) = ProgressStyle::with_template(template) {

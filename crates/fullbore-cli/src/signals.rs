@@ -15,14 +15,16 @@ pub(crate) fn install() -> io::Result<()> {
     // nothing, but that there is one makes the difference.
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let ignored = ignored();
-    let mut signals =
-        Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0))?;
+    let mut signals = Signals::new(
+        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0),
+    )?;
     std::thread::Builder::new().name("signals".into()).stack_size(64 << 10).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let unfinished = abandon_all();
             let mut err = io::stderr();
             for path in unfinished {
-                let _ = writeln!(err, "fullbore: {}: interrupted, it is part old and part new", path.display());
+                let _ =
+                    writeln!(err, "fullbore: {}: interrupted, it is part old and part new", path.display());
             }
             std::process::exit(128 + signal);
         }

@@ -49,7 +49,9 @@ impl Error {
                 (Kind::NoSpace, Some("free some space or write somewhere else"))
             }
             Some(rustix::io::Errno::PIPE) => (Kind::BrokenPipe, None),
-            Some(rustix::io::Errno::FBIG) => (Kind::NoSpace, Some("the file system holds no file as large as that")),
+            Some(rustix::io::Errno::FBIG) => {
+                (Kind::NoSpace, Some("the file system holds no file as large as that"))
+            }
             Some(rustix::io::Errno::ROFS) => (Kind::Io, Some("the file system is mounted read-only")),
             Some(rustix::io::Errno::TXTBSY) => (Kind::Io, Some("it is a program that is running")),
             _ => (Kind::Io, None),

@@ -20,11 +20,16 @@ fn each(test: impl Fn(&Path, &'static Method, Cache) + Sync) {
         let path = directory.join("probe");
         fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
         let file = File::open_write(&path).unwrap();
-        for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
+        for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null")
+        {
             for cache in policies(method) {
                 match engine::probe(method, &file, None, true, cache) {
                     Ok(()) => test(directory, method, cache),
-                    Err(refusal) => println!("skipped: {} with cache={cache} in {}: {refusal}", method.name, path.display()),
+                    Err(refusal) => println!(
+                        "skipped: {} with cache={cache} in {}: {refusal}",
+                        method.name,
+                        path.display()
+                    ),
                 }
             }
         }
@@ -46,8 +51,17 @@ fn policies(method: &Method) -> Vec<Cache> {
     policies
 }
 
-fn channel(method: &Method, cache: Cache, file: &File, write: bool, depth: usize, pool: &Pool, limit: Option<u64>) -> Channel {
-    let opening = Opening { file, from: None, write, cache, depth, pool: Some(pool), window: Some(5 * ALIGNMENT) };
+fn channel(
+    method: &Method,
+    cache: Cache,
+    file: &File,
+    write: bool,
+    depth: usize,
+    pool: &Pool,
+    limit: Option<u64>,
+) -> Channel {
+    let opening =
+        Opening { file, from: None, write, cache, depth, pool: Some(pool), window: Some(5 * ALIGNMENT) };
     Channel::open(method, &opening, limit).unwrap()
 }
 
@@ -55,7 +69,8 @@ fn channel(method: &Method, cache: Cache, file: &File, write: bool, depth: usize
 fn runs() -> Vec<(u64, usize)> {
     let block = ALIGNMENT as u64;
     let edges = [0, 1, 511, 512, 513, block - 1, block, block + 1, 3 * block - 1, 3 * block, 7 * block + 13];
-    let lengths = [1, 2, 511, 512, 513, ALIGNMENT - 1, ALIGNMENT, ALIGNMENT + 1, 2 * ALIGNMENT, 5 * ALIGNMENT + 77];
+    let lengths =
+        [1, 2, 511, 512, 513, ALIGNMENT - 1, ALIGNMENT, ALIGNMENT + 1, 2 * ALIGNMENT, 5 * ALIGNMENT + 77];
     edges.iter().flat_map(|&offset| lengths.iter().map(move |&len| (offset, len))).collect()
 }
 
@@ -119,7 +134,11 @@ fn writes_any_run_and_no_byte_besides() {
             drop(channel);
             // Direct methods may have written a whole last block: ending an output sets its length.
             file.set_len(content.len() as u64).unwrap();
-            assert!(fs::read(&path).unwrap() == content, "{} cache={cache}: {len} bytes at {offset}", method.name);
+            assert!(
+                fs::read(&path).unwrap() == content,
+                "{} cache={cache}: {len} bytes at {offset}",
+                method.name
+            );
         }
     });
 }
@@ -171,7 +190,9 @@ fn keeps_as_many_in_flight_as_it_says() {
         let mut seen = vec![0; 64];
         let mut asked = 0;
         loop {
-            while asked < 64 && let Some(buf) = pool.take() {
+            while asked < 64
+                && let Some(buf) = pool.take()
+            {
                 channel.read(asked, asked * ALIGNMENT as u64, ALIGNMENT, buf).unwrap();
                 asked += 1;
             }
@@ -228,9 +249,12 @@ fn a_file_cut_short_is_an_error_of_its_own() {
             for block in 1..11 {
                 let offset = block * 6 * ALIGNMENT as u64;
                 result = match pool.take() {
-                    Some(buf) => channel.read(0, offset, 4 * ALIGNMENT, buf).and_then(|()| channel.next()).map(|done| {
-                        pool.put(done.unwrap().buf);
-                    }),
+                    Some(buf) => channel
+                        .read(0, offset, 4 * ALIGNMENT, buf)
+                        .and_then(|()| channel.next())
+                        .map(|done| {
+                            pool.put(done.unwrap().buf);
+                        }),
                     None => break,
                 };
                 if result.is_err() {

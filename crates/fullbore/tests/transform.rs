@@ -22,10 +22,7 @@ fn expected(operation: &str, data: &[u8]) -> Vec<u8> {
         "shift:-10" => data.iter().map(|byte| byte.wrapping_sub(10)).collect(),
         "xor:0102ff" => data.iter().zip([1, 2, 0xff].iter().cycle()).map(|(byte, key)| byte ^ key).collect(),
         "upper" => data.to_ascii_uppercase(),
-        "swab" => data
-            .chunks(2)
-            .flat_map(|pair| pair.iter().rev().copied().collect::<Vec<_>>())
-            .collect(),
+        "swab" => data.chunks(2).flat_map(|pair| pair.iter().rev().copied().collect::<Vec<_>>()).collect(),
         other => panic!("no definition of {other}"),
     }
 }
@@ -64,14 +61,27 @@ fn simd(operation: &str) -> Box<dyn Transform> {
 fn every_engine_worker_model_and_allocation_gives_the_same_bytes() {
     const REQUEST: usize = 8192;
     let block = 4096;
-    let sizes = [0, 1, block - 1, block, block + 1, REQUEST - 1, REQUEST, REQUEST + 1, 6 * REQUEST - 1, 6 * REQUEST, 6 * REQUEST + 1];
+    let sizes = [
+        0,
+        1,
+        block - 1,
+        block,
+        block + 1,
+        REQUEST - 1,
+        REQUEST,
+        REQUEST + 1,
+        6 * REQUEST - 1,
+        6 * REQUEST,
+        6 * REQUEST + 1,
+    ];
     everywhere(|directory| {
         let (input, output) = (directory.join("in"), directory.join("out"));
         for (turn, size) in sizes.into_iter().enumerate() {
             let data = bytes(size, size as u64);
             fs::write(&input, &data).unwrap();
             let wanted = expected("shift:10", &data);
-            let methods = METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null");
+            let methods =
+                METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null");
             for (place, method) in methods.enumerate() {
                 for (model, allocation, overwrite) in combinations(turn + place) {
                     let workers = if model == Model::Serial { 1 } else { 3 };
@@ -86,7 +96,10 @@ fn every_engine_worker_model_and_allocation_gives_the_same_bytes() {
                     }
                     let placement = if overwrite { Placement::Overwrite } else { Placement::Replace };
                     if run(&*simd("shift:10"), &input, &output, Some(placement), &strategy).unwrap() {
-                        assert!(fs::read(&output).unwrap() == wanted, "{strategy}, {size} bytes, {overwrite}");
+                        assert!(
+                            fs::read(&output).unwrap() == wanted,
+                            "{strategy}, {size} bytes, {overwrite}"
+                        );
                     }
                 }
             }
@@ -101,7 +114,9 @@ fn combinations(turn: usize) -> impl Iterator<Item = (Model, Allocation, bool)> 
     const MODELS: [Model; 3] = [Model::Serial, Model::Striped, Model::Pool];
     const ALLOCATIONS: [Allocation; 3] = [Allocation::Extend, Allocation::Size, Allocation::Preallocate];
     (0..3).flat_map(move |index| {
-        [false, true].map(|overwrite| (MODELS[index], ALLOCATIONS[(index + turn + usize::from(overwrite)) % 3], overwrite))
+        [false, true].map(|overwrite| {
+            (MODELS[index], ALLOCATIONS[(index + turn + usize::from(overwrite)) % 3], overwrite)
+        })
     })
 }
 
@@ -127,7 +142,10 @@ fn every_named_strategy_gives_the_same_bytes() {
                 assert!(fs::read(&output).unwrap() == expected("xor:0102ff", &data), "{name}");
             }
             assert!(run(&*simd("shift:10"), &output, &output, None, name).unwrap());
-            assert!(fs::read(&output).unwrap() == expected("shift:10", &expected("xor:0102ff", &data)), "{name} in place");
+            assert!(
+                fs::read(&output).unwrap() == expected("shift:10", &expected("xor:0102ff", &data)),
+                "{name} in place"
+            );
         }
     }
 }
@@ -158,14 +176,24 @@ fn an_operation_is_not_skipped_where_bytes_are_unseen() {
     let target = Output::create(&output, Placement::Replace, Some(&source)).unwrap();
     let wish: Wish = "method=copy_file_range".parse().unwrap();
     let planned = plan(Some(&source), Some(3), Some(&target), &wish, None, None).unwrap();
-    let error = pattern::transform(&*simd("upper"), &source, target, &planned.strategy, Durability::None, &Monitor::default());
+    let error = pattern::transform(
+        &*simd("upper"),
+        &source,
+        target,
+        &planned.strategy,
+        Durability::None,
+        &Monitor::default(),
+    );
     assert_eq!(error.unwrap_err().kind(), Kind::Unsupported);
     assert!(!output.exists());
 }
 
 fn strategies() -> impl Strategy<Value = String> {
-    let methods: Vec<&str> =
-        METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null").map(|method| method.name).collect();
+    let methods: Vec<&str> = METHODS
+        .iter()
+        .filter(|method| method.capabilities.transfers && method.name != "null")
+        .map(|method| method.name)
+        .collect();
     (
         proptest::sample::select(methods.clone()),
         proptest::sample::select(methods),

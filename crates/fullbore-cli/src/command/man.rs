@@ -17,7 +17,8 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) fn run(self) -> Result<(), Exit> {
-        clap_mangen::generate_to(Cli::command(), &self.directory)
-            .map_err(|error| Exit::trouble(format!("{}: cannot write the manual pages: {error}", self.directory.display())))
+        clap_mangen::generate_to(Cli::command(), &self.directory).map_err(|error| {
+            Exit::trouble(format!("{}: cannot write the manual pages: {error}", self.directory.display()))
+        })
     }
 }

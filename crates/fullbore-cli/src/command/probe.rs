@@ -26,7 +26,8 @@ pub(crate) struct Probe {
 
 impl Probe {
     pub(crate) fn run(self) -> Result<(), Exit> {
-        let mut facts = probe::facts(&self.path).map_err(|error| Exit::trouble(explained(&self.path, &error)))?;
+        let mut facts =
+            probe::facts(&self.path).map_err(|error| Exit::trouble(explained(&self.path, &error)))?;
         facts.engines = engines(&self.path, &facts);
         if self.json {
             let text = serde_json::to_string_pretty(&facts).map_err(Exit::trouble)?;
@@ -41,7 +42,11 @@ fn explained(path: &Path, error: &probe::Error) -> String {
     match (error.kind(), path.symlink_metadata()) {
         (std::io::ErrorKind::NotFound, Ok(link)) if link.is_symlink() => {
             let target = path.read_link().unwrap_or_default();
-            format!("{}: the symbolic link leads to {}, which does not exist", path.display(), target.display())
+            format!(
+                "{}: the symbolic link leads to {}, which does not exist",
+                path.display(),
+                target.display()
+            )
         }
         (std::io::ErrorKind::NotFound, _) => {
             format!("{}: there is no such file; name an existing file, directory or device", path.display())
@@ -101,7 +106,16 @@ fn without_offsets(why: &str) -> Vec<EngineFact> {
 /// Whether a file is one of those that the kernel makes up: reading it may wait, or use up what it tells.
 fn made_when_read(facts: &Facts) -> bool {
     const MADE: [&str; 10] = [
-        "proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "configfs", "pstore", "bpf",
+        "proc",
+        "sysfs",
+        "cgroup",
+        "cgroup2",
+        "debugfs",
+        "tracefs",
+        "securityfs",
+        "configfs",
+        "pstore",
+        "bpf",
     ];
     facts.file_system.as_ref().is_some_and(|found| MADE.contains(&found.kind.as_str()))
 }
@@ -158,7 +172,13 @@ impl Ground {
     }
 }
 
-fn attempt(method: &'static Method, file: &File, from: Option<&File>, write: bool, cache: Cache) -> Result<(), String> {
+fn attempt(
+    method: &'static Method,
+    file: &File,
+    from: Option<&File>,
+    write: bool,
+    cache: Cache,
+) -> Result<(), String> {
     engine::probe(method, file, from, write, cache).map_err(|refusal| refusal.reason)
 }
 

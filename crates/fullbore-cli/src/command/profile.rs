@@ -124,7 +124,10 @@ fn nothing(place: &Path, path: Option<&Path>) -> Exit {
 
 /// The key of the file system that holds a path, whatever the path is: it is not opened for reading.
 fn key(path: &Path) -> Result<String, Exit> {
-    let fail = |error: std::io::Error| Exit::trouble(format!("{}: cannot tell its file system: {error}", path.display()));
-    let fd = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|error| fail(error.into()))?;
+    let fail = |error: std::io::Error| {
+        Exit::trouble(format!("{}: cannot tell its file system: {error}", path.display()))
+    };
+    let fd = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| fail(error.into()))?;
     Ok(fullbore::probe::bearings(fd).map_err(fail)?.key)
 }

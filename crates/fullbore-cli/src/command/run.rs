@@ -66,7 +66,8 @@ impl Common {
         route: Route<'_>,
         job: impl FnOnce(Output, &Plan, Durability, &Monitor) -> Result<Outcome>,
     ) -> std::result::Result<(), Exit> {
-        let wish: Wish = self.strategy.parse().map_err(|error| Exit::trouble(format!("--strategy: {error}")))?;
+        let wish: Wish =
+            self.strategy.parse().map_err(|error| Exit::trouble(format!("--strategy: {error}")))?;
         let durability: Durability = self.sync.parse().map_err(Exit::Trouble)?;
         let profile = load_profile();
         let asked = (self.strategy != "auto").then_some(self.strategy.as_str());
@@ -75,7 +76,8 @@ impl Common {
         if self.explain {
             Exit::say(&plan.to_string());
         }
-        let to_stdout = !route.output.seekable() && route.output.file().path() == Path::new("standard output");
+        let to_stdout =
+            !route.output.seekable() && route.output.file().path() == Path::new("standard output");
         let monitor = Arc::new(Monitor::default());
         let progress = match (self.progress, to_stdout && std::io::stdout().is_terminal()) {
             // The bytes and the line would write over each other.

@@ -69,7 +69,11 @@ fn help_fits_a_terminal_of_80_columns() {
             let text = run(command.arg(flag).env("COLUMNS", "80")).succeeds().text();
             assert!(text.contains("Usage: fullbore"), "{words:?}: {text}");
             for line in text.lines() {
-                assert!(line.chars().count() <= 80, "{words:?} {flag}: {} columns: {line}", line.chars().count());
+                assert!(
+                    line.chars().count() <= 80,
+                    "{words:?} {flag}: {} columns: {line}",
+                    line.chars().count()
+                );
             }
         }
     }
@@ -100,7 +104,9 @@ fn man_pages_are_written_for_every_command() {
     let room = Room::new();
     run(fullbore(["man"]).arg(room.path())).succeeds();
     let names = room.names();
-    for page in ["fullbore.1", "fullbore-transform.1", "fullbore-gen.1", "fullbore-probe.1", "fullbore-profile.1"] {
+    for page in
+        ["fullbore.1", "fullbore-transform.1", "fullbore-gen.1", "fullbore-probe.1", "fullbore-profile.1"]
+    {
         assert!(names.iter().any(|name| name == page), "{names:?}");
     }
     for name in names {

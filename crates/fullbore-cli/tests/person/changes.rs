@@ -24,7 +24,8 @@ fn the_reader_of_a_pipe_learns_that_the_input_was_cut_short() {
     let data = bytes(LENGTH, 1);
     for strategy in strategies() {
         let input = room.file("in", &data);
-        let mut running = start_unread(&mut transform("none", &input, "-".as_ref(), &["--strategy", &strategy]));
+        let mut running =
+            start_unread(&mut transform("none", &input, "-".as_ref(), &["--strategy", &strategy]));
         let mut out = running.child.stdout.take().unwrap();
         // The first bytes are here, so it reads; the pipe is full soon, so it cannot have read all.
         let mut first = [0; 100];
@@ -100,7 +101,8 @@ fn a_file_that_is_modified_while_it_is_read_is_not_trusted() {
     let mut out = running.child.stdout.take().unwrap();
     out.read_exact(&mut [0; 100]).unwrap();
     sleep(Duration::from_millis(20));
-    std::os::unix::fs::FileExt::write_all_at(&File::options().write(true).open(&input).unwrap(), b"x", 9).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&File::options().write(true).open(&input).unwrap(), b"x", 9)
+        .unwrap();
     std::io::copy(&mut out, &mut std::io::sink()).unwrap();
     running.end().fails(3, &["in: cannot", "modified"]);
     // In place it is the run itself that modifies it.

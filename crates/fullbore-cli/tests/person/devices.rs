@@ -14,7 +14,11 @@ impl Loop {
         if !rustix::process::geteuid().is_root() || !has("losetup") {
             return Err("needs root and losetup".to_owned());
         }
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(file).output().map_err(|error| error.to_string())?;
+        let made = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(file)
+            .output()
+            .map_err(|error| error.to_string())?;
         match made.status.success() {
             true => Ok(Self(String::from_utf8_lossy(&made.stdout).trim().into())),
             false => Err(String::from_utf8_lossy(&made.stderr).trim().to_owned()),
@@ -49,7 +53,13 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
     for strategy in ["auto", "cci-mm", "cci-ex", "method=direct"] {
         let mut wanted = fs::read(device).unwrap();
         wanted[..1_000_001].copy_from_slice(&fs::read(&input).unwrap());
-        run(&mut transform("none", &input, device, &["--overwrite", "--strategy", strategy, "--sync", "data"])).succeeds();
+        run(&mut transform(
+            "none",
+            &input,
+            device,
+            &["--overwrite", "--strategy", strategy, "--sync", "data"],
+        ))
+        .succeeds();
         assert!(fs::read(device).unwrap() == wanted, "{strategy}");
         run(fullbore(["transform", "shift:1", "--in-place", "--strategy", strategy]).arg(device)).succeeds();
         let shifted: Vec<u8> = wanted.iter().map(|byte| byte.wrapping_add(1)).collect();

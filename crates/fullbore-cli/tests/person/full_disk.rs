@@ -59,7 +59,8 @@ fn a_full_disk_is_said_and_costs_nothing() {
         assert!(fs::read(&output).unwrap() == old, "{method}");
     }
     for content in ["random", "text", "zeros"] {
-        run(fullbore(["gen", "24M", "--content", content]).arg(&output)).fails(2, &["No space left on device"]);
+        run(fullbore(["gen", "24M", "--content", content]).arg(&output))
+            .fails(2, &["No space left on device"]);
         assert!(fs::read(&output).unwrap() == old, "{content}");
     }
     for strategy in ["auto", "cci", "cci-mm", "cci-stdio", "cci-mmtp", "cci-ov"] {

@@ -44,7 +44,8 @@ fn the_same_seed_gives_the_same_bytes_by_any_strategy() {
     for content in [&["--content", "random"][..], &["--content", "text", "--line", "61"]] {
         let wanted = generated(&out, &[content, &["--seed", "7", "--strategy", "cci"]].concat()).unwrap();
         let fields = METHODS.map(|method| format!("method={method},request=12345"));
-        let more = ["workers=3,model=pool,stripe=64K", "workers=2,request=4K,alloc=size", "depth=8,method=uring"];
+        let more =
+            ["workers=3,model=pool,stripe=64K", "workers=2,request=4K,alloc=size", "depth=8,method=uring"];
         for strategy in NAMED.into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
             let options = [content, &["--seed", "7", "--strategy", strategy]].concat();
             if let Some(found) = generated(&out, &options) {

@@ -276,7 +276,8 @@ impl Mount {
             return Err("mounting needs root".to_owned());
         }
         fs::create_dir_all(place).unwrap();
-        let said = Command::new("mount").args(words).arg(place).output().map_err(|error| error.to_string())?;
+        let said =
+            Command::new("mount").args(words).arg(place).output().map_err(|error| error.to_string())?;
         if !said.status.success() {
             return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());
         }
@@ -298,9 +299,8 @@ pub(crate) const METHODS: [&str; 8] =
     ["buffered", "uncached", "direct", "mmap", "stdio", "uring", "aio", "vectored"];
 
 /// Every strategy with a name.
-pub(crate) const NAMED: [&str; 10] = [
-    "auto", "cci", "cci-stdio", "cci-mm", "cci-mt", "cci-tp", "cci-ov", "cci-ex", "cci-mtmm", "cci-mmtp",
-];
+pub(crate) const NAMED: [&str; 10] =
+    ["auto", "cci", "cci-stdio", "cci-mm", "cci-mt", "cci-tp", "cci-ov", "cci-ex", "cci-mtmm", "cci-mmtp"];
 
 /// Whether the command said that a method cannot be had here; then it is printed as skipped.
 pub(crate) fn refused(ended: &Ended, method: &str) -> bool {

@@ -58,9 +58,8 @@ fn signals_that_were_ignored_before_stay_ignored() {
     for (name, signal) in [("HUP", Signal::HUP), ("INT", Signal::INT)] {
         let mut command = Command::new("bash");
         command.args(["-c", &format!(r#"trap '' {name}; exec "$0" transform upper - -"#)]);
-        let mut running = start(
-            command.arg(env!("CARGO_BIN_EXE_fullbore")).stdin(Stdio::piped()).stdout(Stdio::piped()),
-        );
+        let mut running =
+            start(command.arg(env!("CARGO_BIN_EXE_fullbore")).stdin(Stdio::piped()).stdout(Stdio::piped()));
         let pipe = running.child.stdin.take().unwrap();
         sleep(Duration::from_millis(300));
         running.signal(signal);
@@ -74,14 +73,21 @@ fn signals_that_were_ignored_before_stay_ignored() {
 /// A line of a shell with an empty `/proc`; `None`, with the reason printed, where that cannot be had.
 fn without_proc(line: &str, paths: &[&std::path::Path]) -> Option<Command> {
     let possible = rustix::process::geteuid().is_root()
-        && Command::new("unshare").args(["--mount", "mount", "-t", "tmpfs", "none", "/proc"]).status().is_ok_and(|s| s.success());
+        && Command::new("unshare")
+            .args(["--mount", "mount", "-t", "tmpfs", "none", "/proc"])
+            .status()
+            .is_ok_and(|s| s.success());
     if !possible {
         println!("skipped: without /proc: unshare and mount need root");
         return None;
     }
     let mut command = Command::new("unshare");
     command.args(["--mount", "bash", "-c", &format!("mount -t tmpfs none /proc && {line}")]);
-    command.arg(env!("CARGO_BIN_EXE_fullbore")).args(paths).env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
+    command
+        .arg(env!("CARGO_BIN_EXE_fullbore"))
+        .args(paths)
+        .env("XDG_CONFIG_HOME", "/nonexistent")
+        .stdin(Stdio::null());
     Some(command)
 }
 

@@ -46,8 +46,11 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
     let room = Room::new();
     let input = room.at("in");
     run(fullbore(["gen", "256M"]).arg(&input)).succeeds();
-    for strategy in ["auto", "method=mmap,workers=4,model=pool", "method=direct", "method=uring,depth=64,cache=direct"] {
-        let ended = run(&mut transform("shift:1", &input, &room.at("out"), &["--json", "--strategy", strategy]));
+    for strategy in
+        ["auto", "method=mmap,workers=4,model=pool", "method=direct", "method=uring,depth=64,cache=direct"]
+    {
+        let ended =
+            run(&mut transform("shift:1", &input, &room.at("out"), &["--json", "--strategy", strategy]));
         if METHODS.iter().any(|method| refused(&ended, method)) {
             continue;
         }

@@ -60,8 +60,10 @@ fn the_file_behind_a_link_is_replaced_and_the_link_stays() {
     assert_eq!(fs::read(&target).unwrap(), b"ABC");
     assert!(room.at("link").symlink_metadata().unwrap().is_symlink());
     symlink("nowhere", room.at("dangling")).unwrap();
-    run(&mut transform("upper", &input, &room.at("dangling"), &[])).fails(2, &["dangling", "link", "nowhere"]);
-    run(&mut transform("upper", &room.at("dangling"), &room.at("out"), &[])).fails(2, &["dangling", "No such file"]);
+    run(&mut transform("upper", &input, &room.at("dangling"), &[]))
+        .fails(2, &["dangling", "link", "nowhere"]);
+    run(&mut transform("upper", &room.at("dangling"), &room.at("out"), &[]))
+        .fails(2, &["dangling", "No such file"]);
     assert_eq!(room.names(), ["dangling", "far", "in", "link", "link to link"]);
 }
 
@@ -72,7 +74,10 @@ fn another_name_of_the_old_file_keeps_the_old_bytes() {
     let output = room.file("out", "old");
     fs::hard_link(&output, room.at("other")).unwrap();
     run(&mut transform("upper", &input, &output, &[])).succeeds();
-    assert_eq!((fs::read(&output).unwrap(), fs::read(room.at("other")).unwrap()), (b"ABC".to_vec(), b"old".to_vec()));
+    assert_eq!(
+        (fs::read(&output).unwrap(), fs::read(room.at("other")).unwrap()),
+        (b"ABC".to_vec(), b"old".to_vec())
+    );
 }
 
 #[test]
@@ -84,7 +89,8 @@ fn input_and_output_are_not_the_same_file_by_any_name() {
     symlink("same", room.at("soft")).unwrap();
     for name in ["same", "hard", "soft", "./same"] {
         for options in [&[][..], &["--overwrite"]] {
-            run(&mut transform("upper", &file, &room.at(name), options)).fails(2, &["same file", "--in-place"]);
+            run(&mut transform("upper", &file, &room.at(name), options))
+                .fails(2, &["same file", "--in-place"]);
         }
     }
     shell(r#""$0" transform upper - "$1" < "$1""#, &[&file]).fails(2, &["same file"]);
@@ -105,7 +111,8 @@ fn directories_are_neither_inputs_nor_outputs() {
     fs::create_dir(room.at("directory")).unwrap();
     let directory = room.at("directory");
     run(&mut transform("upper", &directory, &room.at("out"), &[])).fails(2, &["directory", "name a file"]);
-    run(&mut transform("upper", &input, &directory, &[])).fails(2, &["it is a directory", "name a file in it"]);
+    run(&mut transform("upper", &input, &directory, &[]))
+        .fails(2, &["it is a directory", "name a file in it"]);
     run(&mut transform("upper", &input, &directory, &["--overwrite"])).fails(2, &["it is a directory"]);
     run(fullbore(["transform", "upper", "--in-place"]).arg(&directory)).fails(2, &["it is a directory"]);
     run(fullbore(["gen", "1M"]).arg(&directory)).fails(2, &["it is a directory"]);
@@ -118,15 +125,18 @@ fn what_is_missing_is_named() {
     let room = Room::new();
     let input = room.file("in", "abc");
     let old = room.file("old", "old");
-    run(&mut transform("upper", &room.at("missing"), &old, &[])).fails(2, &["missing", "No such file or directory"]);
+    run(&mut transform("upper", &room.at("missing"), &old, &[]))
+        .fails(2, &["missing", "No such file or directory"]);
     for options in [&[][..], &["--overwrite"]] {
-        run(&mut transform("upper", &input, &room.at("no/where"), options)).fails(2, &["no/where", "directory"]);
+        run(&mut transform("upper", &input, &room.at("no/where"), options))
+            .fails(2, &["no/where", "directory"]);
     }
     run(&mut transform("upper", &input, &room.at("in/out"), &[])).fails(2, &["in/out", "Not a directory"]);
     run(&mut transform("upper", &input, "".as_ref(), &[])).fails(2, &["OUT"]);
     run(&mut transform("upper", "".as_ref(), &old, &[])).fails(2, &["IN"]);
     run(&mut transform("upper", &input, &room.at(&"n".repeat(300)), &[])).fails(2, &["name too long"]);
-    run(fullbore(["transform", "upper", "--in-place"]).arg(room.at("missing"))).fails(2, &["missing", "No such file"]);
+    run(fullbore(["transform", "upper", "--in-place"]).arg(room.at("missing")))
+        .fails(2, &["missing", "No such file"]);
     assert_eq!(fs::read(&old).unwrap(), b"old");
     assert_eq!(room.names(), ["in", "old"]);
 }
@@ -207,10 +217,12 @@ fn a_read_only_file_system_is_said() {
     };
     for name in ["old", "new"] {
         for options in [&[][..], &["--overwrite"]] {
-            run(&mut transform("upper", &input, &place.join(name), options)).fails(2, &[name, "ead-only file system"]);
+            run(&mut transform("upper", &input, &place.join(name), options))
+                .fails(2, &[name, "ead-only file system"]);
         }
     }
-    run(fullbore(["transform", "upper", "--in-place"]).arg(place.join("old"))).fails(2, &["ead-only file system"]);
+    run(fullbore(["transform", "upper", "--in-place"]).arg(place.join("old")))
+        .fails(2, &["ead-only file system"]);
     run(&mut transform("upper", &place.join("old"), &room.at("out"), &[])).succeeds();
     assert_eq!(fs::read(place.join("old")).unwrap(), b"old");
     assert_eq!(crate::ground::names(&place), ["old"]);

@@ -20,7 +20,11 @@ fn works(facts: &serde_json::Value) -> Vec<&str> {
         assert!(engine["works"] == true || engine["reason"].is_string(), "{engine}");
     }
     assert_eq!(engines.len(), METHODS.len() + 2, "every method is spoken of");
-    engines.iter().filter(|engine| engine["works"] == true).map(|engine| engine["name"].as_str().unwrap()).collect()
+    engines
+        .iter()
+        .filter(|engine| engine["works"] == true)
+        .map(|engine| engine["name"].as_str().unwrap())
+        .collect()
 }
 
 #[test]

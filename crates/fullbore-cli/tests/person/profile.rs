@@ -65,7 +65,15 @@ fn what_is_saved_is_shown_by_file_system_and_job() {
     let room = Room::new();
     save(&room);
     let text = run(&mut profile(&room, &["show"])).succeeds().text();
-    for word in ["/elsewhere", "read, cold", "transform to a new file, warm", "2026-01-02", "1. ", "3.20 GB/s", "cci-mm"] {
+    for word in [
+        "/elsewhere",
+        "read, cold",
+        "transform to a new file, warm",
+        "2026-01-02",
+        "1. ",
+        "3.20 GB/s",
+        "cci-mm",
+    ] {
         assert!(text.contains(word), "no {word:?} in {text}");
     }
     for path in [room.path(), &room.at("here")] {

@@ -51,7 +51,10 @@ fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
                 code => {
                     assert_eq!(code, wanted, "{strategy} after {delay:?}: {ended}");
                     // At the very end the new file may have its name already: then it is whole.
-                    assert!(found == b"old" || found == shifted, "{strategy} after {delay:?}: neither old nor new");
+                    assert!(
+                        found == b"old" || found == shifted,
+                        "{strategy} after {delay:?}: neither old nor new"
+                    );
                     stopped += u32::from(found == b"old");
                 }
             }
@@ -64,7 +67,9 @@ fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
 #[test]
 fn a_new_file_is_not_there_if_its_run_is_stopped() {
     let room = Room::new();
-    for (delay, command) in delays(6, Duration::from_millis(150)).zip(["gen", "transform"].into_iter().cycle()) {
+    for (delay, command) in
+        delays(6, Duration::from_millis(150)).zip(["gen", "transform"].into_iter().cycle())
+    {
         let mut command = match command {
             "gen" => fullbore(["gen", "4G", room.at("out").to_str().unwrap()]),
             _ => transform("upper", "/dev/zero".as_ref(), &room.at("out"), &[]),
@@ -150,7 +155,8 @@ fn a_file_changed_where_it_stands_is_named_if_the_run_is_stopped() {
     let mut stopped = 0;
     for delay in delays(10, Duration::from_millis(60)) {
         let before = fs::read(&file).unwrap();
-        let mut command = fullbore(["transform", "shift:1", "--in-place", "--strategy", "request=4K,workers=1"]);
+        let mut command =
+            fullbore(["transform", "shift:1", "--in-place", "--strategy", "request=4K,workers=1"]);
         let running = start(command.arg(&file));
         sleep(delay);
         running.signal(Signal::TERM);

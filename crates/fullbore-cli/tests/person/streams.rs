@@ -49,7 +49,10 @@ fn character_devices_are_read_and_written() {
     }
     run(&mut transform("upper", "/dev/null".as_ref(), "/dev/null".as_ref(), &[])).succeeds();
     run(&mut transform("upper", &input, "/dev/null".as_ref(), &["--overwrite"])).succeeds();
-    let ended = shell(r#"set -o pipefail; "$0" transform shift:1 /dev/zero - | head -c 1000000 | md5sum; echo ${PIPESTATUS[0]}"#, &[]);
+    let ended = shell(
+        r#"set -o pipefail; "$0" transform shift:1 /dev/zero - | head -c 1000000 | md5sum; echo ${PIPESTATUS[0]}"#,
+        &[],
+    );
     let text = ended.succeeds().text();
     // md5sum of a million bytes of one.
     let wanted = shell(r#"head -c 1000000 /dev/zero | tr '\000' '\001' | md5sum"#, &[]).succeeds().text();
@@ -61,7 +64,8 @@ fn character_devices_are_read_and_written() {
 fn a_full_device_is_said() {
     let room = Room::new();
     let input = room.file("in", bytes(500_000, 2));
-    run(&mut transform("upper", &input, "/dev/full".as_ref(), &[])).fails(2, &["/dev/full", "No space left on device"]);
+    run(&mut transform("upper", &input, "/dev/full".as_ref(), &[]))
+        .fails(2, &["/dev/full", "No space left on device"]);
     let full = || File::options().write(true).open("/dev/full").unwrap();
     let onto_full = |mut command: std::process::Command| start(command.stdout(full())).end();
     onto_full(transform("upper", &input, "-".as_ref(), &[])).fails(2, &["standard output", "No space left"]);
@@ -97,7 +101,8 @@ fn standard_streams_by_their_names_in_dev_go_on_where_they_stand() {
     let log = room.file("log", "old\n");
     shell(r#""$0" transform upper "$1" /dev/stdout >> "$2""#, &[&input, &log]).succeeds();
     shell(r#""$0" gen 0 /dev/stdout >> "$1""#, &[&log]).succeeds();
-    shell(r#"{ read -r line; "$0" transform upper /dev/stdin -; } < "$1" >> "$2""#, &[&input, &log]).succeeds();
+    shell(r#"{ read -r line; "$0" transform upper /dev/stdin -; } < "$1" >> "$2""#, &[&input, &log])
+        .succeeds();
     assert_eq!(fs::read_to_string(&log).unwrap(), "old\nFIRST\nSECOND\nSECOND\n");
     let line = r#""$0" transform upper <(cat "$1") >(cat > "$2"; echo end >> "$2"); wait $!; sleep 0.2"#;
     shell(line, &[&input, &room.at("out")]).succeeds();
@@ -132,7 +137,8 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     let room = Room::new();
     let input = room.file("in", bytes(8_000_000, 4));
     let quiet = |line: &str, paths: &[&Path]| {
-        let ended = shell(&format!("{line} | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"), paths).succeeds();
+        let ended =
+            shell(&format!("{line} | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"), paths).succeeds();
         assert!(ended.stderr.is_empty(), "{line}: {ended}");
         assert_eq!(ended.text().trim(), "141", "{line}");
     };

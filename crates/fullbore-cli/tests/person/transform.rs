@@ -20,7 +20,9 @@ fn defined(operation: &str, data: &[u8]) -> Vec<u8> {
         "shift:10" | "shift:266" | "shift:-246" => each(&|byte| byte.wrapping_add(10)),
         "shift:-10" => each(&|byte| byte.wrapping_sub(10)),
         "xor:ff" => each(&|byte| !byte),
-        "xor:DEADbe" => data.iter().zip([0xde, 0xad, 0xbe].iter().cycle()).map(|(byte, key)| byte ^ key).collect(),
+        "xor:DEADbe" => {
+            data.iter().zip([0xde, 0xad, 0xbe].iter().cycle()).map(|(byte, key)| byte ^ key).collect()
+        }
         "rot13" => each(&|byte| letters(byte, 13)),
         "caesar:3" => each(&|byte| match byte {
             b'0'..=b'9' => turn(byte, 3, b'0', 10),
@@ -34,8 +36,18 @@ fn defined(operation: &str, data: &[u8]) -> Vec<u8> {
 }
 
 const OPERATIONS: [&str; 12] = [
-    "none", "shift:10", "shift:266", "shift:-246", "shift:-10", "xor:ff", "xor:DEADbe", "rot13", "caesar:3", "upper",
-    "lower", "swab",
+    "none",
+    "shift:10",
+    "shift:266",
+    "shift:-246",
+    "shift:-10",
+    "xor:ff",
+    "xor:DEADbe",
+    "rot13",
+    "caesar:3",
+    "upper",
+    "lower",
+    "swab",
 ];
 
 /// Every byte value, in every place of a vector, and an odd length.
@@ -53,7 +65,10 @@ fn operations_are_what_they_say() {
     for operation in OPERATIONS {
         for options in [&[][..], &["--scalar"]] {
             run(&mut transform(operation, &input, &room.at("out"), options)).succeeds();
-            assert!(fs::read(room.at("out")).unwrap() == defined(operation, &data), "{operation} {options:?}");
+            assert!(
+                fs::read(room.at("out")).unwrap() == defined(operation, &data),
+                "{operation} {options:?}"
+            );
         }
     }
     assert_eq!(room.names(), ["in", "out"]);
@@ -95,7 +110,8 @@ fn there_and_back_is_the_same_file() {
     let room = Room::new();
     let data = every_byte();
     let input = room.file("in", &data);
-    for (there, back) in [("shift:77", "shift:-77"), ("xor:a5c3", "xor:a5c3"), ("rot13", "rot13"), ("caesar:7", "caesar:-7")]
+    for (there, back) in
+        [("shift:77", "shift:-77"), ("xor:a5c3", "xor:a5c3"), ("rot13", "rot13"), ("caesar:7", "caesar:-7")]
     {
         run(&mut transform(there, &input, &room.at("there"), &[])).succeeds();
         assert_ne!(fs::read(room.at("there")).unwrap(), data);
@@ -210,7 +226,9 @@ fn standard_output_keeps_what_was_written_before() {
 fn in_place_changes_the_file_itself() {
     let room = Room::new();
     let data = bytes(1_500_001, 5);
-    for strategy in NAMED.into_iter().chain(["method=direct", "method=uring,depth=8", "method=mmap,window=64K"]) {
+    for strategy in
+        NAMED.into_iter().chain(["method=direct", "method=uring,depth=8", "method=mmap,window=64K"])
+    {
         let file = room.file("file", &data);
         fs::hard_link(&file, room.at("link")).unwrap();
         let mut command = fullbore(["transform", "shift:10", "--in-place", "--strategy", strategy]);
@@ -230,16 +248,22 @@ fn overwrite_uses_the_file_that_is_there() {
     let data = bytes(900_001, 6);
     let input = room.file("in", &data);
     for old in [0, 1, 500_000, 900_001, 2_000_000] {
-        for strategy in ["auto", "cci", "cci-stdio", "cci-mm", "cci-mtmm", "cci-ex", "cci-tp", "method=direct"] {
+        for strategy in
+            ["auto", "cci", "cci-stdio", "cci-mm", "cci-mtmm", "cci-ex", "cci-tp", "method=direct"]
+        {
             let output = room.file("out", bytes(old, 7));
             let _ = fs::remove_file(room.at("link"));
             fs::hard_link(&output, room.at("link")).unwrap();
-            let ended = run(&mut transform("upper", &input, &output, &["--overwrite", "--strategy", strategy]));
+            let ended =
+                run(&mut transform("upper", &input, &output, &["--overwrite", "--strategy", strategy]));
             if refused(&ended, "direct") {
                 continue;
             }
             ended.succeeds();
-            assert!(fs::read(room.at("link")).unwrap() == defined("upper", &data), "{strategy} over {old} bytes");
+            assert!(
+                fs::read(room.at("link")).unwrap() == defined("upper", &data),
+                "{strategy} over {old} bytes"
+            );
         }
     }
     run(&mut transform("upper", &input, &room.at("new"), &["--overwrite"])).succeeds();
@@ -284,7 +308,8 @@ fn what_cannot_be_had_is_replaced_and_said_or_refused() {
 fn json_is_an_account_of_the_run() {
     let room = Room::new();
     let input = room.file("in", bytes(2_500_000, 10));
-    let ended = run(&mut transform("upper", &input, &room.at("out"), &["--json", "--strategy", "cci"])).succeeds();
+    let ended =
+        run(&mut transform("upper", &input, &room.at("out"), &["--json", "--strategy", "cci"])).succeeds();
     let account: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(account["bytes"], 2_500_000);
     assert_eq!(account["asked"], "cci");
@@ -301,7 +326,8 @@ fn json_is_an_account_of_the_run() {
 fn time_and_progress_go_to_standard_error() {
     let room = Room::new();
     let input = room.file("in", bytes(2_500_000, 11));
-    let ended = run(&mut transform("none", &input, "-".as_ref(), &["--time", "--progress", "always"])).succeeds();
+    let ended =
+        run(&mut transform("none", &input, "-".as_ref(), &["--time", "--progress", "always"])).succeeds();
     assert!(ended.stdout == fs::read(&input).unwrap());
     for word in ["real ", "user ", "sys ", "/s", "none: "] {
         assert!(ended.stderr.contains(word), "{ended}");

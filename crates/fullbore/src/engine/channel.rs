@@ -84,7 +84,10 @@ pub struct Channel {
 
 impl std::fmt::Debug for Channel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Channel").field("file", &self.file).field("in_flight", &self.in_flight).finish_non_exhaustive()
+        f.debug_struct("Channel")
+            .field("file", &self.file)
+            .field("in_flight", &self.in_flight)
+            .finish_non_exhaustive()
     }
 }
 
@@ -193,7 +196,10 @@ impl Channel {
     ///
     /// # Errors
     /// The system's error of a transfer, and [`Kind::Changed`] if the file ended before its length.
-    #[allow(clippy::should_implement_trait, reason = "more can be asked for after it gave none, and it fails")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "more can be asked for after it gave none, and it fails"
+    )]
     pub fn next(&mut self) -> Result<Option<Done>> {
         while self.done.is_empty() && self.in_flight > 0 {
             self.reap(1)?;
@@ -254,7 +260,13 @@ impl Channel {
             self.tally.requests += 1;
             match self.engine.relay(at, at, len - moved) {
                 Ok(0) => {
-                    return Err(Error::new(Kind::Changed, "copy to", self.file.path(), "the input became shorter").at(at));
+                    return Err(Error::new(
+                        Kind::Changed,
+                        "copy to",
+                        self.file.path(),
+                        "the input became shorter",
+                    )
+                    .at(at));
                 }
                 Ok(count) => {
                     moved += count;
@@ -277,7 +289,12 @@ impl Channel {
 
     fn send(&mut self, direction: Direction, asked: Asked, offset: u64, buf: Buf) -> Result<()> {
         let Some(slot) = self.vacant.pop() else {
-            return Err(Error::new(Kind::Invalid, "queue a request for", self.file.path(), "more than the depth at once"));
+            return Err(Error::new(
+                Kind::Invalid,
+                "queue a request for",
+                self.file.path(),
+                "more than the depth at once",
+            ));
         };
         self.asked[slot] = asked;
         self.in_flight += 1;
@@ -339,7 +356,8 @@ impl Channel {
             (self.limit.map_or(end, |limit| end.min(limit)) - start) as usize
         };
         // Past the cache, only the end of the file stops in the middle of a block.
-        let ended = !writes && (count == 0 || self.direct.as_ref().is_some_and(|(align, _)| !had.is_multiple_of(*align)));
+        let ended = !writes
+            && (count == 0 || self.direct.as_ref().is_some_and(|(align, _)| !had.is_multiple_of(*align)));
         if had >= wanted || ended {
             if !writes {
                 let whole = had.min(asked.head + asked.len);
@@ -379,13 +397,15 @@ impl Channel {
         let block = offset / align as u64 * align as u64;
         let place = (offset - block) as usize;
         bounce.place(0, align);
-        let held = retry(|| rustix::io::pread(handle, bounce.data_mut(), block)).map_err(|error| fail("read", error))?;
+        let held = retry(|| rustix::io::pread(handle, bounce.data_mut(), block))
+            .map_err(|error| fail("read", error))?;
         bounce.data_mut()[held..].fill(0);
         bounce.data_mut()[place..place + part.len()].copy_from_slice(part);
         let mut written = 0;
         while written < align {
-            let count = retry(|| rustix::io::pwrite(handle, &bounce.data()[written..], block + written as u64))
-                .map_err(|error| fail("write", error))?;
+            let count =
+                retry(|| rustix::io::pwrite(handle, &bounce.data()[written..], block + written as u64))
+                    .map_err(|error| fail("write", error))?;
             if count == 0 {
                 return Err(fail("write", io::ErrorKind::WriteZero.into()));
             }

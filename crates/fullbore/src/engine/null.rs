@@ -5,8 +5,12 @@ use std::io;
 use super::synchronous::{Calls, Synchronous};
 use super::{Engine, Method, Opening, SYNCHRONOUS};
 
-pub(super) static METHOD: Method =
-    Method { name: "null", summary: "no storage: the cost of the loop itself", capabilities: SYNCHRONOUS, open };
+pub(super) static METHOD: Method = Method {
+    name: "null",
+    summary: "no storage: the cost of the loop itself",
+    capabilities: SYNCHRONOUS,
+    open,
+};
 
 fn open(_opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
     Ok(Synchronous::boxed(Null))

@@ -1,6 +1,8 @@
 //! The access methods there are. A new one is a file beside this and a line here.
 
-use super::{Method, aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, uncached, uring, vectored};
+use super::{
+    Method, aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, uncached, uring, vectored,
+};
 
 /// Every access method of this platform.
 pub static METHODS: &[&Method] = &[

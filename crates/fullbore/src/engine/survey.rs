@@ -28,7 +28,13 @@ impl fmt::Display for Refusal {
 ///
 /// # Errors
 /// The reason, if it does not work.
-pub fn probe(method: &'static Method, file: &File, from: Option<&File>, write: bool, cache: Cache) -> std::result::Result<(), Refusal> {
+pub fn probe(
+    method: &'static Method,
+    file: &File,
+    from: Option<&File>,
+    write: bool,
+    cache: Cache,
+) -> std::result::Result<(), Refusal> {
     let refuse = |reason: String| Refusal { method: method.name, reason };
     if method.capabilities.relays {
         let Some(from) = from else { return Err(refuse("needs a source to move bytes from".into())) };
@@ -56,9 +62,11 @@ pub fn probe(method: &'static Method, file: &File, from: Option<&File>, write: b
         }
         Ok(())
     };
-    attempt().map_err(|error| match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
-        Some(source) => refuse(explain(source)),
-        None => refuse(error.to_string()),
+    attempt().map_err(|error| {
+        match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
+            Some(source) => refuse(explain(source)),
+            None => refuse(error.to_string()),
+        }
     })
 }
 

@@ -9,12 +9,7 @@ use crate::sys::uring::Ring;
 pub(super) static METHOD: Method = Method {
     name: "uring",
     summary: "io_uring with registered buffers and file",
-    capabilities: Capabilities {
-        depth: 1024,
-        direct: Choice::AsTold,
-        drops: Choice::AsTold,
-        ..SYNCHRONOUS
-    },
+    capabilities: Capabilities { depth: 1024, direct: Choice::AsTold, drops: Choice::AsTold, ..SYNCHRONOUS },
     open,
 };
 

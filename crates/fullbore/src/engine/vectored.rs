@@ -48,7 +48,8 @@ impl Vectored {
         let offset = run[0].offset;
         Ok(match run[0].direction {
             Direction::Read => {
-                let mut parts: Vec<_> = run.iter_mut().map(|request| io::IoSliceMut::new(request.data_mut())).collect();
+                let mut parts: Vec<_> =
+                    run.iter_mut().map(|request| io::IoSliceMut::new(request.data_mut())).collect();
                 rustix::io::preadv2(&self.file, &mut parts, offset, self.flags)?
             }
             Direction::Write => {

@@ -105,10 +105,13 @@ impl File {
         match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(fd) => Self::from_fd(fd, path),
             Err(rustix::io::Errno::ISDIR) => Err(directory(path)),
-            Err(rustix::io::Errno::NXIO) => {
-                Err(Error::new(Kind::Unsupported, "open", path, "it is a socket or a device that is not there")
-                    .advise("name a file, a pipe or a device"))
-            }
+            Err(rustix::io::Errno::NXIO) => Err(Error::new(
+                Kind::Unsupported,
+                "open",
+                path,
+                "it is a socket or a device that is not there",
+            )
+            .advise("name a file, a pipe or a device")),
             Err(error) => Err(Error::io("open", path, error.into())),
         }
     }
@@ -156,7 +159,8 @@ impl File {
     }
 
     fn standard(fd: BorrowedFd<'_>, name: &str) -> Result<Self> {
-        let fd = rustix::io::fcntl_dupfd_cloexec(fd, 3).map_err(|error| Error::io("use", name, error.into()))?;
+        let fd =
+            rustix::io::fcntl_dupfd_cloexec(fd, 3).map_err(|error| Error::io("use", name, error.into()))?;
         Self::from_fd(fd, name)
     }
 
@@ -175,7 +179,8 @@ impl File {
     /// # Errors
     /// If the system cannot say.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        let stat = rustix::fs::fstat(&self.fd).map_err(|error| Error::io("inspect", &self.path, error.into()))?;
+        let stat =
+            rustix::fs::fstat(&self.fd).map_err(|error| Error::io("inspect", &self.path, error.into()))?;
         let len = match self.kind {
             FileKind::BlockDevice => {
                 // Every transfer names its offset, so the position may go back to the start.
@@ -223,10 +228,13 @@ impl File {
                 Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => {
                     Err(Error::new(Kind::Unsupported, "preallocate", &self.path, "the file system cannot"))
                 }
-                Err(rustix::io::Errno::NOSPC) => {
-                    Err(Error::new(Kind::NoSpace, "write", &self.path, format!("No space left on device for {len} bytes"))
-                        .advise("free some space or write somewhere else"))
-                }
+                Err(rustix::io::Errno::NOSPC) => Err(Error::new(
+                    Kind::NoSpace,
+                    "write",
+                    &self.path,
+                    format!("No space left on device for {len} bytes"),
+                )
+                .advise("free some space or write somewhere else")),
                 Err(error) => Err(Error::io("preallocate", &self.path, error.into())),
             };
         }
@@ -266,7 +274,8 @@ impl File {
     /// # Errors
     /// If the system refuses.
     pub fn set_len(&self, len: u64) -> Result<()> {
-        rustix::fs::ftruncate(&self.fd, len).map_err(|error| Error::io("set the length of", &self.path, error.into()))
+        rustix::fs::ftruncate(&self.fd, len)
+            .map_err(|error| Error::io("set the length of", &self.path, error.into()))
     }
 
     /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do

@@ -92,7 +92,8 @@ impl Output {
         }
         match there {
             Some((FileKind::Directory, _)) => {
-                Err(Error::new(Kind::Unsupported, "write", path, "it is a directory").advise("name a file in it"))
+                Err(Error::new(Kind::Unsupported, "write", path, "it is a directory")
+                    .advise("name a file in it"))
             }
             Some((FileKind::Regular, _)) if placement == Placement::Overwrite => Self::existing(path),
             Some((FileKind::Regular, _)) => Self::replacing(path),
@@ -153,8 +154,13 @@ impl Output {
 
     fn fresh(path: &Path) -> Result<Self> {
         if path.symlink_metadata().is_ok() {
-            return Err(Error::new(Kind::Unsupported, "write", path, "it is a symbolic link that leads nowhere")
-                .advise("remove the link or make what it names"));
+            return Err(Error::new(
+                Kind::Unsupported,
+                "write",
+                path,
+                "it is a symbolic link that leads nowhere",
+            )
+            .advise("remove the link or make what it names"));
         }
         if path.file_name().is_none() {
             return Err(Error::new(Kind::Invalid, "write", path, "it names no file"));
@@ -259,7 +265,8 @@ fn link(file: &File, target: &Path) -> Result<bool> {
 }
 
 fn rename(temporary: Temporary, target: &Path) -> Result<()> {
-    rustix::fs::rename(temporary.path(), target).map_err(|error| Error::io("replace", target, error.into()))?;
+    rustix::fs::rename(temporary.path(), target)
+        .map_err(|error| Error::io("replace", target, error.into()))?;
     temporary.keep();
     Ok(())
 }
@@ -269,7 +276,8 @@ fn inherit(file: &File, old: Option<Attributes>) {
     let Some(old) = old else { return };
     let (uid, gid) = old.owner;
     // Only root may give files away; for others the new file is theirs, as with any editor that renames.
-    let _ = rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(uid)), Some(rustix::fs::Gid::from_raw(gid)));
+    let _ =
+        rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(uid)), Some(rustix::fs::Gid::from_raw(gid)));
     let _ = rustix::fs::fchmod(file, old.mode);
 }
 

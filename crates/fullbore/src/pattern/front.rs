@@ -29,7 +29,13 @@ impl Front {
     /// Reads the next block into `buf` and returns its offset; `None` at the end. A `patient` reader waits for
     /// `request` bytes; another takes what there is, in multiples of `unit` bytes, so that what comes slowly
     /// goes on at once.
-    pub(super) fn next(&self, buf: &mut Buf, request: usize, unit: usize, patient: bool) -> Result<Option<u64>> {
+    pub(super) fn next(
+        &self,
+        buf: &mut Buf,
+        request: usize,
+        unit: usize,
+        patient: bool,
+    ) -> Result<Option<u64>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let offset = state.offset;
         buf.place(offset, request);
@@ -41,7 +47,9 @@ impl Front {
                 Err(rustix::io::Errno::INTR) => {}
                 Err(rustix::io::Errno::AGAIN) => wait(&self.file, rustix::event::PollFlags::IN)
                     .map_err(|error| Error::io("read", self.file.path(), error.into()))?,
-                Err(error) => return Err(Error::io("read", self.file.path(), error.into()).at(offset + held as u64)),
+                Err(error) => {
+                    return Err(Error::io("read", self.file.path(), error.into()).at(offset + held as u64));
+                }
             }
         }
         buf.truncate(held);

@@ -1,8 +1,8 @@
 //! One worker's loop: blocks from a feed, through the operation, to a drain.
 
+use super::Monitor;
 use super::front::Front;
 use super::order::{InOrder, Order};
-use super::Monitor;
 use crate::buf::{Buf, Pool};
 use crate::engine::{Capabilities, Channel, Done, Opening, Tally};
 use crate::error::{Error, Kind, Result};
@@ -147,7 +147,8 @@ impl<'a, 'v> Lane<'a, 'v> {
             _ => 1,
         };
         let nowhere = std::path::Path::new("memory");
-        let pool = Pool::new(count, request).map_err(|error| Error::io("take buffers from", nowhere, error))?;
+        let pool =
+            Pool::new(count, request).map_err(|error| Error::io("take buffers from", nowhere, error))?;
         let window = strategy.window.map(|window| window.max(request));
         let channel = |file: &File, write: bool, from: Option<&File>, limit| {
             let method = if write { strategy.write } else { strategy.read };
@@ -158,9 +159,11 @@ impl<'a, 'v> Lane<'a, 'v> {
                 Order::Random { .. } if !write => file.expect_random(),
                 _ => {}
             }
-            let opening = Opening { file: &file, from, write, cache: strategy.cache, depth, pool: Some(&pool), window };
+            let opening =
+                Opening { file: &file, from, write, cache: strategy.cache, depth, pool: Some(&pool), window };
             Channel::open(method, &opening, limit).map_err(|error| {
-                Error::io("use", file.path(), error).advise(format!("try another method than {}", method.name))
+                Error::io("use", file.path(), error)
+                    .advise(format!("try another method than {}", method.name))
             })
         };
         let mut source = None;
@@ -215,7 +218,11 @@ impl<'a, 'v> Lane<'a, 'v> {
     }
 
     /// Blocks that are there without waiting: mapped, or made.
-    fn produce(&mut self, extents: &mut dyn Iterator<Item = (u64, usize)>, go_on: &dyn Fn() -> bool) -> Result<()> {
+    fn produce(
+        &mut self,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
         for (offset, len) in extents {
             if !go_on() {
                 return Ok(());
@@ -263,7 +270,11 @@ impl<'a, 'v> Lane<'a, 'v> {
     }
 
     /// Blocks that are read through an engine, as many at a time as the depth says.
-    fn pump(&mut self, extents: &mut dyn Iterator<Item = (u64, usize)>, go_on: &dyn Fn() -> bool) -> Result<()> {
+    fn pump(
+        &mut self,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let mut asked = 0;
         let mut due = 0;
         let mut early: Vec<Done> = Vec::new();
@@ -334,7 +345,11 @@ impl<'a, 'v> Lane<'a, 'v> {
     }
 
     /// Runs that go from file to file unseen.
-    fn relay(&mut self, extents: &mut dyn Iterator<Item = (u64, usize)>, go_on: &dyn Fn() -> bool) -> Result<()> {
+    fn relay(
+        &mut self,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
         for (offset, len) in extents {
             if !go_on() {
                 break;
@@ -418,7 +433,12 @@ impl<'a, 'v> Lane<'a, 'v> {
                 self.pool.put(done.buf);
                 Ok(())
             }
-            None => Err(Error::new(Kind::Invalid, "take buffers from", "memory", "none is free and none is in use")),
+            None => Err(Error::new(
+                Kind::Invalid,
+                "take buffers from",
+                "memory",
+                "none is free and none is in use",
+            )),
         }
     }
 

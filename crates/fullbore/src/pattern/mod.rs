@@ -79,12 +79,20 @@ pub fn transform(
     let before = input.snapshot()?;
     let in_place = output.file().snapshot()?.identity == before.identity && input.kind() == FileKind::Regular;
     if in_place && !output.overwrites() {
-        return Err(Error::new(Kind::SameFile, "write", output.file().path(), "input and output are the same file"));
+        return Err(Error::new(
+            Kind::SameFile,
+            "write",
+            output.file().path(),
+            "input and output are the same file",
+        ));
     }
     let len = input.seekable_len()?;
     if strategy.read.capabilities.relays && !operation.changes_nothing() {
-        let what = format!("method {} moves bytes unseen, and {operation} has to see them", strategy.read.name);
-        return Err(Error::new(Kind::Unsupported, "transform", input.path(), what).advise("name another method"));
+        let what =
+            format!("method {} moves bytes unseen, and {operation} has to see them", strategy.read.name);
+        return Err(
+            Error::new(Kind::Unsupported, "transform", input.path(), what).advise("name another method")
+        );
     }
     if let Some(len) = len {
         allocate(&output, len, strategy)?;
@@ -100,12 +108,22 @@ pub fn transform(
     let work = lane::Work { operation: Some(operation), in_place, split: operation.split() };
     let outcome = run::run(&feed, &work, &drain, Order::Sequential, strategy, monitor)?;
     if !in_place && input.kind() == FileKind::Regular && len.is_some() && input.snapshot()? != before {
-        return Err(Error::new(Kind::Changed, "trust", input.path(), "the file was modified while it was read"));
+        return Err(Error::new(
+            Kind::Changed,
+            "trust",
+            input.path(),
+            "the file was modified while it was read",
+        ));
     }
     if let (Some(len), true) = (len, input.kind() == FileKind::Regular)
         && outcome.bytes != len
     {
-        return Err(Error::new(Kind::Changed, "read", input.path(), "the file became shorter while it was read"));
+        return Err(Error::new(
+            Kind::Changed,
+            "read",
+            input.path(),
+            "the file became shorter while it was read",
+        ));
     }
     output.commit(outcome.bytes, durability)?;
     Ok(outcome)

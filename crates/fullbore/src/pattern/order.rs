@@ -47,7 +47,8 @@ fn permuted(index: u64, len: u64, seed: u64) -> u64 {
     loop {
         let (mut left, mut right) = (value >> half, value & mask);
         for round in 0..4u64 {
-            (left, right) = (right, left ^ (mixed(right ^ seed.rotate_left(round as u32 * 16) ^ (round << 56)) & mask));
+            (left, right) =
+                (right, left ^ (mixed(right ^ seed.rotate_left(round as u32 * 16) ^ (round << 56)) & mask));
         }
         value = left << half | right;
         if value < len {
@@ -116,7 +117,9 @@ impl InOrder {
                 Ok(0) => return Err(fail(rustix::io::Errno::IO)),
                 Ok(count) => data = &data[count..],
                 Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => wait(&self.file, rustix::event::PollFlags::OUT).map_err(fail)?,
+                Err(rustix::io::Errno::AGAIN) => {
+                    wait(&self.file, rustix::event::PollFlags::OUT).map_err(fail)?
+                }
                 Err(error) => return Err(fail(error)),
             }
         }
@@ -149,7 +152,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_scattered() {
-        let near = (0..10_000).filter(|&index| permuted(index, 10_000, 7).abs_diff(permuted(index + 1, 10_001, 7)) < 8);
+        let near = (0..10_000)
+            .filter(|&index| permuted(index, 10_000, 7).abs_diff(permuted(index + 1, 10_001, 7)) < 8);
         assert!(near.count() < 100);
     }
 }

@@ -37,7 +37,10 @@ pub(super) fn visit<S: Send>(
     workers(feed, work, &Drain::Visitor, order, strategy, monitor, identity, block)
 }
 
-#[allow(clippy::too_many_arguments, reason = "the two functions above are its callers; a struct would be unpacked at once")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the two functions above are its callers; a struct would be unpacked at once"
+)]
 fn workers<S: Send>(
     feed: &Feed<'_>,
     work: &Work<'_>,
@@ -51,7 +54,8 @@ fn workers<S: Send>(
     let request = request_size(strategy.request, work.split);
     let cut = Cut { len: feed.len().unwrap_or(0), request, order };
     let count = order.count(cut.blocks());
-    let stripes = Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model, strategy.workers);
+    let stripes =
+        Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model, strategy.workers);
     let workers = match feed.len() {
         Some(_) => strategy.workers.min(count.max(1) as usize),
         None => strategy.workers,

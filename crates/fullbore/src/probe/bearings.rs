@@ -27,8 +27,10 @@ pub fn bearings(file: impl AsFd) -> io::Result<Bearings> {
     let status = rustix::fs::fstat(file)?;
     let system = rustix::fs::fstatfs(file)?;
     let kind = system.f_type as u64;
-    let device = format!("/sys/dev/block/{}:{}", rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
-    let setting = |name: &str| fs::read_to_string(format!("{device}/{name}")).ok().map(|text| text.trim().to_owned());
+    let device =
+        format!("/sys/dev/block/{}:{}", rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
+    let setting =
+        |name: &str| fs::read_to_string(format!("{device}/{name}")).ok().map(|text| text.trim().to_owned());
     // A partition's queue and model are its disk's.
     let of_disk = |name: &str| setting(name).or_else(|| setting(&format!("../{name}")));
     let fsid = rustix::fs::fstatvfs(file)?.f_fsid;

@@ -90,7 +90,8 @@ pub fn choose(situation: &Situation, measured: Option<&Entry>) -> Decision {
     if let Some(decision) = from_profile(situation, measured) {
         return decision;
     }
-    let mut decision = Decision { strategy: Strategy::plain(), evidence: Vec::new(), alternatives: Vec::new() };
+    let mut decision =
+        Decision { strategy: Strategy::plain(), evidence: Vec::new(), alternatives: Vec::new() };
     let cold = situation.cached.is_some_and(|cached| cached < COLD);
     match situation.len {
         None => front_to_back(situation, &mut decision),
@@ -131,7 +132,11 @@ fn from_profile(situation: &Situation, measured: Option<&Entry>) -> Option<Decis
             .iter()
             .map(|other| Alternative {
                 strategy: other.strategy.clone(),
-                reason: format!("measured {}, {:.2} of the best", crate::size::rate(other.rate), other.rate / best.rate),
+                reason: format!(
+                    "measured {}, {:.2} of the best",
+                    crate::size::rate(other.rate),
+                    other.rate / best.rate
+                ),
             })
             .collect(),
     })
@@ -147,7 +152,9 @@ fn spread(situation: &Situation, decision: &mut Decision) {
     decision.strategy.workers = workers;
     if workers > 1 {
         decision.strategy.model = Model::Pool;
-        decision.evidence.push(format!("{workers} workers: as many as processors ({})", situation.processors));
+        decision
+            .evidence
+            .push(format!("{workers} workers: as many as processors ({})", situation.processors));
     } else {
         decision.evidence.push("1 worker: there is one processor".into());
     }
@@ -161,22 +168,32 @@ fn front_to_back(situation: &Situation, decision: &mut Decision) {
 }
 
 fn small(len: u64, decision: &mut Decision) {
-    decision.evidence.push(format!("1 worker: {} are done before a thread has started", crate::size::human(len)));
+    decision
+        .evidence
+        .push(format!("1 worker: {} are done before a thread has started", crate::size::human(len)));
     decision.strategy.request = 256 << 10;
 }
 
 fn turning(decision: &mut Decision) {
-    decision.evidence.push("1 worker from front to back: the disk turns, and seeking costs more than it brings".into());
+    decision
+        .evidence
+        .push("1 worker from front to back: the disk turns, and seeking costs more than it brings".into());
     decision.strategy.request = 1 << 20;
     reject(decision, "striped, pool", "would make the disk seek");
 }
 
 fn from_memory(situation: &Situation, decision: &mut Decision) {
     match situation.cached {
-        Some(cached) => decision.evidence.push(format!("buffered: {:.0}% of the input is in the page cache", cached * 100.0)),
-        None => decision.evidence.push("buffered: nobody says how much of the input is in the page cache".into()),
+        Some(cached) => decision
+            .evidence
+            .push(format!("buffered: {:.0}% of the input is in the page cache", cached * 100.0)),
+        None => {
+            decision.evidence.push("buffered: nobody says how much of the input is in the page cache".into())
+        }
     }
-    decision.evidence.push("256 KiB: large enough that calls cost nothing, small enough for the processor's cache".into());
+    decision
+        .evidence
+        .push("256 KiB: large enough that calls cost nothing, small enough for the processor's cache".into());
     spread(situation, decision);
     decision.strategy.stripe = 1 << 20;
     reject(decision, "mmap", "a page fault every few pages costs more than copying them");
@@ -188,7 +205,9 @@ fn from_device(situation: &Situation, decision: &mut Decision) {
     let cached = situation.cached.unwrap_or(0.0) * 100.0;
     match (&situation.no_deep_reads, method("uring")) {
         (None, Some(uring)) if cached == 0.0 => {
-            decision.evidence.push("uring, direct, 8 deep, 1 MiB: none of the input is in the page cache".into());
+            decision
+                .evidence
+                .push("uring, direct, 8 deep, 1 MiB: none of the input is in the page cache".into());
             decision.strategy.read = uring;
             decision.strategy.cache = Cache::Direct;
             decision.strategy.request = 1 << 20;
@@ -208,7 +227,9 @@ fn from_device(situation: &Situation, decision: &mut Decision) {
 
 fn allocation(situation: &Situation, decision: &mut Decision) {
     if situation.target_in_memory {
-        decision.evidence.push("alloc=size: the file system keeps its files in memory, preallocating would fill it twice".into());
+        decision.evidence.push(
+            "alloc=size: the file system keeps its files in memory, preallocating would fill it twice".into(),
+        );
         decision.strategy.allocation = Allocation::Size;
     } else {
         decision.evidence.push("alloc=preallocate: writers of an extending file wait for one another".into());

@@ -135,7 +135,9 @@ impl Strategy {
         let way = |method: &Method| match (method.capabilities.mapped, self.window) {
             (true, Some(window)) => window.max(self.request),
             (true, None) => 0,
-            (false, _) => self.depth.min(method.capabilities.depth) * crate::buf::Pool::capacity(self.request),
+            (false, _) => {
+                self.depth.min(method.capabilities.depth) * crate::buf::Pool::capacity(self.request)
+            }
         };
         (self.workers * (way(self.read) + way(self.write))) as u64
     }
@@ -154,7 +156,14 @@ impl fmt::Display for Strategy {
         } else {
             write!(f, "read={},write={}", self.read.name, self.write.name)?;
         }
-        write!(f, ",request={},depth={},workers={},model={}", size::exact(self.request as u64), self.depth, self.workers, self.model)?;
+        write!(
+            f,
+            ",request={},depth={},workers={},model={}",
+            size::exact(self.request as u64),
+            self.depth,
+            self.workers,
+            self.model
+        )?;
         if self.model != Model::Serial {
             write!(f, ",stripe={}", size::exact(self.stripe))?;
         }

@@ -53,7 +53,11 @@ fn asynchronous(completion: Completion) -> Wish {
 
 /// Every strategy with a name but `auto`.
 pub static NAMED: &[Named] = &[
-    Named { name: "cci", summary: "read, work, write: one worker, 64 KiB at a time", wish: || serial("buffered") },
+    Named {
+        name: "cci",
+        summary: "read, work, write: one worker, 64 KiB at a time",
+        wish: || serial("buffered"),
+    },
     Named { name: "cci-stdio", summary: "the same with the C library's FILE*", wish: || serial("stdio") },
     Named {
         name: "cci-mm",

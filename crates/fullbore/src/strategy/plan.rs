@@ -90,7 +90,8 @@ fn situation(input: Option<&File>, len: Option<u64>, output: Option<&Output>) ->
         len,
         cached,
         target,
-        target_in_memory: output.is_some_and(|output| probe::bearings(output.file()).is_ok_and(|found| found.in_memory)),
+        target_in_memory: output
+            .is_some_and(|output| probe::bearings(output.file()).is_ok_and(|found| found.in_memory)),
         processors: probe::processors(),
         rotational: input.is_some_and(|input| probe::bearings(input).is_ok_and(|found| found.rotational)),
         no_deep_reads,
@@ -102,16 +103,23 @@ impl Plan {
     fn settle_methods(&mut self, input: Option<&File>, output: Option<&Output>, wish: &Wish) -> Result<()> {
         let strategy = &mut self.strategy;
         let named = wish.named.is_some();
-        let path = input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
+        let path =
+            input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
         let path = path.unwrap_or(std::path::Path::new("standard input")).to_owned();
         for method in [strategy.read, strategy.write] {
             if method.name == "null" {
-                return Err(Error::new(Kind::Unsupported, "use", path, "the null method moves nothing: it is for measuring"));
+                return Err(Error::new(
+                    Kind::Unsupported,
+                    "use",
+                    path,
+                    "the null method moves nothing: it is for measuring",
+                ));
             }
         }
         if strategy.read.capabilities.relays || strategy.write.capabilities.relays {
             let relay = if strategy.read.capabilities.relays { strategy.read } else { strategy.write };
-            let (Some(input), Some(output), Some(_)) = (input, output.filter(|output| output.seekable()), self.situation.len)
+            let (Some(input), Some(output), Some(_)) =
+                (input, output.filter(|output| output.seekable()), self.situation.len)
             else {
                 return Err(refused(relay, &path, "it moves bytes from file to file only"));
             };
@@ -126,7 +134,8 @@ impl Plan {
         }
         if self.situation.len.is_none() {
             if wish.read.is_some_and(|method| method != buffered()) {
-                self.notes.push("the input is read by read(2) from front to back, whatever the method".into());
+                self.notes
+                    .push("the input is read by read(2) from front to back, whatever the method".into());
             }
             strategy.read = buffered();
             if strategy.write.capabilities.mapped {
@@ -198,7 +207,9 @@ impl Plan {
         let mapped = strategy.read.capabilities.mapped || strategy.write.capabilities.mapped;
         while strategy.memory() > BUDGET {
             match &mut strategy.window {
-                Some(window) if mapped && *window > strategy.request => *window = (*window / 2).max(strategy.request),
+                Some(window) if mapped && *window > strategy.request => {
+                    *window = (*window / 2).max(strategy.request)
+                }
                 _ if strategy.depth > 1 => strategy.depth /= 2,
                 _ if strategy.workers > 1 => strategy.workers -= 1,
                 _ => break,
@@ -237,8 +248,12 @@ fn settled(
     };
     let way = if write { "write" } else { "read" };
     let contradiction = match cache {
-        Cache::Direct if method.capabilities.direct == engine::Choice::Never => Some("cannot pass by the page cache"),
-        Cache::Drop if method.capabilities.drops == engine::Choice::Never => Some("cannot drop what it cached"),
+        Cache::Direct if method.capabilities.direct == engine::Choice::Never => {
+            Some("cannot pass by the page cache")
+        }
+        Cache::Drop if method.capabilities.drops == engine::Choice::Never => {
+            Some("cannot drop what it cached")
+        }
         _ => None,
     };
     let reason = match contradiction {

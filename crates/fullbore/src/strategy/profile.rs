@@ -68,7 +68,10 @@ impl FromStr for Job {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|job| job.to_string() == text).ok_or_else(|| format!("no job {text:?} is known"))
+        Self::ALL
+            .into_iter()
+            .find(|job| job.to_string() == text)
+            .ok_or_else(|| format!("no job {text:?} is known"))
     }
 }
 
@@ -143,7 +146,8 @@ impl std::error::Error for ProfileError {}
 impl Profile {
     /// Where the profile is kept: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `~/.config`.
     pub fn path() -> Option<PathBuf> {
-        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
+        let absolute =
+            |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
         let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
         Some(config.join("fullbore").join("profile.json"))
     }
@@ -159,8 +163,9 @@ impl Profile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(fail(format!("cannot read the profile: {error}"))),
         };
-        let profile: Self = serde_json::from_str(&text)
-            .map_err(|error| fail(format!("not a profile ({error}); `fullbore profile forget` removes it")))?;
+        let profile: Self = serde_json::from_str(&text).map_err(|error| {
+            fail(format!("not a profile ({error}); `fullbore profile forget` removes it"))
+        })?;
         if profile.version > VERSION {
             return Err(fail(format!(
                 "written by a newer version (format {}); this one reads up to {VERSION}",
@@ -181,14 +186,16 @@ impl Profile {
             .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
         text.push('\n');
         if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory).map_err(|error| fail(format!("cannot make its directory: {error}")))?;
+            std::fs::create_dir_all(directory)
+                .map_err(|error| fail(format!("cannot make its directory: {error}")))?;
         }
         let output = crate::file::Output::create(path, crate::file::Placement::Replace, None)
             .map_err(|error| fail(error.to_string()))?;
         let mut file = std::fs::File::from(
             output.file().reopen(true).map_err(|error| fail(format!("cannot write the profile: {error}")))?,
         );
-        file.write_all(text.as_bytes()).map_err(|error| fail(format!("cannot write the profile: {error}")))?;
+        file.write_all(text.as_bytes())
+            .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
         output
             .commit(text.len() as u64, crate::file::Durability::Full)
             .map_err(|error| fail(error.to_string()))

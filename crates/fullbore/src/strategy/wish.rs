@@ -122,7 +122,9 @@ impl Wish {
     /// The strategy with the fields asked for in place of the chosen ones.
     pub fn apply(&self, mut strategy: Strategy) -> Strategy {
         // What was chosen to go with a method does not go with another.
-        if self.read.is_some_and(|method| method != strategy.read) || self.write.is_some_and(|method| method != strategy.write) {
+        if self.read.is_some_and(|method| method != strategy.read)
+            || self.write.is_some_and(|method| method != strategy.write)
+        {
             strategy.depth = 1;
             strategy.cache = Cache::Keep;
         }
@@ -136,7 +138,10 @@ impl Wish {
             (None, Some(Model::Serial)) => strategy.workers = 1,
             _ => {}
         }
-        if self.workers.is_some_and(|workers| workers > 1) && self.model.is_none() && strategy.model == Model::Serial {
+        if self.workers.is_some_and(|workers| workers > 1)
+            && self.model.is_none()
+            && strategy.model == Model::Serial
+        {
             strategy.model = Model::Striped;
         }
         strategy.stripe = self.stripe.unwrap_or(strategy.stripe);
@@ -187,7 +192,12 @@ mod tests {
 
     #[test]
     fn a_strategy_parses_back_from_its_text() {
-        for text in ["method=mmap,workers=2,model=pool,window=whole", "read=uring,write=buffered,depth=32,cache=keep", "cci-ov", "auto"] {
+        for text in [
+            "method=mmap,workers=2,model=pool,window=whole",
+            "read=uring,write=buffered,depth=32,cache=keep",
+            "cci-ov",
+            "auto",
+        ] {
             let strategy = text.parse::<Wish>().unwrap().apply(Strategy::plain());
             let again = strategy.to_string().parse::<Wish>().unwrap().apply(Strategy::plain());
             assert_eq!(strategy, again, "{strategy}");

@@ -130,7 +130,9 @@ impl Map {
         // are given them treat each byte as any value and read it once.
         let start =
             unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, fd, offset)? };
-        let Some(start) = NonNull::new(start.cast::<u8>()) else { return Err(io::ErrorKind::OutOfMemory.into()) };
+        let Some(start) = NonNull::new(start.cast::<u8>()) else {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        };
         let address = start.as_ptr() as usize;
         for (index, window) in WINDOWS_TABLE.iter().enumerate() {
             if window.start.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {

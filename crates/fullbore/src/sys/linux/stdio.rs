@@ -83,7 +83,11 @@ impl Stream {
     /// Hands buffered writes to the system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
-        if unsafe { libc::fflush(self.file.as_ptr()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if unsafe { libc::fflush(self.file.as_ptr()) } == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use io_uring::{IoUring, opcode, types};
 
 use crate::buf::{Completion, Direction, Pool, Request};
 
-
 /// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer brought in.
 const RWF_DONTCACHE: i32 = 0x80;
 
@@ -33,8 +32,12 @@ pub(crate) struct Ring {
 macro_rules! entry {
     ($fd:expr, $fixed:expr, $write:expr, $start:expr, $len:expr, $offset:expr, $flags:expr) => {
         match ($fixed, $write) {
-            (true, false) => opcode::ReadFixed::new($fd, $start, $len, 0).offset($offset).rw_flags($flags).build(),
-            (true, true) => opcode::WriteFixed::new($fd, $start, $len, 0).offset($offset).rw_flags($flags).build(),
+            (true, false) => {
+                opcode::ReadFixed::new($fd, $start, $len, 0).offset($offset).rw_flags($flags).build()
+            }
+            (true, true) => {
+                opcode::WriteFixed::new($fd, $start, $len, 0).offset($offset).rw_flags($flags).build()
+            }
             (false, false) => opcode::Read::new($fd, $start, $len).offset($offset).rw_flags($flags).build(),
             (false, true) => opcode::Write::new($fd, $start, $len).offset($offset).rw_flags($flags).build(),
         }
@@ -44,8 +47,14 @@ macro_rules! entry {
 impl Ring {
     /// A ring for `file` with room for `depth` requests. Buffers of `pool` and the file are registered where
     /// the kernel and its limits allow. `drops`: pages brought in are dropped again.
-    pub(crate) fn new(file: Arc<OwnedFd>, depth: usize, pool: Option<&Pool>, drops: bool) -> io::Result<Self> {
-        let entries = u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
+    pub(crate) fn new(
+        file: Arc<OwnedFd>,
+        depth: usize,
+        pool: Option<&Pool>,
+        drops: bool,
+    ) -> io::Result<Self> {
+        let entries =
+            u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
         let ring = match IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries) {
             Ok(ring) => ring,
             // Older kernels know none of these flags; only the plain set-up's error counts.
@@ -149,7 +158,10 @@ fn result(code: i32) -> io::Result<usize> {
 
 impl std::fmt::Debug for Ring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ring").field("file", &self.file).field("outstanding", &self.outstanding).finish_non_exhaustive()
+        f.debug_struct("Ring")
+            .field("file", &self.file)
+            .field("outstanding", &self.outstanding)
+            .finish_non_exhaustive()
     }
 }
 
