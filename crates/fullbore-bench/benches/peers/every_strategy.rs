@@ -28,8 +28,9 @@ pub(crate) const STRATEGIES: &[&str] = &[
     "workers=2,request=1M",
 ];
 
+/// What the strategies do.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Job {
+pub(crate) enum Job {
     Overwrite,
     NewFile,
     Read,
@@ -45,18 +46,9 @@ impl Job {
     }
 }
 
-pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
-    for cold in [false, true] {
-        for job in [Job::Overwrite, Job::NewFile, Job::Read] {
-            compare_job(bench, job, cold)?;
-        }
-    }
-    Ok(())
-}
-
-fn compare_job(bench: &mut Bench, job: Job, cold: bool) -> Attempt<()> {
+/// Compares for one job, its input in the page cache or not.
+pub(crate) fn compare(bench: &mut Bench, job: Job, cold: bool) -> Attempt<()> {
     let what = format!("{}, {}", job.name(), if cold { "cold" } else { "warm" });
-    bench.findings.note(format!("{what}:"));
     let input = bench.place.input.clone();
     let output = bench.place.path("strategies");
     let prepare = || {

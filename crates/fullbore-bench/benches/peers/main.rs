@@ -23,6 +23,7 @@ mod workplace;
 use std::error::Error;
 use std::process::ExitCode;
 
+use every_strategy::{Job, compare as strategies};
 use finding::Findings;
 use fullbore_bench::stats::Xoshiro256;
 use options::Options;
@@ -52,7 +53,24 @@ const COMPARISONS: &[Comparison] = &[
     ("new-file", "transform to a new file against cp", new_file::compare),
     ("reading", "reading a cached file against dd at its best", reading::compare),
     ("meter", "the meter's loop against fio", meter::compare),
-    ("strategies", "auto against every other strategy", every_strategy::compare),
+    ("strategies-warm-overwrite", "auto against every other strategy", |bench| {
+        strategies(bench, Job::Overwrite, false)
+    }),
+    ("strategies-warm-new-file", "auto against every other strategy", |bench| {
+        strategies(bench, Job::NewFile, false)
+    }),
+    ("strategies-warm-reading", "auto against every other strategy", |bench| {
+        strategies(bench, Job::Read, false)
+    }),
+    ("strategies-cold-overwrite", "auto against every other strategy", |bench| {
+        strategies(bench, Job::Overwrite, true)
+    }),
+    ("strategies-cold-new-file", "auto against every other strategy", |bench| {
+        strategies(bench, Job::NewFile, true)
+    }),
+    ("strategies-cold-reading", "auto against every other strategy", |bench| {
+        strategies(bench, Job::Read, true)
+    }),
 ];
 
 fn main() -> ExitCode {

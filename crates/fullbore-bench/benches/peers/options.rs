@@ -39,7 +39,8 @@ Holds fullbore against dd, cp, fio and its own strategies.
   --size SIZE      size of the data file; five times that must be free [1GB]
   --rounds N       measured rounds of each comparison [15]
   --only PATTERN   only comparisons whose names contain PATTERN (several: separate by commas): start-up, memory,
-                   overwrite, new-file, reading, meter, strategies
+                   overwrite, new-file, reading, meter, strategies-{warm,cold}-{overwrite,new-file,reading};
+                   a name in full is that comparison alone
   --markdown FILE  also write the findings to FILE
   --binary FILE    test this program instead of building the release binary
   --seed N         the order of the commands in the rounds [the time]
@@ -49,7 +50,10 @@ Exit status: 0 every bound was kept, 1 one was not, 2 trouble, 130 interrupted (
 impl Options {
     /// Whether the comparison of that name is wanted.
     pub(crate) fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|pattern| name.contains(pattern))
+        let exact = |pattern: &String| super::COMPARISONS.iter().any(|(name, ..)| name == pattern);
+        let fits =
+            |pattern: &String| if exact(pattern) { name == pattern } else { name.contains(pattern.as_str()) };
+        self.only.is_empty() || self.only.iter().any(fits)
     }
 }
 
