@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
+use fullbore::Error;
+use fullbore::file::Temporary;
 use fullbore::pattern::Monitor;
 use fullbore::size;
 use fullbore::strategy::Profile;
@@ -51,20 +53,16 @@ impl Bench {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let output =
             self.output.clone().unwrap_or_else(|| PathBuf::from(format!("fullbore-results-{}", stamp())));
-        // Learn now, not after a minute and a half, that the results have no place to go.
-        fs::create_dir(&output).map_err(|error| {
-            Exit::trouble(format!(
-                "{}: cannot make the results folder: {error}; name another with --output",
-                output.display()
-            ))
+        // Learn now, not after a minute and a half, that the results have no place to go. Until they are there, the
+        // folder goes with a run that fails or is stopped.
+        let (folder, ()) = Temporary::make(output.clone(), |path| {
+            fs::create_dir(path).map_err(|error| {
+                Error::io("make the results folder", path, error).advise("name another with --output")
+            })
         })?;
-        let measured = self.measure();
-        if measured.is_err() {
-            // Made above and still empty.
-            let _ = fs::remove_dir(&output);
-        }
-        let Measured { document, profile } = measured?;
+        let Measured { document, profile } = self.measure()?;
         write_results(&document, &output)?;
+        folder.keep();
         let saved = if self.no_save { None } else { Some(save(profile)) };
         if self.json {
             let mut text = Vec::new();
@@ -153,19 +151,26 @@ fn terminal_width() -> usize {
     })
 }
 
+/// Writes the three files; all of them or none.
 fn write_results(document: &Document, directory: &Path) -> Result<(), Exit> {
-    let fail = |name: &str, error: &dyn std::fmt::Display| {
-        Exit::trouble(format!("{}: cannot write: {error}", directory.join(name).display()))
+    let mut written = Vec::new();
+    let mut write = |name: &str, fill: &dyn Fn(BufWriter<fs::File>) -> Result<(), String>| {
+        let path = directory.join(name);
+        let (temporary, file) = Temporary::make(path.clone(), |path| {
+            fs::File::create_new(path).map_err(|error| Error::io("write", path, error))
+        })?;
+        written.push(temporary);
+        fill(BufWriter::new(file))
+            .map_err(|error| Exit::trouble(format!("{}: cannot write: {error}", path.display())))
     };
-    let create = |name: &str| {
-        fs::File::create_new(directory.join(name)).map(BufWriter::new).map_err(|error| fail(name, &error))
-    };
-    document.write(create("results.json")?).map_err(|error| fail("results.json", &error))?;
-    csv::write(document, create("results.csv")?).map_err(|error| fail("results.csv", &error))?;
-    let mut file = create("report.html")?;
-    file.write_all(report::html(document).as_bytes())
-        .and_then(|()| file.flush())
-        .map_err(|error| fail("report.html", &error))
+    write("results.json", &|file| document.write(file).map_err(|error| error.to_string()))?;
+    write("results.csv", &|file| csv::write(document, file).map_err(|error| error.to_string()))?;
+    let html = report::html(document);
+    write("report.html", &|mut file| {
+        file.write_all(html.as_bytes()).and_then(|()| file.flush()).map_err(|error| error.to_string())
+    })?;
+    written.into_iter().for_each(Temporary::keep);
+    Ok(())
 }
 
 /// Adds what was measured to the profile.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod bench;
 mod changes;
 mod devices;
 mod full_disk;

@@ -1,0 +1,125 @@
+//! `fullbore bench`: the quick run, what it leaves, and what it leaves behind.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use fullbore_bench::document::{Document, Proof};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::ground::{Room, fullbore, names, run};
+
+/// What makes a run short.
+const SHORT: [&str; 4] = ["--time", "12", "--size", "32M"];
+
+/// A run in a room, with a profile of the room's own.
+fn bench(room: &Room, words: &[&str]) -> Command {
+    let mut command = fullbore(["bench", "--dir"]);
+    command.arg(room.path()).args(words);
+    command.current_dir(room.path()).env("XDG_CONFIG_HOME", room.at("config"));
+    command
+}
+
+fn document(path: &Path) -> Document {
+    Document::read(fs::File::open(path).unwrap()).unwrap()
+}
+
+#[test]
+fn it_measures_reports_and_saves_a_profile_that_the_other_commands_use() {
+    let room = Room::new();
+    let results = room.at("results");
+    let text = run(bench(&room, &SHORT).arg("--output").arg(&results)).succeeds().text();
+    for part in ["Peak of each path", "Strategy chosen for each job", "roof: memory copy", "profile:"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    assert_eq!(names(&results), ["report.html", "results.csv", "results.json"]);
+    assert_eq!(room.names(), ["config", "results"], "the test files are gone");
+
+    let document = document(&results.join("results.json"));
+    assert!(document.run.complete, "{:?}", document.audit.findings);
+    assert_eq!(document.run.file_bytes, 32 << 20);
+    for cell in &document.cells {
+        assert!(cell.skipped.is_some() || !cell.samples.is_empty(), "{}", cell.id);
+    }
+    let warm = document.cells.iter().flat_map(|cell| {
+        let wanted = cell.labels.cache.is_some_and(|cache| cache.word() == "warm");
+        cell.samples.iter().filter(move |_| wanted)
+    });
+    for sample in warm.filter(|sample| sample.proof == Proof::Confirmed) {
+        assert_eq!(sample.cached_before_bytes, sample.cache_total_bytes, "warm is proved, not believed");
+    }
+    let html = fs::read_to_string(results.join("report.html")).unwrap();
+    assert!(html.contains("Strategy chosen for each job") && !html.contains("https://"));
+    let rows = fs::read_to_string(results.join("results.csv")).unwrap().lines().count();
+    assert_eq!(rows, 1 + document.cells.iter().map(|cell| cell.samples.len()).sum::<usize>());
+
+    let input = room.file("in", vec![7; 3 << 20]);
+    let mut command = fullbore(["transform", "shift:1", "--explain"]);
+    command.arg(&input).arg(room.at("out")).env("XDG_CONFIG_HOME", room.at("config"));
+    let explained = run(&mut command).succeeds().stderr;
+    assert!(explained.contains("measured here on"), "{explained}");
+    assert_eq!(fs::read(room.at("out")).unwrap(), vec![8; 3 << 20]);
+}
+
+#[test]
+fn in_memory_it_says_what_cannot_be_measured() {
+    let Ok(room) = tempfile::tempdir_in("/dev/shm") else { return println!("skipped: there is no /dev/shm") };
+    let results = Room::new();
+    let mut command = fullbore(["bench", "--time", "10", "--size", "16M", "--no-save", "--json", "--dir"]);
+    command.arg(room.path()).arg("--output").arg(results.at("results"));
+    let ended = run(command.env("XDG_CONFIG_HOME", results.at("config")));
+    let document = Document::parse(&ended.succeeds().text()).unwrap();
+    let cold: Vec<_> = document
+        .cells
+        .iter()
+        .filter(|cell| cell.labels.cache.is_some_and(|cache| cache.word() == "cold"))
+        .collect();
+    assert!(!cold.is_empty());
+    for cell in cold {
+        assert!(
+            cell.skipped.as_ref().is_some_and(|reason| reason.contains("memory")),
+            "{}: {:?}",
+            cell.id,
+            cell.skipped
+        );
+    }
+    assert!(!results.at("config").exists(), "--no-save saves nothing");
+    assert!(names(room.path()).is_empty());
+}
+
+#[test]
+fn stopped_at_any_moment_it_leaves_nothing_behind() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        for after in [30, 150, 700, 2500] {
+            let room = Room::new();
+            let mut child = bench(&room, &SHORT)
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            thread::sleep(Duration::from_millis(after));
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            assert_eq!(child.wait().unwrap().code(), Some(code), "after {after} ms");
+            assert_eq!(room.names(), Vec::<String>::new(), "after {after} ms");
+        }
+    }
+}
+
+#[test]
+fn what_it_cannot_measure_it_refuses_before_it_starts() {
+    let room = Room::new();
+    run(&mut bench(&room, &["--size", "1K"])).fails(2, &["too small", "--size"]);
+    run(&mut bench(&room, &["--size", "1000T"])).fails(2, &["less than a tenth", "--size"]);
+    run(&mut bench(&room, &["--time", "1"])).fails(2, &["--time"]);
+    let mut missing = fullbore(["bench", "--dir"]);
+    run(missing.arg(room.at("missing")).current_dir(room.path())).fails(2, &["missing", "--dir"]);
+    let file = room.file("file", "x");
+    let mut not_a_directory = fullbore(["bench", "--dir"]);
+    run(not_a_directory.arg(&file).current_dir(room.path())).fails(2, &["file", "directory"]);
+    fs::create_dir(room.at("taken")).unwrap();
+    run(bench(&room, &["--output"]).arg(room.at("taken"))).fails(2, &["taken", "--output"]);
+    assert_eq!(room.names(), ["file", "taken"]);
+}
