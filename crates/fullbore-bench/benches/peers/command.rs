@@ -91,7 +91,7 @@ pub(crate) struct Run {
 }
 
 /// User and system time of all children that ended, in seconds.
-fn charged() -> Attempt<(f64, f64)> {
+pub(crate) fn charged() -> Attempt<(f64, f64)> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     Ok((
         usage.user_time().num_microseconds() as f64 / 1e6,

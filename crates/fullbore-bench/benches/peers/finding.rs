@@ -75,10 +75,10 @@ impl Findings {
             format!("{} against its peers, {} rounds, seed {}", version.trim(), options.rounds, options.seed),
             format!("file: {}; saved profiles are left aside", fullbore::size::human(place.size)),
         ];
-        if let Ok(facts) = fullbore::probe::facts(&place.input) {
-            context.push(fullbore::probe::human(&facts).lines().take(4).collect::<Vec<_>>().join("\n"));
+        if let Some(found) = fullbore::probe::facts(&place.input).ok().and_then(|facts| facts.file_system) {
+            context.push(format!("file system: {} ({})", found.kind, found.mount_options.join(",")));
         }
-        context.push(fullbore::probe::human_machine(&machine));
+        context.push(fullbore::probe::human_machine(&machine).trim_end().to_owned());
         Self {
             findings: Vec::new(),
             context,

@@ -14,6 +14,7 @@ mod meter;
 mod new_file;
 mod options;
 mod overwrite;
+mod quiet;
 mod reading;
 mod rounds;
 mod start_up;
@@ -111,8 +112,12 @@ fn run(options: Options) -> Attempt<bool> {
     bench.findings.introduce();
     for (name, title, compare) in chosen {
         bench.findings.begin(name, title);
+        let quiet = quiet::Watch::start();
         if let Err(error) = compare(&mut bench) {
             bench.findings.trouble(name, &*error);
+        }
+        if let Some(objection) = quiet.ok().and_then(|watch| watch.objection()) {
+            bench.findings.note(format!("NOISE {objection}"));
         }
     }
     bench.findings.conclude()?;
