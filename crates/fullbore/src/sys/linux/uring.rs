@@ -24,7 +24,10 @@ pub(crate) struct Ring {
     registered_file: bool,
     registered_buffers: bool,
     rw_flags: i32,
+    depth: usize,
     queued: usize,
+    /// Submitted since requests were last waited for.
+    submitted: usize,
     outstanding: usize,
 }
 
@@ -76,12 +79,18 @@ impl Ring {
             registered_file,
             registered_buffers,
             rw_flags: if drops { RWF_DONTCACHE } else { 0 },
+            depth,
             queued: 0,
+            submitted: 0,
             outstanding: 0,
         })
     }
 
     /// Queues a request; gives it back if the ring is full.
+    ///
+    /// Completions come in batches, so after a wait the device may stand idle: the first request is submitted at
+    /// once, and each time as many more as went before, so that few calls submit many. The
+    /// last goes with the call that waits.
     pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
         let Some(slot) = self.vacant.pop() else { return Err(request) };
         let (start, len) = request.memory();
@@ -101,6 +110,10 @@ impl Ring {
                 self.flight[slot as usize] = Some(request);
                 self.queued += 1;
                 self.outstanding += 1;
+                if self.outstanding < self.depth && self.queued >= self.submitted.max(1) {
+                    // If the system refuses, the requests stay queued, and the wait for them says why.
+                    let _ = self.submit();
+                }
                 Ok(())
             }
             Err(_) => {
@@ -115,6 +128,7 @@ impl Ring {
         loop {
             match self.ring.submit_and_wait(least) {
                 Ok(_) => {
+                    self.submitted += self.queued;
                     self.queued = 0;
                     return Ok(());
                 }
@@ -138,6 +152,9 @@ impl Ring {
             self.enter(least)?;
         } else if least == 0 && self.outstanding > 0 && self.ring.completion().is_empty() {
             self.enter(0)?;
+        }
+        if least > 0 {
+            self.submitted = 0;
         }
         for entry in self.ring.completion() {
             let slot = entry.user_data() as u32;
