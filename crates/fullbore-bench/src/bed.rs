@@ -57,33 +57,52 @@ pub(crate) struct Bed {
     _directory: Temporary,
 }
 
-/// What a bed of files of `len` bytes takes, in bytes: two read, one written, and three of transformations, of
-/// which a new one stands beside the one it replaces.
-fn needed(len: u64) -> u64 {
-    3 * len + 4 * len.min(TRANSFORMED)
+/// Which of the files the trials use; the others are not made.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Needs {
+    pub(crate) warm: bool,
+    pub(crate) written: bool,
+    pub(crate) transformed: bool,
+}
+
+impl Needs {
+    /// What a bed of files of `len` bytes takes, in bytes. Of a transformation's files there are three, and a new
+    /// output stands beside the one it replaces.
+    fn bytes(self, len: u64) -> u64 {
+        let long = 1 + u64::from(self.warm) + u64::from(self.written);
+        let transformed = if self.transformed { 4 * len.min(TRANSFORMED) } else { 0 };
+        long * len + transformed
+    }
 }
 
 /// The length of the long files that memory and free space suggest, in bytes.
 ///
 /// # Errors
 /// If not even the smallest fits, with what would.
-pub(crate) fn suggest(directory: &Path, memory: u64, free: u64, total: u64, in_memory: bool) -> Result<u64> {
+pub(crate) fn suggest(
+    directory: &Path,
+    memory: u64,
+    free: u64,
+    total: u64,
+    in_memory: bool,
+    needs: Needs,
+) -> Result<u64> {
     let room = free.saturating_sub(total / LEFT_FREE);
     // A file system in memory takes its files from the same purse as the page cache.
     let memory = if in_memory { memory / 4 } else { memory };
     let mut len = 1u64 << 30;
-    while len > SMALLEST && (needed(len) > memory / 2 || needed(len) > room / 2) {
+    while len > SMALLEST && (needs.bytes(len) > memory / 2 || needs.bytes(len) > room / 2) {
         len /= 2;
     }
-    check(directory, len, free, total).map(|()| len)
+    check(directory, len, free, total, needs).map(|()| len)
 }
 
 /// Refuses a bed that would leave less than a tenth of the file system free.
 ///
 /// # Errors
 /// [`Kind::NoSpace`], with the figures.
-pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64) -> Result<()> {
-    let needed = needed(len);
+pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Needs) -> Result<()> {
+    let needed = needs.bytes(len);
     if len < SMALLEST {
         let what = format!("{} is too small a file to measure with", size::human(len));
         return Err(Error::new(Kind::Invalid, "measure", directory, what)
@@ -114,6 +133,7 @@ impl Bed {
         insist: bool,
         patience: Duration,
         seed: u64,
+        needs: Needs,
         monitor: &Monitor,
     ) -> Result<Self> {
         let name = format!(".fullbore-bench-{}-{seed:x}", std::process::id());
@@ -139,11 +159,15 @@ impl Bed {
         let pace = len as f64 / start.elapsed().as_secs_f64();
         let moment = ((pace * MOMENT) as u64).next_multiple_of(1 << 20);
         let transform_len = moment.clamp(SMALLEST, TRANSFORMED).min(len);
-        let warm = maker.file("warm", len, |_| false)?;
-        let written = maker.file("written", len, |_| false)?;
-        let input = maker.file("input", transform_len, |_| false)?;
-        let cold_input = maker.file("cold-input", transform_len, |_| false)?;
-        let output = maker.file("output", transform_len, |_| false)?.path().to_owned();
+        // What no trial uses stands in for by the file that is there.
+        let mut file = |needed: bool, name, len| {
+            if needed { maker.file(name, len, |_| false) } else { Ok(cold.clone()) }
+        };
+        let warm = file(needs.warm, "warm", len)?;
+        let written = file(needs.written, "written", len)?;
+        let input = file(needs.transformed, "input", transform_len)?;
+        let cold_input = file(needs.transformed, "cold-input", transform_len)?;
+        let output = file(needs.transformed, "output", transform_len)?.path().to_owned();
         let fresh = directory.path().join("fresh");
         for file in [&cold, &warm, &written, &input, &cold_input] {
             if let Ok(provenance) = probe::provenance(file)

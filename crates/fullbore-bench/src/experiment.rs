@@ -67,6 +67,11 @@ pub struct Trial {
     pub operation: String,
     /// Where a transformation's output goes.
     pub target: Target,
+    /// How long the same requests run before the clock starts, in seconds: what a device gives at first, out of
+    /// a cache or a credit, is not what it goes on giving.
+    pub ramp: f64,
+    /// How long a sample takes, in seconds; `None`: as the time of the run allows.
+    pub sample: Option<f64>,
 }
 
 /// What is wrong with a file of experiments.
@@ -118,6 +123,9 @@ struct Grid {
     operation: String,
     #[serde(default)]
     output: Target,
+    #[serde(default)]
+    ramp_seconds: f64,
+    sample_seconds: Option<f64>,
 }
 
 /// Reads a file of experiments for a machine with so many processors. Returns how the figures are described, and
@@ -198,6 +206,8 @@ fn trial(experiment: &str, grid: &Grid, strategy: String, cache: Option<CacheSta
         order: grid.order,
         operation: grid.operation.clone(),
         target: grid.output,
+        ramp: grid.ramp_seconds.max(0.0),
+        sample: grid.sample_seconds.filter(|seconds| *seconds > 0.0),
     }
 }
 

@@ -9,8 +9,10 @@ use fullbore::probe;
 use fullbore::{Error, Result};
 
 use crate::audit;
-use crate::bed::{self, Bed};
-use crate::document::{Cell, Document, Labels, Run, StopReason, SummaryOptions, findings, rfc3339};
+use crate::bed::{self, Bed, Needs};
+use crate::document::{
+    CacheState, Cell, Document, Labels, Run, StopReason, SummaryOptions, findings, rfc3339,
+};
 use crate::experiment::{self, Action, Target, Trial, TrialOrder};
 use crate::sample::{Place, Sampler};
 use crate::saved;
@@ -59,7 +61,7 @@ const ROUNDS: u32 = 7;
 
 /// A sample should take this long, in seconds: at least so that starting and stopping do not count, at most so
 /// that a slow device does not take all the time for one cell.
-const SAMPLE: (f64, f64) = (0.02, 0.25);
+const SAMPLE: (f64, f64) = (0.02, 2.0);
 
 /// What a cell is first run over, in bytes.
 const PILOT: u64 = 4 << 20;
@@ -75,6 +77,8 @@ struct Running {
     sampler: Sampler,
     cell: Cell,
     span: u64,
+    /// What it gave last, bytes a second.
+    rate: f64,
     /// What a sample takes with its preparation, in seconds.
     cost: f64,
     precise: bool,
@@ -96,17 +100,25 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Progres
             .advise("name a directory with --dir")
     })?;
     let machine = probe::machine();
-    let len = length(options, &facts, &machine)?;
     observe(Progress { share: share(start), now: "writing test files", rate: None });
+    let (described, trials) = experiment::parse(&options.experiments, probe::processors())
+        .map_err(|error| Error::new(Kind::Invalid, "read", "the experiments", error.to_string()))?;
+    let needs = Needs {
+        warm: trials
+            .iter()
+            .any(|trial| trial.action == Action::Read && trial.cache == Some(CacheState::Warm)),
+        written: trials.iter().any(|trial| trial.action == Action::Write),
+        transformed: trials.iter().any(|trial| trial.action == Action::Transform),
+    };
+    let len = length(options, &facts, &machine, needs)?;
     let patience = options.time.mul_f64(MAKING / 6.0);
-    let bed = Bed::make(&options.directory, len, options.size.is_some(), patience, options.seed, monitor)?;
+    let bed =
+        Bed::make(&options.directory, len, options.size.is_some(), patience, options.seed, needs, monitor)?;
     let devices = surroundings::devices(&facts);
     let place = Place { bed: &bed, devices: &devices, monitor, start };
 
     observe(Progress { share: share(start), now: "measuring the meter itself", rate: None });
     let own = audit::own_cost(&bed.warm)?;
-    let (described, trials) = experiment::parse(&options.experiments, probe::processors())
-        .map_err(|error| Error::new(Kind::Invalid, "read", "the experiments", error.to_string()))?;
     let order: Vec<String> = trials.iter().map(|trial| trial.id.clone()).collect();
     let (mut running, mut cells) = prepare(trials, &bed, options.seed);
 
@@ -192,13 +204,13 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Progres
 }
 
 /// The length of the test files: as asked, or what fits.
-fn length(options: &Options, facts: &probe::Facts, machine: &probe::Machine) -> Result<u64> {
+fn length(options: &Options, facts: &probe::Facts, machine: &probe::Machine, needs: Needs) -> Result<u64> {
     let (total, free) = surroundings::room(facts);
     match options.size {
-        Some(size) => bed::check(&options.directory, size, free, total).map(|()| size),
+        Some(size) => bed::check(&options.directory, size, free, total, needs).map(|()| size),
         None => {
             let memory = machine.memory().unwrap_or(1 << 30);
-            bed::suggest(&options.directory, memory, free, total, surroundings::in_memory(facts))
+            bed::suggest(&options.directory, memory, free, total, surroundings::in_memory(facts), needs)
         }
     }
 }
@@ -211,8 +223,8 @@ fn prepare(trials: Vec<Trial>, bed: &Bed, seed: u64) -> (Vec<Running>, Vec<Cell>
     for trial in trials {
         let (id, experiment) = (trial.id.clone(), trial.experiment.clone());
         let labels = labels(&trial, None);
-        let touches_device = trial.cache == Some(crate::document::CacheState::Cold)
-            || labels.cache_policy.as_deref() == Some("direct");
+        let touches_device =
+            trial.cache == Some(CacheState::Cold) || labels.cache_policy.as_deref() == Some("direct");
         if in_memory && touches_device {
             let reason = "the file system keeps its files in memory: there is no device, and nothing is cold";
             skipped.push(Cell::skipped(id, experiment, labels, reason));
@@ -222,7 +234,7 @@ fn prepare(trials: Vec<Trial>, bed: &Bed, seed: u64) -> (Vec<Running>, Vec<Cell>
             Ok(sampler) => {
                 let labels = self::labels(&sampler.trial, Some(&sampler));
                 let cell = Cell::new(id, experiment, labels);
-                running.push(Running { sampler, cell, span: PILOT, cost: 0.0, precise: false });
+                running.push(Running { sampler, cell, span: PILOT, rate: 0.0, cost: 0.0, precise: false });
             }
             Err(error) => skipped.push(Cell::skipped(id, experiment, labels, error.to_string())),
         }
@@ -292,26 +304,24 @@ impl Running {
             let clock = Instant::now();
             let sample = self.sampler.take(self.span, turn, place)?;
             self.cost = clock.elapsed().as_secs_f64();
-            let rate = sample.rate().max(1.0);
-            let enough = sample.seconds >= SAMPLE.0;
-            self.span = (rate * SAMPLE.0.max(sample.seconds)) as u64;
-            if enough || self.sampler.trial.action == Action::Transform {
+            self.rate = sample.rate().max(1.0);
+            self.span = (self.rate * SAMPLE.0) as u64;
+            if sample.seconds >= SAMPLE.0 || self.sampler.trial.action == Action::Transform {
                 break;
             }
-            self.span = (rate * SAMPLE.0) as u64;
         }
         Ok(())
     }
 }
 
-/// Gives every cell the same time a sample, as much as `left` seconds allow.
+/// Gives every cell the same time a sample, as much as `left` seconds allow, unless its experiment says how long.
 fn budget(running: &mut [Running], left: f64) {
     let count = running.len().max(1) as f64;
-    let moment = (left / count / f64::from(ROUNDS) * 0.7).clamp(SAMPLE.0, SAMPLE.1);
+    let share = (left / count / f64::from(ROUNDS) * 0.7).clamp(SAMPLE.0, SAMPLE.1);
     for one in running {
-        // The cost was that of a sample of about `SAMPLE.0` seconds.
-        one.span = (one.span as f64 * moment / SAMPLE.0.max(one.cost.min(moment))) as u64;
-        one.cost = one.cost.max(moment);
+        let moment = one.sampler.trial.sample.unwrap_or(share);
+        one.span = (one.rate * moment) as u64;
+        one.cost = one.cost.max(moment + one.sampler.trial.ramp);
     }
 }
 

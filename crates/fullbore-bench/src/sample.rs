@@ -114,6 +114,7 @@ impl Sampler {
         let file = Self::file(&self.trial, self.direct(), place.bed);
         let (range, order) = self.part(span, turn, place.bed);
         self.prepare(file, &range)?;
+        self.ramp_up(file, &range, order, place)?;
         let total = range.end - range.start;
         let held = |file: &File| match self.trial.cache.is_some() || self.direct() {
             true => probe::residency(file, range.clone()).ok(),
@@ -185,6 +186,20 @@ impl Sampler {
             _ if self.direct() => Bed::cool_down(file),
             _ => Ok(()),
         }
+    }
+
+    /// Runs the same requests for a while before the clock starts, if the trial asks for it: over the end of the
+    /// range, which the sample comes to last.
+    fn ramp_up(&self, file: &File, range: &Range<u64>, order: Order, place: &Place<'_>) -> Result<()> {
+        let until = Instant::now() + std::time::Duration::from_secs_f64(self.trial.ramp);
+        let step = (self.strategy.request * self.strategy.depth * self.strategy.workers) as u64;
+        let mut end = range.end;
+        while Instant::now() < until {
+            let part = end.saturating_sub(step).max(range.start)..end;
+            self.run(file, &part, order, place)?;
+            end = if part.start > range.start { part.start } else { range.end };
+        }
+        Ok(())
     }
 
     fn run(&self, file: &File, range: &Range<u64>, order: Order, place: &Place<'_>) -> Result<Outcome> {

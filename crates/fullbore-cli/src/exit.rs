@@ -39,6 +39,11 @@ impl Exit {
         }
     }
 
+    /// As `eprint!`, but what cannot be said is no reason to fail, and none to panic.
+    pub(crate) fn say(text: &str) {
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
     fn code(&self) -> u8 {
         match self {
             Self::No(_) => 1,
@@ -64,7 +69,7 @@ impl From<Error> for Exit {
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     if let Err(error) = signals::install() {
-        eprintln!("fullbore: cannot watch for signals: {error}");
+        Exit::say(&format!("fullbore: cannot watch for signals: {error}\n"));
         return ExitCode::from(2);
     }
     match cli.run() {
@@ -73,7 +78,7 @@ pub(crate) fn run() -> ExitCode {
             match &exit {
                 Exit::No(message) | Exit::Trouble(message) | Exit::Changed(message) => {
                     // If even that cannot be said, the exit code still does.
-                    let _ = writeln!(std::io::stderr(), "fullbore: {message}");
+                    Exit::say(&format!("fullbore: {message}\n"));
                 }
                 Exit::BrokenPipe => {}
             }

@@ -10,6 +10,8 @@ use clap::ValueEnum;
 use fullbore::pattern::Monitor;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::exit::Exit;
+
 /// When to show progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
@@ -41,8 +43,10 @@ impl Progress {
         };
         let follower = wanted.then(|| {
             let (over, monitor, what) = (over.clone(), monitor.clone(), what.to_owned());
-            std::thread::spawn(move || draw(when, &what, len, &monitor, &over))
+            std::thread::Builder::new().spawn(move || draw(when, &what, len, &monitor, &over))
         });
+        // Where no thread is to be had the run goes on without a line.
+        let follower = follower.and_then(Result::ok);
         Self { over, follower }
     }
 }
@@ -98,7 +102,8 @@ fn lines(what: &str, len: Option<u64>, monitor: &Monitor, over: &AtomicBool) {
         let last = over.load(Ordering::Relaxed);
         let done = monitor.done();
         let rate = done as f64 / start.elapsed().as_secs_f64();
-        eprintln!("{what}: {}{total}, {}", fullbore::size::human(done), fullbore::size::rate(rate));
+        let (done, rate) = (fullbore::size::human(done), fullbore::size::rate(rate));
+        Exit::say(&format!("{what}: {done}{total}, {rate}\n"));
         if last {
             return;
         }

@@ -131,7 +131,7 @@ impl std::error::Error for Error {
 }
 
 /// The system's message without std's "(os error N)".
-fn message(error: &io::Error) -> String {
+pub(crate) fn message(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_owned(),

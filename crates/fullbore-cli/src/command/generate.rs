@@ -9,7 +9,7 @@ use fullbore::operation::generate::{Random, Text, Zeros};
 use fullbore::{pattern, size};
 
 use super::run::{Common, Route};
-use super::transform::is_standard;
+use super::transform::is_standard_output;
 use crate::exit::Exit;
 
 /// What the data is.
@@ -61,7 +61,7 @@ impl Generate {
             Content::Text => Box::new(Text::new(self.seed, self.line).map_err(Exit::trouble)?),
             Content::Zeros => Box::new(Zeros),
         };
-        let output = if is_standard(&self.output) {
+        let output = if is_standard_output(&self.output) {
             Output::stdout()?
         } else {
             let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };

@@ -189,7 +189,8 @@ fn scratch(directory: &Path) -> Result<Output, String> {
         .map_err(|error| format!("no file can be made in {}: {}", directory.display(), cause(&error)))
 }
 
-/// The system's own words, where an error has them.
+/// What went wrong, without the name of a file that nobody asked for.
 fn cause(error: &fullbore::Error) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+    let text = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }

@@ -74,7 +74,7 @@ impl Common {
         let (start, before) = (Instant::now(), ProcessUsage::now().unwrap_or_default());
         let plan = plan(route.input, route.len, Some(&route.output), &wish, asked, profile.as_ref())?;
         if self.explain {
-            eprint!("{plan}");
+            Exit::say(&plan.to_string());
         }
         let to_stdout =
             !route.output.seekable() && route.output.file().path() == Path::new("standard output");
@@ -91,12 +91,17 @@ impl Common {
         let real = start.elapsed().as_secs_f64();
         let usage = ProcessUsage::now().unwrap_or_default().since(&before);
         if self.time {
-            eprintln!("real {real:9.3} s\nuser {:9.3} s\nsys  {:9.3} s", usage.user, usage.system);
-            eprintln!("{} in all, {}", size::human(outcome.bytes), size::rate(outcome.bytes as f64 / real));
+            Exit::say(&format!(
+                "real {real:9.3} s\nuser {:9.3} s\nsys  {:9.3} s\n{} in all, {}\n",
+                usage.user,
+                usage.system,
+                size::human(outcome.bytes),
+                size::rate(outcome.bytes as f64 / real)
+            ));
         }
         if self.json {
-            let account = account(&plan, &outcome, real, &usage);
-            if to_stdout { eprintln!("{account}") } else { Exit::print(&format!("{account}\n"))? }
+            let account = format!("{}\n", account(&plan, &outcome, real, &usage));
+            if to_stdout { Exit::say(&account) } else { Exit::print(&account)? }
         }
         Ok(())
     }
@@ -128,7 +133,7 @@ pub(crate) fn load_profile() -> Option<Profile> {
     match Profile::load(&Profile::path()?) {
         Ok(profile) => Some(profile),
         Err(error) => {
-            eprintln!("fullbore: {error}; going on without it");
+            Exit::say(&format!("fullbore: {error}; going on without it\n"));
             None
         }
     }

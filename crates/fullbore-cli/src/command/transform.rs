@@ -54,13 +54,13 @@ impl Transform {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let kernel = if self.scalar { Kernel::Scalar } else { Kernel::Simd };
         let operation = operation::parse(&self.operation, kernel).map_err(Exit::trouble)?;
-        let input = if is_standard(&self.input) { File::stdin()? } else { File::open(&self.input)? };
+        let input = if is_standard_input(&self.input) { File::stdin()? } else { File::open(&self.input)? };
         let output = match &self.output {
-            None if is_standard(&self.input) => {
+            None if is_standard_input(&self.input) => {
                 return Err(Exit::trouble("standard input cannot be changed in place; name a file"));
             }
             None => Output::in_place(&self.input)?,
-            Some(path) if is_standard(path) => Output::stdout()?,
+            Some(path) if is_standard_output(path) => Output::stdout()?,
             Some(path) => {
                 let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };
                 Output::create(path, placement, Some(&input))?
@@ -73,7 +73,13 @@ impl Transform {
     }
 }
 
-/// Whether a path means standard input or output.
-pub(crate) fn is_standard(path: &Path) -> bool {
-    path == Path::new("-")
+/// Whether a path means standard input.
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdin")
+}
+
+/// Whether a path means standard output. By its name in `/dev` too: what a shell redirected there is written
+/// from where it stands, and not replaced.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
 }

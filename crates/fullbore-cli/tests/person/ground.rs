@@ -8,7 +8,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -230,26 +229,32 @@ pub(crate) fn shell(line: &str, arguments: &[&Path]) -> Ended {
     run(command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null()))
 }
 
-/// The command as somebody without rights runs it; `None`, with the reason printed, where that cannot be had.
-pub(crate) fn unprivileged<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Option<Command> {
-    if !rustix::process::geteuid().is_root() {
-        return Some(fullbore(arguments));
+/// The command as somebody without rights runs it.
+pub(crate) struct Unprivileged(Option<tempfile::TempDir>);
+
+impl Unprivileged {
+    /// `None`, with the reason printed, where rights cannot be given up.
+    pub(crate) fn new() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return Some(Self(None));
+        }
+        if !has("setpriv") {
+            println!("skipped: without rights: there is no setpriv");
+            return None;
+        }
+        // The build may lie where only root may look.
+        let copy = tempfile::tempdir().unwrap();
+        fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_fullbore"), copy.path().join("fullbore")).unwrap();
+        Some(Self(Some(copy)))
     }
-    if !has("setpriv") {
-        println!("skipped: without rights: there is no setpriv");
-        return None;
+
+    pub(crate) fn command<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
+        let Some(copy) = &self.0 else { return fullbore(arguments) };
+        let mut command = of(Path::new("setpriv"), ["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.arg(copy.path().join("fullbore")).args(arguments);
+        command
     }
-    // The build may lie where only root may look.
-    static COPY: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let copy = COPY.get_or_init(|| {
-        let directory = tempfile::tempdir().unwrap();
-        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_fullbore"), directory.path().join("fullbore")).unwrap();
-        directory
-    });
-    let mut command = of(Path::new("setpriv"), ["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    command.arg(copy.path().join("fullbore")).args(arguments);
-    Some(command)
 }
 
 /// Whether a program is installed.

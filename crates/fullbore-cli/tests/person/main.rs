@@ -3,9 +3,11 @@
 
 mod arguments;
 mod changes;
+mod devices;
 mod full_disk;
 mod generate;
 mod ground;
+mod limits;
 mod memory;
 mod outputs;
 mod probe;

@@ -95,6 +95,21 @@ fn named_pipes_are_read_and_written() {
 }
 
 #[test]
+fn standard_streams_by_their_names_in_dev_go_on_where_they_stand() {
+    let room = Room::new();
+    let input = room.file("in", "first\nsecond\n");
+    let log = room.file("log", "old\n");
+    shell(r#""$0" transform upper "$1" /dev/stdout >> "$2""#, &[&input, &log]).succeeds();
+    shell(r#""$0" gen 0 /dev/stdout >> "$1""#, &[&log]).succeeds();
+    shell(r#"{ read -r line; "$0" transform upper /dev/stdin -; } < "$1" >> "$2""#, &[&input, &log])
+        .succeeds();
+    assert_eq!(fs::read_to_string(&log).unwrap(), "old\nFIRST\nSECOND\nSECOND\n");
+    let line = r#""$0" transform upper <(cat "$1") >(cat > "$2"; echo end >> "$2"); wait $!; sleep 0.2"#;
+    shell(line, &[&input, &room.at("out")]).succeeds();
+    assert_eq!(fs::read_to_string(room.at("out")).unwrap(), "FIRST\nSECOND\nend\n");
+}
+
+#[test]
 fn sockets_are_refused_by_name_and_served_as_standard_streams() {
     let room = Room::new();
     let input = room.file("in", "abc");

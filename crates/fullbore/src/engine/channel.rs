@@ -203,6 +203,10 @@ impl Channel {
     ///
     /// # Errors
     /// The system's error of a transfer, and [`Kind::Changed`] if the file ended before its length.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "more can be asked for after it gave none, and it fails"
+    )]
     pub fn next(&mut self) -> Result<Option<Done>> {
         while self.done.is_empty() && self.in_flight > 0 {
             self.reap(1)?;

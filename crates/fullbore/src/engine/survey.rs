@@ -5,7 +5,7 @@ use std::io;
 
 use super::{Cache, Channel, METHODS, Method, Opening};
 use crate::buf::Pool;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, message};
 use crate::file::File;
 use crate::probe::NoDirect;
 
@@ -105,9 +105,9 @@ fn explain(error: &io::Error) -> String {
         Some(Errno::NODEV) => "files of this kind cannot be mapped",
         Some(Errno::XDEV) => "not from one file system to another",
         Some(Errno::NOMEM) => "a memory limit forbids it (RLIMIT_MEMLOCK)",
-        _ => return error.to_string(),
+        _ => return message(error),
     };
-    format!("{meaning} ({error})")
+    format!("{meaning} ({})", message(error))
 }
 
 /// What every access method that transfers says to `file`.

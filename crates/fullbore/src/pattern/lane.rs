@@ -113,6 +113,7 @@ pub(super) struct Lane<'a, 'v> {
 
 impl<'a, 'v> Lane<'a, 'v> {
     /// Opens a worker's own handles and buffers.
+    #[allow(clippy::too_many_arguments, reason = "one caller, which has them apart")]
     pub(super) fn open(
         feed: &'a Feed<'a>,
         work: &'a Work<'a>,
@@ -222,7 +223,7 @@ impl<'a, 'v> Lane<'a, 'v> {
                 return Ok(());
             }
             if self.sink_is_mapped() {
-                self.into_view(offset, len)?;
+                self.make_in_view(offset, len)?;
             } else if matches!(self.drain, Drain::Visitor) && self.source.is_some() {
                 if let Some(source) = &mut self.source {
                     (self.visitor)(offset, source.view(offset, len)?);
@@ -247,7 +248,7 @@ impl<'a, 'v> Lane<'a, 'v> {
     }
 
     /// Makes a block right in the mapped output.
-    fn into_view(&mut self, offset: u64, len: usize) -> Result<()> {
+    fn make_in_view(&mut self, offset: u64, len: usize) -> Result<()> {
         let Some(sink) = &mut self.sink else { return Ok(()) };
         let target = sink.view_mut(offset, len)?;
         match (self.feed, &mut self.source) {

@@ -1,6 +1,6 @@
 //! The shapes of work: transform a file, fold over it, generate one; any strategy, any number of workers.
 //!
-//! One loop ([`lane`]) serves them all: it takes blocks from a feed (an engine, a pipe, a generator), lets the
+//! One loop (`lane`) serves them all: it takes blocks from a feed (an engine, a pipe, a generator), lets the
 //! operation have them, and gives them to a drain (an engine, a pipe, a visitor). The meter runs the same
 //! loop, so what it measures is what the tools get.
 #![forbid(unsafe_code)]

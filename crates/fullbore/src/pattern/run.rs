@@ -70,6 +70,14 @@ fn workers<S: Send>(
     let first: Mutex<Option<Error>> = Mutex::new(None);
     // From the first request to the last: opening and closing are no part of how fast the bytes move.
     let span: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
+    let fail = |error: Error| {
+        // The first to fail has the reason; the others fail because it did.
+        first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        failed.store(true, Ordering::Relaxed);
+        if let Drain::Stream(output) = drain {
+            output.abandon();
+        }
+    };
     let one = |worker: usize| -> Option<(u64, Tally, Tally, S)> {
         let mut state = identity();
         let mut visitor = |offset: u64, data: &[u8]| block(&mut state, offset, data);
@@ -87,12 +95,7 @@ fn workers<S: Send>(
         match result {
             Ok((bytes, reads, writes)) => Some((bytes, reads, writes, state)),
             Err(error) => {
-                // The first to fail has the reason; the others fail because it did.
-                first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                failed.store(true, Ordering::Relaxed);
-                if let Drain::Stream(output) = drain {
-                    output.abandon();
-                }
+                fail(error);
                 None
             }
         }
@@ -102,7 +105,20 @@ fn workers<S: Send>(
     } else {
         std::thread::scope(|scope| {
             let one = &one;
-            let threads: Vec<_> = (1..workers).map(|worker| scope.spawn(move || one(worker))).collect();
+            let start = |worker| std::thread::Builder::new().spawn_scoped(scope, move || one(worker));
+            let mut threads = Vec::with_capacity(workers - 1);
+            for worker in 1..workers {
+                match start(worker) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        // Its stripes would be missing.
+                        let error = Error::io("start a thread for", format!("worker {worker}"), error)
+                            .advise("ask for fewer with --strategy workers=1");
+                        fail(error);
+                        break;
+                    }
+                }
+            }
             let mine = one(0);
             let others = threads.into_iter().map(|thread| match thread.join() {
                 Ok(result) => result,

@@ -34,7 +34,8 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {} {}: {}", self.operation, self.path.display(), self.source)
+        let why = crate::error::message(&self.source);
+        write!(f, "{}: cannot {}: {why}", self.path.display(), self.operation)
     }
 }
 

@@ -1,0 +1,34 @@
+//! Finds the program under test: builds the release binary, or takes the one that was named.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::{Attempt, Options};
+
+/// The program to test.
+pub(crate) fn find(options: &Options) -> Attempt<PathBuf> {
+    if let Some(path) = &options.binary {
+        return std::path::absolute(path)
+            .ok()
+            .filter(|path| path.is_file())
+            .ok_or_else(|| format!("--binary: there is no file {}", path.display()).into());
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    eprintln!("building the release binary (cargo build --release -p fullbore-cli)");
+    let output = Command::new(&cargo)
+        .args(["build", "--release", "-p", "fullbore-cli", "--message-format=json-render-diagnostics"])
+        .arg("--manifest-path")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../fullbore-cli/Cargo.toml"))
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run {}: {error}; name a binary with --binary", cargo.display()))?;
+    if !output.status.success() {
+        return Err("the release binary does not build".into());
+    }
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "fullbore")
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .ok_or_else(|| "cargo built the release binary and did not say where; name it with --binary".into())
+}

@@ -1,0 +1,120 @@
+//! Holds the program against its peers (`dd`, `cp`, fio) and its own strategies, and says which bounds are kept.
+//!
+//! `cargo bench -p fullbore-bench --bench peers` builds the release binary itself and runs every comparison.
+//! Each comparison runs its commands once unmeasured, then in rounds, in random order within each round.
+#![forbid(unsafe_code)]
+
+mod account;
+mod binary;
+mod command;
+mod every_strategy;
+mod finding;
+mod memory;
+mod meter;
+mod new_file;
+mod options;
+mod overwrite;
+mod reading;
+mod rounds;
+mod start_up;
+mod states;
+mod workplace;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use every_strategy::{Job, compare as strategies};
+use finding::Findings;
+use fullbore_bench::stats::Xoshiro256;
+use options::Options;
+use workplace::Workplace;
+
+/// What can go wrong in a benchmark: said, and the end of the comparison.
+type Trouble = Box<dyn Error>;
+type Attempt<T> = Result<T, Trouble>;
+
+/// What every comparison has.
+struct Bench {
+    options: Options,
+    place: Workplace,
+    /// The program under test.
+    binary: std::path::PathBuf,
+    random: Xoshiro256,
+    findings: Findings,
+}
+
+/// A comparison: what `--only` looks for, what it shows, and the function that does it.
+type Comparison = (&'static str, &'static str, fn(&mut Bench) -> Attempt<()>);
+
+const COMPARISONS: &[Comparison] = &[
+    ("start-up", "how soon the program is done when there is nothing to do", start_up::compare),
+    ("memory", "the most memory a run takes", memory::compare),
+    ("overwrite", "transform over an existing file against dd", overwrite::compare),
+    ("new-file", "transform to a new file against cp", new_file::compare),
+    ("reading", "reading a cached file against dd at its best", reading::compare),
+    ("meter", "the meter's loop against fio", meter::compare),
+    ("strategies-warm-overwrite", "auto against every other strategy", |bench| {
+        strategies(bench, Job::Overwrite, false)
+    }),
+    ("strategies-warm-new-file", "auto against every other strategy", |bench| {
+        strategies(bench, Job::NewFile, false)
+    }),
+    ("strategies-warm-reading", "auto against every other strategy", |bench| {
+        strategies(bench, Job::Read, false)
+    }),
+    ("strategies-cold-overwrite", "auto against every other strategy", |bench| {
+        strategies(bench, Job::Overwrite, true)
+    }),
+    ("strategies-cold-new-file", "auto against every other strategy", |bench| {
+        strategies(bench, Job::NewFile, true)
+    }),
+    ("strategies-cold-reading", "auto against every other strategy", |bench| {
+        strategies(bench, Job::Read, true)
+    }),
+];
+
+fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if words.first().is_some_and(|word| word == account::WORD) {
+        return account::run(&words[1..]);
+    }
+    let outcome = match options::parse(words) {
+        Ok(options::Request::Run(options)) => run(options),
+        Ok(options::Request::Say(text)) => {
+            println!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => Err(error),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("peers: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs what was asked for; whether every bound was kept.
+fn run(options: Options) -> Attempt<bool> {
+    let chosen: Vec<&Comparison> = COMPARISONS.iter().filter(|(name, ..)| options.wants(name)).collect();
+    if chosen.is_empty() {
+        let names: Vec<_> = COMPARISONS.iter().map(|(name, ..)| *name).collect();
+        return Err(format!("--only matches none of {}", names.join(", ")).into());
+    }
+    let binary = binary::find(&options)?;
+    let place = Workplace::make(&options.dir, options.size, &binary)?;
+    let seed = options.seed;
+    let findings = Findings::new(&place, &binary, &options);
+    let mut bench = Bench { options, place, binary, random: Xoshiro256::seeded(seed), findings };
+    bench.findings.introduce();
+    for (name, title, compare) in chosen {
+        bench.findings.begin(name, title);
+        if let Err(error) = compare(&mut bench) {
+            bench.findings.trouble(name, &*error);
+        }
+    }
+    bench.findings.conclude()?;
+    Ok(bench.findings.all_kept())
+}

@@ -1,0 +1,62 @@
+//! The most memory that a transformation takes, of a file and of a pipe, by strategy.
+
+use super::command::Line;
+use super::every_strategy::STRATEGIES;
+use super::finding::{Bound, Finding};
+use super::{Attempt, Bench, account, states};
+
+/// The budget for buffers and 16 MiB for all else, in MiB.
+const BOUND: Bound = Bound::AtMost(80.0);
+
+/// Strategies that map the whole file: what they take is the file.
+const WHOLE: &[&str] = &["cci-mm", "cci-mtmm", "cci-mmtp"];
+
+/// Strategies that ask for much.
+const GREEDY: &[&str] = &[
+    "method=uring,depth=1024,request=1M,workers=2",
+    "method=mmap,workers=2,window=16M",
+    "method=buffered,workers=64,request=4M",
+    "method=vectored,depth=64,request=1M",
+];
+
+pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
+    let (input, output) = (bench.place.input.clone(), bench.place.path("memory"));
+    states::warm(&input)?;
+    let itself = std::env::current_exe()?;
+    for strategy in ["auto"].iter().chain(STRATEGIES).chain(GREEDY) {
+        for piped in [false, true] {
+            // A mapping needs a file.
+            if piped && strategy.contains("mm") {
+                continue;
+            }
+            let what = format!("peak memory, {strategy}{}", if piped { ", from a pipe" } else { "" });
+            let ours = Line::new(&bench.binary, ["transform", "shift:10", "--strategy", strategy])
+                .word(if piped { "-".as_ref() } else { input.as_os_str() })
+                .word(&output);
+            let mut line = Line::new(&itself, [account::WORD]);
+            line = line.word(if piped { input.as_os_str() } else { "-".as_ref() });
+            for word in ours.all() {
+                line = line.word(word);
+            }
+            let said = line.output();
+            states::remove(&output);
+            let peak = match said {
+                Ok(said) => said.trim().parse::<f64>()? / 1024.0,
+                Err(error) => {
+                    bench.findings.skip(&what, &error.to_string());
+                    continue;
+                }
+            };
+            bench.findings.add(Finding {
+                what,
+                ours: "most memory resident".into(),
+                peer: String::new(),
+                figure: peak,
+                unit: " MiB",
+                paired: None,
+                bound: if WHOLE.contains(strategy) { Bound::None } else { BOUND },
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! The loop that the meter runs, straight from the library, against fio on the same file, in interleaved pairs.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use fullbore::engine::{Cache, method};
+use fullbore::file::File;
+use fullbore::pattern::{Monitor, Order, visit};
+use fullbore::probe::ProcessUsage;
+use fullbore::strategy::Strategy;
+use fullbore_bench::stats::median;
+
+use super::command::{Line, peer};
+use super::finding::{Bound, Finding};
+use super::{Attempt, Bench};
+
+/// How long one side of a pair runs.
+const TURN: Duration = Duration::from_secs(3);
+/// Pairs at the least, whatever `--rounds` says.
+const PAIRS: usize = 8;
+
+/// Random requests between two looks at the clock; the ring runs empty there, so they are many.
+const PASS: u64 = 1 << 16;
+
+/// A load that both sides run.
+struct Load {
+    name: &'static str,
+    method: &'static str,
+    fio_engine: &'static str,
+    random: bool,
+    request: usize,
+    depth: usize,
+    /// For requests a second, ours ÷ fio's.
+    rate: Bound,
+    /// For processor time a request, ours ÷ fio's.
+    processor: Bound,
+}
+
+const LOADS: &[Load] = &[
+    Load {
+        name: "direct random 4 KiB reads, depth 32",
+        method: "uring",
+        fio_engine: "io_uring",
+        random: true,
+        request: 4 << 10,
+        depth: 32,
+        rate: Bound::AtLeast(0.97),
+        processor: Bound::AtMost(1.10),
+    },
+    Load {
+        name: "direct sequential 1 MiB reads, depth 8",
+        method: "uring",
+        fio_engine: "io_uring",
+        random: false,
+        request: 1 << 20,
+        depth: 8,
+        rate: Bound::AtLeast(0.95),
+        processor: Bound::None,
+    },
+    Load {
+        name: "null engine, 4 KiB",
+        method: "null",
+        fio_engine: "null",
+        random: true,
+        request: 4 << 10,
+        depth: 1,
+        rate: Bound::None,
+        processor: Bound::None,
+    },
+];
+
+/// What one side did in one turn.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    /// Requests a second.
+    rate: f64,
+    /// Processor time a request, in seconds.
+    processor: f64,
+}
+
+pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
+    let Some(fio) = peer("fio") else {
+        bench.findings.skip("meter", "there is no fio (Debian: apt install fio)");
+        return Ok(());
+    };
+    let input = bench.place.input.clone();
+    for load in LOADS {
+        let strategy = load.strategy()?;
+        // One of each unmeasured: it also says whether both can run here.
+        if let Err(error) = ours(&input, load, &strategy, 0, Duration::from_millis(300)) {
+            bench.findings.skip(load.name, &error.to_string());
+            continue;
+        }
+        if let Err(error) = theirs(&fio, &input, bench.place.size, load, Duration::from_secs(1)) {
+            bench.findings.skip(load.name, &format!("fio: {error}"));
+            continue;
+        }
+        let mut pairs = Vec::new();
+        for round in 0..bench.options.rounds.max(PAIRS) as u64 {
+            let mine = || ours(&input, load, &strategy, round * 1000, TURN);
+            let peer = || theirs(&fio, &input, bench.place.size, load, TURN);
+            pairs.push(if bench.random.below(2) == 0 {
+                let mine = mine()?;
+                (mine, peer()?)
+            } else {
+                let peer = peer()?;
+                (mine()?, peer)
+            });
+        }
+        report(bench, load, &pairs);
+    }
+    Ok(())
+}
+
+impl Load {
+    fn strategy(&self) -> Attempt<Strategy> {
+        Ok(Strategy {
+            read: method(self.method).ok_or("a method is not registered")?,
+            request: self.request,
+            depth: self.depth,
+            workers: 1,
+            cache: if self.method == "null" { Cache::Keep } else { Cache::Direct },
+            ..Strategy::plain()
+        })
+    }
+}
+
+/// Runs our loop for about `time`.
+fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration) -> Attempt<Turn> {
+    let file = File::open(path)?;
+    let monitor = Monitor::default();
+    let before = ProcessUsage::now()?;
+    let start = Instant::now();
+    let mut requests = 0;
+    for pass in 0.. {
+        let order = match load.random {
+            true => Order::Random { seed: seed + pass, count: PASS },
+            false => Order::Sequential,
+        };
+        let look = |sum: &mut u64, _: u64, data: &[u8]| *sum = sum.wrapping_add(data.len() as u64);
+        let (outcome, _) = visit(&file, order, strategy, &monitor, || 0u64, look)?;
+        requests += outcome.reads.requests;
+        if start.elapsed() >= time {
+            break;
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let usage = ProcessUsage::now()?.since(&before);
+    Ok(Turn { rate: requests as f64 / seconds, processor: usage.processor() / requests as f64 })
+}
+
+/// Runs fio for `time`.
+fn theirs(fio: &Path, path: &Path, size: u64, load: &Load, time: Duration) -> Attempt<Turn> {
+    let options = [
+        "--name=peer".to_owned(),
+        format!("--filename={}", path.display()),
+        format!("--ioengine={}", load.fio_engine),
+        "--direct=1".to_owned(),
+        "--readonly".to_owned(),
+        format!("--rw={}", if load.random { "randread" } else { "read" }),
+        format!("--bs={}", load.request),
+        format!("--iodepth={}", load.depth),
+        format!("--size={size}"),
+        format!("--runtime={}ms", time.as_millis()),
+        "--time_based".to_owned(),
+        // A thread: an interruption ends it with fio itself.
+        "--thread".to_owned(),
+        "--output-format=json".to_owned(),
+    ];
+    turn_of(&Line::new(fio, options).output()?)
+}
+
+/// Reads fio's account of its only job.
+fn turn_of(account: &str) -> Attempt<Turn> {
+    // Warnings may stand before the document.
+    let start = account.find('{').ok_or("no account")?;
+    let account: serde_json::Value = serde_json::from_str(&account[start..])?;
+    let job = &account["jobs"][0];
+    let figure = |value: &serde_json::Value, name: &str| {
+        value[name].as_f64().ok_or_else(|| format!("its account has no {name}"))
+    };
+    let requests = figure(&job["read"], "total_ios")?;
+    let busy = (figure(job, "usr_cpu")? + figure(job, "sys_cpu")?) / 100.0;
+    let seconds = figure(job, "job_runtime")? / 1e3;
+    if requests == 0.0 || seconds == 0.0 {
+        return Err("it did nothing".into());
+    }
+    Ok(Turn { rate: figure(&job["read"], "iops")?, processor: busy * seconds / requests })
+}
+
+fn report(bench: &mut Bench, load: &Load, pairs: &[(Turn, Turn)]) {
+    let middle = |of: &dyn Fn(&(Turn, Turn)) -> f64| {
+        median(&pairs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+    };
+    let rates =
+        [middle(&|pair| pair.0.rate), middle(&|pair| pair.1.rate), middle(&|pair| pair.0.rate / pair.1.rate)];
+    let costs = [
+        middle(&|pair| pair.0.processor),
+        middle(&|pair| pair.1.processor),
+        middle(&|pair| pair.0.processor / pair.1.processor),
+    ];
+    let mut add = |what: &str, [ours, fio, paired]: [f64; 3], text: &dyn Fn(f64) -> String, bound| {
+        bench.findings.add(Finding {
+            what: format!("{}: ours ÷ fio, {what}", load.name),
+            ours: format!("ours {}", text(ours)),
+            peer: format!("fio {}", text(fio)),
+            figure: ours / fio,
+            unit: "",
+            paired: Some(paired),
+            bound,
+        });
+    };
+    add("requests a second", rates, &|rate| format!("{rate:.0}/s"), load.rate);
+    add("processor time a request", costs, &|cost| format!("{:.2} µs", cost * 1e6), load.processor);
+}

@@ -1,0 +1,35 @@
+//! Transforming to a new file, from the page cache, against `cp`.
+
+use super::command::{Line, peer};
+use super::finding::{Bound, wall_ratio};
+use super::rounds::{Contender, interleave};
+use super::{Attempt, Bench, states};
+
+/// Of cp's wall time.
+const BOUND: Bound = Bound::AtMost(0.60);
+
+pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
+    let Some(cp) = peer("cp") else {
+        bench.findings.skip("new-file", "there is no cp");
+        return Ok(());
+    };
+    let input = bench.place.input.clone();
+    let (ours, theirs) = (bench.place.path("new"), bench.place.path("new-by-cp"));
+    let prepare = |output| {
+        let input = &input;
+        move || states::warm(input).and_then(|()| states::absent(output))
+    };
+    let line = Line::new(&bench.binary, ["transform", "shift:10"]).word(&input).word(&ours);
+    let contenders = vec![
+        Contender::new("auto", line).prepare(prepare(&ours)).clear(|| states::remove(&ours)),
+        Contender::new("cp", Line::new(&cp, [&input, &theirs]))
+            .prepare(prepare(&theirs))
+            .clear(|| states::remove(&theirs)),
+    ];
+    let excuse = |who: &str, why: &str| println!("  {who}: {why}");
+    let series = interleave(contenders, bench.options.rounds, &mut bench.random, excuse)?;
+    bench.findings.table(&series, bench.place.size);
+    let [ours, cp] = &series[..] else { return Err("one of the two does not run".into()) };
+    bench.findings.add(wall_ratio("transform shift:10 to a new file ÷ cp, wall time", ours, cp, BOUND));
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Rounds: contenders run one after another in random order, again and again, so that drift strikes all alike.
+
+use fullbore_bench::stats::{Xoshiro256, median};
+
+use super::Attempt;
+use super::command::{Line, Run};
+
+/// One that takes part.
+pub(crate) struct Contender<'a> {
+    /// What it is called in the findings.
+    pub(crate) label: String,
+    /// What it runs.
+    pub(crate) line: Line,
+    /// Makes the state that the run must find; not measured.
+    pub(crate) prepare: Box<dyn FnMut() -> Attempt<()> + 'a>,
+    /// Clears up after the run; not measured.
+    pub(crate) clear: Box<dyn FnMut() + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    /// One that needs no preparation.
+    pub(crate) fn new(label: impl Into<String>, line: Line) -> Self {
+        Self { label: label.into(), line, prepare: Box::new(|| Ok(())), clear: Box::new(|| ()) }
+    }
+
+    /// With a state to make before each run.
+    pub(crate) fn prepare(mut self, prepare: impl FnMut() -> Attempt<()> + 'a) -> Self {
+        self.prepare = Box::new(prepare);
+        self
+    }
+
+    /// With something to do after each run.
+    pub(crate) fn clear(mut self, clear: impl FnMut() + 'a) -> Self {
+        self.clear = Box::new(clear);
+        self
+    }
+
+    fn once(&mut self) -> Attempt<Run> {
+        (self.prepare)()?;
+        let run = self.line.run();
+        (self.clear)();
+        run
+    }
+}
+
+/// What one contender did, a run a round.
+#[derive(Debug, Clone)]
+pub(crate) struct Series {
+    /// Who.
+    pub(crate) label: String,
+    /// Its runs in the order of the rounds.
+    pub(crate) runs: Vec<Run>,
+}
+
+impl Series {
+    /// The median wall time in seconds.
+    pub(crate) fn wall(&self) -> f64 {
+        self.median(|run| run.wall)
+    }
+
+    /// The median processor time, user and system, in seconds.
+    pub(crate) fn processor(&self) -> f64 {
+        self.median(|run| run.user + run.system)
+    }
+
+    fn median(&self, of: impl Fn(&Run) -> f64) -> f64 {
+        median(&self.runs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+    }
+
+    /// The median of this one's wall time ÷ the other's, taken round by round.
+    pub(crate) fn paired(&self, other: &Self) -> f64 {
+        let ratios: Vec<f64> = self.runs.iter().zip(&other.runs).map(|(a, b)| a.wall / b.wall).collect();
+        median(&ratios).unwrap_or(f64::NAN)
+    }
+}
+
+/// The series of the fastest by median wall time.
+pub(crate) fn fastest<'s>(series: impl IntoIterator<Item = &'s Series>) -> Option<&'s Series> {
+    series.into_iter().min_by(|a, b| a.wall().total_cmp(&b.wall()))
+}
+
+/// Runs all contenders once unmeasured and then `rounds` times. Who fails the first time is left out, and
+/// `excuse` is told why; who fails later is trouble.
+pub(crate) fn interleave(
+    mut contenders: Vec<Contender<'_>>,
+    rounds: usize,
+    random: &mut Xoshiro256,
+    mut excuse: impl FnMut(&str, &str),
+) -> Attempt<Vec<Series>> {
+    contenders.retain_mut(|contender| match contender.once() {
+        Ok(_) => true,
+        Err(error) => {
+            excuse(&contender.label, &error.to_string());
+            false
+        }
+    });
+    let mut series: Vec<Series> = contenders
+        .iter()
+        .map(|contender| Series { label: contender.label.clone(), runs: Vec::with_capacity(rounds) })
+        .collect();
+    for _ in 0..rounds {
+        for index in shuffled(contenders.len(), random) {
+            series[index].runs.push(contenders[index].once()?);
+        }
+    }
+    Ok(series)
+}
+
+/// The numbers under `count` in random order (Fisher and Yates).
+pub(crate) fn shuffled(count: usize, random: &mut Xoshiro256) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        order.swap(last, random.below(last + 1));
+    }
+    order
+}

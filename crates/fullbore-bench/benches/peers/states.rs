@@ -1,0 +1,91 @@
+//! The states that runs must find: input and output in the page cache or out of it, proved and not assumed.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use fullbore::file::File;
+use fullbore::probe;
+
+use super::Attempt;
+
+/// Puts the whole file into the page cache, unless it is there.
+pub(crate) fn warm(path: &Path) -> Attempt<()> {
+    for _ in 0..3 {
+        if cached(path)? == 1.0 {
+            return Ok(());
+        }
+        io::copy(&mut fs::File::open(path)?, &mut Sink)?;
+    }
+    Err(format!("{}: the page cache does not hold it whole; give less --size", path.display()).into())
+}
+
+/// Takes the whole file out of the page cache and proves that it is.
+pub(crate) fn cold(path: &Path) -> Attempt<()> {
+    let file = File::open(path)?;
+    let mut left = 1.0;
+    for _ in 0..3 {
+        file.sync_data()?;
+        file.drop_cache()?;
+        left = cached(path)?;
+        if left == 0.0 {
+            return Ok(());
+        }
+    }
+    Err(format!("{}: {:.2}% of it stay in the page cache", path.display(), left * 100.0).into())
+}
+
+/// Makes `path` a whole copy of `from`, in the page cache, unless it is both.
+pub(crate) fn whole(path: &Path, from: &Path) -> Attempt<()> {
+    let len = fs::metadata(from)?.len();
+    if fs::metadata(path).is_ok_and(|found| found.len() == len) && cached(path)? == 1.0 {
+        return Ok(());
+    }
+    let mut input = fs::File::open(from)?;
+    let mut output = fs::File::options().write(true).create(true).truncate(false).open(path)?;
+    // `io::copy` between files would let the kernel share their blocks.
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        let count = io::Read::read(&mut input, &mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        output.write_all(&buffer[..count])?;
+    }
+    Ok(())
+}
+
+/// Removes a file that may not be there, and lets the file system settle, so that nobody pays for another's
+/// output.
+pub(crate) fn absent(path: &Path) -> Attempt<()> {
+    remove(path);
+    let directory = path.parent().ok_or("a file of the benchmark has a directory")?;
+    rustix::fs::syncfs(fs::File::open(directory)?)?;
+    Ok(())
+}
+
+/// Removes a file that may not be there.
+pub(crate) fn remove(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// The share of a file that the page cache holds, 0 to 1.
+fn cached(path: &Path) -> Attempt<f64> {
+    let residency = probe::residency(fs::File::open(path)?, 0..u64::MAX).map_err(|error| {
+        format!("{}: the system does not say what it caches of it: {error}", path.display())
+    })?;
+    residency.share().ok_or_else(|| format!("{}: is empty", path.display()).into())
+}
+
+/// Takes everything; unlike `io::sink`, nothing may bypass it.
+struct Sink;
+
+impl Write for Sink {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        Ok(std::hint::black_box(data).len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

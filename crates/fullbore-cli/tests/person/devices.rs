@@ -1,0 +1,73 @@
+//! Block devices: read like files, written only where that is asked for by name.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::ground::{Room, bytes, fullbore, has, run, transform};
+
+/// A loop device on a file until it is dropped.
+struct Loop(PathBuf);
+
+impl Loop {
+    fn new(file: &std::path::Path) -> Result<Self, String> {
+        if !rustix::process::geteuid().is_root() || !has("losetup") {
+            return Err("needs root and losetup".to_owned());
+        }
+        let made = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(file)
+            .output()
+            .map_err(|error| error.to_string())?;
+        match made.status.success() {
+            true => Ok(Self(String::from_utf8_lossy(&made.stdout).trim().into())),
+            false => Err(String::from_utf8_lossy(&made.stderr).trim().to_owned()),
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_block_device_is_read_whole_and_written_only_on_demand() {
+    const LENGTH: usize = 4 << 20;
+    let room = Room::new();
+    let data = bytes(LENGTH, 1);
+    let disk = match Loop::new(&room.file("image", &data)) {
+        Ok(disk) => disk,
+        Err(reason) => return println!("skipped: a block device: {reason}"),
+    };
+    let device = disk.0.as_path();
+    for strategy in ["auto", "cci", "cci-mm", "cci-ex", "cci-stdio", "method=direct", "method=aio"] {
+        let options = ["--strategy", strategy];
+        run(&mut transform("upper", device, &room.at("out"), &options)).succeeds();
+        assert!(fs::read(room.at("out")).unwrap() == data.to_ascii_uppercase(), "{strategy}");
+    }
+    let input = room.file("in", bytes(1_000_001, 2));
+    run(&mut transform("none", &input, device, &[])).fails(2, &["block device", "--overwrite"]);
+    assert!(fs::read(device).unwrap() == data);
+    for strategy in ["auto", "cci-mm", "cci-ex", "method=direct"] {
+        let mut wanted = fs::read(device).unwrap();
+        wanted[..1_000_001].copy_from_slice(&fs::read(&input).unwrap());
+        run(&mut transform(
+            "none",
+            &input,
+            device,
+            &["--overwrite", "--strategy", strategy, "--sync", "data"],
+        ))
+        .succeeds();
+        assert!(fs::read(device).unwrap() == wanted, "{strategy}");
+        run(fullbore(["transform", "shift:1", "--in-place", "--strategy", strategy]).arg(device)).succeeds();
+        let shifted: Vec<u8> = wanted.iter().map(|byte| byte.wrapping_add(1)).collect();
+        assert!(fs::read(device).unwrap() == shifted, "{strategy} in place");
+    }
+    let large = room.file("large", bytes(LENGTH + 4096, 3));
+    for strategy in ["auto", "cci", "cci-mm", "cci-ex", "method=direct"] {
+        let ended = run(&mut transform("none", &large, device, &["--overwrite", "--strategy", strategy]));
+        ended.fails(2, &["No space left on device"]);
+    }
+}

@@ -1,0 +1,123 @@
+//! A person's own limits: file sizes, memory, signals that shall be ignored, nobody who listens, no `/proc`.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::ground::{NAMED, Room, bytes, fullbore, run, shell, start, transform};
+
+#[test]
+fn past_a_file_size_limit_it_fails_with_a_message() {
+    let room = Room::new();
+    let input = room.file("in", bytes(3_000_000, 1));
+    let output = room.file("out", "old");
+    for strategy in NAMED {
+        let line = format!(r#"ulimit -f 1000; "$0" transform upper "$1" "$2" --strategy {strategy}"#);
+        shell(&line, &[&input, &output]).fails(2, &["out", "File too large"]);
+        assert_eq!(fs::read(&output).unwrap(), b"old", "{strategy}");
+    }
+    shell(r#"ulimit -f 1000; "$0" gen 3M "$1""#, &[&room.at("new")]).fails(2, &["new", "File too large"]);
+    assert_eq!(room.names(), ["in", "out"]);
+}
+
+#[test]
+fn where_memory_ends_it_fails_with_a_message() {
+    let room = Room::new();
+    let input = room.at("in");
+    fs::File::create(&input).unwrap().set_len(1 << 30).unwrap();
+    let output = room.file("out", "old");
+    let line = r#"ulimit -v 400000; "$0" transform upper "$1" "$2" --strategy cci-mm"#;
+    shell(line, &[&input, &output]).fails(2, &["annot allocate memory"]);
+    // Each thread's stack takes address space.
+    let line = r#"ulimit -v 400000; "$0" transform upper "$1" - --strategy workers=256,request=4K,model=pool >/dev/null"#;
+    shell(line, &[&input]).fails(2, &["cannot start a thread", "workers=1"]);
+    assert_eq!(fs::read(&output).unwrap(), b"old");
+    assert_eq!(room.names(), ["in", "out"]);
+}
+
+#[test]
+fn that_nobody_listens_is_no_reason_to_fail() {
+    let room = Room::new();
+    let data = bytes(3_000_000, 2);
+    let input = room.file("in", &data);
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let options = ["--explain", "--time", "--progress", "always", "--strategy", "cci-mt"];
+    let said = |mut command: Command| command.stderr(full()).stdout(Stdio::null()).status().unwrap().code();
+    assert_eq!(said(transform("upper", &input, &room.at("out"), &options)), Some(0));
+    assert!(fs::read(room.at("out")).unwrap() == data.to_ascii_uppercase());
+    assert_eq!(said(transform("none", &input, "-".as_ref(), &["--json"])), Some(0));
+    assert_eq!(said(transform("upper", &room.at("missing"), &room.at("out"), &[])), Some(2));
+    assert_eq!(said(fullbore(["transform"])), Some(2));
+}
+
+#[test]
+fn signals_that_were_ignored_before_stay_ignored() {
+    for (name, signal) in [("HUP", Signal::HUP), ("INT", Signal::INT)] {
+        let mut command = Command::new("bash");
+        command.args(["-c", &format!(r#"trap '' {name}; exec "$0" transform upper - -"#)]);
+        let mut running =
+            start(command.arg(env!("CARGO_BIN_EXE_fullbore")).stdin(Stdio::piped()).stdout(Stdio::piped()));
+        let pipe = running.child.stdin.take().unwrap();
+        sleep(Duration::from_millis(300));
+        running.signal(signal);
+        sleep(Duration::from_millis(100));
+        assert!(running.alive(), "{name}");
+        drop(pipe);
+        running.end().succeeds();
+    }
+}
+
+/// A line of a shell with an empty `/proc`; `None`, with the reason printed, where that cannot be had.
+fn without_proc(line: &str, paths: &[&std::path::Path]) -> Option<Command> {
+    let possible = rustix::process::geteuid().is_root()
+        && Command::new("unshare")
+            .args(["--mount", "mount", "-t", "tmpfs", "none", "/proc"])
+            .status()
+            .is_ok_and(|s| s.success());
+    if !possible {
+        println!("skipped: without /proc: unshare and mount need root");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "bash", "-c", &format!("mount -t tmpfs none /proc && {line}")]);
+    command
+        .arg(env!("CARGO_BIN_EXE_fullbore"))
+        .args(paths)
+        .env("XDG_CONFIG_HOME", "/nonexistent")
+        .stdin(Stdio::null());
+    Some(command)
+}
+
+#[test]
+fn without_proc_outputs_are_as_safe() {
+    let room = Room::new();
+    let data = bytes(3_000_000, 3);
+    let input = room.file("in", &data);
+    for strategy in NAMED {
+        let output = room.file("out", "old");
+        let line = format!(r#"exec "$0" transform upper "$1" "$2" --strategy {strategy}"#);
+        let Some(mut command) = without_proc(&line, &[&input, &output]) else { return };
+        run(&mut command).succeeds();
+        assert!(fs::read(&output).unwrap() == data.to_ascii_uppercase(), "{strategy}");
+        assert_eq!(room.names(), ["in", "out"], "{strategy}");
+    }
+    let output = room.file("out", "old");
+    let line = r#"ulimit -f 1000; exec "$0" transform upper "$1" "$2""#;
+    run(&mut without_proc(line, &[&input, &output]).unwrap()).fails(2, &["out", "File too large"]);
+    for (turn, signal) in [Signal::INT, Signal::TERM, Signal::INT].into_iter().enumerate() {
+        let line = r#"exec "$0" transform upper /dev/zero "$1""#;
+        let running = start(&mut without_proc(line, &[&output]).unwrap());
+        // Until its temporary file is there.
+        while room.names().len() == 2 {
+            sleep(Duration::from_millis(1));
+        }
+        sleep(Duration::from_millis(20 * turn as u64));
+        running.signal(signal);
+        assert_eq!(running.end().code(), 128 + signal.as_raw());
+        assert_eq!(room.names(), ["in", "out"]);
+    }
+    assert_eq!(fs::read(&output).unwrap(), b"old");
+}
