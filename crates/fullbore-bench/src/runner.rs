@@ -236,7 +236,11 @@ fn prepare(trials: Vec<Trial>, bed: &Bed, seed: u64) -> (Vec<Running>, Vec<Cell>
                 let cell = Cell::new(id, experiment, labels);
                 running.push(Running { sampler, cell, span: PILOT, rate: 0.0, cost: 0.0, precise: false });
             }
-            Err(error) => skipped.push(Cell::skipped(id, experiment, labels, error.to_string())),
+            Err(error) => {
+                // The path is one of the meter's own, which nobody will find.
+                let reason = error.what().map_or_else(|| error.to_string(), str::to_owned);
+                skipped.push(Cell::skipped(id, experiment, labels, reason));
+            }
         }
     }
     (running, skipped)

@@ -12,7 +12,7 @@ use crate::exit::Exit;
     version,
     max_term_width = 100,
     after_help = "Exit status: 0 done, 1 \"no\" (differs, not found), 2 trouble, 3 an input changed while it was read, \
-                  130 interrupted (143 by SIGTERM)."
+                  130 interrupted (143 by SIGTERM), 141 the reader of the output went away."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

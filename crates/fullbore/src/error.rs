@@ -99,6 +99,11 @@ impl Error {
         self.kind
     }
 
+    /// What was wrong, in words, if the system did not say it.
+    pub fn what(&self) -> Option<&str> {
+        self.what.as_deref()
+    }
+
     /// The path that the operation was on.
     pub fn path(&self) -> &Path {
         &self.path

@@ -181,16 +181,21 @@ pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<S
 fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
     let fields: Vec<Vec<Option<String>>> = all.iter().map(|labels| described_fields(labels)).collect();
     let varies = |field: usize| fields.iter().any(|f| f[field] != fields[0][field]);
-    // Named strategies (`cci-mm`) say more than their fields.
-    let named =
-        |labels: &&Labels| labels.strategy.as_deref().is_some_and(|s| !s.is_empty() && !s.contains('='));
-    let unique: BTreeSet<_> = all.iter().map(|l| l.strategy.as_deref()).collect();
-    let by_strategy = !all.is_empty() && unique.len() == all.len() && all.iter().any(named);
+    // Where strategies compete, they say more than their fields.
+    let strategy = |labels: &Labels| labels.strategy.clone().filter(|strategy| !strategy.is_empty());
+    let unique: BTreeSet<_> = all.iter().map(|l| (strategy(l), l.cache, &l.job)).collect();
+    let compete = |l: &&Labels| !l.job.is_empty() || strategy(l).is_some_and(|s| !s.contains('='));
+    let by_strategy =
+        unique.len() == all.len() && all.iter().any(compete) && all.iter().all(|l| strategy(l).is_some());
     let mut names: Vec<String> = fields
         .iter()
         .zip(all)
         .map(|(values, labels)| match &labels.strategy {
-            Some(strategy) if by_strategy => strategy.clone(),
+            Some(strategy) if by_strategy => {
+                let told =
+                    [CACHE, FILE_STATE].into_iter().filter(|&i| varies(i)).filter_map(|i| values[i].clone());
+                std::iter::once(strategy.clone()).chain(told).collect::<Vec<_>>().join(", ")
+            }
             _ => {
                 let told = (0..values.len()).filter(|&i| i == METHOD || varies(i));
                 told.filter_map(|i| values[i].clone()).collect::<Vec<_>>().join(", ")
@@ -209,8 +214,10 @@ fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
     names
 }
 
-/// Position of the method among the described fields.
+/// Positions among the described fields.
 const METHOD: usize = 1;
+const CACHE: usize = 2;
+const FILE_STATE: usize = 9;
 
 /// The labels as words, each field at its fixed position.
 fn described_fields(labels: &Labels) -> Vec<Option<String>> {

@@ -77,8 +77,16 @@ fn reading(document: &Document) -> Option<String> {
 }
 
 fn writing(document: &Document) -> Option<String> {
-    let peak = fastest(document, writes)?;
-    Some(format!("Writing reaches {} ({}).", units::rate(peak.rate.value), manner(document, peak)))
+    let told = |direct: bool, where_to: &str| {
+        let fits = |peak: &Peak| {
+            writes(peak) && (peak.series.labels.cache_policy.as_deref() == Some("direct")) == direct
+        };
+        let peak = fastest(document, fits)?;
+        Some(format!("{} {where_to} ({})", units::rate(peak.rate.value), manner(document, peak)))
+    };
+    let parts: Vec<_> =
+        [told(false, "into the page cache"), told(true, "onto the device")].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Writing reaches {}.", parts.join(" and ")))
 }
 
 fn half_power(document: &Document) -> Option<String> {
@@ -161,7 +169,11 @@ fn cost(document: &Document) -> Option<String> {
     if dearest.series == cheapest.series {
         return Some(format!("In processor time a read costs {}.", line(cheapest)));
     }
-    Some(format!("In processor time a read costs from {} to {}.", line(cheapest), line(dearest)))
+    Some(format!(
+        "In processor time a read costs least a byte at {}, and most at {}.",
+        line(cheapest),
+        line(dearest)
+    ))
 }
 
 fn quality(document: &Document) -> String {

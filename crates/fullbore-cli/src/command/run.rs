@@ -9,7 +9,7 @@ use clap::Args;
 use fullbore::file::{Durability, File, Output};
 use fullbore::pattern::{Monitor, Outcome};
 use fullbore::probe::ProcessUsage;
-use fullbore::strategy::{Plan, Profile, Wish, plan};
+use fullbore::strategy::{NAMED, Plan, Profile, Wish, plan};
 use fullbore::{Result, size};
 use serde_json::json;
 
@@ -19,11 +19,7 @@ use crate::progress::{Progress, When};
 /// The common flags.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// How the bytes move: auto, a name (cci, cci-stdio, cci-mm, cci-mt, cci-tp, cci-ov, cci-ex, cci-mtmm,
-    /// cci-mmtp), fields, or a name and fields, joined by commas: method=mmap (or read= and write=),
-    /// request=256K, depth=8, workers=2, model=serial|striped|pool, stripe=4M, window=16M|whole,
-    /// alloc=extend|size|preallocate, cache=keep|drop|direct, completion=any|ordered
-    #[arg(long, value_name = "STRATEGY", default_value = "auto")]
+    #[arg(long, value_name = "STRATEGY", default_value = "auto", help = strategies())]
     pub(crate) strategy: String,
 
     /// How durable the output is when the command ends: none (the system writes it back in its time), data
@@ -46,6 +42,17 @@ pub(crate) struct Common {
     /// When to show progress
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     progress: When,
+}
+
+fn strategies() -> String {
+    let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
+    format!(
+        "How the bytes move: auto, a name ({}), fields, or a name and fields, joined by commas: method=mmap (or read= \
+         and write=), request=256K, depth=8, workers=2, model=serial|striped|pool, stripe=4M, window=16M|whole, \
+         alloc=extend|size|preallocate, cache=keep|drop|direct (or read-cache= and write-cache=), \
+         completion=any|ordered",
+        names.join(", ")
+    )
 }
 
 /// What a run goes between.

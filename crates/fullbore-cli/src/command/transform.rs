@@ -14,8 +14,7 @@ use crate::exit::Exit;
 #[derive(Debug, Args)]
 #[command(after_help = operations())]
 pub(crate) struct Transform {
-    /// The operation: shift:N, xor:HEX, caesar:N, rot13, upper, lower, swab, none
-    #[arg(value_name = "OP", allow_hyphen_values = true)]
+    #[arg(value_name = "OP", allow_hyphen_values = true, help = usages())]
     operation: String,
 
     /// The input; - is standard input
@@ -40,6 +39,11 @@ pub(crate) struct Transform {
 
     #[command(flatten)]
     common: Common,
+}
+
+fn usages() -> String {
+    let usages: Vec<_> = operation::registry().iter().map(|known| known.usage).collect();
+    format!("The operation: {}", usages.join(", "))
 }
 
 fn operations() -> String {

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::process::Command;
 
-use crate::ground::{METHODS, Mount, NAMED, Room, bytes, fullbore, has, refused, run, transform};
+use crate::ground::{Mount, Room, bytes, fullbore, has, methods, named, refused, run, transform};
 
 /// A file system of 16 MiB in a room; the reason where it cannot be had.
 fn small_disk(room: &Room) -> Result<Mount, String> {
@@ -33,13 +33,13 @@ fn a_full_disk_is_said_and_costs_nothing() {
     let free = || rustix::fs::statvfs(&disk).unwrap().f_bavail;
     rustix::fs::sync();
     let before = free();
-    let fields = METHODS.map(|method| format!("method={method}"));
+    let fields = methods().into_iter().map(|method| format!("method={method}")).collect::<Vec<_>>();
     let more = ["method=mmap,window=256K,workers=2", "method=uring,cache=direct,depth=8"];
-    for strategy in NAMED.into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
+    for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
         for alloc in ["extend", "size", "preallocate"] {
             let strategy = format!("{strategy},alloc={alloc}");
             let ended = run(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
-            if METHODS.iter().any(|method| refused(&ended, method)) {
+            if methods().iter().any(|method| refused(&ended, method)) {
                 continue;
             }
             ended.fails(2, &["disk/out", "No space left on device", "free some space"]);

@@ -295,12 +295,17 @@ impl Drop for Mount {
 }
 
 /// Every access method that reads and writes.
-pub(crate) const METHODS: [&str; 8] =
-    ["buffered", "uncached", "direct", "mmap", "stdio", "uring", "aio", "vectored"];
+pub(crate) fn methods() -> Vec<&'static str> {
+    let all = fullbore::engine::METHODS.iter();
+    all.filter(|method| method.capabilities.transfers && method.name != "null")
+        .map(|method| method.name)
+        .collect()
+}
 
 /// Every strategy with a name.
-pub(crate) const NAMED: [&str; 10] =
-    ["auto", "cci", "cci-stdio", "cci-mm", "cci-mt", "cci-tp", "cci-ov", "cci-ex", "cci-mtmm", "cci-mmtp"];
+pub(crate) fn named() -> Vec<&'static str> {
+    std::iter::once("auto").chain(fullbore::strategy::NAMED.iter().map(|named| named.name)).collect()
+}
 
 /// Whether the command said that a method cannot be had here; then it is printed as skipped.
 pub(crate) fn refused(ended: &Ended, method: &str) -> bool {

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::ground::{NAMED, Room, bytes, fullbore, run, shell, start, transform};
+use crate::ground::{Room, bytes, fullbore, named, run, shell, start, transform};
 
 #[test]
 fn past_a_file_size_limit_it_fails_with_a_message() {
     let room = Room::new();
     let input = room.file("in", bytes(3_000_000, 1));
     let output = room.file("out", "old");
-    for strategy in NAMED {
+    for strategy in named() {
         let line = format!(r#"ulimit -f 1000; "$0" transform upper "$1" "$2" --strategy {strategy}"#);
         shell(&line, &[&input, &output]).fails(2, &["out", "File too large"]);
         assert_eq!(fs::read(&output).unwrap(), b"old", "{strategy}");
@@ -96,7 +96,7 @@ fn without_proc_outputs_are_as_safe() {
     let room = Room::new();
     let data = bytes(3_000_000, 3);
     let input = room.file("in", &data);
-    for strategy in NAMED {
+    for strategy in named() {
         let output = room.file("out", "old");
         let line = format!(r#"exec "$0" transform upper "$1" "$2" --strategy {strategy}"#);
         let Some(mut command) = without_proc(&line, &[&input, &output]) else { return };

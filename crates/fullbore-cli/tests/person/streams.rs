@@ -9,7 +9,7 @@ use std::thread;
 
 use rustix::fs::{CWD, Mode};
 
-use crate::ground::{NAMED, Room, bytes, fullbore, run, shell, start, transform};
+use crate::ground::{Room, bytes, fullbore, named, run, shell, start, transform};
 
 pub(crate) fn fifo(room: &Room, name: &str) -> PathBuf {
     rustix::fs::mkfifoat(CWD, room.at(name), Mode::from_raw_mode(0o666)).unwrap();
@@ -41,7 +41,7 @@ fn files_of_proc_are_not_as_empty_as_they_say() {
 fn character_devices_are_read_and_written() {
     let room = Room::new();
     let input = room.file("in", bytes(500_000, 1));
-    for strategy in NAMED {
+    for strategy in named() {
         let options = ["--strategy", strategy];
         run(&mut transform("upper", &input, "/dev/null".as_ref(), &options)).succeeds();
         run(&mut transform("upper", "/dev/null".as_ref(), &room.at("out"), &options)).succeeds();
@@ -78,7 +78,7 @@ fn a_full_device_is_said() {
 fn named_pipes_are_read_and_written() {
     let room = Room::new();
     let data = bytes(1_000_001, 3);
-    for strategy in NAMED {
+    for strategy in named() {
         let (from, to) = (fifo(&room, "from"), fifo(&room, "to"));
         let mut command = transform("upper", &from, &to, &["--strategy", strategy]);
         let running = start(&mut command);
@@ -142,7 +142,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         assert!(ended.stderr.is_empty(), "{line}: {ended}");
         assert_eq!(ended.text().trim(), "141", "{line}");
     };
-    for strategy in NAMED {
+    for strategy in named() {
         quiet(&format!(r#""$0" transform upper "$1" - --strategy {strategy}"#), &[&input]);
     }
     quiet(r#""$0" gen 100M -"#, &[]);

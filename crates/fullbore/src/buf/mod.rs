@@ -10,7 +10,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// What the start of every buffer, and the place of data in it, is aligned to, in bytes. Direct I/O asks for
 /// 512 or 4096 on every device known (`STATX_DIOALIGN`).
@@ -21,9 +21,14 @@ pub use request::{Completion, Direction, Request};
 /// The memory of a pool.
 #[derive(Debug)]
 struct Region {
+    base: NonNull<u8>,
+    mapped: usize,
     start: NonNull<u8>,
     len: usize,
 }
+
+/// The size of a huge page, in bytes: worth asking for from this length on.
+const HUGE: usize = 2 << 20;
 
 // SAFETY: a region is only memory; who may touch which part is settled by the `Buf`s, which never overlap.
 unsafe impl Send for Region {}
@@ -32,19 +37,35 @@ unsafe impl Sync for Region {}
 
 impl Region {
     fn new(len: usize) -> io::Result<Self> {
+        let huge = len >= HUGE;
+        // Whole huge pages, wherever the kernel puts the mapping.
+        let mapped = if huge { len.next_multiple_of(HUGE) + HUGE } else { len };
         // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
-        let start = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
+        let base = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                mapped,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )?
         };
-        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { start, len })
+        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let shift = if huge { base.as_ptr().align_offset(HUGE) } else { 0 };
+        // SAFETY: at most `HUGE` bytes into a mapping that is longer than that by `len`.
+        let start = unsafe { base.add(shift) };
+        if huge {
+            // A hint. A buffer on a huge page is one segment to the device, not one a page.
+            // SAFETY: the range lies within the mapping, and the advice keeps its contents.
+            let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxHugepage) };
+        }
+        Ok(Self { base, mapped, start, len })
     }
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and every `Buf` into it holds an `Arc` of this region, so none is left.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
     }
 }
 

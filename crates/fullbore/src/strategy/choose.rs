@@ -59,6 +59,9 @@ impl Situation {
 /// Below this cached share an input counts as cold: the device decides, not the memory.
 const COLD: f64 = 0.5;
 
+/// Below this cached share nothing is cached to speak of: a look at the file may have left a page or two.
+const NONE: f64 = 0.02;
+
 /// Below this length threads cost more than they bring, in bytes.
 const SMALL: u64 = 2 << 20;
 
@@ -88,9 +91,12 @@ pub struct Decision {
 /// Chooses for a situation. `measured` are the strategies that the profile of this file system has for the
 /// same job, if it has any.
 pub fn choose(situation: &Situation, measured: Option<&Entry>) -> Decision {
-    if let Some(decision) = from_profile(situation, measured) {
-        return decision;
-    }
+    let by_facts = by_facts(situation);
+    from_profile(situation, measured, &by_facts).unwrap_or(by_facts)
+}
+
+/// Chooses by the facts alone.
+fn by_facts(situation: &Situation) -> Decision {
     let mut decision =
         Decision { strategy: Strategy::plain(), evidence: Vec::new(), alternatives: Vec::new() };
     let cold = situation.cached.is_some_and(|cached| cached < COLD);
@@ -112,35 +118,61 @@ pub fn choose(situation: &Situation, measured: Option<&Entry>) -> Decision {
     decision
 }
 
-fn from_profile(situation: &Situation, measured: Option<&Entry>) -> Option<Decision> {
+/// The best that was measured, unless what the facts suggest was measured too and not clearly slower: then noise
+/// would decide.
+fn from_profile(situation: &Situation, measured: Option<&Entry>, by_facts: &Decision) -> Option<Decision> {
     let entry = measured?;
     if situation.len? < SMALL {
         return None;
     }
     let (best, others) = entry.ranked.split_first()?;
-    let strategy = best.strategy.parse::<super::Wish>().ok()?.apply(Strategy::plain());
-    Some(Decision {
-        strategy,
-        evidence: vec![format!(
-            "measured here on {} for {}: {} (95% interval {} to {})",
+    let strategy = |text: &str| Some(text.parse::<super::Wish>().ok()?.apply(Strategy::plain()));
+    let suggested = entry.ranked.iter().find(|measured| {
+        strategy(&measured.strategy)
+            .is_some_and(|strategy| alike(&strategy, &by_facts.strategy, situation.target))
+    });
+    let said = |what: &str, measured: &super::Measured| {
+        format!(
+            "{what} here on {} for {}: {} (95% interval {} to {})",
             entry.measured,
             entry.job,
-            crate::size::rate(best.rate),
-            crate::size::rate(best.low),
-            crate::size::rate(best.high)
-        )],
+            crate::size::rate(measured.rate),
+            crate::size::rate(measured.low),
+            crate::size::rate(measured.high)
+        )
+    };
+    if let Some(suggested) = suggested.filter(|suggested| *suggested != best && suggested.high >= best.low) {
+        let mut decision = by_facts.clone();
+        decision.evidence.push(said("measured", suggested));
+        decision.evidence.push(format!("{} was not clearly faster", best.strategy));
+        return Some(decision);
+    }
+    Some(Decision {
+        strategy: strategy(&best.strategy)?,
+        evidence: vec![said("measured best", best)],
         alternatives: others
             .iter()
             .map(|other| Alternative {
                 strategy: other.strategy.clone(),
                 reason: format!(
-                    "measured {}, {:.2} of the best",
+                    "measured {}, {:.2} of that",
                     crate::size::rate(other.rate),
                     other.rate / best.rate
                 ),
             })
             .collect(),
     })
+}
+
+/// Whether two strategies are the same where it matters for a target.
+fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
+    let reading = (a.read, a.request, a.depth, a.workers, a.read_cache)
+        == (b.read, b.request, b.depth, b.workers, b.read_cache);
+    let writing = (a.write, a.write_cache) == (b.write, b.write_cache);
+    let allocating = a.allocation == b.allocation;
+    reading
+        && (writing || !matches!(target, Target::New | Target::Existing))
+        && (allocating || target != Target::New)
 }
 
 fn reject(decision: &mut Decision, strategy: &str, reason: impl fmt::Display) {
@@ -205,10 +237,8 @@ fn from_memory(situation: &Situation, decision: &mut Decision) {
 fn from_device(situation: &Situation, decision: &mut Decision) {
     let cached = situation.cached.unwrap_or(0.0) * 100.0;
     match (&situation.no_deep_reads, method("uring")) {
-        (None, Some(uring)) if cached == 0.0 => {
-            decision
-                .evidence
-                .push("uring, direct, 8 deep, 1 MiB: none of the input is in the page cache".into());
+        (None, Some(uring)) if cached < NONE * 100.0 => {
+            decision.evidence.push("uring, direct, 8 deep, 1 MiB: the input is not in the page cache".into());
             decision.strategy.read = uring;
             decision.strategy.read_cache = Cache::Direct;
             decision.strategy.request = 1 << 20;
@@ -236,5 +266,71 @@ fn allocation(situation: &Situation, decision: &mut Decision) {
         decision.evidence.push("alloc=preallocate: writers of an extending file wait for one another".into());
         decision.strategy.allocation = Allocation::Preallocate;
         reject(decision, "alloc=extend", "allocates and moves the end of the file at every write");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::Measured;
+
+    fn situation() -> Situation {
+        Situation {
+            len: Some(1 << 30),
+            cached: Some(1.0),
+            target: Target::New,
+            target_in_memory: false,
+            processors: 2,
+            rotational: false,
+            no_deep_reads: None,
+        }
+    }
+
+    fn measured(strategy: &Strategy, rate: f64) -> Measured {
+        Measured { strategy: strategy.to_string(), rate, low: rate * 0.9, high: rate * 1.1 }
+    }
+
+    fn entry(ranked: Vec<Measured>) -> Entry {
+        Entry { job: Job::TransformNew(Temperature::Warm), measured: "2026-01-02".into(), ranked }
+    }
+
+    #[test]
+    fn facts_decide_without_measurements() {
+        let warm = choose(&situation(), None).strategy;
+        assert_eq!((warm.read.name, warm.workers, warm.allocation), ("buffered", 2, Allocation::Preallocate));
+        let cold = choose(&Situation { cached: Some(0.0), ..situation() }, None).strategy;
+        assert_eq!(
+            (cold.read.name, cold.read_cache, cold.write_cache),
+            ("uring", Cache::Direct, Cache::Keep)
+        );
+        let forbidden = Situation { cached: Some(0.0), no_deep_reads: Some("seccomp".into()), ..situation() };
+        let decision = choose(&forbidden, None);
+        assert_eq!(decision.strategy.read.name, "buffered");
+        assert!(decision.alternatives.iter().any(|other| other.reason == "seccomp"));
+        let turning = Situation { cached: Some(0.0), rotational: true, ..situation() };
+        assert_eq!(choose(&turning, None).strategy.workers, 1);
+        let small = Situation { len: Some(1000), ..situation() };
+        assert_eq!(choose(&small, None).strategy.workers, 1);
+        let memory = Situation { target_in_memory: true, ..situation() };
+        assert_eq!(choose(&memory, None).strategy.allocation, Allocation::Size);
+    }
+
+    #[test]
+    fn what_was_measured_clearly_faster_is_chosen() {
+        let other = Strategy { request: 64 << 10, ..Strategy::plain() };
+        let suggested = choose(&situation(), None).strategy;
+        let entry = entry(vec![measured(&other, 9e9), measured(&suggested, 5e9)]);
+        let decision = choose(&situation(), Some(&entry));
+        assert_eq!(decision.strategy, other);
+        assert!(decision.evidence[0].contains("9.00 GB/s"), "{:?}", decision.evidence);
+        assert_eq!(decision.alternatives.len(), 1);
+    }
+
+    #[test]
+    fn noise_does_not_override_the_facts() {
+        let other = Strategy { request: 64 << 10, ..Strategy::plain() };
+        let suggested = choose(&situation(), None).strategy;
+        let entry = entry(vec![measured(&other, 9e9), measured(&suggested, 8.5e9)]);
+        assert_eq!(choose(&situation(), Some(&entry)).strategy, suggested);
     }
 }

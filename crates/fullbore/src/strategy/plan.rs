@@ -29,6 +29,7 @@ impl fmt::Display for Plan {
         writeln!(f, "strategy: {}", self.strategy)?;
         if let Some(asked) = &self.asked {
             writeln!(f, "asked for: {asked}")?;
+            writeln!(f, "auto would take: {}", self.decision.strategy)?;
         }
         for line in &self.decision.evidence {
             writeln!(f, "because: {line}")?;
@@ -129,6 +130,12 @@ impl Plan {
             strategy.write = relay;
             return Ok(());
         }
+        for (method, asked) in [(strategy.read, wish.read_cache), (strategy.write, wish.write_cache)] {
+            if asked.is_some_and(|asked| inherent(method, asked) != asked) {
+                let cache = inherent(method, Cache::Keep);
+                return Err(refused(method, &path, &format!("its cache policy is always {cache}")));
+            }
+        }
         strategy.read_cache = inherent(strategy.read, strategy.read_cache);
         strategy.write_cache = inherent(strategy.write, strategy.write_cache);
         if self.situation.len.is_none() {
@@ -149,7 +156,7 @@ impl Plan {
             strategy.write = buffered();
         }
         if let Some(input) = input.filter(|_| self.situation.len.is_some()) {
-            let insists = wish.read.is_some() && !named;
+            let insists = wish.read.is_some() && !named || wish.read_cache.is_some() && named;
             let (method, note) = settled(strategy.read, strategy.read_cache, input, false, insists)?;
             if note.is_some() {
                 strategy.read_cache = Cache::Keep;
@@ -158,7 +165,7 @@ impl Plan {
             self.notes.extend(note);
         }
         if let Some(output) = output.filter(|output| output.seekable()) {
-            let insists = wish.write.is_some() && !named;
+            let insists = wish.write.is_some() && !named || wish.write_cache.is_some() && named;
             let (method, note) = settled(strategy.write, strategy.write_cache, output.file(), true, insists)?;
             if note.is_some() {
                 strategy.write_cache = Cache::Keep;
@@ -212,7 +219,7 @@ fn inherent(method: &Method, asked: Cache) -> Cache {
 }
 
 impl Plan {
-    /// Keeps the memory budget: first by smaller windows, then by less depth, then by fewer workers.
+    /// Keeps the memory budget: first by smaller windows, then by less of what there is more of, workers or depth.
     fn settle_memory(&mut self) {
         let strategy = &mut self.strategy;
         if strategy.memory() <= BUDGET {
@@ -224,8 +231,8 @@ impl Plan {
                 Some(window) if mapped && *window > strategy.request => {
                     *window = (*window / 2).max(strategy.request)
                 }
+                _ if strategy.workers > strategy.depth => strategy.workers -= 1,
                 _ if strategy.depth > 1 => strategy.depth /= 2,
-                _ if strategy.workers > 1 => strategy.workers -= 1,
                 _ => break,
             }
         }

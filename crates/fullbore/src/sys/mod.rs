@@ -7,4 +7,4 @@ mod linux;
 pub(crate) use linux::*;
 
 #[cfg(not(target_os = "linux"))]
-compile_error!("fullbore runs on Linux; another platform is one more folder beside sys/linux");
+compile_error!("fullbore runs on Linux only");
