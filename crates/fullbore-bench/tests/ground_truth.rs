@@ -49,6 +49,10 @@ fn experiment(half: u64) -> String {
     )
 }
 
+/// How often a disk may be measured before it counts as measured wrongly: the machine may have other work, which the
+/// limits know nothing of.
+const ATTEMPTS: u32 = 3;
+
 /// Set where the test runs itself again, under the limits.
 const DIRECTORY: &str = "FULLBORE_GROUND_TRUTH";
 
@@ -141,7 +145,27 @@ fn rates_and_half_power_points_are_those_of_the_device() {
             Err(reason) => return println!("skipped: disks of known limits: {reason}"),
         }
     }
-    // All at once: they wait more than they work.
+    let mut wrong = disks.iter().collect::<Vec<_>>();
+    for attempt in 1..=ATTEMPTS {
+        let found = measure_all(&wrong);
+        wrong = wrong
+            .into_iter()
+            .zip(found)
+            .filter(|(_, found)| !found.is_empty())
+            .map(|(disk, found)| {
+                println!("attempt {attempt}: {} B/s, {} requests/s: {found:?}", disk.1.0, disk.1.1);
+                disk
+            })
+            .collect();
+        if wrong.is_empty() {
+            return;
+        }
+    }
+    panic!("{} of {} disks were measured wrongly, {ATTEMPTS} times", wrong.len(), disks.len());
+}
+
+/// Measures disks all at once, as they wait more than they work, and says of each what was found wrong.
+fn measure_all(disks: &[&(Disk, (u64, u64))]) -> Vec<Vec<String>> {
     let children: Vec<_> = disks
         .iter()
         .map(|(disk, limits)| {
@@ -161,22 +185,26 @@ fn rates_and_half_power_points_are_those_of_the_device() {
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    for (disk, (bps, iops)) in &disks {
-        let file = fs::File::open(disk.place.join("results.json")).unwrap();
-        let document = Document::read(file).unwrap();
-        let mut wrong = Vec::new();
-        for cell in &document.cells {
-            let request = cell.labels.request_bytes.unwrap();
-            let truth = (iops * request).min(*bps) as f64;
-            let rate =
-                cell.summary.as_ref().unwrap_or_else(|| panic!("{}: {:?}", cell.id, cell.skipped)).rate.value;
-            println!("{bps} B/s, {iops}/s, {request}: {:.4} of the truth", rate / truth);
-            if (rate / truth - 1.0).abs() > TOLERANCE {
-                wrong.push(format!("{request}: {:.3} of the truth", rate / truth));
-            }
+    disks.iter().map(|(disk, limits)| wrong_of(disk, *limits)).collect()
+}
+
+/// What a disk's document says that is not so.
+fn wrong_of(disk: &Disk, (bps, iops): (u64, u64)) -> Vec<String> {
+    let document = Document::read(fs::File::open(disk.place.join("results.json")).unwrap()).unwrap();
+    let mut wrong = Vec::new();
+    for cell in &document.cells {
+        let request = cell.labels.request_bytes.unwrap();
+        let truth = (iops * request).min(bps) as f64;
+        let rate =
+            cell.summary.as_ref().unwrap_or_else(|| panic!("{}: {:?}", cell.id, cell.skipped)).rate.value;
+        println!("{bps} B/s, {iops}/s, {request}: {:.4} of the truth", rate / truth);
+        if (rate / truth - 1.0).abs() > TOLERANCE {
+            wrong.push(format!("{request}: {:.3} of the truth", rate / truth));
         }
-        assert!(wrong.is_empty(), "{bps} B/s, {iops} requests/s: {wrong:?}");
-        let found = document.findings.half_power_request[0].half_power.at;
-        assert_eq!(found, half_power((*bps, *iops)), "{bps} B/s, {iops} requests/s");
     }
+    let found = document.findings.half_power_request[0].half_power.at;
+    if found != half_power((bps, iops)) {
+        wrong.push(format!("half-power request {found}, not {}", half_power((bps, iops))));
+    }
+    wrong
 }

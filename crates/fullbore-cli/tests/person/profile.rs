@@ -122,7 +122,7 @@ fn auto_goes_by_it() {
     save(&room);
     let input = room.file("in", bytes(3_000_000, 2));
     let ended = run(&mut with(&room, transform("none", &input, &room.at("out"), &["--explain"]))).succeeds();
-    assert!(ended.stderr.contains("measured here on 2026-01-02"), "{ended}");
+    assert!(ended.stderr.contains("measured best here on 2026-01-02"), "{ended}");
     assert!(ended.stderr.contains("strategy: method=buffered,request=128"), "{ended}");
     assert!(ended.stderr.contains("not cci-mm: measured"), "{ended}");
 }
