@@ -103,7 +103,7 @@ fn stopped_at_any_moment_it_leaves_nothing_behind() {
                 .unwrap();
             thread::sleep(Duration::from_millis(after));
             kill_process(Pid::from_child(&child), signal).unwrap();
-            assert_eq!(child.wait().unwrap().code(), Some(code), "after {after} ms");
+            assert_eq!(crate::ground::code(child.wait().unwrap()), code, "after {after} ms");
             assert_eq!(room.names(), Vec::<String>::new(), "after {after} ms");
         }
     }
