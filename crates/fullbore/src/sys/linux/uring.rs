@@ -89,7 +89,7 @@ impl Ring {
     /// Queues a request; gives it back if the ring is full.
     ///
     /// Completions come in batches, so after a wait the device may stand idle: the first request is submitted at
-    /// once, and then each time half as many more as went before, so that few calls submit many. The last goes with
+    /// once, and then each time as many more as went before, so that few calls submit many. The last goes with
     /// the call that waits.
     pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
         let Some(slot) = self.vacant.pop() else { return Err(request) };
@@ -110,7 +110,7 @@ impl Ring {
                 self.flight[slot as usize] = Some(request);
                 self.queued += 1;
                 self.outstanding += 1;
-                if self.outstanding < self.depth && self.queued >= (self.submitted / 2).max(1) {
+                if self.outstanding < self.depth && self.queued >= self.submitted.max(1) {
                     // If the system refuses, the requests stay queued, and the wait for them says why.
                     let _ = self.submit();
                 }
