@@ -6,7 +6,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::{Capabilities, Engine, Method, Opening, SYNCHRONOUS};
-use crate::buf::{Completion, Request};
 
 pub(super) static METHOD: Method = Method {
     name: "copy_file_range",
@@ -26,18 +25,6 @@ struct CopyFileRange {
 }
 
 impl Engine for CopyFileRange {
-    fn queue(&mut self, request: Request) -> Result<(), Request> {
-        Err(request)
-    }
-
-    fn commit(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn reap(&mut self, _least: usize, _done: &mut Vec<Completion>) -> io::Result<()> {
-        Ok(())
-    }
-
     fn relay(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
         Ok(rustix::fs::copy_file_range(&self.from, Some(&mut offset), &self.to, Some(&mut target), len)?)
     }

@@ -131,10 +131,6 @@ impl Engine for Mapped {
         self.copying.queue(request)
     }
 
-    fn commit(&mut self) -> io::Result<()> {
-        self.copying.commit()
-    }
-
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
         self.copying.reap(least, done)
     }

@@ -133,25 +133,35 @@ pub struct Opening<'a> {
 }
 
 /// One open file under one access method.
+///
+/// A method that transfers takes requests ([`queue`](Self::queue), [`commit`](Self::commit), [`reap`](Self::reap));
+/// one that only [relays](Self::relay) has none of its own and takes none.
 pub trait Engine {
     /// Queues a request; gives it back if no more can be taken before some are reaped.
     ///
     /// # Errors
     /// The request, if the queue is full.
-    fn queue(&mut self, request: Request) -> std::result::Result<(), Request>;
+    fn queue(&mut self, request: Request) -> std::result::Result<(), Request> {
+        Err(request)
+    }
 
     /// Tells the system of all that is queued.
     ///
     /// # Errors
     /// If the system takes none of it; errors of single requests come with their completions.
-    fn commit(&mut self) -> io::Result<()>;
+    fn commit(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Commits what is queued, waits until `least` requests are complete (0: does not wait) and moves the
     /// completions that are there to the end of `done`.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
-    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()>;
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
+        let _ = (least, done);
+        Ok(())
+    }
 
     /// Lends `len` bytes at `offset` in place. They count only if [`check`](Self::check) finds nothing.
     ///

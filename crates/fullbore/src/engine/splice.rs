@@ -7,7 +7,6 @@ use std::sync::Arc;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
 use super::{Capabilities, Engine, Method, Opening, SYNCHRONOUS};
-use crate::buf::{Completion, Request};
 
 pub(super) static METHOD: Method = Method {
     name: "splice",
@@ -35,18 +34,6 @@ struct Splice {
 }
 
 impl Engine for Splice {
-    fn queue(&mut self, request: Request) -> Result<(), Request> {
-        Err(request)
-    }
-
-    fn commit(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn reap(&mut self, _least: usize, _done: &mut Vec<Completion>) -> io::Result<()> {
-        Ok(())
-    }
-
     fn relay(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
         let moved = splice(&self.from, Some(&mut offset), &self.entry, None, len, SpliceFlags::MOVE)?;
         // What is in the pipe must leave it, or the next call would find it there.

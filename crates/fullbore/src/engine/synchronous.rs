@@ -50,10 +50,6 @@ impl<C: Calls> Engine for Synchronous<C> {
         Ok(())
     }
 
-    fn commit(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
     fn reap(&mut self, _least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
         done.append(&mut self.done);
         Ok(())

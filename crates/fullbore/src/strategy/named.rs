@@ -1,7 +1,8 @@
 //! The strategies with names: Hart's family of sequential file transformations (2010), as this system has them.
 
 use super::{Completion, Model, Wish};
-use crate::engine::{Method, method};
+use crate::engine::method;
+use crate::probe;
 
 /// A strategy with a name.
 #[derive(Debug)]
@@ -19,20 +20,11 @@ impl PartialEq for Named {
     }
 }
 
-/// Hart's striped programs ran best with as many threads as processors; here that is the default of `auto`.
-fn processors() -> usize {
-    crate::probe::processors()
-}
-
-fn by(name: &str) -> Option<&'static Method> {
-    method(name)
-}
-
 /// One access method both ways, one worker.
 fn serial(name: &str) -> Wish {
     Wish {
-        read: by(name),
-        write: by(name),
+        read: method(name),
+        write: method(name),
         request: Some(64 << 10),
         depth: Some(1),
         workers: Some(1),
@@ -41,9 +33,9 @@ fn serial(name: &str) -> Wish {
     }
 }
 
-/// The same with a worker a processor.
+/// The same with a worker a processor, as Hart's striped programs ran best.
 fn parallel(name: &str, model: Model) -> Wish {
-    Wish { workers: Some(processors()), model: Some(model), stripe: Some(64 << 10), ..serial(name) }
+    Wish { workers: Some(probe::processors()), model: Some(model), stripe: Some(64 << 10), ..serial(name) }
 }
 
 /// Asynchronous, as deep as Hart's four overlapped structures, twice (his read and write each had one).
