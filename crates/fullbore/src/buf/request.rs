@@ -26,15 +26,14 @@ pub struct Request {
     pub buf: Buf,
     /// The transfer covers the data from this byte of it on.
     pub from: usize,
+    /// The most bytes that this transfer may ask for.
+    pub most: usize,
 }
-
-/// The longest transfer that one call may ask for: 2 GiB less a page (`man 2 read`).
-const LONGEST: usize = 0x7fff_f000;
 
 impl Request {
     /// How many bytes the transfer covers.
     pub fn len(&self) -> usize {
-        (self.buf.len() - self.from).min(LONGEST)
+        (self.buf.len() - self.from).min(self.most)
     }
 
     /// Whether there is nothing to transfer.

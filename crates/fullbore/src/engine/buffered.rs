@@ -1,11 +1,12 @@
 //! `buffered`: `pread` and `pwrite` through the page cache.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
+
+use rustix::io::ReadWriteFlags;
 
 use super::synchronous::{Calls, Synchronous};
 use super::{Engine, Method, Opening, SYNCHRONOUS};
+use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
     name: "buffered",
@@ -15,20 +16,20 @@ pub(super) static METHOD: Method = Method {
 };
 
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    Ok(Synchronous::boxed(Buffered { file: opening.file.handle()? }))
+    Ok(Synchronous::boxed(Buffered { file: opening.file.clone() }))
 }
 
 /// `pread` and `pwrite` on a descriptor, whatever flags it is open with.
 pub(super) struct Buffered {
-    pub(super) file: Arc<OwnedFd>,
+    pub(super) file: File,
 }
 
 impl Calls for Buffered {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::io::pread(&self.file, data, offset)?)
+        self.file.read_once(offset, data, ReadWriteFlags::empty())
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::pwrite(&self.file, data, offset)?)
+        self.file.write_once(offset, data, ReadWriteFlags::empty())
     }
 }

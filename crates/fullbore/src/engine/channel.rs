@@ -9,7 +9,7 @@ use std::io;
 use super::{Engine, Method, Opening};
 use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
 use crate::error::{Error, Kind, Result};
-use crate::file::File;
+use crate::file::{File, LONGEST, cut};
 
 /// A read or write that is whole.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub struct Channel {
     engine: Box<dyn Engine>,
     file: File,
     /// For transfers that must be aligned: to what, in bytes, and the handle for their edges.
-    direct: Option<(usize, std::sync::Arc<std::os::fd::OwnedFd>)>,
+    direct: Option<(usize, File)>,
     /// The length of a file that is read, when it was opened, if that is known.
     limit: Option<u64>,
     asked: Vec<Asked>,
@@ -305,12 +305,14 @@ impl Channel {
         };
         self.asked[slot] = asked;
         self.in_flight += 1;
-        self.queue(Request { token: slot as u64, direction, offset, buf, from: 0 })
+        self.queue(Request { token: slot as u64, direction, offset, buf, from: 0, most: LONGEST })
     }
 
     /// Queues a request, making room first if there is none.
     fn queue(&mut self, mut request: Request) -> Result<()> {
         self.tally.requests += 1;
+        request.most = LONGEST;
+        request.most = cut(request.len(), self.direct.as_ref().map_or(1, |(align, _)| *align));
         while let Err(full) = self.engine.queue(request) {
             request = full;
             self.collect(1)?;

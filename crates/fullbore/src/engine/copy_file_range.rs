@@ -2,10 +2,9 @@
 //! bytes are never seen.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use super::{Capabilities, Engine, Method, Opening, SYNCHRONOUS};
+use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
     name: "copy_file_range",
@@ -15,13 +14,13 @@ pub(super) static METHOD: Method = Method {
 };
 
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let from = opening.from.ok_or(io::ErrorKind::Unsupported)?.handle()?;
-    Ok(Box::new(CopyFileRange { from, to: opening.file.handle()? }))
+    let from = opening.from.ok_or(io::ErrorKind::Unsupported)?.clone();
+    Ok(Box::new(CopyFileRange { from, to: opening.file.clone() }))
 }
 
 struct CopyFileRange {
-    from: Arc<OwnedFd>,
-    to: Arc<OwnedFd>,
+    from: File,
+    to: File,
 }
 
 impl Engine for CopyFileRange {

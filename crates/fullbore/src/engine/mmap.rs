@@ -1,14 +1,13 @@
 //! `mmap`: the file mapped into memory, whole or by windows that are unmapped as they pass.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use rustix::mm::Advice;
 
 use super::synchronous::{Calls, Synchronous};
 use super::{Capabilities, Engine, Method, Opening, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
+use crate::file::File;
 use crate::sys::map::Map;
 
 pub(super) static METHOD: Method = Method {
@@ -20,7 +19,7 @@ pub(super) static METHOD: Method = Method {
 
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
     let mapping = Mapping {
-        file: opening.file.handle()?,
+        file: opening.file.clone(),
         write: opening.write,
         window: opening.window,
         advice: if opening.random { Advice::Random } else { Advice::Sequential },
@@ -31,7 +30,7 @@ fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
 
 /// The file and the window of it that is mapped now.
 struct Mapping {
-    file: Arc<OwnedFd>,
+    file: File,
     write: bool,
     window: Option<usize>,
     advice: Advice,

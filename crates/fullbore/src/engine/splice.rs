@@ -2,11 +2,11 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
 use super::{Capabilities, Engine, Method, Opening, SYNCHRONOUS};
+use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
     name: "splice",
@@ -19,16 +19,16 @@ pub(super) static METHOD: Method = Method {
 const PIPE: usize = 1 << 20;
 
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let from = opening.from.ok_or(io::ErrorKind::Unsupported)?.handle()?;
+    let from = opening.from.ok_or(io::ErrorKind::Unsupported)?.clone();
     let (exit, entry) = pipe_with(PipeFlags::CLOEXEC)?;
     // A smaller pipe moves less a call and is right all the same.
     let _ = fcntl_setpipe_size(&entry, PIPE);
-    Ok(Box::new(Splice { from, to: opening.file.handle()?, entry, exit }))
+    Ok(Box::new(Splice { from, to: opening.file.clone(), entry, exit }))
 }
 
 struct Splice {
-    from: Arc<OwnedFd>,
-    to: Arc<OwnedFd>,
+    from: File,
+    to: File,
     entry: OwnedFd,
     exit: OwnedFd,
 }

@@ -1,13 +1,12 @@
 //! `uncached`: buffered, but the pages brought in are dropped behind (`RWF_DONTCACHE`, Linux 6.14).
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use rustix::io::ReadWriteFlags;
 
 use super::synchronous::{Calls, Synchronous};
 use super::{Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
+use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
     name: "uncached",
@@ -20,19 +19,19 @@ pub(super) static METHOD: Method = Method {
 pub(super) const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    Ok(Synchronous::boxed(Uncached { file: opening.file.handle()? }))
+    Ok(Synchronous::boxed(Uncached { file: opening.file.clone() }))
 }
 
 struct Uncached {
-    file: Arc<OwnedFd>,
+    file: File,
 }
 
 impl Calls for Uncached {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::io::preadv2(&self.file, &mut [io::IoSliceMut::new(data)], offset, DONTCACHE)?)
+        self.file.read_once(offset, data, DONTCACHE)
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::pwritev2(&self.file, &[io::IoSlice::new(data)], offset, DONTCACHE)?)
+        self.file.write_once(offset, data, DONTCACHE)
     }
 }

@@ -16,7 +16,7 @@ pub(super) static METHOD: Method = Method {
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
     let file = match opening.cache {
         Cache::Direct => opening.file.direct_handle(opening.write)?,
-        Cache::Keep | Cache::Drop => opening.file.handle()?,
+        Cache::Keep | Cache::Drop => opening.file.clone(),
     };
     Ok(Box::new(Ring::new(file, opening.depth, opening.pool, opening.cache == Cache::Drop)?))
 }

@@ -1,14 +1,13 @@
 //! `vectored`: `preadv` and `pwritev`, the queued neighbours of a run in one call.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use rustix::io::ReadWriteFlags;
 
 use super::uncached::DONTCACHE;
 use super::{Cache, Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
 use crate::buf::{Completion, Direction, Request};
+use crate::file::File;
 
 /// The most buffers one call takes (`IOV_MAX`, `man 2 readv`).
 const MOST: usize = 1024;
@@ -28,15 +27,15 @@ pub(super) static METHOD: Method = Method {
 
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
     let (file, flags) = match opening.cache {
-        Cache::Keep => (opening.file.handle()?, ReadWriteFlags::empty()),
-        Cache::Drop => (opening.file.handle()?, DONTCACHE),
+        Cache::Keep => (opening.file.clone(), ReadWriteFlags::empty()),
+        Cache::Drop => (opening.file.clone(), DONTCACHE),
         Cache::Direct => (opening.file.direct_handle(opening.write)?, ReadWriteFlags::empty()),
     };
     Ok(Box::new(Vectored { file, flags, depth: opening.depth.min(MOST), queued: Vec::new() }))
 }
 
 struct Vectored {
-    file: Arc<OwnedFd>,
+    file: File,
     flags: ReadWriteFlags,
     depth: usize,
     queued: Vec<Request>,

@@ -3,10 +3,10 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::Arc;
+use std::os::fd::{AsFd, AsRawFd};
 
 use crate::buf::{Completion, Direction, Request};
+use crate::file::File;
 
 /// `struct iocb` of `linux/aio_abi.h`, little-endian layout.
 #[repr(C)]
@@ -50,7 +50,7 @@ const PWRITE: u16 = 1;
 #[derive(Debug)]
 pub(crate) struct Context {
     context: libc::c_ulong,
-    file: Arc<OwnedFd>,
+    file: File,
     blocks: Vec<ControlBlock>,
     flight: Vec<Option<Request>>,
     vacant: Vec<usize>,
@@ -61,7 +61,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// A context for `file` with room for `depth` requests.
-    pub(crate) fn new(file: Arc<OwnedFd>, depth: usize) -> io::Result<Self> {
+    pub(crate) fn new(file: File, depth: usize) -> io::Result<Self> {
         let depth = depth.max(1);
         let mut context: libc::c_ulong = 0;
         // SAFETY: io_setup writes one context id to the place given, which lives through the call.
@@ -88,7 +88,7 @@ impl Context {
         self.blocks[slot] = ControlBlock {
             data: slot as u64,
             opcode: if request.direction == Direction::Write { PWRITE } else { PREAD },
-            fd: self.file.as_raw_fd() as u32,
+            fd: self.file.as_fd().as_raw_fd() as u32,
             buffer: start as u64,
             bytes: u64::from(len),
             offset: request.offset as i64,

@@ -4,12 +4,12 @@
 //! for what is in flight when it is dropped: the kernel never writes into memory that was given away.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::Arc;
+use std::os::fd::{AsFd, AsRawFd};
 
 use io_uring::{IoUring, opcode, types};
 
 use crate::buf::{Completion, Direction, Pool, Request};
+use crate::file::File;
 
 /// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer brought in.
 const RWF_DONTCACHE: i32 = 0x80;
@@ -20,7 +20,7 @@ pub(crate) struct Ring {
     ring: IoUring,
     flight: Vec<Option<Request>>,
     vacant: Vec<u32>,
-    file: Arc<OwnedFd>,
+    file: File,
     registered_file: bool,
     registered_buffers: bool,
     rw_flags: i32,
@@ -50,12 +50,7 @@ macro_rules! entry {
 impl Ring {
     /// A ring for `file` with room for `depth` requests. Buffers of `pool` and the file are registered where
     /// the kernel and its limits allow. `drops`: pages brought in are dropped again.
-    pub(crate) fn new(
-        file: Arc<OwnedFd>,
-        depth: usize,
-        pool: Option<&Pool>,
-        drops: bool,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(file: File, depth: usize, pool: Option<&Pool>, drops: bool) -> io::Result<Self> {
         let entries =
             u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
         let ring = match IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries) {
@@ -63,7 +58,7 @@ impl Ring {
             // Older kernels know none of these flags; only the plain set-up's error counts.
             Err(_) => IoUring::builder().build(entries)?,
         };
-        let registered_file = ring.submitter().register_files(&[file.as_raw_fd()]).is_ok();
+        let registered_file = ring.submitter().register_files(&[file.as_fd().as_raw_fd()]).is_ok();
         let registered_buffers = pool.is_some_and(|pool| {
             let (start, len) = pool.memory();
             let memory = libc::iovec { iov_base: start.cast(), iov_len: len };
@@ -99,7 +94,7 @@ impl Ring {
         let entry = if self.registered_file {
             entry!(types::Fixed(0), fixed, write, start, len, request.offset, self.rw_flags)
         } else {
-            let fd = types::Fd(self.file.as_raw_fd());
+            let fd = types::Fd(self.file.as_fd().as_raw_fd());
             entry!(fd, fixed, write, start, len, request.offset, self.rw_flags)
         };
         let entry = entry.user_data(u64::from(slot));

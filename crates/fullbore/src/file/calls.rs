@@ -1,0 +1,81 @@
+//! The system calls that move a file's bytes: one call each, which may move fewer bytes than asked and may be
+//! interrupted. Everything above them loops, and so that the loops are exercised, builds with debug assertions cut
+//! transfers short at random, as .NET halves small writes in its debug builds.
+
+use std::cell::Cell;
+use std::io::{self, IoSlice, IoSliceMut};
+
+use rustix::io::ReadWriteFlags;
+
+use super::File;
+
+/// The longest transfer that one call may ask for: 2 GiB less a page (`man 2 read`).
+pub(crate) const LONGEST: usize = 0x7fff_f000;
+
+impl File {
+    /// One `preadv2` of one buffer.
+    pub(crate) fn read_once(&self, offset: u64, data: &mut [u8], flags: ReadWriteFlags) -> io::Result<usize> {
+        let len = cut(data.len(), self.inner.unit);
+        let data = &mut data[..len];
+        Ok(if flags.is_empty() {
+            rustix::io::pread(&self.inner.fd, data, offset)?
+        } else {
+            rustix::io::preadv2(&self.inner.fd, &mut [IoSliceMut::new(data)], offset, flags)?
+        })
+    }
+
+    /// One `pwritev2` of one buffer.
+    pub(crate) fn write_once(&self, offset: u64, data: &[u8], flags: ReadWriteFlags) -> io::Result<usize> {
+        let data = &data[..cut(data.len(), self.inner.unit)];
+        Ok(if flags.is_empty() {
+            rustix::io::pwrite(&self.inner.fd, data, offset)?
+        } else {
+            rustix::io::pwritev2(&self.inner.fd, &[IoSlice::new(data)], offset, flags)?
+        })
+    }
+}
+
+/// How many of `len` bytes a call is asked for: all, and in builds with debug assertions now and then fewer, a multiple
+/// of `unit` (where there is one that is less).
+pub(crate) fn cut(len: usize, unit: usize) -> usize {
+    if !cfg!(debug_assertions) || len <= unit {
+        return len;
+    }
+    thread_local!(static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) });
+    let random = STATE.with(|state| {
+        // xorshift64 (Marsaglia 2003): no quality is asked for here.
+        let mut x = state.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        state.set(x);
+        x
+    });
+    if random.is_multiple_of(8) {
+        let units = (len - 1) / unit;
+        (1 + (random >> 8) as usize % units) * unit
+    } else {
+        len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_are_shorter_not_empty_and_whole_units() {
+        let mut shorter = 0;
+        for len in 1..2000 {
+            for unit in [1, 512] {
+                let cut = cut(len, unit);
+                assert!(
+                    cut == len || (cut > 0 && cut < len && cut.is_multiple_of(unit)),
+                    "{len} {unit} {cut}"
+                );
+                shorter += usize::from(cut < len);
+            }
+        }
+        assert_eq!(shorter > 0, cfg!(debug_assertions));
+    }
+}

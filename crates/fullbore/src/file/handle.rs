@@ -1,0 +1,288 @@
+//! An open file.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::kind::{FileKind, Snapshot};
+use crate::buf::ALIGNMENT;
+use crate::error::{Error, Kind, Result};
+
+/// An open file and the path it was opened by. A clone is the same open file, and the last one closes it.
+#[derive(Debug, Clone)]
+pub struct File {
+    pub(super) inner: Arc<Inner>,
+}
+
+/// What the clones of a [`File`] share.
+#[derive(Debug)]
+pub(super) struct Inner {
+    /// The descriptor; engines and rings hold it too, so that the kernel is never left with a closed one.
+    pub(super) fd: Arc<OwnedFd>,
+    /// The path it was opened by: what messages call it.
+    pub(super) path: PathBuf,
+    /// What it is.
+    pub(super) kind: FileKind,
+    /// What transfers are cut to, in bytes: 1, or what direct I/O is aligned to.
+    pub(super) unit: usize,
+}
+
+impl File {
+    /// Opens a file for reading. Waits where the system waits: a named pipe for its writer.
+    ///
+    /// # Errors
+    /// If the system refuses, and for directories and sockets, which have no bytes to read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path.as_ref(), OFlags::RDONLY)
+    }
+
+    /// Opens an existing file for reading and writing; its bytes stay.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_write(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path.as_ref(), OFlags::RDWR)
+    }
+
+    pub(super) fn open_with(path: &Path, flags: OFlags) -> Result<Self> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(fd) => Self::from_fd(fd, path),
+            Err(rustix::io::Errno::ISDIR) => Err(directory(path)),
+            Err(rustix::io::Errno::NXIO) => Err(Error::new(
+                Kind::Unsupported,
+                "open",
+                path,
+                "it is a socket or a device that is not there",
+            )
+            .advise("name a file, a pipe or a device")),
+            Err(error) => Err(Error::io("open", path, error.into())),
+        }
+    }
+
+    /// Creates a file that must not exist yet, open for reading and writing.
+    ///
+    /// # Errors
+    /// If it exists or the system refuses.
+    pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))
+            .map_err(|error| Error::io("create", path, error.into()))?;
+        Self::from_fd(fd, path)
+    }
+
+    /// Takes over an open descriptor; `path` is what messages call it.
+    ///
+    /// # Errors
+    /// If the system cannot say what it is, and if that is a directory.
+    pub fn from_fd(fd: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let stat = rustix::fs::fstat(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
+        let kind = FileKind::of(stat.st_mode);
+        if kind == FileKind::Directory {
+            return Err(directory(&path));
+        }
+        Ok(Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit: 1 }) })
+    }
+
+    /// The process's standard input.
+    ///
+    /// # Errors
+    /// If it is closed.
+    pub fn stdin() -> Result<Self> {
+        Self::standard(rustix::stdio::stdin(), "standard input")
+    }
+
+    /// The process's standard output.
+    ///
+    /// # Errors
+    /// If it is closed.
+    pub fn stdout() -> Result<Self> {
+        Self::standard(rustix::stdio::stdout(), "standard output")
+    }
+
+    fn standard(fd: BorrowedFd<'_>, name: &str) -> Result<Self> {
+        let fd =
+            rustix::io::fcntl_dupfd_cloexec(fd, 3).map_err(|error| Error::io("use", name, error.into()))?;
+        Self::from_fd(fd, name)
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> FileKind {
+        self.inner.kind
+    }
+
+    /// Its identity, length and time of modification now.
+    ///
+    /// # Errors
+    /// If the system cannot say.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        let stat = rustix::fs::fstat(&self.inner.fd)
+            .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
+        let len = match self.inner.kind {
+            FileKind::BlockDevice => {
+                // Every transfer names its offset, so the position may go back to the start.
+                let len = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::End(0));
+                let _ = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::Start(0));
+                len.map_err(|error| Error::io("measure", &self.inner.path, error.into()))?
+            }
+            _ => stat.st_size as u64,
+        };
+        Ok(Snapshot {
+            identity: (stat.st_dev, stat.st_ino),
+            len,
+            modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
+        })
+    }
+
+    /// The length of a file that can be read at any offset; `None` for what is read from front to back: pipes,
+    /// devices, a file that was read in part already, and a regular file that says it is empty, which may be
+    /// one of `/proc`, whose length nobody knows before the end.
+    ///
+    /// # Errors
+    /// If the system cannot say.
+    pub fn seekable_len(&self) -> Result<Option<u64>> {
+        match self.inner.kind {
+            FileKind::Regular | FileKind::BlockDevice => {
+                // A shell may have read a part of what it hands over as standard input.
+                let read = rustix::fs::tell(&self.inner.fd).unwrap_or(0);
+                let len = self.snapshot()?.len;
+                Ok((len > 0 && read == 0).then_some(len))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Gives the file blocks for `len` bytes and that length, so that no write has to allocate or extend.
+    ///
+    /// # Errors
+    /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it.
+    pub fn preallocate(&self, len: u64) -> Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        loop {
+            return match fallocate(&self.inner.fd, FallocateFlags::empty(), 0, len) {
+                Ok(()) => Ok(()),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => Err(Error::new(
+                    Kind::Unsupported,
+                    "preallocate",
+                    &self.inner.path,
+                    "the file system cannot",
+                )),
+                Err(rustix::io::Errno::NOSPC) => Err(Error::new(
+                    Kind::NoSpace,
+                    "write",
+                    &self.inner.path,
+                    format!("No space left on device for {len} bytes"),
+                )
+                .advise("free some space or write somewhere else")),
+                Err(error) => Err(Error::io("preallocate", &self.inner.path, error.into())),
+            };
+        }
+    }
+
+    /// Tells the system that the file will be read from front to back, which doubles the read-ahead of this
+    /// open file (`man 2 posix_fadvise`).
+    pub(crate) fn expect_sequential(&self) {
+        // A hint: pipes refuse it, and nothing is lost.
+        let _ = rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::Sequential);
+    }
+
+    /// Tells the system that the file will be read here and there.
+    pub(crate) fn expect_random(&self) {
+        let _ = rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::Random);
+    }
+
+    /// Drops the file's clean pages from the page cache.
+    ///
+    /// # Errors
+    /// If the system refuses. That it kept some (dirty, mapped, in use) is no error: ask for the residency.
+    pub fn drop_cache(&self) -> Result<()> {
+        rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::DontNeed)
+            .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
+    }
+
+    /// Waits until the bytes are on the device (`fdatasync`).
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn sync_data(&self) -> Result<()> {
+        rustix::fs::fdatasync(&self.inner.fd)
+            .map_err(|error| Error::io("sync", &self.inner.path, error.into()))
+    }
+
+    /// Sets the length in bytes.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_len(&self, len: u64) -> Result<()> {
+        rustix::fs::ftruncate(&self.inner.fd, len)
+            .map_err(|error| Error::io("set the length of", &self.inner.path, error.into()))
+    }
+
+    /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
+    /// that, the same open file.
+    pub fn again(&self, write: bool) -> Self {
+        match self.reopen(write) {
+            Ok(fd) => self.same(fd, 1),
+            Err(_) => self.clone(),
+        }
+    }
+
+    /// A new open file on the same inode. Through `/proc`, because the path may lead elsewhere by now, or
+    /// nowhere.
+    pub(crate) fn reopen(&self, write: bool) -> io::Result<OwnedFd> {
+        self.reopen_with(if write { OFlags::RDWR } else { OFlags::RDONLY })
+    }
+
+    /// As [`reopen`](Self::reopen) with `O_DIRECT`.
+    pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Self> {
+        let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
+        Ok(self.same(self.reopen_with(access | OFlags::DIRECT)?, self.direct_alignment()))
+    }
+
+    /// Another open file on the same inode.
+    fn same(&self, fd: OwnedFd, unit: usize) -> Self {
+        let (path, kind) = (self.inner.path.clone(), self.inner.kind);
+        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit }) }
+    }
+
+    fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
+        let link = format!("/proc/self/fd/{}", self.inner.fd.as_raw_fd());
+        Ok(rustix::fs::open(link, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?)
+    }
+
+    /// What direct transfers of this file are aligned to, in bytes. Where the file system serves them through the
+    /// page cache all the same, or does not tell, one of its blocks, which is right everywhere: whether that
+    /// happens can change from one moment to the next (btrfs moves small files into its tree and out of it), so
+    /// it is no reason to fail. [`crate::engine::probe`] tells who wants to know.
+    pub fn direct_alignment(&self) -> usize {
+        let offset = match crate::probe::direct_alignment(self) {
+            Ok(alignment) => alignment.offset.max(alignment.memory),
+            Err(_) => rustix::fs::fstatvfs(&self.inner.fd).map_or(0, |room| room.f_bsize),
+        };
+        match usize::try_from(offset) {
+            Ok(offset) if offset.is_power_of_two() && offset >= 512 => offset,
+            _ => ALIGNMENT,
+        }
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inner.fd.as_fd()
+    }
+}
+
+fn directory(path: &Path) -> Error {
+    Error::new(Kind::Unsupported, "open", path, "it is a directory").advise("name a file")
+}

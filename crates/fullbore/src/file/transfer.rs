@@ -1,0 +1,94 @@
+//! Reads and writes at an offset: no position, so any number of threads may share a file.
+
+use std::io;
+
+use rustix::io::ReadWriteFlags;
+
+use super::File;
+use crate::error::{Error, Kind, Result};
+
+impl File {
+    /// Reads into `data` at `offset`, in bytes; how many bytes were read, which may be fewer than asked. None is the
+    /// end of the file.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
+        loop {
+            match self.read_once(offset, data, ReadWriteFlags::empty()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result.map_err(|error| Error::io("read", self.path(), error).at(offset)),
+            }
+        }
+    }
+
+    /// Fills `data` from `offset`, in bytes.
+    ///
+    /// # Errors
+    /// [`Kind::Changed`] if the file ends before, and if the system refuses.
+    pub fn read_exact_at(&self, data: &mut [u8], offset: u64) -> Result<()> {
+        let mut read = 0;
+        while read < data.len() {
+            let at = offset + read as u64;
+            match self.read_at(&mut data[read..], at)? {
+                0 => {
+                    let missing = format!("the file ends {} bytes early", data.len() - read);
+                    return Err(Error::new(Kind::Changed, "read", self.path(), missing).at(at));
+                }
+                count => read += count,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `data` at `offset`, in bytes; how many bytes were written, which may be fewer than asked.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn write_at(&self, data: &[u8], offset: u64) -> Result<usize> {
+        loop {
+            match self.write_once(offset, data, ReadWriteFlags::empty()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result.map_err(|error| Error::io("write", self.path(), error).at(offset)),
+            }
+        }
+    }
+
+    /// Writes all of `data` at `offset`, in bytes.
+    ///
+    /// # Errors
+    /// If the system refuses; then a part may have been written.
+    pub fn write_all_at(&self, data: &[u8], offset: u64) -> Result<()> {
+        let mut written = 0;
+        while written < data.len() {
+            let at = offset + written as u64;
+            match self.write_at(&data[written..], at)? {
+                0 => {
+                    return Err(Error::io("write", self.path(), io::ErrorKind::WriteZero.into()).at(at));
+                }
+                count => written += count,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_at_an_offset_is_read_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = File::create_new(directory.path().join("file")).unwrap();
+        let data: Vec<u8> = (0..100_000u32).map(|value| (value % 251) as u8).collect();
+        file.write_all_at(&data, 7).unwrap();
+        let mut read = vec![1; data.len() + 7];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert_eq!(read[..7], [0; 7]);
+        assert_eq!(read[7..], data);
+        let error = file.read_exact_at(&mut read, 8).unwrap_err();
+        assert_eq!(error.kind(), Kind::Changed);
+        assert_eq!(file.read_at(&mut read, data.len() as u64 + 7).unwrap(), 0);
+    }
+}
