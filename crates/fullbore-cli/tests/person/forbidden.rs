@@ -1,0 +1,61 @@
+//! Where a sandbox forbids io_uring, as containers do, although the kernel has it.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::thread;
+
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+
+use crate::ground::{Ended, Room, bytes, fullbore, run, transform};
+
+/// `io_uring_setup(2)`: the same number on every architecture.
+const IO_URING_SETUP: i64 = 425;
+
+/// Runs a command in a sandbox that refuses io_uring: the filter is its own thread's and what that starts.
+fn sandboxed(mut command: Command) -> Ended {
+    let confined = move || {
+        let filter = SeccompFilter::new(
+            BTreeMap::from([(IO_URING_SETUP, vec![])]),
+            SeccompAction::Allow,
+            SeccompAction::Errno(1),
+            std::env::consts::ARCH.try_into().unwrap(),
+        );
+        let program: BpfProgram = filter.unwrap().try_into().unwrap();
+        apply_filter(&program).unwrap();
+        run(&mut command)
+    };
+    thread::spawn(confined).join().unwrap()
+}
+
+#[test]
+fn a_forbidden_io_uring_is_refused_with_the_reason_or_replaced() {
+    let room = Room::new();
+    let data = bytes(3_000_001, 6);
+    let input = room.file("in", &data);
+    let output = room.at("out");
+    let probed = sandboxed(fullbore(["probe".as_ref(), input.as_os_str()])).succeeds().text();
+    let line = probed.lines().find(|line| line.trim_start().starts_with("uring")).unwrap();
+    assert!(line.contains("forbidden here (seccomp"), "{line}");
+
+    let insisted = transform("upper", &input, &output, &["--strategy", "method=uring"]);
+    sandboxed(insisted).fails(2, &["uring", "forbidden here"]);
+    assert_eq!(room.names(), ["in"]);
+
+    // The asynchronous members of the family are io_uring where that works.
+    for name in ["auto", "cci-ov", "cci-ex"] {
+        let ended =
+            sandboxed(transform("upper", &input, &output, &["--strategy", name, "--explain"])).succeeds();
+        assert!(name == "auto" || ended.stderr.contains("uring"), "{name}: {ended}");
+        assert!(std::fs::read(&output).unwrap() == data.to_ascii_uppercase(), "{name}");
+    }
+
+    // Cold, `auto` would take io_uring.
+    std::fs::File::open(&input).unwrap().sync_all().unwrap();
+    drop_from_cache(&input);
+    sandboxed(transform("none", &input, "/dev/null".as_ref(), &["--explain"])).succeeds();
+}
+
+fn drop_from_cache(path: &std::path::Path) {
+    let file = std::fs::File::open(path).unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+}
