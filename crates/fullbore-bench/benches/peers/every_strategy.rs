@@ -51,19 +51,16 @@ pub(crate) fn compare(bench: &mut Bench, job: Job, cold: bool) -> Attempt<()> {
     let what = format!("{}, {}", job.name(), if cold { "cold" } else { "warm" });
     let input = bench.place.input.clone();
     let output = bench.place.path("strategies");
-    let size = bench.place.size;
+    if job == Job::NewFile {
+        states::memory()?;
+    }
     let prepare = || {
         match job {
             Job::Overwrite => states::whole(&output, &input)?,
             Job::NewFile => states::absent(&output)?,
             Job::Read => {}
         }
-        if cold {
-            states::cold(&input)?
-        } else {
-            states::warm(&input)?
-        }
-        if job == Job::NewFile { states::memory(size) } else { Ok(()) }
+        if cold { states::cold(&input) } else { states::warm(&input) }
     };
     let clear = || {
         if job == Job::NewFile {

@@ -13,11 +13,12 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
         bench.findings.skip("new-file", "there is no cp");
         return Ok(());
     };
+    states::memory()?;
     let input = bench.place.input.clone();
     let (ours, theirs) = (bench.place.path("new"), bench.place.path("new-by-cp"));
     let prepare = |output| {
-        let (input, size) = (&input, bench.place.size);
-        move || states::warm(input).and_then(|()| states::absent(output)).and_then(|()| states::memory(size))
+        let input = &input;
+        move || states::warm(input).and_then(|()| states::absent(output))
     };
     let line = Line::new(&bench.binary, ["transform", "shift:10"]).word(&input).word(&ours);
     let contenders = vec![
