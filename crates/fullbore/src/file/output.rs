@@ -6,13 +6,12 @@
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 
 use super::abandon::{self, Temporary, Unfinished};
-use super::{File, FileKind, look};
+use super::{Durability, File, FileKind, Receipt, Step, look};
 use crate::error::{Error, Kind, Result};
 
 /// Where an output's bytes go while it is written.
@@ -23,31 +22,6 @@ pub enum Placement {
     Replace,
     /// Over the blocks of the existing file, which saves allocating; stopped, it is part old, part new.
     Overwrite,
-}
-
-/// How durable an output is when it counts as done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// The system writes it back when it pleases.
-    #[default]
-    None,
-    /// The bytes are on the device (`fdatasync`) before the output takes its name.
-    Data,
-    /// Bytes and attributes (`fsync`), and the directory entry too.
-    Full,
-}
-
-impl FromStr for Durability {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "none" => Ok(Self::None),
-            "data" => Ok(Self::Data),
-            "full" => Ok(Self::Full),
-            _ => Err(format!("{text:?} is none of none, data, full")),
-        }
-    }
 }
 
 /// An output being written.
@@ -104,6 +78,35 @@ impl Output {
             }
             Some(_) => Self::stream(path),
             None => Self::fresh(path),
+        }
+    }
+
+    /// A file that will replace `path`, or be new there, when it is [committed](Self::commit); dropped before, it was
+    /// never there. It inherits the old file's mode and, where that is allowed, its owner.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// use fullbore::file::{Durability, Output};
+    ///
+    /// let path = directory.path().join("settings");
+    /// let output = Output::replace(&path)?;
+    /// output.file().write_all_at(b"colour = blue\n", 0)?;
+    /// output.commit(Durability::Data)?;
+    /// assert_eq!(std::fs::read(&path).unwrap(), b"colour = blue\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and [`Kind::Unsupported`] for what is no regular file: it cannot be replaced.
+    pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        match look(path)? {
+            Some((FileKind::Regular, _)) => Self::replacing(path),
+            None => Self::fresh(path),
+            Some((kind, _)) => Err(Error::new(Kind::Unsupported, "replace", path, format!("it is a {kind}"))
+                .advise("name a regular file")),
         }
     }
 
@@ -170,21 +173,25 @@ impl Output {
 
     /// A file beside `target` that will take its name.
     fn beside(target: PathBuf, old: Option<Attributes>) -> Result<Self> {
-        let directory = directory_of(&target);
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         if linkable()
-            && let Ok(fd) = rustix::fs::open(directory, flags, Mode::from_raw_mode(0o666))
+            && let Ok(fd) = rustix::fs::open(directory_of(&target), flags, Mode::from_raw_mode(0o666))
         {
             let file = File::from_fd(fd, &target)?;
             return Ok(Self { file, state: State::Unnamed { target, old } });
         }
-        // No /proc or a file system without O_TMPFILE: a name of our own.
+        // No /proc or a file system without O_TMPFILE.
+        Self::under_own_name(target, old)
+    }
+
+    /// A file under a temporary name beside `target`.
+    fn under_own_name(target: PathBuf, old: Option<Attributes>) -> Result<Self> {
         let (temporary, file) = Temporary::make(temporary_name(&target), |path| {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             match rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)) {
                 Ok(fd) => File::from_fd(fd, &target),
                 Err(rustix::io::Errno::NOENT) => {
-                    let missing = format!("there is no directory {}", directory.display());
+                    let missing = format!("there is no directory {}", directory_of(&target).display());
                     Err(Error::new(Kind::Io, "create", &target, missing))
                 }
                 Err(error) => Err(Error::io("create", &target, error.into())),
@@ -208,26 +215,30 @@ impl Output {
         matches!(self.state, State::Existing(_))
     }
 
-    /// Ends the output: it is `len` bytes long, as durable as asked, and has its name.
+    /// The same output, written through another handle.
+    #[cfg(feature = "fault")]
+    pub(crate) fn on(self, file: File) -> Self {
+        Self { file, ..self }
+    }
+
+    /// Ends the output at the length it has: it is as durable as asked, and then it has its name.
     ///
     /// # Errors
-    /// If the system refuses; then the old file, unless it was overwritten, is as it was.
-    pub fn commit(self, len: u64, durability: Durability) -> Result<()> {
+    /// If the system refuses; then the old file, unless it was overwritten, is as it was. Only if the very last step fails, the
+    /// sync of the directory, the new file is there all the same, and nobody knows whether a power failure would leave it.
+    pub fn commit(self, durability: Durability) -> Result<Receipt> {
         let Self { file, state } = self;
-        if let State::Stream = state {
-            return Ok(());
-        }
-        if file.kind() == FileKind::Regular && file.snapshot()?.len != len {
-            file.set_len(len)?;
-        }
+        let mut receipt = Receipt::default();
         match state {
-            State::Stream => Ok(()),
-            State::Existing(_unfinished) => sync(&file, durability),
+            State::Stream => {}
+            State::Existing(_unfinished) => sync(&file, durability, &mut receipt)?,
             State::Unnamed { target, old } => {
                 inherit(&file, old);
-                sync(&file, durability)?;
+                sync(&file, durability, &mut receipt)?;
                 // Straight to its name if nothing is there; else by a name of our own and a rename.
-                if old.is_some() || !link(&file, &target)? {
+                let linked = old.is_none() && link(&file, &target)?;
+                receipt.note(Step::Linked);
+                if !linked {
                     let (temporary, ()) = Temporary::make(temporary_name(&target), |path| {
                         if link(&file, path)? {
                             Ok(())
@@ -235,17 +246,30 @@ impl Output {
                             Err(Error::new(Kind::Io, "create", path, "the temporary name is taken"))
                         }
                     })?;
-                    rename(temporary, &target)?;
+                    rename(&file, temporary, &target, &mut receipt)?;
                 }
-                sync_directory(&target, durability)
+                sync_directory(&file, &target, durability, &mut receipt)?;
             }
             State::Named { target, old, temporary } => {
                 inherit(&file, old);
-                sync(&file, durability)?;
-                rename(temporary, &target)?;
-                sync_directory(&target, durability)
+                sync(&file, durability, &mut receipt)?;
+                rename(&file, temporary, &target, &mut receipt)?;
+                sync_directory(&file, &target, durability, &mut receipt)?;
             }
         }
+        Ok(receipt)
+    }
+
+    /// As [`commit`](Self::commit), at `len` bytes: for writers that wrote beyond the end, as direct I/O does, and for
+    /// files that were longer before.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_len(self, len: u64, durability: Durability) -> Result<Receipt> {
+        if self.file.kind() == FileKind::Regular && self.seekable() && self.file.snapshot()?.len != len {
+            self.file.set_len(len)?;
+        }
+        self.commit(durability)
     }
 }
 
@@ -258,16 +282,21 @@ fn linkable() -> bool {
 fn link(file: &File, target: &Path) -> Result<bool> {
     let source = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     match rustix::fs::linkat(CWD, source, CWD, target, AtFlags::SYMLINK_FOLLOW) {
-        Ok(()) => Ok(true),
+        Ok(()) => {
+            file.before_name(None, target).map_err(|error| Error::io("create", target, error))?;
+            Ok(true)
+        }
         Err(rustix::io::Errno::EXIST) => Ok(false),
         Err(error) => Err(Error::io("create", target, error.into())),
     }
 }
 
-fn rename(temporary: Temporary, target: &Path) -> Result<()> {
-    rustix::fs::rename(temporary.path(), target)
-        .map_err(|error| Error::io("replace", target, error.into()))?;
+fn rename(file: &File, temporary: Temporary, target: &Path, receipt: &mut Receipt) -> Result<()> {
+    file.before_name(Some(temporary.path()), target)
+        .and_then(|()| Ok(rustix::fs::rename(temporary.path(), target)?))
+        .map_err(|error| Error::io("replace", target, error))?;
     temporary.keep();
+    receipt.note(Step::Renamed);
     Ok(())
 }
 
@@ -281,23 +310,35 @@ fn inherit(file: &File, old: Option<Attributes>) {
     let _ = rustix::fs::fchmod(file, old.mode);
 }
 
-fn sync(file: &File, durability: Durability) -> Result<()> {
-    match durability {
-        Durability::None => Ok(()),
-        Durability::Data => rustix::fs::fdatasync(file),
-        Durability::Full => rustix::fs::fsync(file),
+fn sync(file: &File, durability: Durability, receipt: &mut Receipt) -> Result<()> {
+    // Process level too: a file whose sync failed is not worth its name.
+    file.sound().map_err(|error| Error::io("finish", file.path(), error))?;
+    if let Some(level) = durability.sync() {
+        file.sync(level)?;
+        receipt.note(Step::Synced(level));
     }
-    .map_err(|error| Error::io("sync", file.path(), error.into()))
+    Ok(())
 }
 
-fn sync_directory(target: &Path, durability: Durability) -> Result<()> {
+/// Syncs the directory of a name that `file` was given, if that is asked for.
+fn sync_directory(file: &File, target: &Path, durability: Durability, receipt: &mut Receipt) -> Result<()> {
     if durability != Durability::Full {
         return Ok(());
     }
     let directory = directory_of(target);
-    rustix::fs::open(directory, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .and_then(rustix::fs::fsync)
-        .map_err(|error| Error::io("sync", directory, error.into()))
+    file.before_sync_directory(directory)
+        .and_then(|()| {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Ok(rustix::fs::open(directory, flags, Mode::empty()).and_then(rustix::fs::fsync)?)
+        })
+        .map_err(|error| {
+            Error::io("sync", directory, error).advise(format!(
+                "{} is new, but a power failure may bring the old one back",
+                target.display()
+            ))
+        })?;
+    receipt.note(Step::SyncedDirectory);
+    Ok(())
 }
 
 /// The directory a path's last name stands in.
