@@ -8,6 +8,7 @@ mod devices;
 mod full_disk;
 mod generate;
 mod ground;
+mod killed;
 mod limits;
 mod memory;
 mod outputs;

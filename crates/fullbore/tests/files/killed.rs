@@ -20,7 +20,7 @@ const ROUNDS: Duration = Duration::from_secs(5);
 /// Content number `number`: as long as it likes, and only whole if it fits its own first bytes.
 fn content(number: u64) -> Vec<u8> {
     let len = 200_000 + (number * 7919 % 200_000) as usize;
-    let mut content: Vec<u8> = (0..len).map(|at| (at as u64 * (number | 1) >> 3) as u8).collect();
+    let mut content: Vec<u8> = (0..len).map(|at| ((at as u64 * (number | 1)) >> 3) as u8).collect();
     content[..8].copy_from_slice(&number.to_le_bytes());
     content
 }
