@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use crate::file::Sync;
 
 /// One thing that a plan did or let pass. Transfers that passed untouched are only counted.
+///
+/// [`Plan::events`](super::Plan::events) shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
@@ -45,6 +47,11 @@ pub enum Event {
 }
 
 /// How often a plan did what.
+///
+/// ```
+/// let counts = fullbore::fault::Plan::new(1).counts();
+/// assert_eq!((counts.transfers, counts.failed_syncs), (0, 0));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Transfers asked about: reads, writes, views.

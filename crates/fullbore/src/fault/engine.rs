@@ -30,6 +30,29 @@ impl Faulty {
     /// Puts `engine` under the plans that the file it works on, and the file it relays from, carry. `unit`: what transfers
     /// may be cut to a multiple of, in bytes. The engine itself must have been opened on the files
     /// [without](File::without_faults) them, or each call would be asked about twice.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::engine::Engine;
+    /// use fullbore::fault::{Fault, Faulty, Plan};
+    /// use fullbore::file::File;
+    ///
+    /// /// An engine that lends nothing but zeros.
+    /// struct Zeros([u8; 8]);
+    /// impl Engine for Zeros {
+    ///     fn view(&mut self, _offset: u64, len: usize) -> std::io::Result<&[u8]> {
+    ///         Ok(&self.0[..len])
+    ///     }
+    /// }
+    ///
+    /// let plan = Plan::new(1).with(Fault::IoErrorOn { call: 2 });
+    /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+    /// let mut engine = Faulty::new(Box::new(Zeros([0; 8])), &file, None, 1);
+    /// assert!(engine.view(0, 8).is_ok() && engine.view(0, 8).is_err() && engine.view(0, 8).is_ok());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(engine: Box<dyn Engine>, to: &File, from: Option<&File>, unit: usize) -> Self {
         let carried = |file: &File| file.plan().map(|plan| (plan.clone(), file.without_faults()));
         Self { engine, to: carried(to), from: from.and_then(carried), unit, failed: Vec::new(), passed: None }

@@ -43,6 +43,13 @@ use crate::file::Output;
 use crate::file::{File, Sync};
 
 /// One thing that goes wrong.
+///
+/// ```
+/// use fullbore::fault::{Fault, Plan};
+///
+/// let plan = Plan::new(1).with(Fault::Truncated { call: 3, len: 4096 });
+/// # let _ = plan;
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -98,6 +105,8 @@ pub enum Fault {
 }
 
 /// A call that is about to be made.
+///
+/// [`Operation`] shows it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Call<'a> {

@@ -94,7 +94,7 @@ impl Plan {
     }
 
     /// Decides what becomes of a call, and notes it as made if it may go on. Files and engines that carry the plan ask by
-    /// themselves; whoever hands calls to the system in another way asks here first.
+    /// themselves; whoever hands calls to the system in another way asks here first ([`Operation`] shows how).
     pub fn before(&self, operation: &Operation<'_>) -> Verdict {
         match self.state().judge(operation) {
             Ok(len) => Verdict::Go(len),
@@ -107,6 +107,24 @@ impl Plan {
     ///
     /// # Errors
     /// `InvalidInput` if the plan does not [remember](Self::with_power_failure), and the system's.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::fault::{Plan, Worst};
+    /// use fullbore::file::{Durability, Output};
+    ///
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "old")?;
+    /// let plan = Plan::new(1).with_power_failure();
+    /// let output = Output::replace(&path)?.with_faults(&plan);
+    /// output.file().write_all_at(b"new", 0)?;
+    /// output.commit(Durability::Process)?;
+    /// plan.crash(Worst::RenameKept)?;
+    /// assert_eq!(std::fs::read(&path)?, b"", "renamed before its bytes were on the device");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn crash(&self, worst: Worst) -> io::Result<()> {
         let state = &mut *self.state();
         match &mut state.unsynced {
@@ -119,11 +137,30 @@ impl Plan {
     }
 
     /// How often it did what so far.
+    ///
+    /// ```
+    /// assert_eq!(fullbore::fault::Plan::new(1).counts(), fullbore::fault::Counts::default());
+    /// ```
     pub fn counts(&self) -> Counts {
         self.state().counts
     }
 
     /// Every fault, sync and name so far, in its order.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::fault::{Event, Plan};
+    /// use fullbore::file::{File, Sync};
+    ///
+    /// let plan = Plan::new(1);
+    /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+    /// file.set_len(5)?;
+    /// file.sync(Sync::Full)?;
+    /// assert_eq!(plan.events(), [Event::SetLen(5), Event::Synced(Sync::Full)]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn events(&self) -> Vec<Event> {
         self.state().events.clone()
     }
@@ -358,6 +395,18 @@ impl File {
     }
 
     /// The same open file without its plan: for a caller that asks the plan itself.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::fault::Plan;
+    /// use fullbore::file::File;
+    ///
+    /// let file = File::create_new(directory.path().join("file"))?.with_faults(&Plan::new(1));
+    /// assert!(file.plan().is_some() && file.without_faults().plan().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn without_faults(&self) -> Self {
         self.under_plan(None)

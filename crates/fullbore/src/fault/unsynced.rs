@@ -15,6 +15,8 @@ use super::directory_of;
 use crate::file::File;
 
 /// Which of the states that a power failure could leave.
+///
+/// [`Plan::crash`](super::Plan::crash) shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worst {
     /// No unsynced byte, length or name is there.

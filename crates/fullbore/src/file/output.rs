@@ -221,7 +221,8 @@ impl Output {
         Self { file, ..self }
     }
 
-    /// Ends the output at the length it has: it is as durable as asked, and then it has its name.
+    /// Ends the output at the length it has: it is as durable as asked, and then it has its name. ([`Receipt`] and
+    /// [`replace`](Self::replace) show it.)
     ///
     /// # Errors
     /// If the system refuses; then the old file, unless it was overwritten, is as it was. Only if the very last step fails, the
@@ -262,6 +263,21 @@ impl Output {
 
     /// As [`commit`](Self::commit), at `len` bytes: for writers that wrote beyond the end, as direct I/O does, and for
     /// files that were longer before.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output, Placement};
+    ///
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "longer than what comes")?;
+    /// let output = Output::create(&path, Placement::Overwrite, None)?;
+    /// output.file().write_all_at(b"shorter", 0)?;
+    /// output.commit_len(7, Durability::Process)?;
+    /// assert_eq!(std::fs::read(&path)?, b"shorter");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -361,4 +377,29 @@ fn temporary_name(target: &Path) -> PathBuf {
     name.push(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(stem));
     name.push(format!(".fullbore-{}-{nanos:x}", std::process::id()));
     directory_of(target).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What file systems without `O_TMPFILE` get, on one that has it.
+    #[test]
+    fn under_a_name_of_its_own_it_keeps_the_same_promises() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let names = || std::fs::read_dir(directory.path()).unwrap().count();
+        for (durability, syncs) in [(Durability::Process, 0), (Durability::Data, 1), (Durability::Full, 2)] {
+            std::fs::write(&path, "old").unwrap();
+            let output = Output::under_own_name(path.clone(), None).unwrap();
+            output.file().write_all_at(b"new", 0).unwrap();
+            assert_eq!((names(), std::fs::read(&path).unwrap()), (2, b"old".to_vec()));
+            let receipt = output.commit(durability).unwrap();
+            assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
+            assert_eq!(receipt.steps().len(), syncs + 1, "{receipt}");
+            assert_eq!(receipt.directory(), durability == Durability::Full);
+        }
+        drop(Output::under_own_name(path.clone(), None).unwrap());
+        assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
+    }
 }

@@ -49,6 +49,12 @@ impl FromStr for Durability {
 }
 
 /// One thing that a commit did.
+///
+/// ```
+/// use fullbore::file::{Step, Sync};
+///
+/// assert_eq!(Step::Synced(Sync::Data).to_string(), "fdatasync");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The file was synced.

@@ -18,6 +18,8 @@ use crate::error::{Error, Kind, Result, message};
 use crate::fault::{Call, Operation, Plan};
 
 /// What a [sync](File::sync) brings to the device.
+///
+/// [`File::sync`] shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
     /// The bytes and what is needed to find them again, the length among it (`fdatasync`).
@@ -203,6 +205,16 @@ impl File {
 
     /// The plan that the file carries, if it does: for whoever hands calls to the system in ways of its own, and so asks
     /// [`Plan::before`] itself.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// assert!(file.plan().is_none());
+    /// assert!(file.with_faults(&fullbore::fault::Plan::new(1)).again(true).plan().is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[cfg(feature = "fault")]
     pub fn plan(&self) -> Option<&Plan> {
         self.inner.health.plan.as_ref()
