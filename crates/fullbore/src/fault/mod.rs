@@ -24,6 +24,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod attach;
 mod counts;
 mod engine;
 mod plan;

@@ -5,6 +5,7 @@ mod abandon;
 mod calls;
 mod handle;
 mod kind;
+mod naming;
 mod output;
 mod receipt;
 mod sync;

@@ -3,14 +3,12 @@
 //! A new output is written to a file without a name (`O_TMPFILE`) or with a temporary one, beside its
 //! destination, and takes the destination's name when it is whole. Until then the old file is as it was.
 
-use std::ffi::OsString;
-use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 
 use super::abandon::{self, Temporary, Unfinished};
+use super::naming::{directory_of, link, linkable, rename, sync_directory, temporary_name};
 use super::{Durability, File, FileKind, Receipt, Step, look};
 use crate::error::{Error, Kind, Result};
 
@@ -289,33 +287,6 @@ impl Output {
     }
 }
 
-/// Whether files without a name can get one here: that goes through `/proc`.
-fn linkable() -> bool {
-    Path::new("/proc/self/fd").exists()
-}
-
-/// Gives an unnamed file the name `target`; `false` if something has that name.
-fn link(file: &File, target: &Path) -> Result<bool> {
-    let source = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
-    match rustix::fs::linkat(CWD, source, CWD, target, AtFlags::SYMLINK_FOLLOW) {
-        Ok(()) => {
-            file.before_name(None, target).map_err(|error| Error::io("create", target, error))?;
-            Ok(true)
-        }
-        Err(rustix::io::Errno::EXIST) => Ok(false),
-        Err(error) => Err(Error::io("create", target, error.into())),
-    }
-}
-
-fn rename(file: &File, temporary: Temporary, target: &Path, receipt: &mut Receipt) -> Result<()> {
-    file.before_name(Some(temporary.path()), target)
-        .and_then(|()| Ok(rustix::fs::rename(temporary.path(), target)?))
-        .map_err(|error| Error::io("replace", target, error))?;
-    temporary.keep();
-    receipt.note(Step::Renamed);
-    Ok(())
-}
-
 /// Gives the new file the old one's mode and, where that is allowed, its owner.
 fn inherit(file: &File, old: Option<Attributes>) {
     let Some(old) = old else { return };
@@ -334,49 +305,6 @@ fn sync(file: &File, durability: Durability, receipt: &mut Receipt) -> Result<()
         receipt.note(Step::Synced(level));
     }
     Ok(())
-}
-
-/// Syncs the directory of a name that `file` was given, if that is asked for.
-fn sync_directory(file: &File, target: &Path, durability: Durability, receipt: &mut Receipt) -> Result<()> {
-    if durability != Durability::Full {
-        return Ok(());
-    }
-    let directory = directory_of(target);
-    file.before_sync_directory(directory)
-        .and_then(|()| {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            Ok(rustix::fs::open(directory, flags, Mode::empty()).and_then(rustix::fs::fsync)?)
-        })
-        .map_err(|error| {
-            Error::io("sync", directory, error).advise(format!(
-                "{} is new, but a power failure may bring the old one back",
-                target.display()
-            ))
-        })?;
-    receipt.note(Step::SyncedDirectory);
-    Ok(())
-}
-
-/// The directory a path's last name stands in.
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// A hidden name beside `target` that nobody else has.
-fn temporary_name(target: &Path) -> PathBuf {
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos());
-    // A name may be 255 bytes long; the target's own may be that already.
-    let stem: Vec<u8> = target
-        .file_name()
-        .map(|name| std::os::unix::ffi::OsStrExt::as_bytes(name).iter().copied().take(180).collect())
-        .unwrap_or_default();
-    let mut name = OsString::from(".");
-    name.push(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(stem));
-    name.push(format!(".fullbore-{}-{nanos:x}", std::process::id()));
-    directory_of(target).join(name)
 }
 
 #[cfg(test)]
