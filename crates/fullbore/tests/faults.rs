@@ -214,6 +214,13 @@ fn a_failed_sync_stops_every_method() {
             assert!(is_io_error(&write(method, cache, &file, &content).unwrap_err()), "{name}");
             let error = write(method, cache, &file, &content).unwrap_err();
             assert!(error.to_string().contains("an earlier sync of this file failed"), "{name}: {error}");
+            // Not only at the end: no request is taken.
+            let mut pool = Pool::new(1, REQUEST).unwrap();
+            let mut channel = open(method, cache, &file, true, &pool, None).unwrap();
+            let mut buf = pool.take().unwrap();
+            buf.place(0, REQUEST);
+            let error = channel.write(0, 0, buf).unwrap_err();
+            assert!(error.to_string().contains("an earlier sync of this file failed"), "{name}: {error}");
             fs::remove_file(&path).unwrap();
         });
     });
