@@ -198,8 +198,8 @@ impl Bed {
     /// # Errors
     /// If the system refuses.
     pub(crate) fn settle(&self) -> Result<()> {
-        self.written.sync_data()?;
-        File::open_write(&self.output)?.sync_data()
+        self.written.sync(fullbore::file::Sync::Data)?;
+        File::open_write(&self.output)?.sync(fullbore::file::Sync::Data)
     }
 
     /// Makes a range of a file warm: reads it.
@@ -220,7 +220,7 @@ impl Bed {
     /// If the system refuses.
     pub(crate) fn cool_down(file: &File) -> Result<()> {
         let len = file.snapshot()?.len;
-        file.sync_data()?;
+        file.sync(fullbore::file::Sync::Data)?;
         for _ in 0..COOLING {
             file.drop_cache()?;
             match probe::residency(file, 0..len) {
@@ -265,9 +265,9 @@ impl Maker<'_> {
             done = range.end;
             let scope = Scope { range, order: pattern::Order::Sequential };
             pattern::fill(&random, &scope, &output, &planned.strategy, self.monitor)?;
-            file.sync_data()?;
+            file.sync(fullbore::file::Sync::Data)?;
         }
-        output.commit(done, Durability::Data)?;
+        output.commit_len(done, Durability::Data)?;
         debug_assert!(done.is_multiple_of(ALIGNMENT as u64) || done == len);
         Ok(file)
     }

@@ -65,14 +65,14 @@ impl Sampler {
             Action::Write => {
                 let output = Output::create(file.path(), Placement::Overwrite, None)?;
                 let planned = plan(None, Some(bed.len), Some(&output), &wish, Some(asked), None)?;
-                output.commit(bed.len, Durability::None)?;
+                output.commit_len(bed.len, Durability::Process)?;
                 planned
             }
             Action::Transform => {
                 let output = Output::create(&bed.output, Placement::Overwrite, Some(file))?;
                 let planned =
                     plan(Some(file), Some(bed.transform_len), Some(&output), &wish, Some(asked), None)?;
-                output.commit(bed.transform_len, Durability::None)?;
+                output.commit_len(bed.transform_len, Durability::Process)?;
                 planned
             }
             Action::Memory => return Ok(Self { trial, strategy: Strategy::plain(), data: None }),
@@ -224,7 +224,7 @@ impl Sampler {
                     Target::New => (&bed.fresh, Placement::Replace),
                 };
                 let output = Output::create(path, placement, Some(file))?;
-                pattern::transform(&*operation, file, output, strategy, Durability::None, place.monitor)
+                pattern::transform(&*operation, file, output, strategy, Durability::Process, place.monitor)
             }
             Action::Memory => Ok(memory_copy(range.end)),
         }

@@ -9,6 +9,8 @@
 pub mod buf;
 pub mod engine;
 pub mod error;
+#[cfg(feature = "fault")]
+pub mod fault;
 pub mod file;
 pub mod operation;
 pub mod pattern;

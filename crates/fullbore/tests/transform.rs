@@ -49,7 +49,14 @@ fn run(
         }
         Err(error) => return Err(error),
     };
-    pattern::transform(operation, &source, target, &planned.strategy, Durability::None, &Monitor::default())?;
+    pattern::transform(
+        operation,
+        &source,
+        target,
+        &planned.strategy,
+        Durability::Process,
+        &Monitor::default(),
+    )?;
     Ok(true)
 }
 
@@ -181,7 +188,7 @@ fn an_operation_is_not_skipped_where_bytes_are_unseen() {
         &source,
         target,
         &planned.strategy,
-        Durability::None,
+        Durability::Process,
         &Monitor::default(),
     );
     assert_eq!(error.unwrap_err().kind(), Kind::Unsupported);

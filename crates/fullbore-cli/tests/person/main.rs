@@ -9,6 +9,7 @@ mod forbidden;
 mod full_disk;
 mod generate;
 mod ground;
+mod killed;
 mod limits;
 mod memory;
 mod outputs;

@@ -163,9 +163,8 @@ fn a_file_changed_where_it_stands_is_named_if_the_run_is_stopped() {
         let ended = running.end();
         let after = fs::read(&file).unwrap();
         assert_eq!(after.len(), before.len());
-        for (old, new) in before.chunks(4096).zip(after.chunks(4096)) {
-            assert!(new == old || new.iter().zip(old).all(|(new, old)| *new == old.wrapping_add(1)));
-        }
+        // Not block by block: builds with debug assertions cut writes short, and may be stopped before the rest.
+        assert!(after.iter().zip(&before).all(|(new, old)| new == old || *new == old.wrapping_add(1)));
         if ended.code() == 143 && after != before && after.iter().zip(&before).any(|(new, old)| new == old) {
             stopped += 1;
             assert!(ended.stderr.contains("part old and part new"), "{ended}");

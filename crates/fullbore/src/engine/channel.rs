@@ -6,6 +6,8 @@
 
 use std::io;
 
+use rustix::io::ReadWriteFlags;
+
 use super::{Engine, Method, Opening};
 use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
 use crate::error::{Error, Kind, Result};
@@ -99,7 +101,10 @@ impl Channel {
     /// # Errors
     /// If the method refuses the file.
     pub fn open(method: &Method, opening: &Opening<'_>, limit: Option<u64>) -> io::Result<Self> {
+        #[cfg(not(feature = "fault"))]
         let engine = (method.open)(opening)?;
+        #[cfg(feature = "fault")]
+        let engine = crate::fault::wrap(method, opening)?;
         let direct = if method.capabilities.passes_cache(opening.cache) {
             Some((opening.file.direct_alignment(), opening.file.direct_handle(opening.write)?))
         } else {
@@ -162,6 +167,7 @@ impl Channel {
     /// # Errors
     /// If the system refuses the request.
     pub fn write(&mut self, token: u64, offset: u64, mut buf: Buf) -> Result<()> {
+        self.sound(offset)?;
         let len = buf.len();
         let mut asked = Asked { token, offset, len, head: 0 };
         if let Some((align, _)) = self.direct {
@@ -243,6 +249,7 @@ impl Channel {
     pub fn view_mut(&mut self, offset: u64, len: usize) -> Result<&mut [u8]> {
         self.tally.bytes += len as u64;
         self.tally.requests += 1;
+        self.sound(offset)?;
         let (file, limit) = (&self.file, self.limit);
         self.engine.view_mut(offset, len).map_err(|error| fault(file, limit, "write", offset, error))
     }
@@ -261,6 +268,7 @@ impl Channel {
     /// # Errors
     /// The system's, and [`Kind::Changed`] if the source ended before.
     pub fn relay(&mut self, offset: u64, len: usize) -> Result<()> {
+        self.sound(offset)?;
         let mut moved = 0;
         while moved < len {
             let at = offset + moved as u64;
@@ -292,6 +300,11 @@ impl Channel {
     /// If the system refuses it.
     pub fn flush(&mut self) -> Result<()> {
         self.engine.flush().map_err(|error| Error::io("write", self.file.path(), error))
+    }
+
+    /// Fails if a sync of the file failed: what is written after that may be lost too, and nobody would say so.
+    fn sound(&self, offset: u64) -> Result<()> {
+        self.file.sound().map_err(|error| Error::io("write", self.file.path(), error).at(offset))
     }
 
     fn send(&mut self, direction: Direction, asked: Asked, offset: u64, buf: Buf) -> Result<()> {
@@ -406,20 +419,19 @@ impl Channel {
         let block = offset / align as u64 * align as u64;
         let place = (offset - block) as usize;
         bounce.place(0, align);
-        let held = retry(|| rustix::io::pread(handle, bounce.data_mut(), block))
+        let held = retry(|| handle.read_once(block, bounce.data_mut(), ReadWriteFlags::empty()))
             .map_err(|error| fail("read", error))?;
         bounce.data_mut()[held..].fill(0);
         bounce.data_mut()[place..place + part.len()].copy_from_slice(part);
-        let mut written = 0;
-        while written < align {
-            let count =
-                retry(|| rustix::io::pwrite(handle, &bounce.data()[written..], block + written as u64))
-                    .map_err(|error| fail("write", error))?;
+        let mut whole = false;
+        while !whole {
+            let count = retry(|| handle.write_once(block, bounce.data(), ReadWriteFlags::empty()))
+                .map_err(|error| fail("write", error))?;
             if count == 0 {
                 return Err(fail("write", io::ErrorKind::WriteZero.into()));
             }
             // A block that was cut short is written again from its start: what was written was the same.
-            written = if count == align - written { align } else { 0 };
+            whole = count == align;
         }
         self.tally.requests += 2;
         self.tally.bytes += part.len() as u64;
@@ -433,11 +445,11 @@ fn again(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
-fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
+fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
-            Err(rustix::io::Errno::INTR) => {}
-            other => return other.map_err(io::Error::from),
+            Err(error) if again(&error) => {}
+            other => return other,
         }
     }
 }

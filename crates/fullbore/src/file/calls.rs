@@ -8,6 +8,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use rustix::io::ReadWriteFlags;
 
 use super::File;
+use crate::buf::Direction;
 
 /// The longest transfer that one call may ask for: 2 GiB less a page (`man 2 read`).
 pub(crate) const LONGEST: usize = 0x7fff_f000;
@@ -15,7 +16,7 @@ pub(crate) const LONGEST: usize = 0x7fff_f000;
 impl File {
     /// One `preadv2` of one buffer.
     pub(crate) fn read_once(&self, offset: u64, data: &mut [u8], flags: ReadWriteFlags) -> io::Result<usize> {
-        let len = cut(data.len(), self.inner.unit);
+        let len = self.before(Direction::Read, offset, cut(data.len(), self.inner.unit))?;
         let data = &mut data[..len];
         Ok(if flags.is_empty() {
             rustix::io::pread(&self.inner.fd, data, offset)?
@@ -26,7 +27,8 @@ impl File {
 
     /// One `pwritev2` of one buffer.
     pub(crate) fn write_once(&self, offset: u64, data: &[u8], flags: ReadWriteFlags) -> io::Result<usize> {
-        let data = &data[..cut(data.len(), self.inner.unit)];
+        self.sound()?;
+        let data = &data[..self.before(Direction::Write, offset, cut(data.len(), self.inner.unit))?];
         Ok(if flags.is_empty() {
             rustix::io::pwrite(&self.inner.fd, data, offset)?
         } else {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags};
 
 use super::kind::{FileKind, Snapshot};
+use super::sync::Health;
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Kind, Result};
 
@@ -28,6 +29,17 @@ pub(super) struct Inner {
     pub(super) kind: FileKind,
     /// What transfers are cut to, in bytes: 1, or what direct I/O is aligned to.
     pub(super) unit: usize,
+    /// Whether a sync failed, and the faults that a test asked for: shared by every handle made of this one.
+    pub(super) health: Health,
+}
+
+#[cfg(feature = "fault")]
+impl Inner {
+    /// The same again, for a handle that differs in a field.
+    pub(super) fn another(&self) -> Self {
+        let Self { fd, path, kind, unit, health } = self;
+        Self { fd: fd.clone(), path: path.clone(), kind: *kind, unit: *unit, health: health.clone() }
+    }
 }
 
 impl File {
@@ -86,7 +98,9 @@ impl File {
         if kind == FileKind::Directory {
             return Err(directory(&path));
         }
-        Ok(Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit: 1 }) })
+        Ok(Self {
+            inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit: 1, health: Health::default() }),
+        })
     }
 
     /// The process's standard input.
@@ -211,22 +225,14 @@ impl File {
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
     }
 
-    /// Waits until the bytes are on the device (`fdatasync`).
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn sync_data(&self) -> Result<()> {
-        rustix::fs::fdatasync(&self.inner.fd)
-            .map_err(|error| Error::io("sync", &self.inner.path, error.into()))
-    }
-
     /// Sets the length in bytes.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn set_len(&self, len: u64) -> Result<()> {
-        rustix::fs::ftruncate(&self.inner.fd, len)
-            .map_err(|error| Error::io("set the length of", &self.inner.path, error.into()))
+        self.before_set_len(len)
+            .and_then(|()| Ok(rustix::fs::ftruncate(&self.inner.fd, len)?))
+            .map_err(|error| Error::io("set the length of", &self.inner.path, error))
     }
 
     /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
@@ -253,7 +259,8 @@ impl File {
     /// Another open file on the same inode.
     fn same(&self, fd: OwnedFd, unit: usize) -> Self {
         let (path, kind) = (self.inner.path.clone(), self.inner.kind);
-        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit }) }
+        let health = self.inner.health.clone();
+        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit, health }) }
     }
 
     fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {

@@ -5,11 +5,16 @@ mod abandon;
 mod calls;
 mod handle;
 mod kind;
+mod naming;
 mod output;
+mod receipt;
+mod sync;
 mod transfer;
 
 pub use abandon::{Temporary, abandon_all, unfinished};
 pub(crate) use calls::{LONGEST, cut};
 pub use handle::File;
 pub use kind::{FileKind, Snapshot, look};
-pub use output::{Durability, Output, Placement};
+pub use output::{Output, Placement};
+pub use receipt::{Durability, Receipt, Step};
+pub use sync::Sync;

@@ -3,16 +3,13 @@
 //! A new output is written to a file without a name (`O_TMPFILE`) or with a temporary one, beside its
 //! destination, and takes the destination's name when it is whole. Until then the old file is as it was.
 
-use std::ffi::OsString;
-use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 
 use super::abandon::{self, Temporary, Unfinished};
-use super::{File, FileKind, look};
+use super::naming::{directory_of, link, linkable, rename, sync_directory, temporary_name};
+use super::{Durability, File, FileKind, Receipt, Step, look};
 use crate::error::{Error, Kind, Result};
 
 /// Where an output's bytes go while it is written.
@@ -23,31 +20,6 @@ pub enum Placement {
     Replace,
     /// Over the blocks of the existing file, which saves allocating; stopped, it is part old, part new.
     Overwrite,
-}
-
-/// How durable an output is when it counts as done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// The system writes it back when it pleases.
-    #[default]
-    None,
-    /// The bytes are on the device (`fdatasync`) before the output takes its name.
-    Data,
-    /// Bytes and attributes (`fsync`), and the directory entry too.
-    Full,
-}
-
-impl FromStr for Durability {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "none" => Ok(Self::None),
-            "data" => Ok(Self::Data),
-            "full" => Ok(Self::Full),
-            _ => Err(format!("{text:?} is none of none, data, full")),
-        }
-    }
 }
 
 /// An output being written.
@@ -104,6 +76,35 @@ impl Output {
             }
             Some(_) => Self::stream(path),
             None => Self::fresh(path),
+        }
+    }
+
+    /// A file that will replace `path`, or be new there, when it is [committed](Self::commit); dropped before, it was
+    /// never there. It inherits the old file's mode and, where that is allowed, its owner.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// use fullbore::file::{Durability, Output};
+    ///
+    /// let path = directory.path().join("settings");
+    /// let output = Output::replace(&path)?;
+    /// output.file().write_all_at(b"colour = blue\n", 0)?;
+    /// output.commit(Durability::Data)?;
+    /// assert_eq!(std::fs::read(&path).unwrap(), b"colour = blue\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and [`Kind::Unsupported`] for what is no regular file: it cannot be replaced.
+    pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        match look(path)? {
+            Some((FileKind::Regular, _)) => Self::replacing(path),
+            None => Self::fresh(path),
+            Some((kind, _)) => Err(Error::new(Kind::Unsupported, "replace", path, format!("it is a {kind}"))
+                .advise("name a regular file")),
         }
     }
 
@@ -170,21 +171,25 @@ impl Output {
 
     /// A file beside `target` that will take its name.
     fn beside(target: PathBuf, old: Option<Attributes>) -> Result<Self> {
-        let directory = directory_of(&target);
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         if linkable()
-            && let Ok(fd) = rustix::fs::open(directory, flags, Mode::from_raw_mode(0o666))
+            && let Ok(fd) = rustix::fs::open(directory_of(&target), flags, Mode::from_raw_mode(0o666))
         {
             let file = File::from_fd(fd, &target)?;
             return Ok(Self { file, state: State::Unnamed { target, old } });
         }
-        // No /proc or a file system without O_TMPFILE: a name of our own.
+        // No /proc or a file system without O_TMPFILE.
+        Self::under_own_name(target, old)
+    }
+
+    /// A file under a temporary name beside `target`.
+    fn under_own_name(target: PathBuf, old: Option<Attributes>) -> Result<Self> {
         let (temporary, file) = Temporary::make(temporary_name(&target), |path| {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             match rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)) {
                 Ok(fd) => File::from_fd(fd, &target),
                 Err(rustix::io::Errno::NOENT) => {
-                    let missing = format!("there is no directory {}", directory.display());
+                    let missing = format!("there is no directory {}", directory_of(&target).display());
                     Err(Error::new(Kind::Io, "create", &target, missing))
                 }
                 Err(error) => Err(Error::io("create", &target, error.into())),
@@ -208,26 +213,31 @@ impl Output {
         matches!(self.state, State::Existing(_))
     }
 
-    /// Ends the output: it is `len` bytes long, as durable as asked, and has its name.
+    /// The same output, written through another handle.
+    #[cfg(feature = "fault")]
+    pub(crate) fn on(self, file: File) -> Self {
+        Self { file, ..self }
+    }
+
+    /// Ends the output at the length it has: it is as durable as asked, and then it has its name. ([`Receipt`] and
+    /// [`replace`](Self::replace) show it.)
     ///
     /// # Errors
-    /// If the system refuses; then the old file, unless it was overwritten, is as it was.
-    pub fn commit(self, len: u64, durability: Durability) -> Result<()> {
+    /// If the system refuses; then the old file, unless it was overwritten, is as it was. Only if the very last step fails, the
+    /// sync of the directory, the new file is there all the same, and nobody knows whether a power failure would leave it.
+    pub fn commit(self, durability: Durability) -> Result<Receipt> {
         let Self { file, state } = self;
-        if let State::Stream = state {
-            return Ok(());
-        }
-        if file.kind() == FileKind::Regular && file.snapshot()?.len != len {
-            file.set_len(len)?;
-        }
+        let mut receipt = Receipt::default();
         match state {
-            State::Stream => Ok(()),
-            State::Existing(_unfinished) => sync(&file, durability),
+            State::Stream => {}
+            State::Existing(_unfinished) => sync(&file, durability, &mut receipt)?,
             State::Unnamed { target, old } => {
                 inherit(&file, old);
-                sync(&file, durability)?;
+                sync(&file, durability, &mut receipt)?;
                 // Straight to its name if nothing is there; else by a name of our own and a rename.
-                if old.is_some() || !link(&file, &target)? {
+                let linked = old.is_none() && link(&file, &target)?;
+                receipt.note(Step::Linked);
+                if !linked {
                     let (temporary, ()) = Temporary::make(temporary_name(&target), |path| {
                         if link(&file, path)? {
                             Ok(())
@@ -235,40 +245,46 @@ impl Output {
                             Err(Error::new(Kind::Io, "create", path, "the temporary name is taken"))
                         }
                     })?;
-                    rename(temporary, &target)?;
+                    rename(&file, temporary, &target, &mut receipt)?;
                 }
-                sync_directory(&target, durability)
+                sync_directory(&file, &target, durability, &mut receipt)?;
             }
             State::Named { target, old, temporary } => {
                 inherit(&file, old);
-                sync(&file, durability)?;
-                rename(temporary, &target)?;
-                sync_directory(&target, durability)
+                sync(&file, durability, &mut receipt)?;
+                rename(&file, temporary, &target, &mut receipt)?;
+                sync_directory(&file, &target, durability, &mut receipt)?;
             }
         }
+        Ok(receipt)
     }
-}
 
-/// Whether files without a name can get one here: that goes through `/proc`.
-fn linkable() -> bool {
-    Path::new("/proc/self/fd").exists()
-}
-
-/// Gives an unnamed file the name `target`; `false` if something has that name.
-fn link(file: &File, target: &Path) -> Result<bool> {
-    let source = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
-    match rustix::fs::linkat(CWD, source, CWD, target, AtFlags::SYMLINK_FOLLOW) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::EXIST) => Ok(false),
-        Err(error) => Err(Error::io("create", target, error.into())),
+    /// As [`commit`](Self::commit), at `len` bytes: for writers that wrote beyond the end, as direct I/O does, and for
+    /// files that were longer before.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output, Placement};
+    ///
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "longer than what comes")?;
+    /// let output = Output::create(&path, Placement::Overwrite, None)?;
+    /// output.file().write_all_at(b"shorter", 0)?;
+    /// output.commit_len(7, Durability::Process)?;
+    /// assert_eq!(std::fs::read(&path)?, b"shorter");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_len(self, len: u64, durability: Durability) -> Result<Receipt> {
+        if self.file.kind() == FileKind::Regular && self.seekable() && self.file.snapshot()?.len != len {
+            self.file.set_len(len)?;
+        }
+        self.commit(durability)
     }
-}
-
-fn rename(temporary: Temporary, target: &Path) -> Result<()> {
-    rustix::fs::rename(temporary.path(), target)
-        .map_err(|error| Error::io("replace", target, error.into()))?;
-    temporary.keep();
-    Ok(())
 }
 
 /// Gives the new file the old one's mode and, where that is allowed, its owner.
@@ -281,43 +297,37 @@ fn inherit(file: &File, old: Option<Attributes>) {
     let _ = rustix::fs::fchmod(file, old.mode);
 }
 
-fn sync(file: &File, durability: Durability) -> Result<()> {
-    match durability {
-        Durability::None => Ok(()),
-        Durability::Data => rustix::fs::fdatasync(file),
-        Durability::Full => rustix::fs::fsync(file),
+fn sync(file: &File, durability: Durability, receipt: &mut Receipt) -> Result<()> {
+    // Process level too: a file whose sync failed is not worth its name.
+    file.sound().map_err(|error| Error::io("finish", file.path(), error))?;
+    if let Some(level) = durability.sync() {
+        file.sync(level)?;
+        receipt.note(Step::Synced(level));
     }
-    .map_err(|error| Error::io("sync", file.path(), error.into()))
+    Ok(())
 }
 
-fn sync_directory(target: &Path, durability: Durability) -> Result<()> {
-    if durability != Durability::Full {
-        return Ok(());
-    }
-    let directory = directory_of(target);
-    rustix::fs::open(directory, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .and_then(rustix::fs::fsync)
-        .map_err(|error| Error::io("sync", directory, error.into()))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The directory a path's last name stands in.
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+    /// What file systems without `O_TMPFILE` get, on one that has it.
+    #[test]
+    fn under_a_name_of_its_own_it_keeps_the_same_promises() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let names = || std::fs::read_dir(directory.path()).unwrap().count();
+        for (durability, syncs) in [(Durability::Process, 0), (Durability::Data, 1), (Durability::Full, 2)] {
+            std::fs::write(&path, "old").unwrap();
+            let output = Output::under_own_name(path.clone(), None).unwrap();
+            output.file().write_all_at(b"new", 0).unwrap();
+            assert_eq!((names(), std::fs::read(&path).unwrap()), (2, b"old".to_vec()));
+            let receipt = output.commit(durability).unwrap();
+            assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
+            assert_eq!(receipt.steps().len(), syncs + 1, "{receipt}");
+            assert_eq!(receipt.directory(), durability == Durability::Full);
+        }
+        drop(Output::under_own_name(path.clone(), None).unwrap());
+        assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
     }
-}
-
-/// A hidden name beside `target` that nobody else has.
-fn temporary_name(target: &Path) -> PathBuf {
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos());
-    // A name may be 255 bytes long; the target's own may be that already.
-    let stem: Vec<u8> = target
-        .file_name()
-        .map(|name| std::os::unix::ffi::OsStrExt::as_bytes(name).iter().copied().take(180).collect())
-        .unwrap_or_default();
-    let mut name = OsString::from(".");
-    name.push(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(stem));
-    name.push(format!(".fullbore-{}-{nanos:x}", std::process::id()));
-    directory_of(target).join(name)
 }

@@ -124,7 +124,7 @@ pub fn transform(
             "the file became shorter while it was read",
         ));
     }
-    output.commit(outcome.bytes, durability)?;
+    output.commit_len(outcome.bytes, durability)?;
     Ok(outcome)
 }
 
@@ -142,7 +142,7 @@ pub fn generate(
 ) -> Result<Outcome> {
     allocate(&output, len, strategy)?;
     let outcome = fill(generator, &Scope::whole(len), &output, strategy, monitor)?;
-    output.commit(len, durability)?;
+    output.commit_len(len, durability)?;
     Ok(outcome)
 }
 

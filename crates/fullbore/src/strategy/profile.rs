@@ -196,9 +196,7 @@ impl Profile {
         );
         file.write_all(text.as_bytes())
             .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
-        output
-            .commit(text.len() as u64, crate::file::Durability::Full)
-            .map_err(|error| fail(error.to_string()))
+        output.commit(crate::file::Durability::Full).map(drop).map_err(|error| fail(error.to_string()))
     }
 
     /// What was measured for `job` on the file system of that key.

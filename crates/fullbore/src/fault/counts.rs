@@ -1,0 +1,95 @@
+//! What a plan did: every fault, sync and name in its order, and the sums.
+
+use std::path::PathBuf;
+
+use crate::file::Sync;
+
+/// One thing that a plan did or let pass. Transfers that passed untouched are only counted.
+///
+/// [`Plan::events`](super::Plan::events) shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A transfer was cut.
+    Short {
+        /// How many bytes were asked for.
+        asked: usize,
+        /// How many were let pass.
+        given: usize,
+    },
+    /// A transfer failed with `EINTR`.
+    Interrupted,
+    /// A transfer failed with `EAGAIN`.
+    NotNow,
+    /// A write failed with `ENOSPC`.
+    NoSpace,
+    /// A transfer failed with `EIO`.
+    IoError,
+    /// The file was cut to this length by somebody else.
+    Truncated(u64),
+    /// The length was set.
+    SetLen(u64),
+    /// The file was synced.
+    Synced(Sync),
+    /// A directory was synced.
+    SyncedDirectory(PathBuf),
+    /// A sync failed with `EIO`.
+    SyncFailed,
+    /// A file got a name.
+    Linked(PathBuf),
+    /// A file's name was changed.
+    Renamed {
+        /// The name it had.
+        from: PathBuf,
+        /// The name it got.
+        to: PathBuf,
+    },
+}
+
+/// How often a plan did what.
+///
+/// ```
+/// let counts = fullbore::fault::Plan::new(1).counts();
+/// assert_eq!((counts.transfers, counts.failed_syncs), (0, 0));
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Transfers asked about: reads, writes, views.
+    pub transfers: u64,
+    /// Syncs asked about, of files and directories.
+    pub syncs: u64,
+    /// Transfers that were cut.
+    pub short: u64,
+    /// Transfers that failed with `EINTR`.
+    pub interrupted: u64,
+    /// Transfers that failed with `EAGAIN`.
+    pub not_now: u64,
+    /// Writes that failed with `ENOSPC`.
+    pub no_space: u64,
+    /// Transfers that failed with `EIO`.
+    pub io_errors: u64,
+    /// How often the file was cut by somebody else.
+    pub truncated: u64,
+    /// Syncs that failed.
+    pub failed_syncs: u64,
+}
+
+impl Counts {
+    /// Adds what an event says.
+    pub(super) fn note(&mut self, event: &Event) {
+        match event {
+            Event::Short { .. } => self.short += 1,
+            Event::Interrupted => self.interrupted += 1,
+            Event::NotNow => self.not_now += 1,
+            Event::NoSpace => self.no_space += 1,
+            Event::IoError => self.io_errors += 1,
+            Event::Truncated(_) => self.truncated += 1,
+            Event::SyncFailed => self.failed_syncs += 1,
+            Event::SetLen(_)
+            | Event::Synced(_)
+            | Event::SyncedDirectory(_)
+            | Event::Linked(_)
+            | Event::Renamed { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! The plan: which call goes wrong, decided from a seed before the call is made.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rustix::io::Errno;
+
+use super::unsynced::{Unsynced, Worst};
+use super::{Call, Counts, Event, Fault, Operation, Verdict};
+use crate::file::File;
+
+/// Faults to come, and what has come of them. A clone is the same plan, so that one can be shared by several files and
+/// asked afterwards. The same seed and the same calls in the same order meet the same faults.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    random: SplitMix64,
+    faults: Vec<Fault>,
+    counts: Counts,
+    events: Vec<Event>,
+    /// What no sync has covered; `None` if nobody asked to remember.
+    unsynced: Option<Unsynced>,
+    /// The last call was told to come again: this one is spared that.
+    spared: bool,
+}
+
+impl Plan {
+    /// A plan without faults.
+    ///
+    /// ```
+    /// use fullbore::fault::{Fault, Plan};
+    ///
+    /// let plan = Plan::new(7).with(Fault::SyncFails { sync: 1 });
+    /// assert_eq!(plan.counts().failed_syncs, 0);
+    /// ```
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            state: Arc::new(Mutex::new(State {
+                random: SplitMix64::seed_from_u64(seed),
+                faults: Vec::new(),
+                counts: Counts::default(),
+                events: Vec::new(),
+                unsynced: None,
+                spared: false,
+            })),
+        }
+    }
+
+    /// The plan with one more fault. It comes into force at once, for files that carry the plan already too.
+    ///
+    /// ```
+    /// use fullbore::fault::{Fault, Plan};
+    ///
+    /// let plan = Plan::new(1).with(Fault::NoSpace { at: 1 << 20 }).with(Fault::Short { one_in: 4 });
+    /// # let _ = plan;
+    /// ```
+    #[must_use]
+    pub fn with(self, fault: Fault) -> Self {
+        self.state().faults.push(fault);
+        self
+    }
+
+    /// The plan, remembering from here on what no sync has covered, so that it can [crash](Self::crash). It keeps the
+    /// bytes that writes replace in memory: for files of a test's size.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::fault::{Plan, Worst};
+    /// use fullbore::file::{File, Sync};
+    ///
+    /// let plan = Plan::new(1).with_power_failure();
+    /// let path = directory.path().join("file");
+    /// let file = File::create_new(&path)?.with_faults(&plan);
+    /// file.write_all_at(b"synced", 0)?;
+    /// file.sync(Sync::Data)?;
+    /// file.write_all_at(b" and not", 6)?;
+    /// plan.crash(Worst::RenameLost)?;
+    /// assert_eq!(std::fs::read(&path)?, b"synced");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_power_failure(self) -> Self {
+        self.state().unsynced.get_or_insert_with(Unsynced::default);
+        self
+    }
+
+    /// Decides what becomes of a call, and notes it as made if it may go on. Files and engines that carry the plan ask by
+    /// themselves; whoever hands calls to the system in another way asks here first ([`Operation`] shows how).
+    pub fn before(&self, operation: &Operation<'_>) -> Verdict {
+        match self.state().judge(operation) {
+            Ok(len) => Verdict::Go(len),
+            Err(error) => Verdict::Fail(error),
+        }
+    }
+
+    /// Puts the files into a state that a power failure could leave: unsynced bytes, lengths and, as told, names are
+    /// lost. The handles stay open; what is written from here on comes after the failure.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the plan does not [remember](Self::with_power_failure), and the system's.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::fault::{Plan, Worst};
+    /// use fullbore::file::{Durability, Output};
+    ///
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "old")?;
+    /// let plan = Plan::new(1).with_power_failure();
+    /// let output = Output::replace(&path)?.with_faults(&plan);
+    /// output.file().write_all_at(b"new", 0)?;
+    /// output.commit(Durability::Process)?;
+    /// plan.crash(Worst::RenameKept)?;
+    /// assert_eq!(std::fs::read(&path)?, b"", "renamed before its bytes were on the device");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn crash(&self, worst: Worst) -> io::Result<()> {
+        let state = &mut *self.state();
+        match &mut state.unsynced {
+            Some(unsynced) => unsynced.lose(worst, &mut state.random),
+            None => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the plan remembers nothing: make it with_power_failure()",
+            )),
+        }
+    }
+
+    /// How often it did what so far.
+    ///
+    /// ```
+    /// assert_eq!(fullbore::fault::Plan::new(1).counts(), fullbore::fault::Counts::default());
+    /// ```
+    pub fn counts(&self) -> Counts {
+        self.state().counts
+    }
+
+    /// Every fault, sync and name so far, in its order.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::fault::{Event, Plan};
+    /// use fullbore::file::{File, Sync};
+    ///
+    /// let plan = Plan::new(1);
+    /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+    /// file.set_len(5)?;
+    /// file.sync(Sync::Full)?;
+    /// assert_eq!(plan.events(), [Event::SetLen(5), Event::Synced(Sync::Full)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn events(&self) -> Vec<Event> {
+        self.state().events.clone()
+    }
+
+    /// The most buffers that a call may take, if the plan says.
+    ///
+    /// ```
+    /// use fullbore::fault::{Fault, Plan};
+    ///
+    /// assert_eq!(Plan::new(1).with(Fault::Buffers { most: 2 }).buffers(), Some(2));
+    /// ```
+    pub fn buffers(&self) -> Option<usize> {
+        let most = |fault: &Fault| match fault {
+            Fault::Buffers { most } => Some((*most).max(1)),
+            _ => None,
+        };
+        self.state().faults.iter().filter_map(most).min()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn judge(&mut self, operation: &Operation<'_>) -> io::Result<usize> {
+        let Operation { file, unit, call } = *operation;
+        match call {
+            Call::Read { offset, len } => self.transfer(file, offset, len, unit, false),
+            Call::Write { offset, len } => self.transfer(file, offset, len, unit, true),
+            Call::View { offset, len } => self.view(file, offset, len, false),
+            Call::Change { offset, len } => self.view(file, offset, len, true),
+            Call::SetLen { len } => {
+                self.remember(|unsynced| unsynced.set_len(file, len))?;
+                self.note(Event::SetLen(len));
+                Ok(0)
+            }
+            Call::Sync(level) => {
+                let failed = self.sync_fails();
+                self.remember(|unsynced| unsynced.synced(file, failed))?;
+                self.synced(failed, Event::Synced(level))
+            }
+            Call::SyncDirectory(directory) => {
+                let failed = self.sync_fails();
+                if !failed {
+                    self.remember(|unsynced| {
+                        unsynced.synced_directory(directory);
+                        Ok(())
+                    })?;
+                }
+                self.synced(failed, Event::SyncedDirectory(directory.to_owned()))
+            }
+            Call::Link { name } => {
+                self.remember(|unsynced| {
+                    unsynced.linked(name);
+                    Ok(())
+                })?;
+                self.note(Event::Linked(name.to_owned()));
+                Ok(0)
+            }
+            Call::Rename { from, to } => {
+                self.remember(|unsynced| unsynced.renamed(from, to))?;
+                self.note(Event::Renamed { from: from.to_owned(), to: to.to_owned() });
+                Ok(0)
+            }
+        }
+    }
+
+    /// A transfer that may be cut.
+    fn transfer(
+        &mut self,
+        file: &File,
+        offset: u64,
+        len: usize,
+        unit: usize,
+        writes: bool,
+    ) -> io::Result<usize> {
+        self.disturb(file, offset, len)?;
+        if std::mem::take(&mut self.spared) {
+            // It was told to come again once already.
+        } else if self.hits(|fault| match fault {
+            Fault::Interrupted { one_in } => Some(one_in),
+            _ => None,
+        }) {
+            self.spared = true;
+            return self.fail(Event::Interrupted, Errno::INTR);
+        } else if self.hits(|fault| match fault {
+            Fault::NotNow { one_in } => Some(one_in),
+            _ => None,
+        }) {
+            self.spared = true;
+            return self.fail(Event::NotNow, Errno::AGAIN);
+        }
+        let mut given = len;
+        if len > unit
+            && self.hits(|fault| match fault {
+                Fault::Short { one_in } => Some(one_in),
+                _ => None,
+            })
+        {
+            let units = ((len - 1) / unit) as u64;
+            given = (1 + self.random.next_u64() % units) as usize * unit;
+        }
+        if writes {
+            let room = self.room(offset);
+            if room < given as u64 {
+                given = room as usize / unit * unit;
+                if given == 0 && len > 0 {
+                    return self.fail(Event::NoSpace, Errno::NOSPC);
+                }
+            }
+            self.remember(|unsynced| unsynced.write(file, offset, given))?;
+        }
+        if given < len {
+            self.note(Event::Short { asked: len, given });
+        }
+        Ok(given)
+    }
+
+    /// Bytes of a mapping, which come whole or fail as a missing page does.
+    fn view(&mut self, file: &File, offset: u64, len: usize, changes: bool) -> io::Result<usize> {
+        self.disturb(file, offset, len)?;
+        if changes {
+            if self.room(offset) < len as u64 {
+                return self.fail(Event::NoSpace, Errno::NOSPC);
+            }
+            self.remember(|unsynced| unsynced.write(file, offset, len))?;
+        }
+        Ok(len)
+    }
+
+    /// What can befall a transfer of any kind: the file is cut under it, or the device fails.
+    fn disturb(&mut self, file: &File, offset: u64, len: usize) -> io::Result<()> {
+        self.counts.transfers += 1;
+        let number = self.counts.transfers;
+        let cut = self.faults.iter().find_map(|fault| match *fault {
+            Fault::Truncated { call, len } if call == number => Some(len),
+            _ => None,
+        });
+        if let Some(len) = cut {
+            let other = std::fs::File::from(file.reopen(true)?);
+            if other.metadata()?.len() > len {
+                self.remember(|unsynced| unsynced.set_len(file, len))?;
+                other.set_len(len)?;
+                self.note(Event::Truncated(len));
+            }
+        }
+        let covered = |at: u64| offset <= at && at - offset < len as u64;
+        let struck = self.faults.iter().position(|fault| match *fault {
+            Fault::IoErrorAt { offset } => covered(offset),
+            Fault::IoErrorOn { call } => call == number,
+            _ => false,
+        });
+        match struck {
+            Some(index) => {
+                self.faults.remove(index);
+                self.fail(Event::IoError, Errno::IO)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a fault that strikes one call in so many strikes this one.
+    fn hits(&mut self, one_in: impl Fn(Fault) -> Option<u32>) -> bool {
+        let mut hit = false;
+        for fault in &self.faults {
+            if let Some(one_in) = one_in(*fault) {
+                hit |= self.random.next_u64().is_multiple_of(u64::from(one_in.max(1)));
+            }
+        }
+        hit
+    }
+
+    /// How many bytes there is room for from `offset` on.
+    fn room(&self, offset: u64) -> u64 {
+        let end = |fault: &Fault| match fault {
+            Fault::NoSpace { at } => Some(*at),
+            _ => None,
+        };
+        self.faults.iter().filter_map(end).min().map_or(u64::MAX, |end| end.saturating_sub(offset))
+    }
+
+    fn sync_fails(&mut self) -> bool {
+        self.counts.syncs += 1;
+        let number = self.counts.syncs;
+        self.faults.contains(&Fault::SyncFails { sync: number })
+    }
+
+    fn synced(&mut self, failed: bool, event: Event) -> io::Result<usize> {
+        if failed {
+            return self.fail(Event::SyncFailed, Errno::IO);
+        }
+        self.note(event);
+        Ok(0)
+    }
+
+    fn remember(&mut self, note: impl FnOnce(&mut Unsynced) -> io::Result<()>) -> io::Result<()> {
+        self.unsynced.as_mut().map_or(Ok(()), note)
+    }
+
+    fn note(&mut self, event: Event) {
+        self.counts.note(&event);
+        self.events.push(event);
+    }
+
+    fn fail<T>(&mut self, event: Event, error: Errno) -> io::Result<T> {
+        self.note(event);
+        Err(error.into())
+    }
+}

@@ -1,0 +1,305 @@
+//! What no sync has covered: how the files and the names looked before, so that a power failure can take it back.
+//!
+//! The worst that POSIX allows is assumed: nothing is on the device before it is synced, a file's sync does not cover its
+//! names, and a directory's sync covers nothing but names. Real file systems keep more (`docs/durability.md`).
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::Rng;
+
+use super::directory_of;
+use crate::file::File;
+
+/// Which of the states that a power failure could leave.
+///
+/// [`Plan::crash`](super::Plan::crash) shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worst {
+    /// No unsynced byte, length or name is there.
+    RenameLost,
+    /// The names are there, the unsynced bytes and lengths are not: how files become empty when programs rename without
+    /// syncing.
+    RenameKept,
+    /// Each unsynced write is there or not as the plan's seed throws the coin, in any order; of the names the first few are.
+    Torn,
+}
+
+/// Changes that a power failure takes back.
+#[derive(Debug, Default)]
+pub(super) struct Unsynced {
+    files: Vec<Pending>,
+    names: Vec<Name>,
+}
+
+/// The unsynced changes of one file, oldest first.
+#[derive(Debug)]
+struct Pending {
+    /// Device and inode.
+    identity: (u64, u64),
+    /// A handle of the plan's own, which also keeps the inode's number from being given to another file.
+    handle: fs::File,
+    changes: Vec<Change>,
+}
+
+/// A write or a change of length, and what was there before it.
+#[derive(Debug)]
+struct Change {
+    /// The file's length before.
+    len: u64,
+    /// Where the change starts.
+    offset: u64,
+    /// How many bytes were written there; `None`: the file was cut or extended to `offset`.
+    written: Option<u64>,
+    /// The bytes that were there, up to the length.
+    before: Vec<u8>,
+    /// A sync of this failed: no later one brings it to the device.
+    dropped: bool,
+}
+
+/// A change of a name, and what it takes to undo it.
+#[derive(Debug)]
+struct Name {
+    directory: PathBuf,
+    /// The name before; `None` if the file had none.
+    from: Option<PathBuf>,
+    to: PathBuf,
+    /// What `to` named before, as it was on the device, and its mode.
+    old: Option<(Vec<u8>, fs::Permissions)>,
+}
+
+impl Unsynced {
+    /// Remembers what a write replaces.
+    pub(super) fn write(&mut self, file: &File, offset: u64, len: usize) -> io::Result<()> {
+        let Some(pending) = self.pending(file)? else { return Ok(()) };
+        let now = pending.handle.metadata()?.len();
+        let held = now.saturating_sub(offset).min(len as u64);
+        pending.note(now, offset, Some(len as u64), held)
+    }
+
+    /// Remembers what a change of the length cuts off.
+    pub(super) fn set_len(&mut self, file: &File, len: u64) -> io::Result<()> {
+        let Some(pending) = self.pending(file)? else { return Ok(()) };
+        let now = pending.handle.metadata()?.len();
+        pending.note(now, len, None, now.saturating_sub(len))
+    }
+
+    /// A sync has covered the file's changes, or has failed to.
+    pub(super) fn synced(&mut self, file: &File, failed: bool) -> io::Result<()> {
+        let Some(pending) = self.pending(file)? else { return Ok(()) };
+        if failed {
+            pending.changes.iter_mut().for_each(|change| change.dropped = true);
+        } else {
+            pending.changes.retain(|change| change.dropped);
+        }
+        Ok(())
+    }
+
+    /// A sync has covered the names in a directory.
+    pub(super) fn synced_directory(&mut self, directory: &Path) {
+        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        self.names.retain(|name| name.directory != directory);
+    }
+
+    /// A file without a name gets one.
+    pub(super) fn linked(&mut self, name: &Path) {
+        self.names.push(Name { directory: directory_of(name), from: None, to: name.to_owned(), old: None });
+    }
+
+    /// A file's name changes, within its directory.
+    pub(super) fn renamed(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        let old = match fs::metadata(to) {
+            Ok(status) => {
+                let identity = (status.dev(), status.ino());
+                let content = fs::read(to)?;
+                let content = match self.files.iter().find(|pending| pending.identity == identity) {
+                    Some(pending) => pending.undone(content, |_| false),
+                    None => content,
+                };
+                Some((content, status.permissions()))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        self.names.push(Name {
+            directory: directory_of(to),
+            from: Some(from.to_owned()),
+            to: to.to_owned(),
+            old,
+        });
+        Ok(())
+    }
+
+    /// Loses it.
+    pub(super) fn lose(&mut self, worst: Worst, random: &mut SplitMix64) -> io::Result<()> {
+        for pending in self.files.drain(..).filter(|pending| !pending.changes.is_empty()) {
+            let len = pending.handle.metadata()?.len();
+            let mut now = vec![0; usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?];
+            pending.handle.read_exact_at(&mut now, 0)?;
+            let kept: Vec<bool> = pending
+                .changes
+                .iter()
+                .map(|change| worst == Worst::Torn && !change.dropped && random.next_u64() >> 63 == 0)
+                .collect();
+            let then = pending.undone(now, |change| kept[change]);
+            pending.handle.set_len(0)?;
+            pending.handle.write_all_at(&then, 0)?;
+        }
+        let kept = match worst {
+            Worst::RenameLost => 0,
+            Worst::RenameKept => self.names.len(),
+            Worst::Torn => (random.next_u64() % (self.names.len() as u64 + 1)) as usize,
+        };
+        for name in self.names.drain(..).skip(kept).collect::<Vec<_>>().into_iter().rev() {
+            match &name.from {
+                Some(from) => fs::rename(&name.to, from)?,
+                None => fs::remove_file(&name.to)?,
+            }
+            if let Some((content, mode)) = name.old {
+                fs::write(&name.to, content)?;
+                fs::set_permissions(&name.to, mode)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The changes of a file; `None` for what is no regular file and has nothing to lose.
+    fn pending(&mut self, file: &File) -> io::Result<Option<&mut Pending>> {
+        if file.kind() != crate::file::FileKind::Regular {
+            return Ok(None);
+        }
+        let stat = rustix::fs::fstat(file)?;
+        let identity = (stat.st_dev, stat.st_ino);
+        let index = match self.files.iter().position(|pending| pending.identity == identity) {
+            Some(index) => index,
+            None => {
+                let handle = fs::File::from(file.reopen(true)?);
+                self.files.push(Pending { identity, handle, changes: Vec::new() });
+                self.files.len() - 1
+            }
+        };
+        Ok(Some(&mut self.files[index]))
+    }
+}
+
+impl Pending {
+    fn note(&mut self, len: u64, offset: u64, written: Option<u64>, held: u64) -> io::Result<()> {
+        let mut before = vec![0; usize::try_from(held).map_err(|_| io::ErrorKind::OutOfMemory)?];
+        self.handle.read_exact_at(&mut before, offset)?;
+        self.changes.push(Change { len, offset, written, before, dropped: false });
+        Ok(())
+    }
+
+    /// The content without the changes, except those (by number) that are `kept`.
+    fn undone(&self, mut content: Vec<u8>, kept: impl Fn(usize) -> bool) -> Vec<u8> {
+        let mut again = Vec::new();
+        for (number, change) in self.changes.iter().enumerate().rev() {
+            let start = change.offset as usize;
+            if kept(number) {
+                let end = change.written.map_or(start, |len| start + len as usize);
+                // A write that was allowed and never made, or made in part, left the file shorter.
+                let after = content.get(start..end.min(content.len())).unwrap_or_default().to_vec();
+                again.push((start, change.written.is_some(), after));
+            }
+            let end = start + change.before.len();
+            if content.len() < end {
+                content.resize(end, 0);
+            }
+            content[start..end].copy_from_slice(&change.before);
+            content.resize(change.len as usize, 0);
+        }
+        for (start, written, after) in again.into_iter().rev() {
+            let end = start + after.len();
+            if !written || content.len() < end {
+                content.resize(end, 0);
+            }
+            content[start..end].copy_from_slice(&after);
+        }
+        content
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::Plan;
+    use crate::file::Sync;
+
+    /// Random writes, cuts and syncs against a model that keeps every state since the last sync.
+    #[test]
+    fn what_is_left_is_what_was_synced() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut random = rand_xoshiro::rand_core::SeedableRng::seed_from_u64(5);
+        let mut next = |below: u64| SplitMix64::next_u64(&mut random) % below;
+        for round in 0..200 {
+            let plan = Plan::new(round).with_power_failure();
+            let path = directory.path().join(format!("{round}"));
+            let file = File::create_new(&path).unwrap().with_faults(&plan);
+            let (mut now, mut durable) = (Vec::new(), Vec::new());
+            for step in 0..next(30) {
+                match next(5) {
+                    0 => {
+                        file.sync(Sync::Data).unwrap();
+                        durable.clone_from(&now);
+                    }
+                    1 => {
+                        let len = next(60) as usize;
+                        file.set_len(len as u64).unwrap();
+                        now.resize(len, 0);
+                    }
+                    _ => {
+                        let (start, len) = (next(50) as usize, 1 + next(20) as usize);
+                        file.write_all_at(&vec![step as u8 + 1; len], start as u64).unwrap();
+                        if now.len() < start + len {
+                            now.resize(start + len, 0);
+                        }
+                        now[start..start + len].fill(step as u8 + 1);
+                    }
+                }
+            }
+            assert_eq!(fs::read(&path).unwrap(), now);
+            let worst = if round % 2 == 0 { Worst::RenameLost } else { Worst::RenameKept };
+            plan.crash(worst).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), durable, "round {round}");
+        }
+    }
+
+    #[test]
+    fn a_torn_state_keeps_some_writes_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..64 {
+            let plan = Plan::new(seed).with_power_failure();
+            let path = directory.path().join(format!("{seed}"));
+            let file = File::create_new(&path).unwrap();
+            file.write_all_at(b"......", 0).unwrap();
+            let file = file.with_faults(&plan);
+            for (offset, part) in [(0, b"a"), (2, b"b"), (4, b"c")] {
+                file.write_all_at(part, offset).unwrap();
+            }
+            plan.crash(Worst::Torn).unwrap();
+            seen.insert(String::from_utf8(fs::read(&path).unwrap()).unwrap());
+        }
+        let every = ["......", "....c.", "..b...", "..b.c.", "a.....", "a...c.", "a.b...", "a.b.c."]
+            .map(str::to_owned);
+        assert_eq!(seen, every.into());
+    }
+
+    #[test]
+    fn what_a_failed_sync_should_have_covered_stays_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let plan = Plan::new(1).with(crate::fault::Fault::SyncFails { sync: 1 }).with_power_failure();
+        let path = directory.path().join("file");
+        let file = File::create_new(&path).unwrap().with_faults(&plan);
+        file.write_all_at(b"lost", 0).unwrap();
+        file.sync(Sync::Full).unwrap_err();
+        // Somebody who opens the file anew is told "done" by the system, and is told wrong.
+        let anew = File::open_write(&path).unwrap().with_faults(&plan);
+        anew.sync(Sync::Full).unwrap();
+        plan.crash(Worst::RenameKept).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"");
+    }
+}

@@ -1,0 +1,247 @@
+//! Syncs, and what a failed one means.
+//!
+//! Linux reports a failed write-back once and then takes the pages for clean: a second `fsync` of the same file says
+//! "done" although the bytes never reached the device (PostgreSQL's "fsyncgate" of 2018, `docs/durability.md`). So a file
+//! whose sync failed is poisoned: no handle made of it writes or syncs again.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rustix::io::Errno;
+
+use super::File;
+use crate::buf::Direction;
+use crate::error::{Error, Kind, Result, message};
+#[cfg(feature = "fault")]
+use crate::fault::{Call, Operation, Plan};
+
+/// What a [sync](File::sync) brings to the device.
+///
+/// [`File::sync`] shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// The bytes and what is needed to find them again, the length among it (`fdatasync`).
+    Data,
+    /// The bytes and all attributes: owner, mode, times (`fsync`).
+    Full,
+}
+
+/// What the handles made of one file share: the sync that failed, and a test's plan.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Health {
+    state: Arc<State>,
+    /// The faults that a test asked for.
+    #[cfg(feature = "fault")]
+    plan: Option<Plan>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The first sync that failed.
+    failed: OnceLock<Arc<io::Error>>,
+    /// Held during a sync: the system tells one caller of a failure, and whoever syncs at the same time must not
+    /// hear "done" before that caller has passed it on.
+    syncing: Mutex<()>,
+}
+
+/// Why a poisoned file takes no writes.
+#[derive(Debug)]
+struct Poisoned(Arc<io::Error>);
+
+impl fmt::Display for Poisoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "an earlier sync of this file failed ({}), and the system may have dropped what was written before it; \
+             write the file anew from its source",
+            message(&self.0)
+        )
+    }
+}
+
+impl std::error::Error for Poisoned {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.0)
+    }
+}
+
+impl File {
+    /// Waits until what was written is on the device. A failure poisons the file: every later write, change of length and
+    /// sync, through this handle, its clones and the handles made of it ([`again`](Self::again)), fails with the first
+    /// failure's cause. Reads go on. Syncs of one file are done one after the other.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// use fullbore::file::{File, Sync};
+    ///
+    /// let file = File::create_new(directory.path().join("journal"))?;
+    /// file.write_all_at(b"paid 5", 0)?;
+    /// file.sync(Sync::Data)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`] for what cannot be synced (pipes, sockets): that poisons nothing. Otherwise the system's error:
+    /// then nobody knows what is on the device.
+    pub fn sync(&self, level: Sync) -> Result<()> {
+        match self.sync_once(level) {
+            Err(error) if unsyncable(&error) => {
+                let what = format!("a {} has nothing on a device", self.kind());
+                Err(Error::new(Kind::Unsupported, "sync", self.path(), what))
+            }
+            result => result.map_err(|error| Error::io("sync", self.path(), error)),
+        }
+    }
+
+    /// The error of the sync that poisoned this file, if one did.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// assert!(file.poisoned().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn poisoned(&self) -> Option<&io::Error> {
+        self.inner.health.state.failed.get().map(|error| &**error)
+    }
+
+    /// One `fdatasync` or `fsync`.
+    fn sync_once(&self, level: Sync) -> io::Result<()> {
+        let _turn = self.inner.health.state.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sound()?;
+        let result = self.before_sync(level).and_then(|()| {
+            loop {
+                let synced = match level {
+                    Sync::Data => rustix::fs::fdatasync(&self.inner.fd),
+                    Sync::Full => rustix::fs::fsync(&self.inner.fd),
+                };
+                match synced {
+                    // Only the waiting ended: nothing has failed yet.
+                    Err(Errno::INTR) => {}
+                    synced => return Ok(synced?),
+                }
+            }
+        });
+        result.map_err(|error| self.poison(error))
+    }
+
+    /// Marks the file as one whose sync failed, unless the error says that it cannot be synced at all.
+    pub(crate) fn poison(&self, error: io::Error) -> io::Error {
+        if unsyncable(&error) {
+            return error;
+        }
+        let copy = match error.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(error.kind(), error.to_string()),
+        };
+        // Only the first failure tells what was lost.
+        let _ = self.inner.health.state.failed.set(Arc::new(copy));
+        error
+    }
+
+    /// Fails if a sync of this file failed: asked before every write, at the cost of one load.
+    pub(crate) fn sound(&self) -> io::Result<()> {
+        match self.inner.health.state.failed.get() {
+            None => Ok(()),
+            Some(error) => Err(io::Error::other(Poisoned(error.clone()))),
+        }
+    }
+
+    /// How many of `len` bytes a transfer may ask for: all, unless a plan says less or fails it.
+    #[inline]
+    pub(crate) fn before(&self, direction: Direction, offset: u64, len: usize) -> io::Result<usize> {
+        #[cfg(feature = "fault")]
+        if let Some(plan) = &self.inner.health.plan {
+            let call = match direction {
+                Direction::Read => Call::Read { offset, len },
+                Direction::Write => Call::Write { offset, len },
+            };
+            return plan.before(&Operation { file: self, unit: self.inner.unit, call }).into_result();
+        }
+        let _ = (direction, offset);
+        Ok(len)
+    }
+
+    /// Asked before the length is set.
+    pub(crate) fn before_set_len(&self, len: u64) -> io::Result<()> {
+        self.sound()?;
+        #[cfg(feature = "fault")]
+        self.judge(Call::SetLen { len })?;
+        let _ = len;
+        Ok(())
+    }
+
+    /// Asked before a file gets a name: its first, or another than it had.
+    pub(super) fn before_name(&self, from: Option<&Path>, to: &Path) -> io::Result<()> {
+        #[cfg(feature = "fault")]
+        self.judge(match from {
+            None => Call::Link { name: to },
+            Some(from) => Call::Rename { from, to },
+        })?;
+        let _ = (from, to);
+        Ok(())
+    }
+
+    /// Asked before the directory of a name is synced.
+    pub(super) fn before_sync_directory(&self, directory: &Path) -> io::Result<()> {
+        #[cfg(feature = "fault")]
+        self.judge(Call::SyncDirectory(directory))?;
+        let _ = directory;
+        Ok(())
+    }
+
+    fn before_sync(&self, level: Sync) -> io::Result<()> {
+        #[cfg(feature = "fault")]
+        self.judge(Call::Sync(level))?;
+        let _ = level;
+        Ok(())
+    }
+
+    /// The plan that the file carries, if it does: for whoever hands calls to the system in ways of its own, and so asks
+    /// [`Plan::before`] itself.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// assert!(file.plan().is_none());
+    /// assert!(file.with_faults(&fullbore::fault::Plan::new(1)).again(true).plan().is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "fault")]
+    pub fn plan(&self) -> Option<&Plan> {
+        self.inner.health.plan.as_ref()
+    }
+
+    /// The same open file under another plan or none.
+    #[cfg(feature = "fault")]
+    pub(crate) fn under_plan(&self, plan: Option<Plan>) -> Self {
+        let mut inner = self.inner.another();
+        inner.health.plan = plan;
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// What the plan says to a call that moves no bytes.
+    #[cfg(feature = "fault")]
+    fn judge(&self, call: Call<'_>) -> io::Result<()> {
+        match &self.inner.health.plan {
+            Some(plan) => plan.before(&Operation { file: self, unit: 1, call }).into_result().map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether an error says that the file is none that can be synced.
+fn unsyncable(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error().map(Errno::from_raw_os_error),
+        Some(Errno::INVAL | Errno::OPNOTSUPP | Errno::ROFS | Errno::BADF)
+    )
+}

@@ -1,0 +1,323 @@
+//! Every access method under every fault: the right bytes, or the right error, and the fault did strike.
+
+mod ground;
+
+use std::error::Error as _;
+use std::fs;
+use std::path::Path;
+
+use fullbore::buf::{ALIGNMENT, Pool};
+use fullbore::engine::{self, Cache, Channel, Choice, METHODS, Method, Opening};
+use fullbore::error::{Error, Kind, Result};
+use fullbore::fault::{Counts, Fault, Plan};
+use fullbore::file::{Durability, File, Output, Placement, Sync};
+use fullbore::operation::{self, Kernel};
+use fullbore::pattern::{self, Monitor};
+use fullbore::strategy::{NAMED, Wish, plan};
+use ground::{bytes, everywhere};
+
+/// Requests in flight.
+const DEPTH: usize = 4;
+/// What a request carries, in bytes.
+const REQUEST: usize = 3 * ALIGNMENT;
+/// The files' length: many requests, and no whole number of blocks.
+const LENGTH: usize = 40 * REQUEST + 777;
+/// Where storage fails: in a block and a request of the middle.
+const PLACE: u64 = (17 * REQUEST + 100) as u64;
+
+/// What must come of a fault.
+enum Outcome {
+    /// All bytes.
+    Right,
+    /// No room.
+    NoSpace,
+    /// The device failed.
+    Failed,
+    /// The file was cut short.
+    Changed,
+}
+
+/// Each fault, what comes of it, and how it is seen that it struck.
+type Case = (Fault, Outcome, fn(&Counts) -> bool);
+
+fn when_writing() -> Vec<Case> {
+    vec![
+        (Fault::Short { one_in: 3 }, Outcome::Right, |counts| counts.short > 0),
+        (Fault::Interrupted { one_in: 3 }, Outcome::Right, |counts| counts.interrupted > 0),
+        (Fault::NotNow { one_in: 3 }, Outcome::Right, |counts| counts.not_now > 0),
+        (Fault::NoSpace { at: PLACE }, Outcome::NoSpace, |counts| counts.no_space > 0),
+        (Fault::IoErrorAt { offset: PLACE }, Outcome::Failed, |counts| counts.io_errors == 1),
+        (Fault::IoErrorOn { call: 11 }, Outcome::Failed, |counts| counts.io_errors == 1),
+        (Fault::Buffers { most: 2 }, Outcome::Right, |counts| counts.transfers > 0),
+    ]
+}
+
+fn when_reading() -> Vec<Case> {
+    let mut cases = when_writing();
+    // There is always room to read.
+    cases.retain(|(fault, ..)| !matches!(fault, Fault::NoSpace { .. }));
+    cases.push((Fault::Truncated { call: 9, len: PLACE }, Outcome::Changed, |counts| counts.truncated == 1));
+    cases
+}
+
+fn is_io_error(error: &Error) -> bool {
+    error
+        .source()
+        .and_then(|source| source.downcast_ref::<std::io::Error>())
+        .is_some_and(|source| source.raw_os_error() == Some(5))
+}
+
+impl Outcome {
+    /// Whether a run that ended so was right; `whole`: whether all bytes were.
+    fn judge(&self, name: &str, plan: &Plan, struck: fn(&Counts) -> bool, result: Result<bool>) {
+        let counts = plan.counts();
+        assert!(struck(&counts), "{name}: did not strike: {counts:?}");
+        match (self, &result) {
+            (Self::Right, Ok(true)) => {}
+            (Self::NoSpace, Err(error)) if error.kind() == Kind::NoSpace => {}
+            (Self::Failed, Err(error)) if error.kind() == Kind::Io && is_io_error(error) => {}
+            (Self::Changed, Err(error)) if error.kind() == Kind::Changed => {}
+            (_, Ok(whole)) => panic!("{name}: no error, bytes right: {whole}"),
+            (_, Err(error)) => panic!("{name}: {error} ({:?})", error.kind()),
+        }
+    }
+}
+
+/// Every method that transfers with every cache policy it takes and that works in `directory`.
+fn each(directory: &Path, mut test: impl FnMut(&'static Method, Cache)) {
+    let path = directory.join("probe");
+    fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
+    let file = File::open_write(&path).unwrap();
+    let mut tested = 0;
+    for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
+        let capabilities = &method.capabilities;
+        for (cache, takes) in [
+            (Cache::Keep, capabilities.direct != Choice::Always && capabilities.drops != Choice::Always),
+            (Cache::Direct, capabilities.direct != Choice::Never),
+            (Cache::Drop, capabilities.drops != Choice::Never),
+        ] {
+            if takes && engine::probe(method, &file, None, true, cache).is_ok() {
+                test(method, cache);
+                tested += 1;
+            }
+        }
+    }
+    assert!(tested >= 3, "only {tested} methods work in {}", directory.display());
+}
+
+fn open(
+    method: &Method,
+    cache: Cache,
+    file: &File,
+    write: bool,
+    pool: &Pool,
+    limit: Option<u64>,
+) -> Result<Channel> {
+    let depth = DEPTH.min(method.capabilities.depth);
+    let (from, window) = (None, Some(8 * ALIGNMENT));
+    let opening = Opening { file, from, write, cache, depth, pool: Some(pool), window, random: false };
+    Channel::open(method, &opening, limit).map_err(|error| Error::io("open", file.path(), error))
+}
+
+/// Writes `content` in requests that start in the middle of blocks too.
+fn write(method: &Method, cache: Cache, file: &File, content: &[u8]) -> Result<()> {
+    let mut pool = Pool::new(DEPTH, REQUEST).unwrap();
+    let mut channel = open(method, cache, file, true, &pool, None)?;
+    let depth = DEPTH.min(method.capabilities.depth);
+    let mut offset = 0;
+    while offset < content.len() || channel.in_flight() > 0 {
+        if offset < content.len() && channel.in_flight() < depth {
+            let len = (REQUEST - 5).min(content.len() - offset);
+            let mut buf = pool.take().unwrap();
+            buf.place(offset as u64, len);
+            buf.data_mut().copy_from_slice(&content[offset..offset + len]);
+            channel.write(0, offset as u64, buf)?;
+            offset += len;
+        } else if let Some(done) = channel.next()? {
+            pool.put(done.buf);
+        }
+    }
+    channel.flush()?;
+    if file.snapshot()?.len != content.len() as u64 {
+        file.set_len(content.len() as u64)?;
+    }
+    file.sync(Sync::Data)
+}
+
+/// Reads the whole file and compares.
+fn read(method: &Method, cache: Cache, file: &File, content: &[u8]) -> Result<bool> {
+    let mut pool = Pool::new(DEPTH, REQUEST).unwrap();
+    let mut channel = open(method, cache, file, false, &pool, Some(content.len() as u64))?;
+    let depth = DEPTH.min(method.capabilities.depth);
+    let mut found = vec![0; content.len()];
+    let mut offset = 0;
+    while offset < content.len() || channel.in_flight() > 0 {
+        if offset < content.len() && channel.in_flight() < depth {
+            let len = (REQUEST - 5).min(content.len() - offset);
+            channel.read(0, offset as u64, len, pool.take().unwrap())?;
+            offset += len;
+        } else if let Some(done) = channel.next()? {
+            let start = done.offset as usize;
+            found[start..start + done.buf.len()].copy_from_slice(done.buf.data());
+            pool.put(done.buf);
+        }
+    }
+    Ok(found == content)
+}
+
+#[test]
+fn every_method_writes_right_under_every_fault() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 2);
+        each(directory, |method, cache| {
+            for (seed, (fault, outcome, struck)) in when_writing().into_iter().enumerate() {
+                let path = directory.join(format!("{}-{cache}-{seed}", method.name));
+                let plan = Plan::new(seed as u64).with(fault);
+                let file = File::create_new(&path).unwrap().with_faults(&plan);
+                let result =
+                    write(method, cache, &file, &content).map(|()| fs::read(&path).unwrap() == content);
+                let name = format!("{} cache={cache} {fault:?}", method.name);
+                outcome.judge(&name, &plan, struck, result);
+                fs::remove_file(&path).unwrap();
+            }
+        });
+    });
+}
+
+#[test]
+fn every_method_reads_right_under_every_fault() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 3);
+        each(directory, |method, cache| {
+            for (seed, (fault, outcome, struck)) in when_reading().into_iter().enumerate() {
+                let path = directory.join(format!("{}-{cache}-{seed}", method.name));
+                fs::write(&path, &content).unwrap();
+                let plan = Plan::new(seed as u64).with(fault);
+                let file = File::open(&path).unwrap().with_faults(&plan);
+                let name = format!("{} cache={cache} {fault:?}", method.name);
+                outcome.judge(&name, &plan, struck, read(method, cache, &file, &content));
+                fs::remove_file(&path).unwrap();
+            }
+        });
+    });
+}
+
+#[test]
+fn a_failed_sync_stops_every_method() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 4);
+        each(directory, |method, cache| {
+            let path = directory.join(format!("{}-{cache}", method.name));
+            let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
+            let file = File::create_new(&path).unwrap().with_faults(&plan);
+            let name = format!("{} cache={cache}", method.name);
+            assert!(is_io_error(&write(method, cache, &file, &content).unwrap_err()), "{name}");
+            let error = write(method, cache, &file, &content).unwrap_err();
+            assert!(error.to_string().contains("an earlier sync of this file failed"), "{name}: {error}");
+            // Not only at the end: no request is taken.
+            let mut pool = Pool::new(1, REQUEST).unwrap();
+            let mut channel = open(method, cache, &file, true, &pool, None).unwrap();
+            let mut buf = pool.take().unwrap();
+            buf.place(0, REQUEST);
+            let error = channel.write(0, 0, buf).unwrap_err();
+            assert!(error.to_string().contains("an earlier sync of this file failed"), "{name}: {error}");
+            fs::remove_file(&path).unwrap();
+        });
+    });
+}
+
+#[test]
+fn file_calls_are_right_under_every_fault() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 5);
+        let path = directory.join("file");
+        for (seed, (fault, outcome, struck)) in when_writing().into_iter().enumerate() {
+            if matches!(fault, Fault::NotNow { .. } | Fault::Buffers { .. }) {
+                // One buffer a call here; EAGAIN has a test of its own.
+                continue;
+            }
+            let plan = Plan::new(seed as u64).with(fault);
+            let file = File::create_new(&path).unwrap().with_faults(&plan);
+            let result = content
+                .chunks(REQUEST)
+                .enumerate()
+                .try_for_each(|(index, part)| file.write_all_at(part, (index * REQUEST) as u64))
+                .map(|()| fs::read(&path).unwrap() == content);
+            outcome.judge(&format!("write {fault:?}"), &plan, struck, result);
+            fs::remove_file(&path).unwrap();
+        }
+        for (seed, (fault, outcome, struck)) in when_reading().into_iter().enumerate() {
+            if matches!(fault, Fault::NotNow { .. } | Fault::Buffers { .. }) {
+                continue;
+            }
+            fs::write(&path, &content).unwrap();
+            let plan = Plan::new(seed as u64).with(fault);
+            let file = File::open(&path).unwrap().with_faults(&plan);
+            let mut found = vec![0; content.len()];
+            let result = found
+                .chunks_mut(REQUEST)
+                .enumerate()
+                .try_for_each(|(index, part)| file.read_exact_at(part, (index * REQUEST) as u64))
+                .map(|()| found == content);
+            outcome.judge(&format!("read {fault:?}"), &plan, struck, result);
+        }
+        let plan = Plan::new(1).with(Fault::NotNow { one_in: 1 });
+        let file = File::open(&path).unwrap().with_faults(&plan);
+        let error = file.read_at(&mut [0], 0).unwrap_err();
+        let source = error.source().unwrap().downcast_ref::<std::io::Error>().unwrap();
+        assert_eq!(source.kind(), std::io::ErrorKind::WouldBlock);
+        // What is told to come again is served then.
+        assert_eq!(file.read_at(&mut [0], 0).unwrap(), 1);
+        fs::remove_file(&path).unwrap();
+    });
+}
+
+/// Runs `none` by a strategy from a file under one plan to an output under another; `false` if the strategy cannot be had
+/// here.
+fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> Result<bool> {
+    let source = File::open(input.0)?.with_faults(input.1);
+    let target = Output::create(output.0, Placement::Replace, Some(&source))?.with_faults(output.1);
+    let wish: Wish = strategy.parse().unwrap();
+    let planned = match plan(Some(&source), source.seekable_len()?, Some(&target), &wish, None, None) {
+        Ok(planned) => planned,
+        Err(error) if error.kind() == Kind::Unsupported => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let operation = operation::parse("none", Kernel::Simd).unwrap();
+    let monitor = Monitor::default();
+    pattern::transform(&*operation, &source, target, &planned.strategy, Durability::Full, &monitor)?;
+    Ok(true)
+}
+
+#[test]
+fn transforms_are_right_or_leave_the_old_file() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 6);
+        let (input, output) = (directory.join("in"), directory.join("out"));
+        fs::write(&input, &content).unwrap();
+        let mut ran = 0;
+        for strategy in NAMED.iter().map(|named| named.name) {
+            for (seed, (fault, outcome, _)) in when_writing().into_iter().enumerate() {
+                fs::write(&output, b"old").unwrap();
+                let quiet = Plan::new(seed as u64);
+                let plan = Plan::new(seed as u64).with(fault);
+                match transform(strategy, (&input, &quiet), (&output, &plan)) {
+                    Ok(false) => break,
+                    result => {
+                        ran += 1;
+                        let failed = result.is_err();
+                        // Whether it struck hangs on how many calls the strategy makes.
+                        let found = fs::read(&output).unwrap();
+                        if failed {
+                            outcome.judge(&format!("{strategy} {fault:?}"), &plan, |_| true, result);
+                        }
+                        let right = if failed { b"old".as_slice() } else { &content };
+                        assert!(found == right, "{strategy} {fault:?}: failed: {failed}");
+                        assert_eq!(fs::read_dir(directory).unwrap().count(), 2, "{strategy} {fault:?}");
+                    }
+                }
+            }
+        }
+        assert!(ran >= 30, "only {ran} runs in {}", directory.display());
+    });
+}

@@ -1,0 +1,238 @@
+//! What each level of a commit promises, held against power failures; receipts; poisoned files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use fullbore::Result;
+use fullbore::error::Kind;
+use fullbore::fault::{Event, Fault, Plan, Worst};
+use fullbore::file::{Durability, File, Output, Placement, Receipt, Step, Sync};
+
+const OLD: &[u8] = b"what was there before";
+const NEW: &[u8] = b"what comes in its place, and is longer than what was there";
+
+/// A directory with a file that was there long ago.
+fn room() -> (tempfile::TempDir, PathBuf) {
+    let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = room.path().join("file");
+    fs::write(&path, OLD).unwrap();
+    (room, path)
+}
+
+/// Replaces `path` under a plan, in three writes.
+fn replace(path: &Path, plan: &Plan, durability: Durability) -> Result<Receipt> {
+    let output = Output::replace(path)?.with_faults(plan);
+    for (index, part) in NEW.chunks(20).enumerate() {
+        output.file().write_all_at(part, index as u64 * 20)?;
+    }
+    output.commit(durability)
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_receipt_says_what_was_synced_and_the_plan_saw_it() {
+    for (durability, promises) in [
+        (Durability::Process, (false, false, false)),
+        (Durability::Data, (true, false, false)),
+        (Durability::Full, (true, true, true)),
+    ] {
+        let (room, path) = room();
+        let plan = Plan::new(1);
+        let receipt = replace(&path, &plan, durability).unwrap();
+        assert_eq!((receipt.data(), receipt.metadata(), receipt.directory()), promises, "{receipt}");
+        assert_eq!(fs::read(&path).unwrap(), NEW);
+        assert_eq!(names(room.path()), ["file"]);
+        // The same story from the other side: nothing is claimed that was not done, in this order.
+        let seen: Vec<_> = plan
+            .events()
+            .into_iter()
+            .map(|event| match event {
+                Event::Synced(level) => Step::Synced(level),
+                Event::Linked(_) => Step::Linked,
+                Event::Renamed { to, .. } => {
+                    assert_eq!(to, path);
+                    Step::Renamed
+                }
+                Event::SyncedDirectory(directory) => {
+                    assert_eq!(directory, room.path());
+                    Step::SyncedDirectory
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(receipt.steps(), seen);
+    }
+}
+
+#[test]
+fn a_receipt_claims_nothing_where_nothing_was_synced() {
+    let (_room, path) = room();
+    let receipt = Output::stdout().unwrap().commit(Durability::Full).unwrap();
+    assert_eq!(receipt, Receipt::default());
+    // No name changed: there is no directory to sync.
+    let output = Output::create(&path, Placement::Overwrite, None).unwrap();
+    let receipt = output.commit(Durability::Full).unwrap();
+    assert_eq!(receipt.steps(), [Step::Synced(Sync::Full)]);
+    assert!(!receipt.directory());
+}
+
+#[test]
+fn full_survives_every_power_failure() {
+    for worst in [Worst::RenameLost, Worst::RenameKept, Worst::Torn] {
+        for seed in 0..20 {
+            for fresh in [false, true] {
+                let (_room, path) = room();
+                if fresh {
+                    fs::remove_file(&path).unwrap();
+                }
+                let plan = Plan::new(seed).with_power_failure();
+                let _ = replace(&path, &plan, Durability::Full).unwrap();
+                plan.crash(worst).unwrap();
+                assert_eq!(fs::read(&path).unwrap(), NEW, "{worst:?} {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn data_survives_as_the_old_file_or_the_new_one() {
+    let mut seen = BTreeSet::new();
+    for worst in [Worst::RenameLost, Worst::RenameKept, Worst::Torn] {
+        for seed in 0..20 {
+            let (_room, path) = room();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+            let plan = Plan::new(seed).with_power_failure();
+            let _ = replace(&path, &plan, Durability::Data).unwrap();
+            plan.crash(worst).unwrap();
+            let found = fs::read(&path).unwrap();
+            assert!(found == OLD || found == NEW, "{worst:?} {seed}: {found:?}");
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+            seen.insert(found);
+        }
+    }
+    assert_eq!(seen, [OLD.to_vec(), NEW.to_vec()].into());
+}
+
+#[test]
+fn process_may_lose_all_and_the_plan_shows_it() {
+    let (_room, path) = room();
+    let plan = Plan::new(1).with_power_failure();
+    let _ = replace(&path, &plan, Durability::Process).unwrap();
+    plan.crash(Worst::RenameKept).unwrap();
+    // The empty files of 2009: renamed, and never written.
+    assert_eq!(fs::read(&path).unwrap(), b"");
+    let (_room, path) = self::room();
+    let plan = Plan::new(1).with_power_failure();
+    let _ = replace(&path, &plan, Durability::Process).unwrap();
+    plan.crash(Worst::RenameLost).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn a_power_failure_before_the_commit_leaves_the_old_file() {
+    let (_room, path) = room();
+    let plan = Plan::new(1).with_power_failure();
+    let output = Output::replace(&path).unwrap().with_faults(&plan);
+    output.file().write_all_at(NEW, 0).unwrap();
+    plan.crash(Worst::RenameKept).unwrap();
+    drop(output);
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn a_failed_sync_poisons_every_handle_and_no_retry_lies() {
+    let (_room, path) = room();
+    let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 }).with_power_failure();
+    let file = File::open_write(&path).unwrap().with_faults(&plan);
+    let (clone, again) = (file.clone(), file.again(true));
+    file.write_all_at(NEW, 0).unwrap();
+    assert!(file.poisoned().is_none());
+    let first = file.sync(Sync::Data).unwrap_err();
+    assert_eq!(first.kind(), Kind::Io);
+    for handle in [&file, &clone, &again] {
+        assert_eq!(handle.poisoned().unwrap().raw_os_error(), Some(5));
+        for error in [
+            handle.sync(Sync::Full).unwrap_err(),
+            handle.write_at(b"more", 0).unwrap_err(),
+            handle.write_all_at(b"more", 0).unwrap_err(),
+            handle.set_len(3).unwrap_err(),
+        ] {
+            let text = error.to_string();
+            assert!(text.contains("an earlier sync of this file failed (Input/output error)"), "{text}");
+            assert!(text.contains("write the file anew"), "{text}");
+        }
+        // Reading harms nobody.
+        assert_eq!(handle.read_at(&mut [0; 8], 0).unwrap(), 8);
+    }
+    // The system was asked once: a second answer could only have been wrong.
+    assert_eq!(plan.counts().syncs, 1);
+    plan.crash(Worst::RenameLost).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn what_cannot_be_synced_says_so_and_is_not_poisoned() {
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    let file = File::from_fd(writer, "a pipe").unwrap();
+    let error = file.sync(Sync::Full).unwrap_err();
+    assert_eq!(error.kind(), Kind::Unsupported);
+    assert!(file.poisoned().is_none());
+    drop(reader);
+}
+
+#[test]
+fn an_output_whose_sync_fails_never_takes_its_name() {
+    for durability in [Durability::Data, Durability::Full] {
+        let (room, path) = room();
+        let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
+        let error = replace(&path, &plan, durability).unwrap_err();
+        assert_eq!(error.kind(), Kind::Io);
+        assert_eq!(fs::read(&path).unwrap(), OLD);
+        assert_eq!(names(room.path()), ["file"]);
+        assert!(!plan.events().iter().any(|event| matches!(event, Event::Renamed { .. })));
+    }
+    // Synced by the writer itself, and in vain: not even at the lowest level.
+    let (_room, path) = room();
+    let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
+    let output = Output::replace(&path).unwrap().with_faults(&plan);
+    output.file().sync(Sync::Data).unwrap_err();
+    output.commit(Durability::Process).unwrap_err();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn a_directory_that_is_not_synced_is_an_error_that_says_what_is_there() {
+    let (room, path) = room();
+    let plan = Plan::new(1).with(Fault::SyncFails { sync: 2 }).with_power_failure();
+    let error = replace(&path, &plan, Durability::Full).unwrap_err();
+    assert_eq!(error.path(), room.path());
+    assert!(error.to_string().contains("a power failure may bring the old one back"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), NEW);
+    plan.crash(Worst::RenameLost).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn only_regular_files_are_replaced() {
+    let (room, path) = room();
+    let link = room.path().join("link");
+    std::os::unix::fs::symlink("file", &link).unwrap();
+    let output = Output::replace(&link).unwrap();
+    output.file().write_all_at(NEW, 0).unwrap();
+    let _ = output.commit(Durability::Process).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), NEW);
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    for other in [room.path(), Path::new("/dev/null")] {
+        assert_eq!(Output::replace(other).unwrap_err().kind(), Kind::Unsupported);
+    }
+}

@@ -1,0 +1,4 @@
+//! Files as a program uses them: one module a topic.
+
+mod durability;
+mod killed;
