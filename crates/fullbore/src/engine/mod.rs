@@ -29,20 +29,8 @@ pub use registry::{METHODS, method};
 pub use survey::{Refusal, probe, survey};
 
 use crate::buf::{Completion, Pool, Request};
+pub use crate::file::Cache;
 use crate::file::File;
-
-/// What becomes of the page cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cache {
-    /// Pages stay cached, as the system sees fit.
-    #[default]
-    Keep,
-    /// Pages that this run brought in are dropped again (`RWF_DONTCACHE`).
-    Drop,
-    /// The cache is passed by (`O_DIRECT`).
-    Direct,
-}
 
 /// What an access method can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

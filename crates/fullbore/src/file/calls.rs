@@ -9,6 +9,9 @@ use rustix::io::ReadWriteFlags;
 
 use super::File;
 
+/// The most buffers that one call takes (`IOV_MAX`, `man 2 readv`).
+const BUFFERS: usize = 1024;
+
 /// The longest transfer that one call may ask for: 2 GiB less a page (`man 2 read`).
 pub(crate) const LONGEST: usize = 0x7fff_f000;
 
@@ -32,6 +35,36 @@ impl File {
         } else {
             rustix::io::pwritev2(&self.inner.fd, &[IoSlice::new(data)], offset, flags)?
         })
+    }
+
+    /// One `preadv2` of the first of these buffers, at least one; the first is not empty.
+    pub(crate) fn readv_once(
+        &self,
+        offset: u64,
+        buffers: &mut [IoSliceMut<'_>],
+        flags: ReadWriteFlags,
+    ) -> io::Result<usize> {
+        let count = cut(buffers.len().min(BUFFERS), 1);
+        match &mut buffers[..count] {
+            [one] => self.read_once(offset, one, flags),
+            some if flags.is_empty() => Ok(rustix::io::preadv(&self.inner.fd, some, offset)?),
+            some => Ok(rustix::io::preadv2(&self.inner.fd, some, offset, flags)?),
+        }
+    }
+
+    /// One `pwritev2` of the first of these buffers, at least one; the first is not empty.
+    pub(crate) fn writev_once(
+        &self,
+        offset: u64,
+        buffers: &[IoSlice<'_>],
+        flags: ReadWriteFlags,
+    ) -> io::Result<usize> {
+        let count = cut(buffers.len().min(BUFFERS), 1);
+        match &buffers[..count] {
+            [one] => self.write_once(offset, one, flags),
+            some if flags.is_empty() => Ok(rustix::io::pwritev(&self.inner.fd, some, offset)?),
+            some => Ok(rustix::io::pwritev2(&self.inner.fd, some, offset, flags)?),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags};
 
 use super::kind::{FileKind, Snapshot};
+use super::way::Way;
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Kind, Result};
 
@@ -28,6 +29,8 @@ pub(super) struct Inner {
     pub(super) kind: FileKind,
     /// What transfers are cut to, in bytes: 1, or what direct I/O is aligned to.
     pub(super) unit: usize,
+    /// How its transfers treat the page cache.
+    pub(super) way: Way,
 }
 
 impl File {
@@ -86,7 +89,7 @@ impl File {
         if kind == FileKind::Directory {
             return Err(directory(&path));
         }
-        Ok(Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit: 1 }) })
+        Ok(Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit: 1, way: Way::Plain }) })
     }
 
     /// The process's standard input.
@@ -220,15 +223,6 @@ impl File {
             .map_err(|error| Error::io("sync", &self.inner.path, error.into()))
     }
 
-    /// Sets the length in bytes.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn set_len(&self, len: u64) -> Result<()> {
-        rustix::fs::ftruncate(&self.inner.fd, len)
-            .map_err(|error| Error::io("set the length of", &self.inner.path, error.into()))
-    }
-
     /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
     /// that, the same open file.
     pub fn again(&self, write: bool) -> Self {
@@ -251,12 +245,18 @@ impl File {
     }
 
     /// Another open file on the same inode.
-    fn same(&self, fd: OwnedFd, unit: usize) -> Self {
+    pub(super) fn same(&self, fd: OwnedFd, unit: usize) -> Self {
         let (path, kind) = (self.inner.path.clone(), self.inner.kind);
-        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit }) }
+        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit, way: Way::Plain }) }
     }
 
-    fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
+    /// The same open file, whose transfers go another way.
+    pub(super) fn under(&self, way: Way) -> Self {
+        let Inner { fd, path, kind, unit, .. } = &*self.inner;
+        Self { inner: Arc::new(Inner { fd: fd.clone(), path: path.clone(), kind: *kind, unit: *unit, way }) }
+    }
+
+    pub(super) fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
         let link = format!("/proc/self/fd/{}", self.inner.fd.as_raw_fd());
         Ok(rustix::fs::open(link, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?)
     }

@@ -2,14 +2,26 @@
 #![forbid(unsafe_code)]
 
 mod abandon;
+mod behind;
+mod bounce;
 mod calls;
+mod copy;
+mod direct;
 mod handle;
 mod kind;
 mod output;
+mod space;
+mod spans;
 mod transfer;
+mod vectored;
+mod way;
+mod window;
 
 pub use abandon::{Temporary, abandon_all, unfinished};
 pub(crate) use calls::{LONGEST, cut};
+pub use copy::CopyReport;
 pub use handle::File;
 pub use kind::{FileKind, Snapshot, look};
 pub use output::{Durability, Output, Placement};
+pub use way::{Answer, Cache};
+pub use window::{Window, WritableWindow};
