@@ -11,6 +11,7 @@ mod buffered;
 mod channel;
 mod copy_file_range;
 mod direct;
+mod dropping;
 mod mmap;
 mod null;
 mod registry;
@@ -25,6 +26,7 @@ mod vectored;
 use std::io;
 
 pub use channel::{Channel, Done, Tally};
+pub(crate) use dropping::drop_emulated;
 pub use registry::{METHODS, method};
 pub use survey::{Refusal, probe, survey};
 

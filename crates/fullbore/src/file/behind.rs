@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::File;
 use crate::sys::writeback;
 
 /// How many bytes are moved between two droppings.
@@ -60,8 +61,8 @@ pub(crate) struct Behind {
 
 impl Behind {
     /// Nothing is moved yet.
-    pub(crate) fn new(fd: &Arc<OwnedFd>) -> Self {
-        Self { fd: fd.clone(), state: Mutex::default() }
+    pub(crate) fn of(file: &File) -> Self {
+        Self { fd: file.inner.fd.clone(), state: Mutex::default() }
     }
 
     /// `len` bytes at `offset` were read.

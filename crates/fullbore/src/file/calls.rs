@@ -17,6 +17,7 @@ pub(crate) const LONGEST: usize = 0x7fff_f000;
 
 impl File {
     /// One `preadv2` of one buffer.
+    #[inline]
     pub(crate) fn read_once(&self, offset: u64, data: &mut [u8], flags: ReadWriteFlags) -> io::Result<usize> {
         let len = cut(data.len(), self.inner.unit);
         let data = &mut data[..len];
@@ -28,6 +29,7 @@ impl File {
     }
 
     /// One `pwritev2` of one buffer.
+    #[inline]
     pub(crate) fn write_once(&self, offset: u64, data: &[u8], flags: ReadWriteFlags) -> io::Result<usize> {
         let data = &data[..cut(data.len(), self.inner.unit)];
         Ok(if flags.is_empty() {
@@ -38,6 +40,7 @@ impl File {
     }
 
     /// One `preadv2` of the first of these buffers, at least one; the first is not empty.
+    #[inline]
     pub(crate) fn readv_once(
         &self,
         offset: u64,
@@ -53,6 +56,7 @@ impl File {
     }
 
     /// One `pwritev2` of the first of these buffers, at least one; the first is not empty.
+    #[inline]
     pub(crate) fn writev_once(
         &self,
         offset: u64,
@@ -70,6 +74,7 @@ impl File {
 
 /// How many of `len` bytes a call is asked for: all, and in builds with debug assertions now and then fewer, a multiple
 /// of `unit` (where there is one that is less).
+#[inline]
 pub(crate) fn cut(len: usize, unit: usize) -> usize {
     if !cfg!(debug_assertions) || len <= unit {
         return len;

@@ -18,10 +18,12 @@ mod way;
 mod window;
 
 pub use abandon::{Temporary, abandon_all, unfinished};
+pub(crate) use behind::Behind;
 pub(crate) use calls::{LONGEST, cut};
 pub use copy::CopyReport;
 pub use handle::File;
 pub use kind::{FileKind, Snapshot, look};
 pub use output::{Durability, Output, Placement};
 pub use way::{Answer, Cache};
+pub(crate) use way::{DONTCACHE, EMULATED, drops_by_flag};
 pub use window::{Window, WritableWindow};

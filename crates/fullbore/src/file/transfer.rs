@@ -33,14 +33,23 @@ impl File {
         }
     }
 
+    /// Whether a call was only interrupted; else the error. Apart, so that what surrounds the call stays small:
+    /// returning from calls is slow right after the system was called.
+    #[cold]
+    pub(super) fn interrupted(&self, doing: &'static str, offset: u64, error: io::Error) -> Result<()> {
+        match error.kind() {
+            io::ErrorKind::Interrupted => Ok(()),
+            _ => Err(Error::io(doing, self.path(), error).at(offset)),
+        }
+    }
+
     /// One read through the cache, asked again when it was interrupted.
     #[inline]
     pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
         loop {
             match self.read_once(offset, data, flags) {
                 Ok(count) => return Ok(count),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io("read", self.path(), error).at(offset)),
+                Err(error) => self.interrupted("read", offset, error)?,
             }
         }
     }
@@ -103,8 +112,7 @@ impl File {
         loop {
             match self.write_once(offset, data, flags) {
                 Ok(count) => return Ok(count),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io("write", self.path(), error).at(offset)),
+                Err(error) => self.interrupted("write", offset, error)?,
             }
         }
     }

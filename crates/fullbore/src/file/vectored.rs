@@ -1,14 +1,14 @@
 //! Scatter and gather: one range of the file, many buffers. Nothing is allocated: the caller's slices go to the
 //! system as they are, and after a short transfer the buffer it stopped in is completed by itself.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{IoSlice, IoSliceMut};
 
 use rustix::io::ReadWriteFlags;
 
 use super::File;
 use super::spans::landed;
 use super::way::Way;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 impl File {
     /// Reads the bytes from `offset` on into `buffers`, one after the other; how many bytes were read.
@@ -30,6 +30,7 @@ impl File {
     ///
     /// # Errors
     /// If the system refuses.
+    #[inline]
     pub fn read_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
         let flags = match &self.inner.way {
             Way::Plain => ReadWriteFlags::empty(),
@@ -50,8 +51,8 @@ impl File {
         }
         loop {
             match self.readv_once(offset, buffers, flags) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result.map_err(|error| Error::io("read", self.path(), error).at(offset)),
+                Ok(count) => return Ok(count),
+                Err(error) => self.interrupted("read", offset, error)?,
             }
         }
     }
@@ -109,6 +110,7 @@ impl File {
     ///
     /// # Errors
     /// If the system refuses.
+    #[inline]
     pub fn write_vectored_at(&self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
         let flags = match &self.inner.way {
             Way::Plain => ReadWriteFlags::empty(),
@@ -127,8 +129,8 @@ impl File {
         }
         loop {
             match self.writev_once(offset, buffers, flags) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result.map_err(|error| Error::io("write", self.path(), error).at(offset)),
+                Ok(count) => return Ok(count),
+                Err(error) => self.interrupted("write", offset, error)?,
             }
         }
     }

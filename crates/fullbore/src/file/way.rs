@@ -99,7 +99,7 @@ impl Way {
         if crate::probe::bearings(file).is_ok_and(|found| found.in_memory) {
             return Err("the file system is memory: its pages are the file".to_owned());
         }
-        Ok((Self::Behind(Behind::new(&file.inner.fd)), Answer::Emulated(EMULATED.to_owned())))
+        Ok((Self::Behind(Behind::of(file)), Answer::Emulated(EMULATED.to_owned())))
     }
 }
 
