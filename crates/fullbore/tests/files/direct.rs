@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use fullbore::file::{Answer, Cache, File};
-use fullbore::probe;
 
+use crate::drops::cached;
 use crate::ground::{bytes, everywhere};
 
 /// A direct handle, or the reason printed.
@@ -118,11 +118,6 @@ fn threads_that_share_blocks_lose_no_bytes() {
     });
 }
 
-/// How much of a file the page cache holds, in bytes, where that can be told.
-fn cached(file: &File, len: u64) -> Option<u64> {
-    probe::residency(file, 0..len).ok()?.share().map(|share| (share * len as f64) as u64)
-}
-
 #[test]
 fn a_direct_handle_leaves_nothing_in_the_cache() {
     everywhere(|directory| {
@@ -141,47 +136,6 @@ fn a_direct_handle_leaves_nothing_in_the_cache() {
             file.read_exact_at(&mut data, offset).unwrap();
         }
         assert_eq!(cached(&plain, 8 << 20), Some(0), "{}", path.display());
-    });
-}
-
-/// By the flag where the file system knows it, else from behind.
-#[test]
-fn a_dropping_handle_leaves_little_in_the_cache() {
-    everywhere(|directory| {
-        let path = directory.join("file");
-        let data = bytes(40 << 20, 6);
-        let created = File::create_new(&path).unwrap();
-        let (file, answer) = created.with_cache(Cache::Drop);
-        println!("{}: drop: {answer}", path.display());
-        if let Answer::Refused(reason) = &answer {
-            assert!(reason.contains("memory"), "{reason}");
-            return;
-        }
-        for (index, run) in data.chunks(100_000).enumerate() {
-            file.write_all_at(run, index as u64 * 100_000).unwrap();
-        }
-        drop(file);
-        // What the flag drops goes when it is written back.
-        created.sync_data().unwrap();
-        let after_writing = cached(&created, 40 << 20).unwrap();
-        assert!(after_writing <= 4 << 20, "{}: {after_writing} bytes written stay", path.display());
-        created.drop_cache().unwrap();
-
-        let (file, _) = created.with_cache(Cache::Drop);
-        let mut most = 0;
-        let mut read = vec![0; 100_000];
-        for (index, run) in data.chunks(100_000).enumerate() {
-            let read = &mut read[..run.len()];
-            file.read_exact_at(read, index as u64 * 100_000).unwrap();
-            assert!(*read == *run);
-            if index % 20 == 0 {
-                most = most.max(cached(&created, 40 << 20).unwrap());
-            }
-        }
-        assert!(most <= 20 << 20, "{}: {most} bytes at a time", path.display());
-        drop(file);
-        let after_reading = cached(&created, 40 << 20).unwrap();
-        assert!(after_reading <= 4 << 20, "{}: {after_reading} bytes read stay", path.display());
     });
 }
 

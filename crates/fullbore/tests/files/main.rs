@@ -5,6 +5,7 @@ mod ground;
 
 mod copies;
 mod direct;
+mod drops;
 mod space;
 mod transfers;
 mod windows;
