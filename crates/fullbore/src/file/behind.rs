@@ -55,14 +55,22 @@ struct State {
 /// Drops the pages of one open file behind its transfers.
 #[derive(Debug)]
 pub(crate) struct Behind {
+    /// An open file of its own on the same inode. Waiting for writeback takes the news of its failure from the open
+    /// file that waits, and the user's must still have it when it is synced (`man 2 sync_file_range`, errors).
     fd: Arc<OwnedFd>,
+    /// Whether `fd` is the user's after all, so that nothing is waited for.
+    shared: bool,
     state: Mutex<State>,
 }
 
 impl Behind {
     /// Nothing is moved yet.
     pub(crate) fn of(file: &File) -> Self {
-        Self { fd: file.inner.fd.clone(), state: Mutex::default() }
+        let (fd, shared) = match file.reopen(false) {
+            Ok(fd) => (Arc::new(fd), false),
+            Err(_) => (file.inner.fd.clone(), true),
+        };
+        Self { fd, shared, state: Mutex::default() }
     }
 
     /// `len` bytes at `offset` were read.
@@ -93,7 +101,9 @@ impl Behind {
 
     /// Waits for a range to be written back and drops its pages.
     fn settle(&self, range: Range<u64>) {
-        let _ = writeback::finish(self.fd.as_fd(), range.clone());
+        if !self.shared {
+            let _ = writeback::finish(self.fd.as_fd(), range.clone());
+        }
         self.drop_pages(range);
     }
 

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
+use super::sequential::{read_next, write_next};
 use super::spans::clonable;
 use super::way::Way;
 use super::{File, FileKind, LONGEST, cut};
@@ -322,7 +323,7 @@ impl Copying<'_> {
             let read = if positional(self.source) {
                 self.source.read_at(buf.data_mut(), self.from)?
             } else {
-                read_stream(self.source, buf.data_mut())?
+                read_next(self.source, buf.data_mut())?
             };
             if read == 0 {
                 return Ok(());
@@ -338,7 +339,7 @@ impl Copying<'_> {
         if positional(self.target) {
             return self.target.write_all_at(data, self.to);
         }
-        write_stream(self.target, data)
+        write_next(self.target, data)
     }
 
     /// How many bytes to ask a call for.
@@ -409,38 +410,5 @@ fn clone_once(source: &File, from: u64, len: u64, target: &File, to: u64) -> rus
             Err(Errno::INTR) => {}
             result => return result,
         }
-    }
-}
-
-/// Reads what comes next of a file without offsets.
-fn read_stream(file: &File, data: &mut [u8]) -> Result<usize> {
-    loop {
-        match rustix::io::read(file, &mut *data) {
-            Ok(count) => return Ok(count),
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => wait(file, rustix::event::PollFlags::IN)?,
-            Err(error) => return Err(Error::io("read", file.path(), error.into())),
-        }
-    }
-}
-
-/// Writes all of `data` next to a file without offsets.
-fn write_stream(file: &File, mut data: &[u8]) -> Result<()> {
-    while !data.is_empty() {
-        match rustix::io::write(file, data) {
-            Ok(count) => data = &data[count..],
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => wait(file, rustix::event::PollFlags::OUT)?,
-            Err(error) => return Err(Error::io("write", file.path(), error.into())),
-        }
-    }
-    Ok(())
-}
-
-/// Waits until a file that does not wait by itself is ready.
-fn wait(file: &File, what: rustix::event::PollFlags) -> Result<()> {
-    match rustix::event::poll(&mut [rustix::event::PollFd::new(file, what)], None) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(Error::io("wait for", file.path(), error.into())),
     }
 }

@@ -309,3 +309,48 @@ fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_that_opens_no_file_for_it_is_asked_once() {
+        let file = File::open("/proc/version").unwrap();
+        let device = file.snapshot().unwrap().identity.0;
+        let reason = Direct::find(&file).unwrap_err();
+        assert_eq!(refused().get(&device), Some(&reason));
+        refused().insert(device, "so it was remembered".to_owned());
+        assert_eq!(Direct::find(&file).unwrap_err(), "so it was remembered");
+        refused().remove(&device);
+    }
+
+    #[test]
+    fn a_refusal_in_use_falls_back_to_the_cache_and_is_remembered() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let file = File::create_new(&path).unwrap();
+        file.write_all_at(&[1; 10_000], 0).unwrap();
+        let mut direct = match Direct::find(&file) {
+            Ok(direct) => direct,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        // A rule that the system does not keep to.
+        let anywhere = Rule { unit: 1, memory: 1, bounce: BOUNCE };
+        (direct.reads, direct.writes) = (anywhere, anywhere);
+        let mut read = [0; 99];
+        assert_eq!(direct.read(&file, &mut read, 3).unwrap(), 99);
+        assert_eq!(read, [1; 99]);
+        assert!(direct.why_not().unwrap().contains("refused"));
+        assert_eq!(Direct::find(&file).unwrap_err(), direct.why_not().unwrap());
+        refused().remove(&direct.identity.0);
+
+        let mut direct = Direct::find(&file).unwrap();
+        (direct.reads, direct.writes) = (anywhere, anywhere);
+        assert_eq!(direct.write(&file, &[2; 99], 3).unwrap(), 99);
+        assert!(direct.why_not().is_some());
+        refused().remove(&direct.identity.0);
+        let written = std::fs::read(&path).unwrap();
+        assert!(written[3..102] == [2; 99] && written.len() == 10_000);
+    }
+}

@@ -10,6 +10,7 @@ mod direct;
 mod handle;
 mod kind;
 mod output;
+mod sequential;
 mod space;
 mod spans;
 mod transfer;
