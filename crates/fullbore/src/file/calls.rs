@@ -10,7 +10,7 @@ use rustix::io::ReadWriteFlags;
 use super::File;
 
 /// The most buffers that one call takes (`IOV_MAX`, `man 2 readv`).
-const BUFFERS: usize = 1024;
+pub(super) const BUFFERS: usize = 1024;
 
 /// The longest transfer that one call may ask for: 2 GiB less a page (`man 2 read`).
 pub(crate) const LONGEST: usize = 0x7fff_f000;

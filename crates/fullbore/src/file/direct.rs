@@ -6,7 +6,7 @@
 //! lies in is written through the page cache, so that the file is never longer than its bytes.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +15,8 @@ use rustix::io::{Errno, ReadWriteFlags};
 
 use super::File;
 use super::bounce::{BOUNCE, Bounce};
-use super::spans::{Piece, Rule, widened};
+use super::calls::BUFFERS;
+use super::spans::{Piece, Rule, all_straight, widened};
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Result};
 use crate::probe::{self, NoDirect};
@@ -237,6 +238,25 @@ impl Direct {
             }
         }
         Ok((written - head).min(data.len()))
+    }
+
+    /// Reads whole blocks into aligned buffers in one call, if they are that, and the system takes them.
+    pub(super) fn read_vectored(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Option<usize> {
+        let places = buffers.iter().take(BUFFERS).map(|buffer| (buffer.as_ptr().addr(), buffer.len()));
+        if !self.readable || self.gave_up() || !all_straight(self.reads, offset, places) {
+            return None;
+        }
+        // What went wrong, going buffer by buffer tells.
+        retried(|| self.file.readv_once(offset, buffers, ReadWriteFlags::empty())).ok()
+    }
+
+    /// Writes whole blocks from aligned buffers in one call, if they are that, and the system takes them.
+    pub(super) fn write_vectored(&self, offset: u64, buffers: &[IoSlice<'_>]) -> Option<usize> {
+        let places = buffers.iter().take(BUFFERS).map(|buffer| (buffer.as_ptr().addr(), buffer.len()));
+        if !self.writable || self.gave_up() || !all_straight(self.writes, offset, places) {
+            return None;
+        }
+        retried(|| self.file.writev_once(offset, buffers, ReadWriteFlags::empty())).ok()
     }
 
     /// Reads a whole block.

@@ -43,6 +43,18 @@ impl Piece {
     }
 }
 
+/// Whether buffers at these addresses, of these lengths, can all go straight to and from `offset` on.
+pub(super) fn all_straight(
+    rule: Rule,
+    offset: u64,
+    places: impl IntoIterator<Item = (usize, usize)>,
+) -> bool {
+    offset.is_multiple_of(rule.unit as u64)
+        && places
+            .into_iter()
+            .all(|(address, len)| address.is_multiple_of(rule.memory) && len.is_multiple_of(rule.unit))
+}
+
 /// The whole blocks of `unit` bytes that hold `len` bytes at `offset`; `None` past the largest number.
 pub(super) fn widened(offset: u64, len: usize, unit: usize) -> Option<Range<u64>> {
     let unit = unit as u64;

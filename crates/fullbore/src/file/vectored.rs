@@ -32,26 +32,32 @@ impl File {
     /// If the system refuses.
     #[inline]
     pub fn read_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
-        let flags = match &self.inner.way {
-            Way::Plain => ReadWriteFlags::empty(),
-            Way::Flagged => super::way::DONTCACHE,
-            // These look at each buffer's address and length.
-            Way::Behind(_) | Way::Direct(_) => {
-                return match buffers.iter_mut().find(|buffer| !buffer.is_empty()) {
-                    Some(buffer) => self.read_at(buffer, offset),
-                    None => Ok(0),
-                };
-            }
-        };
         // Calls of empty buffers only would look like the end of the file.
         let (empty, _) = landed(buffers.iter().map(|buffer| buffer.len()), 0);
         let buffers = &mut buffers[empty..];
         if buffers.is_empty() {
             return Ok(0);
         }
+        let (flags, behind) = match &self.inner.way {
+            Way::Plain => (ReadWriteFlags::empty(), None),
+            Way::Flagged => (super::way::DONTCACHE, None),
+            Way::Behind(behind) => (ReadWriteFlags::empty(), Some(behind)),
+            Way::Direct(direct) => {
+                return match direct.read_vectored(offset, buffers) {
+                    Some(count) => Ok(count),
+                    // Each buffer has an address and a length of its own to look at.
+                    None => self.read_at(&mut buffers[0], offset),
+                };
+            }
+        };
         loop {
             match self.readv_once(offset, buffers, flags) {
-                Ok(count) => return Ok(count),
+                Ok(count) => {
+                    if let Some(behind) = behind {
+                        behind.read(offset, count);
+                    }
+                    return Ok(count);
+                }
                 Err(error) => self.interrupted("read", offset, error)?,
             }
         }
@@ -112,24 +118,31 @@ impl File {
     /// If the system refuses.
     #[inline]
     pub fn write_vectored_at(&self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
-        let flags = match &self.inner.way {
-            Way::Plain => ReadWriteFlags::empty(),
-            Way::Flagged => super::way::DONTCACHE,
-            Way::Behind(_) | Way::Direct(_) => {
-                return match buffers.iter().find(|buffer| !buffer.is_empty()) {
-                    Some(buffer) => self.write_at(buffer, offset),
-                    None => Ok(0),
-                };
-            }
-        };
         let (empty, _) = landed(buffers.iter().map(|buffer| buffer.len()), 0);
         let buffers = &buffers[empty..];
         if buffers.is_empty() {
             return Ok(0);
         }
+        let (flags, behind) = match &self.inner.way {
+            Way::Plain => (ReadWriteFlags::empty(), None),
+            Way::Flagged => (super::way::DONTCACHE, None),
+            Way::Behind(behind) => (ReadWriteFlags::empty(), Some(behind)),
+            Way::Direct(direct) => {
+                return match direct.write_vectored(offset, buffers) {
+                    Some(count) => Ok(count),
+                    // Each buffer has an address and a length of its own to look at.
+                    None => self.write_at(&buffers[0], offset),
+                };
+            }
+        };
         loop {
             match self.writev_once(offset, buffers, flags) {
-                Ok(count) => return Ok(count),
+                Ok(count) => {
+                    if let Some(behind) = behind {
+                        behind.wrote(offset, count);
+                    }
+                    return Ok(count);
+                }
                 Err(error) => self.interrupted("write", offset, error)?,
             }
         }

@@ -100,7 +100,8 @@ impl Window {
     }
 
     /// Copies the bytes from `offset` of the window on into `data`, all of it. What was copied counts only if
-    /// this succeeds: after an error `data` holds anything.
+    /// this succeeds: after an error `data` holds anything. Asking for the file's length afterwards costs one
+    /// system call; [`with`](Self::with) costs it once for any number of bytes.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

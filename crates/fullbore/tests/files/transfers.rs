@@ -110,3 +110,29 @@ fn gather_of_more_than_2_gib() {
     let once = file.write_vectored_at(&parts, 0).unwrap();
     assert!(once < 33 * (64 << 20), "{once}");
 }
+
+/// Whole blocks in aligned memory go in one call, others one by one; both are right.
+#[test]
+fn vectors_of_blocks_pass_the_cache_by() {
+    everywhere(|directory| {
+        let path = directory.join("blocks");
+        let (file, _) = File::create_new(&path).unwrap().with_cache(Cache::Direct);
+        let memory = bytes(40 * 4096, 6);
+        let start = memory.as_ptr().align_offset(4096);
+        for (shift, len) in [(0, 4096), (0, 8192), (1, 4096), (0, 4100)] {
+            let data = &memory[start + shift..][..16 * 8192];
+            let parts: Vec<IoSlice<'_>> = data.chunks(len).map(IoSlice::new).collect();
+            for offset in [0, 4096, 4097] {
+                file.set_len(0).unwrap();
+                file.write_all_vectored_at(&parts, offset).unwrap();
+                assert!(fs::read(&path).unwrap()[offset as usize..] == *data, "{shift} {len} {offset}");
+                let mut room = vec![0; data.len() + 8192];
+                let place = room.as_ptr().align_offset(4096) + shift;
+                let into = &mut room[place..place + data.len()];
+                let mut into_parts: Vec<IoSliceMut<'_>> = into.chunks_mut(len).map(IoSliceMut::new).collect();
+                file.read_exact_vectored_at(&mut into_parts, offset).unwrap();
+                assert!(*into == *data, "{shift} {len} {offset}");
+            }
+        }
+    });
+}
