@@ -9,6 +9,7 @@ mod copy;
 mod direct;
 mod handle;
 mod kind;
+mod ladder;
 mod output;
 mod sequential;
 mod space;
