@@ -11,6 +11,7 @@ mod buffered;
 mod channel;
 mod copy_file_range;
 mod direct;
+mod dropping;
 mod mmap;
 mod null;
 mod registry;
@@ -25,24 +26,13 @@ mod vectored;
 use std::io;
 
 pub use channel::{Channel, Done, Tally};
+pub(crate) use dropping::drop_emulated;
 pub use registry::{METHODS, method};
 pub use survey::{Refusal, probe, survey};
 
 use crate::buf::{Completion, Pool, Request};
+pub use crate::file::Cache;
 use crate::file::File;
-
-/// What becomes of the page cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cache {
-    /// Pages stay cached, as the system sees fit.
-    #[default]
-    Keep,
-    /// Pages that this run brought in are dropped again (`RWF_DONTCACHE`).
-    Drop,
-    /// The cache is passed by (`O_DIRECT`).
-    Direct,
-}
 
 /// What an access method can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

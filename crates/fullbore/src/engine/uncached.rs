@@ -1,37 +1,40 @@
-//! `uncached`: buffered, but the pages brought in are dropped behind (`RWF_DONTCACHE`, Linux 6.14).
+//! `uncached`: buffered, but the pages brought in are dropped again (`RWF_DONTCACHE`, Linux 6.14, or from behind).
 
 use std::io;
 
-use rustix::io::ReadWriteFlags;
-
+use super::dropping::Dropping;
 use super::synchronous::{Calls, Synchronous};
 use super::{Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
+use crate::buf::Direction;
 use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
     name: "uncached",
-    summary: "pread and pwrite that leave no pages behind (RWF_DONTCACHE)",
+    summary: "pread and pwrite that leave no pages behind (RWF_DONTCACHE or emulated)",
     capabilities: Capabilities { drops: Choice::Always, ..SYNCHRONOUS },
     open,
 };
 
-/// `RWF_DONTCACHE` of `linux/fs.h`.
-pub(super) const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
-
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    Ok(Synchronous::boxed(Uncached { file: opening.file.clone() }))
+    let dropping = Dropping::find(opening.file)?;
+    Ok(Synchronous::boxed(Uncached { file: opening.file.clone(), dropping }))
 }
 
 struct Uncached {
     file: File,
+    dropping: Dropping,
 }
 
 impl Calls for Uncached {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        self.file.read_once(offset, data, DONTCACHE)
+        let count = self.file.read_once(offset, data, self.dropping.flags())?;
+        self.dropping.moved(Direction::Read, offset, count);
+        Ok(count)
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize> {
-        self.file.write_once(offset, data, DONTCACHE)
+        let count = self.file.write_once(offset, data, self.dropping.flags())?;
+        self.dropping.moved(Direction::Write, offset, count);
+        Ok(count)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::dropping::Dropping;
 use super::{Cache, Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
 use crate::sys::uring::Ring;
@@ -18,19 +19,35 @@ fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
         Cache::Direct => opening.file.direct_handle(opening.write)?,
         Cache::Keep | Cache::Drop => opening.file.clone(),
     };
-    Ok(Box::new(Ring::new(file, opening.depth, opening.pool, opening.cache == Cache::Drop)?))
+    let dropping = match opening.cache {
+        Cache::Drop => Some(Dropping::find(opening.file)?),
+        Cache::Keep | Cache::Direct => None,
+    };
+    let flagged = dropping.as_ref().is_some_and(Dropping::by_flag);
+    let ring = Ring::new(file, opening.depth, opening.pool, flagged)?;
+    Ok(Box::new(Uring { ring, dropping }))
 }
 
-impl Engine for Ring {
+struct Uring {
+    ring: Ring,
+    dropping: Option<Dropping>,
+}
+
+impl Engine for Uring {
     fn queue(&mut self, request: Request) -> Result<(), Request> {
-        Ring::queue(self, request)
+        self.ring.queue(request)
     }
 
     fn commit(&mut self) -> io::Result<()> {
-        self.submit()
+        self.ring.submit()
     }
 
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
-        Ring::reap(self, least, done)
+        let before = done.len();
+        self.ring.reap(least, done)?;
+        if let Some(dropping) = &self.dropping {
+            dropping.completed(&done[before..]);
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::io::ReadWriteFlags;
 
-use super::uncached::DONTCACHE;
+use super::dropping::Dropping;
 use super::{Cache, Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
 use crate::buf::{Completion, Direction, Request};
 use crate::file::File;
@@ -26,17 +26,19 @@ pub(super) static METHOD: Method = Method {
 };
 
 fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let (file, flags) = match opening.cache {
-        Cache::Keep => (opening.file.clone(), ReadWriteFlags::empty()),
-        Cache::Drop => (opening.file.clone(), DONTCACHE),
-        Cache::Direct => (opening.file.direct_handle(opening.write)?, ReadWriteFlags::empty()),
+    let (file, dropping) = match opening.cache {
+        Cache::Keep => (opening.file.clone(), None),
+        Cache::Drop => (opening.file.clone(), Some(Dropping::find(opening.file)?)),
+        Cache::Direct => (opening.file.direct_handle(opening.write)?, None),
     };
-    Ok(Box::new(Vectored { file, flags, depth: opening.depth.min(MOST), queued: Vec::new() }))
+    let flags = dropping.as_ref().map_or(ReadWriteFlags::empty(), Dropping::flags);
+    Ok(Box::new(Vectored { file, flags, dropping, depth: opening.depth.min(MOST), queued: Vec::new() }))
 }
 
 struct Vectored {
     file: File,
     flags: ReadWriteFlags,
+    dropping: Option<Dropping>,
     depth: usize,
     queued: Vec<Request>,
 }
@@ -89,7 +91,12 @@ impl Engine for Vectored {
             let length = run_length(&self.queued);
             let mut run: Vec<Request> = self.queued.drain(..length).collect();
             match self.call(&mut run) {
-                Ok(total) => share(run, total, done),
+                Ok(total) => {
+                    if let Some(dropping) = &self.dropping {
+                        dropping.moved(run[0].direction, run[0].offset, total);
+                    }
+                    share(run, total, done);
+                }
                 Err(error) => {
                     // One error for all: each request gets it and is judged by itself.
                     let code = error.raw_os_error();

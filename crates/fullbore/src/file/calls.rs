@@ -10,11 +10,15 @@ use rustix::io::ReadWriteFlags;
 use super::File;
 use crate::buf::Direction;
 
+/// The most buffers that one call takes (`IOV_MAX`, `man 2 readv`).
+pub(super) const BUFFERS: usize = 1024;
+
 /// The longest transfer that one call may ask for: 2 GiB less a page (`man 2 read`).
 pub(crate) const LONGEST: usize = 0x7fff_f000;
 
 impl File {
     /// One `preadv2` of one buffer.
+    #[inline]
     pub(crate) fn read_once(&self, offset: u64, data: &mut [u8], flags: ReadWriteFlags) -> io::Result<usize> {
         let len = self.before(Direction::Read, offset, cut(data.len(), self.inner.unit))?;
         let data = &mut data[..len];
@@ -26,6 +30,7 @@ impl File {
     }
 
     /// One `pwritev2` of one buffer.
+    #[inline]
     pub(crate) fn write_once(&self, offset: u64, data: &[u8], flags: ReadWriteFlags) -> io::Result<usize> {
         self.sound()?;
         let data = &data[..self.before(Direction::Write, offset, cut(data.len(), self.inner.unit))?];
@@ -35,10 +40,58 @@ impl File {
             rustix::io::pwritev2(&self.inner.fd, &[IoSlice::new(data)], offset, flags)?
         })
     }
+
+    /// One `preadv2` of the first of these buffers, at least one; the first is not empty.
+    #[inline]
+    pub(crate) fn readv_once(
+        &self,
+        offset: u64,
+        buffers: &mut [IoSliceMut<'_>],
+        flags: ReadWriteFlags,
+    ) -> io::Result<usize> {
+        let count = cut(buffers.len().min(self.most_buffers()), 1);
+        match &mut buffers[..count] {
+            [one] => self.read_once(offset, one, flags),
+            some => {
+                let lens = some.iter().map(|one| one.len());
+                let (count, part) = self.before_vector(Direction::Read, offset, lens)?;
+                match &mut some[..count] {
+                    [] => Ok(rustix::io::pread(&self.inner.fd, &mut some[0][..part], offset)?),
+                    some if flags.is_empty() => Ok(rustix::io::preadv(&self.inner.fd, some, offset)?),
+                    some => Ok(rustix::io::preadv2(&self.inner.fd, some, offset, flags)?),
+                }
+            }
+        }
+    }
+
+    /// One `pwritev2` of the first of these buffers, at least one; the first is not empty.
+    #[inline]
+    pub(crate) fn writev_once(
+        &self,
+        offset: u64,
+        buffers: &[IoSlice<'_>],
+        flags: ReadWriteFlags,
+    ) -> io::Result<usize> {
+        let count = cut(buffers.len().min(self.most_buffers()), 1);
+        match &buffers[..count] {
+            [one] => self.write_once(offset, one, flags),
+            some => {
+                self.sound()?;
+                let lens = some.iter().map(|one| one.len());
+                let (count, part) = self.before_vector(Direction::Write, offset, lens)?;
+                match &some[..count] {
+                    [] => Ok(rustix::io::pwrite(&self.inner.fd, &some[0][..part], offset)?),
+                    some if flags.is_empty() => Ok(rustix::io::pwritev(&self.inner.fd, some, offset)?),
+                    some => Ok(rustix::io::pwritev2(&self.inner.fd, some, offset, flags)?),
+                }
+            }
+        }
+    }
 }
 
 /// How many of `len` bytes a call is asked for: all, and in builds with debug assertions now and then fewer, a multiple
 /// of `unit` (where there is one that is less).
+#[inline]
 pub(crate) fn cut(len: usize, unit: usize) -> usize {
     if !cfg!(debug_assertions) || len <= unit {
         return len;

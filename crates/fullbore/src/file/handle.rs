@@ -9,6 +9,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::kind::{FileKind, Snapshot};
 use super::sync::Health;
+use super::way::Way;
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Kind, Result};
 
@@ -29,16 +30,19 @@ pub(super) struct Inner {
     pub(super) kind: FileKind,
     /// What transfers are cut to, in bytes: 1, or what direct I/O is aligned to.
     pub(super) unit: usize,
+    /// How its transfers treat the page cache.
+    pub(super) way: Way,
     /// Whether a sync failed, and the faults that a test asked for: shared by every handle made of this one.
     pub(super) health: Health,
 }
 
 #[cfg(feature = "fault")]
 impl Inner {
-    /// The same again, for a handle that differs in a field.
+    /// The same again, under the plain way, for a handle that differs in a field.
     pub(super) fn another(&self) -> Self {
-        let Self { fd, path, kind, unit, health } = self;
-        Self { fd: fd.clone(), path: path.clone(), kind: *kind, unit: *unit, health: health.clone() }
+        let Self { fd, path, kind, unit, health, .. } = self;
+        let (way, health) = (Way::Plain, health.clone());
+        Self { fd: fd.clone(), path: path.clone(), kind: *kind, unit: *unit, way, health }
     }
 }
 
@@ -98,9 +102,8 @@ impl File {
         if kind == FileKind::Directory {
             return Err(directory(&path));
         }
-        Ok(Self {
-            inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit: 1, health: Health::default() }),
-        })
+        let (way, health) = (Way::Plain, Health::default());
+        Ok(Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit: 1, way, health }) })
     }
 
     /// The process's standard input.
@@ -225,16 +228,6 @@ impl File {
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
     }
 
-    /// Sets the length in bytes.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn set_len(&self, len: u64) -> Result<()> {
-        self.before_set_len(len)
-            .and_then(|()| Ok(rustix::fs::ftruncate(&self.inner.fd, len)?))
-            .map_err(|error| Error::io("set the length of", &self.inner.path, error))
-    }
-
     /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
     /// that, the same open file.
     pub fn again(&self, write: bool) -> Self {
@@ -257,13 +250,20 @@ impl File {
     }
 
     /// Another open file on the same inode.
-    fn same(&self, fd: OwnedFd, unit: usize) -> Self {
+    pub(super) fn same(&self, fd: OwnedFd, unit: usize) -> Self {
         let (path, kind) = (self.inner.path.clone(), self.inner.kind);
         let health = self.inner.health.clone();
-        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit, health }) }
+        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit, way: Way::Plain, health }) }
     }
 
-    fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
+    /// The same open file, whose transfers go another way.
+    pub(super) fn under(&self, way: Way) -> Self {
+        let Inner { fd, path, kind, unit, health, .. } = &*self.inner;
+        let (fd, path, health) = (fd.clone(), path.clone(), health.clone());
+        Self { inner: Arc::new(Inner { fd, path, kind: *kind, unit: *unit, way, health }) }
+    }
+
+    pub(super) fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
         let link = format!("/proc/self/fd/{}", self.inner.fd.as_raw_fd());
         Ok(rustix::fs::open(link, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?)
     }

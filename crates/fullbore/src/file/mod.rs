@@ -2,19 +2,35 @@
 #![forbid(unsafe_code)]
 
 mod abandon;
+mod behind;
+mod bounce;
 mod calls;
+mod copy;
+mod direct;
 mod handle;
 mod kind;
+mod ladder;
 mod naming;
 mod output;
 mod receipt;
+mod sequential;
+mod space;
+mod spans;
 mod sync;
 mod transfer;
+mod vectored;
+mod way;
+mod window;
 
 pub use abandon::{Temporary, abandon_all, unfinished};
+pub(crate) use behind::Behind;
 pub(crate) use calls::{LONGEST, cut};
+pub use copy::CopyReport;
 pub use handle::File;
 pub use kind::{FileKind, Snapshot, look};
 pub use output::{Output, Placement};
 pub use receipt::{Durability, Receipt, Step};
 pub use sync::Sync;
+pub use way::{Answer, Cache};
+pub(crate) use way::{DONTCACHE, EMULATED, drops_by_flag};
+pub use window::{Window, WritableWindow};

@@ -12,6 +12,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use rustix::io::Errno;
 
 use super::File;
+use super::calls::BUFFERS;
+#[cfg(feature = "fault")]
+use super::way::Cache;
 use crate::buf::Direction;
 use crate::error::{Error, Kind, Result, message};
 #[cfg(feature = "fault")]
@@ -168,6 +171,40 @@ impl File {
         Ok(len)
     }
 
+    /// How many buffers one call may take.
+    #[inline]
+    pub(super) fn most_buffers(&self) -> usize {
+        #[cfg(feature = "fault")]
+        if let Some(most) = self.inner.health.plan.as_ref().and_then(Plan::buffers) {
+            return most.clamp(1, BUFFERS);
+        }
+        BUFFERS
+    }
+
+    /// How many whole buffers of these lengths a transfer may take: all, unless a plan says less or fails it. If none,
+    /// then how many bytes of the first.
+    #[inline]
+    pub(super) fn before_vector(
+        &self,
+        direction: Direction,
+        offset: u64,
+        lens: impl ExactSizeIterator<Item = usize> + Clone,
+    ) -> io::Result<(usize, usize)> {
+        #[cfg(feature = "fault")]
+        if self.inner.health.plan.is_some() {
+            let mut left = self.before(direction, offset, lens.clone().sum())?;
+            let whole = lens.take_while(|len| {
+                let fits = *len <= left;
+                left -= if fits { *len } else { 0 };
+                fits
+            });
+            let whole = whole.count();
+            return Ok((whole, left));
+        }
+        let _ = (direction, offset);
+        Ok((lens.len(), 0))
+    }
+
     /// Asked before the length is set.
     pub(crate) fn before_set_len(&self, len: u64) -> io::Result<()> {
         self.sound()?;
@@ -225,7 +262,12 @@ impl File {
     pub(crate) fn under_plan(&self, plan: Option<Plan>) -> Self {
         let mut inner = self.inner.another();
         inner.health.plan = plan;
-        Self { inner: Arc::new(inner) }
+        let file = Self { inner: Arc::new(inner) };
+        match self.cache_policy().0 {
+            Cache::Keep => file,
+            // The way has handles and habits of its own, which go under the plan too.
+            policy => file.with_cache(policy).0,
+        }
     }
 
     /// What the plan says to a call that moves no bytes.

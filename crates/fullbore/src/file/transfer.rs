@@ -5,24 +5,67 @@ use std::io;
 use rustix::io::ReadWriteFlags;
 
 use super::File;
+use super::way::Way;
 use crate::error::{Error, Kind, Result};
 
 impl File {
-    /// Reads into `data` at `offset`, in bytes; how many bytes were read, which may be fewer than asked. None is the
-    /// end of the file.
+    /// Reads into `data` at `offset`, in bytes; how many bytes were read. None is the end of the file.
+    ///
+    /// Reads may be short: fewer bytes than asked are no error, [`read_exact_at`](Self::read_exact_at) asks on.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// let mut data = [0; 16];
+    /// assert!(file.read_at(&mut data, 2)? <= 3);
+    /// assert_eq!(file.read_at(&mut data, 5)?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses.
+    #[inline]
     pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
+        match self.inner.way {
+            Way::Plain => self.read_flagged(data, offset, ReadWriteFlags::empty()),
+            _ => self.read_by_way(data, offset),
+        }
+    }
+
+    /// Whether a call was only interrupted; else the error. Apart, so that what surrounds the call stays small:
+    /// returning from calls is slow right after the system was called.
+    #[cold]
+    pub(super) fn interrupted(&self, doing: &'static str, offset: u64, error: io::Error) -> Result<()> {
+        match error.kind() {
+            io::ErrorKind::Interrupted => Ok(()),
+            _ => Err(Error::io(doing, self.path(), error).at(offset)),
+        }
+    }
+
+    /// One read through the cache, asked again when it was interrupted.
+    #[inline]
+    pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
         loop {
-            match self.read_once(offset, data, ReadWriteFlags::empty()) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result.map_err(|error| Error::io("read", self.path(), error).at(offset)),
+            match self.read_once(offset, data, flags) {
+                Ok(count) => return Ok(count),
+                Err(error) => self.interrupted("read", offset, error)?,
             }
         }
     }
 
-    /// Fills `data` from `offset`, in bytes.
+    /// Fills `data` from `offset`, in bytes, however short the reads are.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// let mut data = [0; 3];
+    /// file.read_exact_at(&mut data, 2)?;
+    /// assert_eq!(&data, b"tes");
+    /// assert!(file.read_exact_at(&mut data, 3).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Kind::Changed`] if the file ends before, and if the system refuses.
@@ -41,20 +84,48 @@ impl File {
         Ok(())
     }
 
-    /// Writes `data` at `offset`, in bytes; how many bytes were written, which may be fewer than asked.
+    /// Writes `data` at `offset`, in bytes; how many bytes were written, which may be fewer than asked:
+    /// [`write_all_at`](Self::write_all_at) completes or fails.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// let written = file.write_at(b"bytes", 1 << 40)?;
+    /// assert!((1..=5).contains(&written));
+    /// assert_eq!(file.snapshot()?.len, (1 << 40) + written as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses.
+    #[inline]
     pub fn write_at(&self, data: &[u8], offset: u64) -> Result<usize> {
+        match self.inner.way {
+            Way::Plain => self.write_flagged(data, offset, ReadWriteFlags::empty()),
+            _ => self.write_by_way(data, offset),
+        }
+    }
+
+    /// One write through the cache, asked again when it was interrupted.
+    #[inline]
+    pub(super) fn write_flagged(&self, data: &[u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
         loop {
-            match self.write_once(offset, data, ReadWriteFlags::empty()) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result.map_err(|error| Error::io("write", self.path(), error).at(offset)),
+            match self.write_once(offset, data, flags) {
+                Ok(count) => return Ok(count),
+                Err(error) => self.interrupted("write", offset, error)?,
             }
         }
     }
 
-    /// Writes all of `data` at `offset`, in bytes.
+    /// Writes all of `data` at `offset`, in bytes: it completes or fails.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// fullbore::file::File::create_new(&path)?.write_all_at(b"bytes", 2)?;
+    /// assert_eq!(std::fs::read(&path)?, b"\0\0bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses; then a part may have been written.

@@ -163,6 +163,7 @@ impl Plan {
             }
             strategy.read = method;
             self.notes.extend(note);
+            self.notes.extend(emulated("read", strategy.read_cache, input));
         }
         if let Some(output) = output.filter(|output| output.seekable()) {
             let insists = wish.write.is_some() && !named || wish.write_cache.is_some() && named;
@@ -172,6 +173,7 @@ impl Plan {
             }
             strategy.write = method;
             self.notes.extend(note);
+            self.notes.extend(emulated("write", strategy.write_cache, output.file()));
         }
         Ok(())
     }
@@ -251,6 +253,12 @@ impl Plan {
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// How dropping is emulated, if it is asked for and is.
+fn emulated(way: &str, cache: Cache, file: &File) -> Option<String> {
+    let how = (cache == Cache::Drop).then(|| engine::drop_emulated(file)).flatten()?;
+    Some(format!("{way}: cache=drop is emulated: {how}"))
 }
 
 /// The method, or `buffered` if the method does not work on this file and nobody insists.

@@ -1,4 +1,13 @@
-//! Files as a program uses them: one module a topic.
+//! What a `File` does, on every file system at hand, against `std::fs` and models in memory.
 
+#[path = "../ground/mod.rs"]
+mod ground;
+
+mod copies;
+mod direct;
+mod drops;
 mod durability;
 mod killed;
+mod space;
+mod transfers;
+mod windows;

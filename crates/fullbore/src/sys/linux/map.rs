@@ -118,6 +118,8 @@ pub(crate) struct Map {
 
 // SAFETY: a map is memory; shared use goes through `&self`, which only reads.
 unsafe impl Send for Map {}
+// SAFETY: what `&self` allows only reads; what changes the bytes takes `&mut self`.
+unsafe impl Sync for Map {}
 
 impl Map {
     /// Maps `len` bytes of `fd` from `offset`, a multiple of the page size.
@@ -161,6 +163,39 @@ impl Map {
         assert!(self.writable, "the window was mapped for reading");
         // SAFETY: mapped and writable for `len` bytes while `self` lives; faults are caught by the handler.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// Copies bytes from `place` of the window out. They count only if [`check`](Self::check) is `true` afterwards.
+    ///
+    /// # Panics
+    /// If that reaches out of the window.
+    pub(crate) fn copy_out(&self, place: usize, data: &mut [u8]) {
+        assert!(place.checked_add(data.len()).is_some_and(|end| end <= self.len), "outside of the window");
+        // SAFETY: the range lies within the mapping, which stays readable while `self` lives (faults are caught by
+        // the handler); `data` is memory of the caller's own. No reference to the mapped bytes is made, so it is
+        // no matter who changes them meanwhile.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.start.as_ptr().add(place), data.as_mut_ptr(), data.len());
+        }
+    }
+
+    /// Copies `data` to `place` of the window. It counts only if [`check`](Self::check) is `true` afterwards.
+    ///
+    /// # Panics
+    /// If that reaches out of the window or it was mapped for reading only.
+    pub(crate) fn copy_in(&mut self, place: usize, data: &[u8]) {
+        assert!(self.writable, "the window was mapped for reading");
+        assert!(place.checked_add(data.len()).is_some_and(|end| end <= self.len), "outside of the window");
+        // SAFETY: as in `copy_out`, and the mapping is writable.
+        unsafe {
+            std::ptr::copy_nonoverlapping(data.as_ptr(), self.start.as_ptr().add(place), data.len());
+        }
+    }
+
+    /// Waits until what was changed in the window is on the device (`msync`).
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        // SAFETY: the range is this map's own; writing it back changes nothing of it.
+        unsafe { Ok(rustix::mm::msync(self.start.as_ptr().cast(), self.len, rustix::mm::MsyncFlags::SYNC)?) }
     }
 
     /// Whether every access so far met the file: no page was missing.

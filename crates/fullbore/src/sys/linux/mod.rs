@@ -2,6 +2,7 @@
 
 pub(crate) mod aio;
 pub(crate) mod cachestat;
+pub(crate) mod clone;
 pub(crate) mod fiemap;
 pub(crate) mod map;
 pub(crate) mod processor;
@@ -9,3 +10,4 @@ pub(crate) mod statx;
 pub(crate) mod stdio;
 pub(crate) mod uring;
 pub(crate) mod usage;
+pub(crate) mod writeback;

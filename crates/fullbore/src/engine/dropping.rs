@@ -1,0 +1,64 @@
+//! How engines drop the pages they bring in: by a flag with each transfer, or from behind.
+
+use std::io;
+
+use rustix::io::ReadWriteFlags;
+
+use crate::buf::{Completion, Direction};
+use crate::file::{Behind, DONTCACHE, File, drops_by_flag};
+
+/// What `cache=drop` means for one open file.
+#[derive(Debug)]
+pub(super) struct Dropping {
+    /// Drops from behind, where the flag is not known.
+    behind: Option<Behind>,
+}
+
+impl Dropping {
+    /// Found out by asking the file.
+    ///
+    /// # Errors
+    /// `EOPNOTSUPP` where the pages are the file itself: in memory.
+    pub(super) fn find(file: &File) -> io::Result<Self> {
+        if drops_by_flag(file) {
+            return Ok(Self { behind: None });
+        }
+        if crate::probe::bearings(file).is_ok_and(|found| found.in_memory) {
+            return Err(rustix::io::Errno::OPNOTSUPP.into());
+        }
+        Ok(Self { behind: Some(Behind::of(file)) })
+    }
+
+    /// Whether the flag goes with each transfer.
+    pub(super) fn by_flag(&self) -> bool {
+        self.behind.is_none()
+    }
+
+    /// The flags of each transfer.
+    pub(super) fn flags(&self) -> ReadWriteFlags {
+        if self.by_flag() { DONTCACHE } else { ReadWriteFlags::empty() }
+    }
+
+    /// `count` bytes at `offset` were moved.
+    pub(super) fn moved(&self, direction: Direction, offset: u64, count: usize) {
+        match (&self.behind, direction) {
+            (None, _) => {}
+            (Some(behind), Direction::Read) => behind.read(offset, count),
+            (Some(behind), Direction::Write) => behind.wrote(offset, count),
+        }
+    }
+
+    /// These requests came back.
+    pub(super) fn completed(&self, done: &[Completion]) {
+        for Completion { request, result } in done {
+            if let Ok(count) = result {
+                self.moved(request.direction, request.offset, *count);
+            }
+        }
+    }
+}
+
+/// How `cache=drop` is emulated on `file`; `None` if the system does it, or nobody.
+pub(crate) fn drop_emulated(file: &File) -> Option<&'static str> {
+    Dropping::find(file).ok().filter(|dropping| !dropping.by_flag()).map(|_| crate::file::EMULATED)
+}

@@ -1,0 +1,84 @@
+//! The buffers through which unaligned bytes go: a few for the whole process, made when the first is asked for.
+//! Who finds none waits for one: each transfer holds one, briefly, and asks for no second.
+
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::buf::{Buf, Pool};
+
+/// The size of a buffer in bytes: the best request on every machine measured.
+pub(super) const BOUNCE: usize = 256 << 10;
+
+/// How many there are: 4 MiB together, and as many unaligned transfers at a time.
+const COUNT: usize = 16;
+
+static POOL: Mutex<Option<Pool>> = Mutex::new(None);
+static RETURNED: Condvar = Condvar::new();
+
+fn pool() -> MutexGuard<'static, Option<Pool>> {
+    // The pool is whole between any two of its calls.
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A buffer on loan.
+#[derive(Debug)]
+pub(super) struct Bounce {
+    buf: Option<Buf>,
+}
+
+impl Bounce {
+    /// Borrows a buffer of [`BOUNCE`] bytes; waits until one is free.
+    ///
+    /// # Errors
+    /// If the memory is not to be had.
+    pub(super) fn borrow() -> io::Result<Self> {
+        let mut pool = pool();
+        loop {
+            let made = match &mut *pool {
+                Some(pool) => pool,
+                none => none.insert(Pool::new(COUNT, BOUNCE)?),
+            };
+            if let Some(mut buf) = made.take() {
+                buf.place(0, BOUNCE);
+                return Ok(Self { buf: Some(buf) });
+            }
+            pool = RETURNED.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Its memory, which starts on a page and holds what it held.
+    pub(super) fn bytes(&mut self) -> &mut [u8] {
+        self.buf.as_mut().map_or(&mut [], Buf::data_mut)
+    }
+}
+
+impl Drop for Bounce {
+    fn drop(&mut self) {
+        if let (Some(buf), Some(pool)) = (self.buf.take(), &mut *pool()) {
+            pool.put(buf);
+            RETURNED.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_threads_than_buffers_wait_for_one_another() {
+        std::thread::scope(|scope| {
+            for value in 0..3 * COUNT as u8 {
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        let mut bounce = Bounce::borrow().unwrap();
+                        assert_eq!(bounce.bytes().len(), BOUNCE);
+                        bounce.bytes()[..4096].fill(value);
+                        std::thread::yield_now();
+                        assert!(bounce.bytes()[..4096].iter().all(|&byte| byte == value));
+                    }
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,376 @@
+//! Direct I/O of one handle at any offset and length.
+//!
+//! Whole blocks in aligned memory go straight between the caller and the device. Everything else goes through a
+//! buffer that holds the whole blocks around it; a block that is written in part is read first, and a lock a
+//! file keeps the threads of this process from losing one another's bytes there. The block that the file's end
+//! lies in is written through the page cache, so that the file is never longer than its bytes.
+
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::OFlags;
+use rustix::io::{Errno, ReadWriteFlags};
+
+use super::File;
+use super::bounce::{BOUNCE, Bounce};
+use super::calls::BUFFERS;
+use super::spans::{Piece, Rule, all_straight, widened};
+use crate::buf::ALIGNMENT;
+use crate::error::{Error, Result};
+use crate::probe::{self, NoDirect};
+
+/// The devices that refused direct I/O, and how: they are not asked again.
+static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
+
+/// One lock for all files of a number: who changes a part of a block holds its file's.
+static EDGES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+
+fn refused() -> MutexGuard<'static, BTreeMap<u64, String>> {
+    REFUSED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The direct handle beside a plain one.
+#[derive(Debug)]
+pub(super) struct Direct {
+    file: File,
+    reads: Rule,
+    writes: Rule,
+    readable: bool,
+    writable: bool,
+    /// Whether the system refused a transfer that kept to the rule: then all go through the cache.
+    gave_up: AtomicBool,
+    /// Device and inode.
+    identity: (u64, u64),
+}
+
+impl Direct {
+    /// A direct handle of the file that `file` is, or why there is none.
+    pub(super) fn find(file: &File) -> std::result::Result<Box<Self>, String> {
+        let flags =
+            rustix::fs::fcntl_getfl(file).map_err(|error| format!("its flags are unknown: {error}"))?;
+        if flags.contains(OFlags::APPEND) {
+            return Err("appended bytes start and end anywhere, direct ones at blocks".to_owned());
+        }
+        let identity = file.snapshot().map_err(|error| error.to_string())?.identity;
+        if let Some(reason) = refused().get(&identity.0) {
+            return Err(reason.clone());
+        }
+        let access = flags & OFlags::RWMODE;
+        let writable = access != OFlags::RDONLY;
+        // Blocks that are written in part must be read, so writing takes both.
+        let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
+        let kept = flags & (OFlags::DSYNC | OFlags::SYNC | OFlags::NOATIME);
+        let fd = file.reopen_with(access | kept | OFlags::DIRECT).map_err(|error| {
+            match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::INVAL | Errno::OPNOTSUPP) => {
+                    let reason = format!("the file system does not open files for it ({})", plainly(&error));
+                    refused().insert(identity.0, reason.clone());
+                    reason
+                }
+                _ => format!("the file cannot be opened again for it ({})", plainly(&error)),
+            }
+        })?;
+        let (read_unit, unit, memory) = match probe::direct_alignment(file) {
+            Ok(found) => (found.read_offset.unwrap_or(found.offset), found.offset, found.memory),
+            Err(NoDirect::Refused(reason)) => return Err(reason),
+            Err(NoDirect::Unknown(_)) => {
+                let unit = file.direct_alignment() as u64;
+                (unit, unit, unit)
+            }
+        };
+        let rule = |unit: u64| Rule { unit: unit as usize, memory: memory as usize, bounce: BOUNCE };
+        // Written blocks are pages at the least: so no page that the end of the file lies in, which goes through
+        // the cache, is written past it too.
+        let (reads, writes) = (rule(read_unit), rule(unit.max(rustix::param::page_size() as u64)));
+        for Rule { unit, memory, .. } in [reads, writes] {
+            if !unit.is_power_of_two() || !memory.is_power_of_two() || unit > BOUNCE || memory > ALIGNMENT {
+                return Err(format!("it wants offsets aligned to {unit} bytes and memory to {memory}"));
+            }
+        }
+        Ok(Box::new(Self {
+            file: file.same(fd, reads.unit.max(unit as usize)),
+            reads,
+            writes,
+            readable: flags & OFlags::RWMODE != OFlags::WRONLY,
+            writable,
+            gave_up: AtomicBool::new(false),
+            identity,
+        }))
+    }
+
+    /// Reads at any offset; short at the end of the file, and where the system was short.
+    pub(super) fn read(&self, plain: &File, data: &mut [u8], offset: u64) -> Result<usize> {
+        // The system judges what cannot be.
+        if !self.readable || self.gave_up() || past_every_end(offset, data.len()) {
+            return plain.read_flagged(data, offset, ReadWriteFlags::empty());
+        }
+        let mut done = 0;
+        while done < data.len() {
+            let at = offset + done as u64;
+            let rest = &mut data[done..];
+            let (asked, result) = match Piece::first(at, rest.len(), rest.as_ptr().addr(), self.reads) {
+                Piece::Straight(count) => (count, retried(|| self.read_once(at, &mut rest[..count]))),
+                Piece::Bounced(count) => (count, self.read_bounced(at, &mut rest[..count])),
+            };
+            match result {
+                Ok(count) => {
+                    done += count;
+                    if count < asked {
+                        break;
+                    }
+                }
+                Err(_) if done > 0 => break,
+                Err(error) if self.gives_up(&error) => {
+                    return plain.read_flagged(data, offset, ReadWriteFlags::empty());
+                }
+                Err(error) => return Err(Error::io("read", plain.path(), error).at(at)),
+            }
+        }
+        Ok(done)
+    }
+
+    fn read_bounced(&self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
+        let around = widened(offset, data.len(), self.reads.unit).ok_or(io::ErrorKind::InvalidInput)?;
+        let mut bounce = Bounce::borrow()?;
+        let blocks = &mut bounce.bytes()[..(around.end - around.start) as usize];
+        let head = (offset - around.start) as usize;
+        let mut read = 0;
+        // A short read may stop before the bytes that are asked for.
+        while read <= head {
+            match retried(|| self.read_once(around.start + read as u64, &mut blocks[read..]))? {
+                0 => return Ok(0),
+                count => read += count,
+            }
+            if !read.is_multiple_of(self.reads.unit) {
+                break; // the end of the file
+            }
+        }
+        let count = read.saturating_sub(head).min(data.len());
+        data[..count].copy_from_slice(&blocks[head..head + count]);
+        Ok(count)
+    }
+
+    /// Writes at any offset.
+    pub(super) fn write(&self, plain: &File, data: &[u8], offset: u64) -> Result<usize> {
+        if !self.writable || self.gave_up() || past_every_end(offset, data.len()) {
+            return plain.write_flagged(data, offset, ReadWriteFlags::empty());
+        }
+        let mut done = 0;
+        while done < data.len() {
+            let at = offset + done as u64;
+            let rest = &data[done..];
+            let result = match Piece::first(at, rest.len(), rest.as_ptr().addr(), self.writes) {
+                Piece::Straight(count) => {
+                    retried(|| self.file.write_once(at, &rest[..count], ReadWriteFlags::empty()))
+                        .map_err(|error| (at, error))
+                }
+                Piece::Bounced(count) => self.write_bounced(plain, at, &rest[..count]),
+            };
+            match result {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(_) if done > 0 => break,
+                Err((_, error)) if self.gives_up(&error) => {
+                    return plain.write_flagged(data, offset, ReadWriteFlags::empty());
+                }
+                Err((at, error)) => return Err(Error::io("write", plain.path(), error).at(at)),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes blocks of which some are the caller's in part only; how many of the caller's bytes, at least 1.
+    fn write_bounced(
+        &self,
+        plain: &File,
+        offset: u64,
+        data: &[u8],
+    ) -> std::result::Result<usize, (u64, io::Error)> {
+        let unit = self.writes.unit as u64;
+        let end = offset + data.len() as u64;
+        let in_part = |at: u64| !at.is_multiple_of(unit);
+        let _edges = (in_part(offset) || in_part(end)).then(|| self.edges());
+        let size = plain.snapshot().map_or(0, |found| found.len);
+        // The caller's bytes in a block that reaches past the file's end.
+        let cached = |from: u64, to: u64| {
+            let part = &data[(from - offset) as usize..(to - offset) as usize];
+            retried(|| plain.write_once(from, part, ReadWriteFlags::empty())).map_err(|error| (from, error))
+        };
+        let after_first = (offset - offset % unit + unit).min(end);
+        if in_part(offset) && offset - offset % unit + unit > size {
+            return cached(offset, after_first);
+        }
+        let last = end - end % unit;
+        let cut_short = in_part(end) && last + unit > size;
+        if cut_short && last <= offset {
+            return cached(offset, end);
+        }
+        let to = if cut_short { last } else { end };
+        self.write_blocks(offset, &data[..(to - offset) as usize]).map_err(|error| (offset, error))
+    }
+
+    /// Writes whole blocks through a buffer, with what the file has around `data` in the first and the last.
+    fn write_blocks(&self, offset: u64, data: &[u8]) -> io::Result<usize> {
+        let unit = self.writes.unit;
+        let around = widened(offset, data.len(), unit).ok_or(io::ErrorKind::InvalidInput)?;
+        let mut bounce = Bounce::borrow()?;
+        let blocks = &mut bounce.bytes()[..(around.end - around.start) as usize];
+        let (head, tail) = ((offset - around.start) as usize, blocks.len() - unit);
+        let ends_within = head + data.len() < blocks.len();
+        if head > 0 {
+            self.fill(around.start, &mut blocks[..unit])?;
+        }
+        if ends_within && (tail > 0 || head == 0) {
+            self.fill(around.start + tail as u64, &mut blocks[tail..])?;
+        }
+        blocks[head..head + data.len()].copy_from_slice(data);
+        let mut written = 0;
+        while written < blocks.len() {
+            let at = around.start + written as u64;
+            match retried(|| self.file.write_once(at, &blocks[written..], ReadWriteFlags::empty())) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => written += count,
+                // What stands is told before what failed.
+                Err(_) if written > head => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((written - head).min(data.len()))
+    }
+
+    /// Reads whole blocks into aligned buffers in one call, if they are that, and the system takes them.
+    pub(super) fn read_vectored(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Option<usize> {
+        let places = buffers.iter().take(BUFFERS).map(|buffer| (buffer.as_ptr().addr(), buffer.len()));
+        if !self.readable || self.gave_up() || !all_straight(self.reads, offset, places) {
+            return None;
+        }
+        // What went wrong, going buffer by buffer tells.
+        retried(|| self.file.readv_once(offset, buffers, ReadWriteFlags::empty())).ok()
+    }
+
+    /// Writes whole blocks from aligned buffers in one call, if they are that, and the system takes them.
+    pub(super) fn write_vectored(&self, offset: u64, buffers: &[IoSlice<'_>]) -> Option<usize> {
+        let places = buffers.iter().take(BUFFERS).map(|buffer| (buffer.as_ptr().addr(), buffer.len()));
+        if !self.writable || self.gave_up() || !all_straight(self.writes, offset, places) {
+            return None;
+        }
+        retried(|| self.file.writev_once(offset, buffers, ReadWriteFlags::empty())).ok()
+    }
+
+    /// Reads a whole block.
+    fn fill(&self, offset: u64, block: &mut [u8]) -> io::Result<()> {
+        let mut read = 0;
+        while read < block.len() {
+            match retried(|| self.read_once(offset + read as u64, &mut block[read..]))? {
+                // Cut short at this moment: there is nothing to keep.
+                0 => {
+                    block[read..].fill(0);
+                    break;
+                }
+                count => read += count,
+            }
+        }
+        Ok(())
+    }
+
+    fn read_once(&self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
+        self.file.read_once(offset, data, ReadWriteFlags::empty())
+    }
+
+    /// Keeps other threads from changing parts of this file's blocks, and its length.
+    pub(super) fn edges(&self) -> MutexGuard<'static, ()> {
+        let (device, inode) = self.identity;
+        let number = (device.wrapping_mul(31) ^ inode) % EDGES.len() as u64;
+        EDGES[number as usize].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn gave_up(&self) -> bool {
+        self.gave_up.load(Ordering::Relaxed)
+    }
+
+    /// Whether the error means that there is no direct I/O here after all; that is remembered.
+    fn gives_up(&self, error: &io::Error) -> bool {
+        let no = matches!(
+            error.raw_os_error().map(Errno::from_raw_os_error),
+            Some(Errno::INVAL | Errno::OPNOTSUPP)
+        );
+        if no {
+            self.gave_up.store(true, Ordering::Relaxed);
+            let reason = format!("an aligned transfer was refused ({})", plainly(error));
+            refused().insert(self.identity.0, reason);
+        }
+        no
+    }
+
+    /// Why the handle goes through the cache by now, if it does.
+    pub(super) fn why_not(&self) -> Option<String> {
+        self.gave_up().then(|| refused().get(&self.identity.0).cloned()).flatten()
+    }
+}
+
+/// The system's message alone.
+fn plainly(error: &io::Error) -> String {
+    crate::error::message(error)
+}
+
+/// Whether the range reaches where no file does; what is right then is the system's to say.
+fn past_every_end(offset: u64, len: usize) -> bool {
+    offset.checked_add(len as u64).is_none_or(|end| end > i64::MAX as u64 - BOUNCE as u64)
+}
+
+/// A call again as long as it is interrupted.
+fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_that_opens_no_file_for_it_is_asked_once() {
+        let file = File::open("/proc/version").unwrap();
+        let device = file.snapshot().unwrap().identity.0;
+        let reason = Direct::find(&file).unwrap_err();
+        assert_eq!(refused().get(&device), Some(&reason));
+        refused().insert(device, "so it was remembered".to_owned());
+        assert_eq!(Direct::find(&file).unwrap_err(), "so it was remembered");
+        refused().remove(&device);
+    }
+
+    #[test]
+    fn a_refusal_in_use_falls_back_to_the_cache_and_is_remembered() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let file = File::create_new(&path).unwrap();
+        file.write_all_at(&[1; 10_000], 0).unwrap();
+        let mut direct = match Direct::find(&file) {
+            Ok(direct) => direct,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        // A rule that the system does not keep to.
+        let anywhere = Rule { unit: 1, memory: 1, bounce: BOUNCE };
+        (direct.reads, direct.writes) = (anywhere, anywhere);
+        let mut read = [0; 99];
+        assert_eq!(direct.read(&file, &mut read, 3).unwrap(), 99);
+        assert_eq!(read, [1; 99]);
+        assert!(direct.why_not().unwrap().contains("refused"));
+        assert_eq!(Direct::find(&file).unwrap_err(), direct.why_not().unwrap());
+        refused().remove(&direct.identity.0);
+
+        let mut direct = Direct::find(&file).unwrap();
+        (direct.reads, direct.writes) = (anywhere, anywhere);
+        assert_eq!(direct.write(&file, &[2; 99], 3).unwrap(), 99);
+        assert!(direct.why_not().is_some());
+        refused().remove(&direct.identity.0);
+        let written = std::fs::read(&path).unwrap();
+        assert!(written[3..102] == [2; 99] && written.len() == 10_000);
+    }
+}

@@ -1,0 +1,207 @@
+//! Where a file ends, which of its blocks it has and which are holes.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::io::Errno;
+
+use super::way::Way;
+use super::{File, FileKind};
+use crate::error::{Error, Kind, Result};
+
+/// The system tells holes by moving the file's position, which [`File::seekable_len`] looks at: it is put back,
+/// and nobody else moves it meanwhile.
+static POSITION: Mutex<()> = Mutex::new(());
+
+impl File {
+    /// Sets the length in bytes: what is cut off is lost, what is added reads as zeros.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.set_len(1 << 40)?;
+    /// assert_eq!(file.snapshot()?.len, 1 << 40);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses: files open for reading and what is no regular file have no length to set.
+    pub fn set_len(&self, len: u64) -> Result<()> {
+        // A block that is being changed in part must not be written back behind the new end.
+        let _edges = match &self.inner.way {
+            Way::Direct(direct) => Some(direct.edges()),
+            _ => None,
+        };
+        let fail = |error| Error::io("set the length of", &self.inner.path, error);
+        loop {
+            self.before_set_len(len).map_err(fail)?;
+            match rustix::fs::ftruncate(&self.inner.fd, len) {
+                Err(Errno::INTR) => {}
+                result => return result.map_err(|error| fail(error.into())),
+            }
+        }
+    }
+
+    /// Gives the file blocks for a range, in bytes, so that writing there finds room. Neither the bytes nor the
+    /// length change: past the end there are blocks and no bytes yet.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// match file.allocate(0..1 << 20) {
+    ///     Ok(()) => assert_eq!(file.snapshot()?.len, 0),
+    ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it,
+    /// [`Kind::Invalid`] if the range ends before it starts.
+    pub fn allocate(&self, range: Range<u64>) -> Result<()> {
+        self.fallocate("allocate", FallocateFlags::KEEP_SIZE, range)
+    }
+
+    /// Makes a range, in bytes, read as zeros and gives back the blocks that lie wholly in it. The length stays.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(&[1; 10_000], 0)?;
+    /// match file.punch_hole(1..9_999) {
+    ///     Ok(()) => {
+    ///         let mut read = [9; 10_000];
+    ///         file.read_exact_at(&mut read, 0)?;
+    ///         assert_eq!((read[0], read[1], read[9_998], read[9_999]), (1, 0, 0, 1));
+    ///     }
+    ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub fn punch_hole(&self, range: Range<u64>) -> Result<()> {
+        self.fallocate("punch a hole in", FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, range)
+    }
+
+    /// Makes a range, in bytes, read as zeros and keeps or gets its blocks, without writing them where the file
+    /// system can note that. The length stays.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(&[1; 100], 0)?;
+    /// match file.zero_range(10..20) {
+    ///     Ok(()) => assert_eq!(file.snapshot()?.len, 100),
+    ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported), // tmpfs
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate); tmpfs cannot do it.
+    pub fn zero_range(&self, range: Range<u64>) -> Result<()> {
+        self.fallocate("zero a range of", FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE, range)
+    }
+
+    fn fallocate(&self, doing: &'static str, flags: FallocateFlags, range: Range<u64>) -> Result<()> {
+        let path = &self.inner.path;
+        let Some(len) = range.end.checked_sub(range.start) else {
+            let what = format!("the range {}..{} ends before it starts", range.start, range.end);
+            return Err(Error::new(Kind::Invalid, doing, path, what));
+        };
+        if len == 0 {
+            return Ok(());
+        }
+        // As for its length.
+        let _edges = match &self.inner.way {
+            Way::Direct(direct) => Some(direct.edges()),
+            _ => None,
+        };
+        loop {
+            return match rustix::fs::fallocate(&self.inner.fd, flags, range.start, len) {
+                Ok(()) => Ok(()),
+                Err(Errno::INTR) => continue,
+                Err(Errno::OPNOTSUPP | Errno::NODEV | Errno::SPIPE | Errno::NOSYS) => {
+                    let what = match self.kind() {
+                        FileKind::Regular => "the file system cannot".to_owned(),
+                        kind => format!("a {kind} has no blocks to give"),
+                    };
+                    Err(Error::new(Kind::Unsupported, doing, path, what).at(range.start))
+                }
+                Err(error) => Err(Error::io(doing, path, error.into()).at(range.start)),
+            };
+        }
+    }
+
+    /// Where the next data stands at or after `offset`, in bytes; `None`: there is none, only a hole or the end.
+    /// A file system that knows of no holes calls everything data, and one that does may call zeros so.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"data", 1 << 20)?;
+    /// let data = file.seek_data(0)?.expect("there is some");
+    /// assert!(data <= 1 << 20);
+    /// assert_eq!(file.seek_data(1 << 21)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`] for what is read from front to back, and the system's errors.
+    pub fn seek_data(&self, offset: u64) -> Result<Option<u64>> {
+        self.seek("find data in", SeekFrom::Data(offset), offset)
+    }
+
+    /// Where the next hole starts at or after `offset`, in bytes; the end of a file counts as one. `None`: `offset` lies at the
+    /// end or past it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"data", 0)?;
+    /// assert_eq!(file.seek_hole(0)?, Some(4));
+    /// assert_eq!(file.seek_hole(4)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`seek_data`](Self::seek_data).
+    pub fn seek_hole(&self, offset: u64) -> Result<Option<u64>> {
+        self.seek("find a hole in", SeekFrom::Hole(offset), offset)
+    }
+
+    fn seek(&self, doing: &'static str, to: SeekFrom, offset: u64) -> Result<Option<u64>> {
+        match self.kind() {
+            FileKind::Regular => {}
+            FileKind::BlockDevice => {
+                // A device has no holes, and Linux does not ask it.
+                let len = self.snapshot()?.len;
+                let found = if matches!(to, SeekFrom::Data(_)) { offset } else { len };
+                return Ok((offset < len).then_some(found));
+            }
+            kind => {
+                let what = format!("a {kind} has no offsets");
+                return Err(Error::new(Kind::Unsupported, doing, self.path(), what));
+            }
+        }
+        if offset > i64::MAX as u64 {
+            return Ok(None);
+        }
+        let name = |error: Errno| Error::io(doing, self.path(), error.into()).at(offset);
+        let _alone = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = rustix::fs::tell(self).map_err(name)?;
+        let found = rustix::fs::seek(self, to);
+        rustix::fs::seek(self, SeekFrom::Start(position)).map_err(name)?;
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NXIO) => Ok(None),
+            Err(error) => Err(name(error)),
+        }
+    }
+}

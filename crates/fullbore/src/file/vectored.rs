@@ -1,0 +1,187 @@
+//! Scatter and gather: one range of the file, many buffers. Nothing is allocated: the caller's slices go to the
+//! system as they are, and after a short transfer the buffer it stopped in is completed by itself.
+
+use std::io::{IoSlice, IoSliceMut};
+
+use rustix::io::ReadWriteFlags;
+
+use super::File;
+use super::spans::landed;
+use super::way::Way;
+use crate::error::Result;
+
+impl File {
+    /// Reads the bytes from `offset` on into `buffers`, one after the other; how many bytes were read.
+    ///
+    /// Reads may be short: of more buffers than one call takes (`IOV_MAX`, 1024) the first are filled.
+    /// [`read_exact_vectored_at`](Self::read_exact_vectored_at) fills them all. 0 is the end of the file, or that there is no room in the buffers.
+    ///
+    /// ```
+    /// use std::io::IoSliceMut;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"headbody", 0)?;
+    /// let (mut head, mut body) = ([0; 4], [0; 4]);
+    /// let read = file.read_vectored_at(&mut [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)], 0)?;
+    /// assert!(read >= 1);
+    /// assert_eq!(&head[..read.min(4)], &b"head"[..read.min(4)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses.
+    #[inline]
+    pub fn read_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
+        // Calls of empty buffers only would look like the end of the file.
+        let (empty, _) = landed(buffers.iter().map(|buffer| buffer.len()), 0);
+        let buffers = &mut buffers[empty..];
+        if buffers.is_empty() {
+            return Ok(0);
+        }
+        let (flags, behind) = match &self.inner.way {
+            Way::Plain => (ReadWriteFlags::empty(), None),
+            Way::Flagged => (super::way::DONTCACHE, None),
+            Way::Behind(behind) => (ReadWriteFlags::empty(), Some(behind)),
+            Way::Direct(direct) => {
+                return match direct.read_vectored(offset, buffers) {
+                    Some(count) => Ok(count),
+                    // Each buffer has an address and a length of its own to look at.
+                    None => self.read_at(&mut buffers[0], offset),
+                };
+            }
+        };
+        loop {
+            match self.readv_once(offset, buffers, flags) {
+                Ok(count) => {
+                    if let Some(behind) = behind {
+                        behind.read(offset, count);
+                    }
+                    return Ok(count);
+                }
+                Err(error) => self.interrupted("read", offset, error)?,
+            }
+        }
+    }
+
+    /// Fills all of `buffers`, any number of them and of any length together, from `offset` on.
+    ///
+    /// ```
+    /// use std::io::IoSliceMut;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"headbody", 0)?;
+    /// let (mut head, mut body) = ([0; 4], [0; 4]);
+    /// file.read_exact_vectored_at(&mut [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)], 0)?;
+    /// assert_eq!((&head, &body), (b"head", b"body"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Changed`](crate::error::Kind::Changed) if the file ends before, and if the system refuses.
+    pub fn read_exact_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<()> {
+        let (mut next, mut at) = (0, offset);
+        loop {
+            let rest = &mut buffers[next..];
+            let (empty, _) = landed(rest.iter().map(|buffer| buffer.len()), 0);
+            next += empty;
+            let rest = &mut rest[empty..];
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let count = self.read_vectored_at(rest, at)?;
+            let (full, place) = landed(rest.iter().map(|buffer| buffer.len()), count);
+            at += count as u64;
+            next += full;
+            if full < rest.len() && (place > 0 || count == 0) {
+                // It stopped within this buffer; or nothing came, and then this tells the end of the file.
+                let missing = &mut rest[full][place..];
+                self.read_exact_at(missing, at)?;
+                at += missing.len() as u64;
+                next += 1;
+            }
+        }
+    }
+
+    /// Writes `buffers`, one after the other, at `offset`; how many bytes were written, which may be fewer than
+    /// they hold. [`write_all_vectored_at`](Self::write_all_vectored_at) writes them all or fails.
+    ///
+    /// ```
+    /// use std::io::IoSlice;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// let written = file.write_vectored_at(&[IoSlice::new(b"head"), IoSlice::new(b"body")], 0)?;
+    /// assert!((1..=8).contains(&written));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses.
+    #[inline]
+    pub fn write_vectored_at(&self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
+        let (empty, _) = landed(buffers.iter().map(|buffer| buffer.len()), 0);
+        let buffers = &buffers[empty..];
+        if buffers.is_empty() {
+            return Ok(0);
+        }
+        let (flags, behind) = match &self.inner.way {
+            Way::Plain => (ReadWriteFlags::empty(), None),
+            Way::Flagged => (super::way::DONTCACHE, None),
+            Way::Behind(behind) => (ReadWriteFlags::empty(), Some(behind)),
+            Way::Direct(direct) => {
+                return match direct.write_vectored(offset, buffers) {
+                    Some(count) => Ok(count),
+                    // Each buffer has an address and a length of its own to look at.
+                    None => self.write_at(&buffers[0], offset),
+                };
+            }
+        };
+        loop {
+            match self.writev_once(offset, buffers, flags) {
+                Ok(count) => {
+                    if let Some(behind) = behind {
+                        behind.wrote(offset, count);
+                    }
+                    return Ok(count);
+                }
+                Err(error) => self.interrupted("write", offset, error)?,
+            }
+        }
+    }
+
+    /// Writes all of `buffers`, any number of them and of any length together, at `offset`: it completes or fails.
+    ///
+    /// ```
+    /// use std::io::IoSlice;
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// let file = fullbore::file::File::create_new(&path)?;
+    /// file.write_all_vectored_at(&[IoSlice::new(b"head"), IoSlice::new(b"body")], 0)?;
+    /// assert_eq!(std::fs::read(&path)?, b"headbody");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses; then a part may have been written.
+    pub fn write_all_vectored_at(&self, buffers: &[IoSlice<'_>], offset: u64) -> Result<()> {
+        let (mut next, mut at) = (0, offset);
+        loop {
+            let rest = &buffers[next..];
+            let (empty, _) = landed(rest.iter().map(|buffer| buffer.len()), 0);
+            next += empty;
+            let rest = &rest[empty..];
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let count = self.write_vectored_at(rest, at)?;
+            let (full, place) = landed(rest.iter().map(|buffer| buffer.len()), count);
+            at += count as u64;
+            next += full;
+            if full < rest.len() && (place > 0 || count == 0) {
+                let left = &rest[full][place..];
+                self.write_all_at(left, at)?;
+                at += left.len() as u64;
+                next += 1;
+            }
+        }
+    }
+}

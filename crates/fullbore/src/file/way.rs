@@ -1,0 +1,205 @@
+//! How one handle's transfers treat the page cache: kept, dropped by a flag, dropped from behind, or passed by.
+
+use std::fmt;
+use std::io;
+
+use rustix::io::{Errno, ReadWriteFlags};
+
+use super::behind::Behind;
+use super::direct::Direct;
+use super::{File, FileKind};
+use crate::error::Result;
+
+/// What becomes of the page cache.
+///
+/// ```
+/// assert_eq!(fullbore::file::Cache::default(), fullbore::file::Cache::Keep);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cache {
+    /// Pages stay cached, as the system sees fit.
+    #[default]
+    Keep,
+    /// Pages that this run brought in are dropped again (`RWF_DONTCACHE`, or `POSIX_FADV_DONTNEED` from behind).
+    Drop,
+    /// The cache is passed by (`O_DIRECT`).
+    Direct,
+}
+
+/// What became of a wish.
+///
+/// ```
+/// let answer = fullbore::file::Answer::Refused("tmpfs is memory".into());
+/// assert_eq!(answer.to_string(), "refused: tmpfs is memory");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The system does it.
+    Honoured,
+    /// This crate does it in the system's place: how, and in what it differs.
+    Emulated(String),
+    /// It is not done, and why.
+    Refused(String),
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Honoured => f.write_str("honoured"),
+            Self::Emulated(how) => write!(f, "emulated: {how}"),
+            Self::Refused(why) => write!(f, "refused: {why}"),
+        }
+    }
+}
+
+/// `RWF_DONTCACHE` of `linux/fs.h`.
+pub(crate) const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
+
+/// What `cache=drop` means where the system does not know it.
+pub(crate) const EMULATED: &str = "POSIX_FADV_DONTNEED drops what was read or written every 8 MiB, also pages \
+                                   that were cached before";
+
+/// How a handle's transfers go.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// `pread` and `pwrite`.
+    Plain,
+    /// With `RWF_DONTCACHE`.
+    Flagged,
+    /// Plain, and the pages are dropped from behind.
+    Behind(Behind),
+    /// Past the page cache.
+    Direct(Box<Direct>),
+}
+
+impl Way {
+    /// The way that `file` goes when asked for `cache`, found out by using it, and what became of the wish. The
+    /// file is open under a way of its own; nothing of it is changed, and nothing is written.
+    pub(super) fn find(file: &File, cache: Cache) -> (Self, Answer) {
+        match (cache, file.kind()) {
+            (Cache::Keep, _) => (Self::Plain, Answer::Honoured),
+            (Cache::Drop | Cache::Direct, FileKind::Regular | FileKind::BlockDevice) => {
+                let way = match cache {
+                    Cache::Direct => {
+                        Direct::find(file).map(|direct| (Self::Direct(direct), Answer::Honoured))
+                    }
+                    _ => Self::dropping(file),
+                };
+                way.unwrap_or_else(|reason| (Self::Plain, Answer::Refused(reason)))
+            }
+            (_, kind) => (Self::Plain, Answer::Refused(format!("a {kind} has no pages in the cache"))),
+        }
+    }
+
+    fn dropping(file: &File) -> std::result::Result<(Self, Answer), String> {
+        if drops_by_flag(file) {
+            return Ok((Self::Flagged, Answer::Honoured));
+        }
+        if crate::probe::bearings(file).is_ok_and(|found| found.in_memory) {
+            return Err("the file system is memory: its pages are the file".to_owned());
+        }
+        Ok((Self::Behind(Behind::of(file)), Answer::Emulated(EMULATED.to_owned())))
+    }
+}
+
+/// Whether the file's system knows `RWF_DONTCACHE`, asked by a read far past every end, which moves nothing.
+pub(crate) fn drops_by_flag(file: &File) -> bool {
+    const NOWHERE: u64 = 1 << 62;
+    let ask = |file: &File| loop {
+        let asked = rustix::io::preadv2(file, &mut [io::IoSliceMut::new(&mut [0])], NOWHERE, DONTCACHE);
+        if asked != Err(Errno::INTR) {
+            return asked;
+        }
+    };
+    match ask(file) {
+        Ok(_) => true,
+        // Open for writing only: another handle of the same file can be asked.
+        Err(Errno::BADF) => file
+            .reopen(false)
+            .is_ok_and(|fd| File::from_fd(fd, file.path()).is_ok_and(|readable| ask(&readable).is_ok())),
+        Err(_) => false,
+    }
+}
+
+impl File {
+    /// The same open file with another cache policy for its reads and writes at offsets, and whether it is
+    /// honoured. A policy that is refused leaves the plain way: through the cache.
+    ///
+    /// Only a direct handle passes the cache by, at any offset and length: whole blocks of aligned memory go
+    /// straight to the device, the rest through buffers of this crate, and blocks that are written in part are
+    /// read, changed and written back, one thread at a time. Bytes that another process writes into
+    /// the same block at the same moment can be lost; neighbours in this process are safe. The part of a write
+    /// that ends in the file's last block goes through the cache.
+    ///
+    /// ```
+    /// use fullbore::file::{Answer, Cache, File};
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// let (direct, answer) = file.with_cache(Cache::Direct);
+    /// if let Answer::Refused(reason) = answer {
+    ///     println!("direct: refused: {reason}");
+    /// }
+    /// // Either way, at any offset and length.
+    /// direct.write_all_at(b"bytes", 3)?;
+    /// let mut read = [0; 5];
+    /// direct.read_exact_at(&mut read, 3)?;
+    /// assert_eq!(&read, b"bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_cache(&self, cache: Cache) -> (Self, Answer) {
+        let (way, answer) = Way::find(self, cache);
+        (self.under(way), answer)
+    }
+
+    /// The cache policy this handle goes by, and how: a direct handle whose transfers the system refused after all
+    /// says so here.
+    ///
+    /// ```
+    /// use fullbore::file::{Answer, Cache, File};
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// assert_eq!(file.cache_policy(), (Cache::Keep, Answer::Honoured));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cache_policy(&self) -> (Cache, Answer) {
+        match &self.inner.way {
+            Way::Plain => (Cache::Keep, Answer::Honoured),
+            Way::Flagged => (Cache::Drop, Answer::Honoured),
+            Way::Behind(_) => (Cache::Drop, Answer::Emulated(EMULATED.to_owned())),
+            Way::Direct(direct) => {
+                (Cache::Direct, direct.why_not().map_or(Answer::Honoured, Answer::Refused))
+            }
+        }
+    }
+
+    /// Reads by another way than the plain one.
+    #[cold]
+    pub(super) fn read_by_way(&self, data: &mut [u8], offset: u64) -> Result<usize> {
+        match &self.inner.way {
+            Way::Plain => self.read_flagged(data, offset, ReadWriteFlags::empty()),
+            Way::Flagged => self.read_flagged(data, offset, DONTCACHE),
+            Way::Behind(behind) => {
+                let read = self.read_flagged(data, offset, ReadWriteFlags::empty())?;
+                behind.read(offset, read);
+                Ok(read)
+            }
+            Way::Direct(direct) => direct.read(self, data, offset),
+        }
+    }
+
+    /// Writes by another way than the plain one.
+    #[cold]
+    pub(super) fn write_by_way(&self, data: &[u8], offset: u64) -> Result<usize> {
+        match &self.inner.way {
+            Way::Plain => self.write_flagged(data, offset, ReadWriteFlags::empty()),
+            Way::Flagged => self.write_flagged(data, offset, DONTCACHE),
+            Way::Behind(behind) => {
+                let written = self.write_flagged(data, offset, ReadWriteFlags::empty())?;
+                behind.wrote(offset, written);
+                Ok(written)
+            }
+            Way::Direct(direct) => direct.write(self, data, offset),
+        }
+    }
+}

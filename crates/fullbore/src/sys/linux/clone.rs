@@ -1,0 +1,30 @@
+//! Sharing the blocks of a range of one file with another: the `FICLONERANGE` ioctl (`man 2 ioctl_ficlonerange`).
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use rustix::io::Result;
+use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
+
+/// `struct file_clone_range` of `linux/fs.h`.
+#[repr(C)]
+struct Range {
+    source: i64,
+    offset: u64,
+    len: u64,
+    target: u64,
+}
+
+const FICLONERANGE: Opcode = opcode::write::<Range>(0x94, 13);
+
+/// Makes `len` bytes (0: all to the end) from `offset` of `source` stand at `target` of `fd` too, without a copy.
+pub(crate) fn clone_range(
+    source: BorrowedFd<'_>,
+    offset: u64,
+    len: u64,
+    fd: BorrowedFd<'_>,
+    target: u64,
+) -> Result<()> {
+    let range = Range { source: i64::from(source.as_raw_fd()), offset, len, target };
+    // SAFETY: this is the structure that the ioctl of this number reads, and it names an open descriptor.
+    unsafe { ioctl(fd, Setter::<FICLONERANGE, Range>::new(range)) }
+}

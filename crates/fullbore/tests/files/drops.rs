@@ -1,0 +1,124 @@
+//! What handles, engines and plans that drop leave in the page cache, and what they say of it.
+
+use std::fs;
+
+use fullbore::buf::Pool;
+use fullbore::engine::{self, Channel, Opening, method};
+use fullbore::file::{Answer, Cache, File};
+use fullbore::probe;
+use fullbore::strategy::plan;
+
+use crate::ground::{bytes, everywhere};
+
+/// How much of a file the page cache holds, in bytes, where that can be told.
+pub(crate) fn cached(file: &File, len: u64) -> Option<u64> {
+    probe::residency(file, 0..len).ok()?.share().map(|share| (share * len as f64) as u64)
+}
+
+/// By the flag where the file system knows it, else from behind.
+#[test]
+fn a_dropping_handle_leaves_little_in_the_cache() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let data = bytes(40 << 20, 6);
+        let created = File::create_new(&path).unwrap();
+        let (file, answer) = created.with_cache(Cache::Drop);
+        println!("{}: drop: {answer}", path.display());
+        if let Answer::Refused(reason) = &answer {
+            assert!(reason.contains("memory"), "{reason}");
+            return;
+        }
+        for (index, run) in data.chunks(100_000).enumerate() {
+            file.write_all_at(run, index as u64 * 100_000).unwrap();
+        }
+        drop(file);
+        // What the flag drops goes when it is written back.
+        created.sync(fullbore::file::Sync::Data).unwrap();
+        let after_writing = cached(&created, 40 << 20).unwrap();
+        assert!(after_writing <= 4 << 20, "{}: {after_writing} bytes written stay", path.display());
+        created.drop_cache().unwrap();
+
+        let (file, _) = created.with_cache(Cache::Drop);
+        let mut most = 0;
+        let mut read = vec![0; 100_000];
+        for (index, run) in data.chunks(100_000).enumerate() {
+            let read = &mut read[..run.len()];
+            file.read_exact_at(read, index as u64 * 100_000).unwrap();
+            assert!(*read == *run);
+            if index % 20 == 0 {
+                most = most.max(cached(&created, 40 << 20).unwrap());
+            }
+        }
+        assert!(most <= 20 << 20, "{}: {most} bytes at a time", path.display());
+        drop(file);
+        let after_reading = cached(&created, 40 << 20).unwrap();
+        assert!(after_reading <= 4 << 20, "{}: {after_reading} bytes read stay", path.display());
+    });
+}
+
+#[test]
+fn a_dropping_engine_leaves_little_in_the_cache() {
+    const LEN: u64 = 32 << 20;
+    const REQUEST: usize = 256 << 10;
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, bytes(LEN as usize, 7)).unwrap();
+        for name in ["uncached", "vectored", "uring"] {
+            let file = File::open(&path).unwrap();
+            let method = method(name).unwrap();
+            if let Err(refusal) = engine::probe(method, &file, None, false, Cache::Drop) {
+                println!("skipped: {refusal} in {}", directory.display());
+                continue;
+            }
+            file.sync(fullbore::file::Sync::Data).unwrap();
+            file.drop_cache().unwrap();
+            let mut pool = Pool::new(4, REQUEST).unwrap();
+            let opening = Opening {
+                file: &file,
+                from: None,
+                write: false,
+                cache: Cache::Drop,
+                depth: if name == "uncached" { 1 } else { 4 },
+                pool: None,
+                window: None,
+                random: false,
+            };
+            let mut channel = Channel::open(method, &opening, Some(LEN)).unwrap();
+            let mut most = 0;
+            for offset in (0..LEN).step_by(REQUEST) {
+                channel.read(0, offset, REQUEST, pool.take().unwrap()).unwrap();
+                if channel.in_flight() == opening.depth {
+                    pool.put(channel.next().unwrap().unwrap().buf);
+                }
+                if offset % (4 << 20) == 0 {
+                    most = most.max(cached(&file, LEN).unwrap());
+                }
+            }
+            while let Some(done) = channel.next().unwrap() {
+                pool.put(done.buf);
+            }
+            drop(channel);
+            let left = cached(&file, LEN).unwrap();
+            assert!(most <= 20 << 20 && left <= 4 << 20, "{name} in {}: {most}, {left}", path.display());
+        }
+    });
+}
+
+#[test]
+fn a_plan_says_that_dropping_is_emulated_just_where_it_is() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, bytes(100_000, 8)).unwrap();
+        let file = File::open(&path).unwrap();
+        let answer = file.with_cache(Cache::Drop).1;
+        let wish = "method=uncached".parse().unwrap();
+        match plan(Some(&file), Some(100_000), None, &wish, None, None) {
+            Ok(plan) => {
+                let told = plan.to_string().contains("note: read: cache=drop is emulated");
+                assert_eq!(told, matches!(answer, Answer::Emulated(_)), "{answer}: {plan}");
+                assert_eq!(plan.strategy.read_cache, Cache::Drop);
+            }
+            Err(error) => assert!(matches!(answer, Answer::Refused(_)), "{error}"),
+        }
+    });
+}

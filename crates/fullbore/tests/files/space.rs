@@ -1,0 +1,106 @@
+//! Lengths, holes and blocks against a model.
+
+use std::fs;
+
+use fullbore::error::Kind;
+use fullbore::file::{Cache, File};
+
+use crate::ground::{bytes, everywhere};
+
+#[test]
+fn holes_and_lengths_as_a_model_says() {
+    everywhere(|directory| {
+        for cache in [Cache::Keep, Cache::Direct] {
+            let path = directory.join(format!("model-{cache}"));
+            let (file, _) = File::create_new(&path).unwrap().with_cache(cache);
+            let mut model = Vec::new();
+            for step in bytes(4 * 120, 8).chunks(4) {
+                let number = |index: usize| u64::from(step[index]) * 613;
+                let (start, len) = (number(1), number(2) % 60_000);
+                let range = start as usize..(start + len) as usize;
+                let within = range.start.min(model.len())..range.end.min(model.len());
+                match step[0] % 5 {
+                    0 => {
+                        let data = bytes(len as usize, u64::from(step[3]));
+                        file.write_all_at(&data, start).unwrap();
+                        if len > 0 {
+                            model.resize(model.len().max(range.end), 0);
+                            model[range].copy_from_slice(&data);
+                        }
+                    }
+                    1 => {
+                        file.set_len(start).unwrap();
+                        model.resize(start as usize, 0);
+                    }
+                    2 => {
+                        file.punch_hole(start..start + len).unwrap();
+                        model[within].fill(0);
+                    }
+                    3 => match file.zero_range(start..start + len) {
+                        Ok(()) => model[within].fill(0),
+                        Err(error) => assert_eq!(error.kind(), Kind::Unsupported),
+                    },
+                    _ => file.allocate(start..start + len).unwrap(),
+                }
+                assert!(fs::read(&path).unwrap() == model, "{path:?} after {step:?}");
+                let (data, hole) = (file.seek_data(start).unwrap(), file.seek_hole(start).unwrap());
+                // Only zeros may be left out, and only what stands at the end is no hole's start.
+                let stop = data.map_or(model.len(), |data| data as usize);
+                let from = range_start(start, &model);
+                assert!(model[from..stop.max(from)].iter().all(|&byte| byte == 0), "{start}: {data:?}");
+                assert_eq!(hole.is_none(), start >= model.len() as u64, "{start}: {hole:?}");
+                if let Some(hole) = hole {
+                    assert!(hole >= start && hole <= model.len() as u64);
+                }
+                // The position that tells a file which was read in part stays.
+                assert_eq!(file.seekable_len().unwrap(), (!model.is_empty()).then_some(model.len() as u64));
+            }
+        }
+    });
+}
+
+fn range_start(start: u64, model: &[u8]) -> usize {
+    (start as usize).min(model.len())
+}
+
+#[test]
+fn punching_gives_blocks_back_and_allocating_takes_them() {
+    everywhere(|directory| {
+        use std::os::unix::fs::MetadataExt;
+        let path = directory.join("blocks");
+        let file = File::create_new(&path).unwrap();
+        let blocks = || {
+            file.sync(fullbore::file::Sync::Data).unwrap();
+            fs::metadata(&path).unwrap().blocks() * 512
+        };
+        file.write_all_at(&bytes(4 << 20, 1), 0).unwrap();
+        assert!(blocks() >= 4 << 20);
+        file.punch_hole(1 << 20..3 << 20).unwrap();
+        assert!(blocks() <= 3 << 20, "{}", blocks());
+        assert_eq!(file.seek_hole(0).unwrap(), Some(1 << 20));
+        assert_eq!(file.seek_data(1 << 20).unwrap(), Some(3 << 20));
+        file.allocate(4 << 20..8 << 20).unwrap();
+        assert!(blocks() >= 6 << 20, "{}", blocks());
+        assert_eq!(file.snapshot().unwrap().len, 4 << 20);
+    });
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    everywhere(|directory| {
+        let path = directory.join("wrong");
+        let file = File::create_new(&path).unwrap();
+        #[expect(clippy::reversed_empty_ranges)]
+        let backwards = 5..3;
+        assert_eq!(file.allocate(backwards.clone()).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(file.punch_hole(backwards).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(file.allocate(0..1 << 50).unwrap_err().kind(), Kind::NoSpace);
+        assert_eq!(file.snapshot().unwrap().len, 0);
+        file.punch_hole(7..7).unwrap();
+        assert_eq!(file.seek_data(u64::MAX).unwrap(), None);
+        assert!(File::open(&path).unwrap().set_len(1).is_err());
+    });
+    let null = File::open("/dev/null").unwrap();
+    assert_eq!(null.seek_data(0).unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(null.allocate(0..1).unwrap_err().kind(), Kind::Io, "it is open for reading");
+}
