@@ -206,9 +206,16 @@ impl WritableWindow {
     /// may be written. [`Kind::Invalid`] if `data` reaches past the window.
     pub fn write_at(&mut self, data: &[u8], offset: usize) -> Result<()> {
         self.window.within("write", offset, data.len())?;
+        self.before()?;
         if let Some(map) = &mut self.window.map {
             map.copy_in(self.window.place + offset, data);
         }
+        self.window.check("write")
+    }
+
+    /// Asked before the bytes are changed. What is written behind the end of a file, in its last page, shows on tmpfs
+    /// when the file grows again: so whether it was cut short is not only asked afterwards.
+    fn before(&self) -> Result<()> {
         self.window.check("write")
     }
 
@@ -247,6 +254,7 @@ impl WritableWindow {
     /// # Errors
     /// As [`write_at`](Self::write_at).
     pub fn with<T>(&mut self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
+        self.before()?;
         let place = self.window.place;
         let bytes = self.window.map.as_mut().map_or(&mut [][..], |map| &mut map.bytes_mut()[place..]);
         let made = change(bytes);

@@ -89,6 +89,24 @@ fn what_is_written_to_a_window_is_in_the_file() {
     });
 }
 
+/// Found by `fsx`: a write through a window of a file that had been cut short failed, but left its bytes in the file's
+/// last page, and on tmpfs they were the file's when it grew again.
+#[test]
+fn a_write_that_fails_on_a_cut_file_does_not_show_when_it_grows() {
+    everywhere(|directory| {
+        let file = File::create_new(directory.join("file")).unwrap();
+        file.set_len(5000).unwrap();
+        let mut window = file.map_writable(0..5000).unwrap();
+        file.set_len(100).unwrap();
+        assert_eq!(window.write_at(&[7; 200], 50).unwrap_err().kind(), Kind::Changed);
+        assert_eq!(window.with(|bytes| bytes[..300].fill(8)).unwrap_err().kind(), Kind::Changed);
+        file.set_len(5000).unwrap();
+        let mut read = [9; 5000];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert!(read == [0; 5000]);
+    });
+}
+
 /// A window is memory of its own: many threads may read it at a time, and fault in it too.
 #[test]
 fn threads_share_a_window() {

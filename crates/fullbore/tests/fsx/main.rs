@@ -1,0 +1,51 @@
+//! Random operations on files against vectors in memory, after `fsx` (Apple and Avadis Tevanian's file system exerciser,
+//! in xfstests today): whatever a file is asked to do, its bytes are the model's.
+//!
+//! `FULLBORE_FSX_SEED` repeats a run, `FULLBORE_FSX_SECONDS` says how long one takes a file system (5 unless told; 60
+//! is a thorough one), `FULLBORE_TEST_DIRS` names more file systems.
+
+#[path = "../ground/mod.rs"]
+mod ground;
+
+mod operation;
+mod run;
+mod tally;
+
+use std::time::{Duration, Instant};
+
+use ground::everywhere;
+use run::Run;
+
+/// A number of the environment, or `other`.
+fn setting(name: &str, other: impl FnOnce() -> u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
+        Err(_) => other(),
+    }
+}
+
+/// The seed told, or one of this moment.
+fn seed() -> u64 {
+    setting("FULLBORE_FSX_SEED", || {
+        std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64 % 1_000_000_000)
+    })
+}
+
+#[test]
+fn files_are_what_a_vector_would_be() {
+    let seed = seed();
+    let time = Duration::from_secs(setting("FULLBORE_FSX_SECONDS", || 5));
+    println!("FULLBORE_FSX_SEED={seed}");
+    everywhere(|directory| {
+        let start = Instant::now();
+        let mut run = Run::new(directory, seed);
+        while start.elapsed() < time {
+            for _ in 0..100 {
+                run.step();
+            }
+        }
+        run.compare_all();
+        run.tally.print(directory, start.elapsed());
+        run.tally.judge(directory);
+    });
+}

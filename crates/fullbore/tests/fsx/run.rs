@@ -1,0 +1,404 @@
+//! Two files, their models, and what is done to both.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{IoSlice, IoSliceMut};
+use std::path::{Path, PathBuf};
+
+use fullbore::error::{Kind, Result};
+use fullbore::file::{Cache, File, WritableWindow};
+
+use crate::ground::bytes;
+use crate::operation::{Draw, FILES, LONGEST, Operation, Span};
+use crate::tally::Tally;
+
+/// How many of the last operations a failure tells.
+const TOLD: usize = 40;
+
+/// A file's handles, one a cache policy.
+#[derive(Debug)]
+struct Handles {
+    keep: File,
+    drop: File,
+    direct: File,
+}
+
+impl Handles {
+    fn open(path: &Path) -> Self {
+        let keep = File::open_write(path).unwrap();
+        Self { drop: keep.with_cache(Cache::Drop).0, direct: keep.with_cache(Cache::Direct).0, keep }
+    }
+
+    fn of(&self, cache: Cache) -> &File {
+        match cache {
+            Cache::Keep => &self.keep,
+            Cache::Drop => &self.drop,
+            Cache::Direct => &self.direct,
+        }
+    }
+}
+
+/// A window and what it is of.
+#[derive(Debug)]
+struct Kept {
+    file: usize,
+    start: usize,
+    window: WritableWindow,
+}
+
+/// A run of random operations.
+#[derive(Debug)]
+pub(crate) struct Run {
+    seed: u64,
+    draw: Draw,
+    paths: [PathBuf; FILES],
+    files: [Handles; FILES],
+    models: [Vec<u8>; FILES],
+    kept: Option<Kept>,
+    /// What is written is taken from here, at random places.
+    source: Vec<u8>,
+    /// What is read goes here.
+    memory: Vec<u8>,
+    last: VecDeque<(u64, Operation)>,
+    pub(crate) tally: Tally,
+}
+
+impl Run {
+    pub(crate) fn new(directory: &Path, seed: u64) -> Self {
+        let paths = ["one", "two"].map(|name| directory.join(name));
+        for path in &paths {
+            fs::write(path, b"").unwrap();
+        }
+        Self {
+            seed,
+            draw: Draw::new(seed),
+            files: [Handles::open(&paths[0]), Handles::open(&paths[1])],
+            paths,
+            models: Default::default(),
+            kept: None,
+            source: bytes(2 * LONGEST + 8192, seed),
+            memory: vec![0; LONGEST + 8192],
+            last: VecDeque::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// Draws an operation and does it.
+    pub(crate) fn step(&mut self) {
+        let lens = [self.models[0].len(), self.models[1].len()];
+        let operation = self.draw.next(lens);
+        if self.last.len() == TOLD {
+            self.last.pop_front();
+        }
+        self.last.push_back((self.tally.total(), operation.clone()));
+        let name = operation.name();
+        match self.apply(operation) {
+            Ok(()) => self.tally.done(name),
+            Err(error) if error.kind() == Kind::Unsupported => self.tally.refused(name),
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+
+    fn apply(&mut self, operation: Operation) -> Result<()> {
+        match operation {
+            Operation::Read { span, exact } => self.read(&span, exact),
+            Operation::ReadVectored { span, cuts, exact } => self.read_vectored(&span, &cuts, exact),
+            Operation::Write { span, all, source } => {
+                let data = taken(&self.source, source, &span);
+                let file = self.files[span.file].of(span.cache);
+                let written = if all {
+                    file.write_all_at(data, span.offset as u64)?;
+                    data.len()
+                } else {
+                    file.write_at(data, span.offset as u64)?
+                };
+                stand(&mut self.models[span.file], span.offset, data, written);
+                Ok(())
+            }
+            Operation::WriteVectored { span, cuts, all, source } => {
+                let data = taken(&self.source, source, &span);
+                let parts: Vec<IoSlice<'_>> =
+                    pieces(&cuts).map(|(start, end)| IoSlice::new(&data[start..end])).collect();
+                let file = self.files[span.file].of(span.cache);
+                let written = if all {
+                    file.write_all_vectored_at(&parts, span.offset as u64)?;
+                    data.len()
+                } else {
+                    file.write_vectored_at(&parts, span.offset as u64)?
+                };
+                stand(&mut self.models[span.file], span.offset, data, written);
+                Ok(())
+            }
+            Operation::SetLen { span } => {
+                self.files[span.file].of(span.cache).set_len(span.offset as u64)?;
+                self.models[span.file].resize(span.offset, 0);
+                Ok(())
+            }
+            Operation::PunchHole { span } => {
+                self.files[span.file].of(span.cache).punch_hole(span.range())?;
+                zeroed(&mut self.models[span.file], &span);
+                Ok(())
+            }
+            Operation::ZeroRange { span } => {
+                self.files[span.file].of(span.cache).zero_range(span.range())?;
+                zeroed(&mut self.models[span.file], &span);
+                Ok(())
+            }
+            Operation::Allocate { span } => self.files[span.file].of(span.cache).allocate(span.range()),
+            Operation::Preallocate { span } => {
+                let len = span.offset.max(1);
+                self.files[span.file].of(span.cache).preallocate(len as u64)?;
+                let model = &mut self.models[span.file];
+                model.resize(model.len().max(len), 0);
+                Ok(())
+            }
+            Operation::Copy { from, to } => self.copy(&from, &to),
+            Operation::Clone { from, to } => self.clone_blocks(&from, &to),
+            Operation::MapRead { span } => {
+                let window = self.files[span.file].of(span.cache).map(span.range())?;
+                let model = &self.models[span.file][span.offset..span.end()];
+                window.with(|bytes| assert!(bytes == model, "{}", differ(bytes, model)))
+            }
+            Operation::MapWrite { span, source, flush } => {
+                let data = taken(&self.source, source, &span);
+                let mut window = self.files[span.file].of(span.cache).map_writable(span.range())?;
+                window.write_at(data, 0)?;
+                if flush {
+                    window.flush()?;
+                }
+                self.models[span.file][span.offset..span.end()].copy_from_slice(data);
+                Ok(())
+            }
+            Operation::KeepWindow { span } => {
+                let window = self.files[span.file].of(span.cache).map_writable(span.range())?;
+                self.kept = Some(Kept { file: span.file, start: span.offset, window });
+                Ok(())
+            }
+            Operation::ReadKept => self.read_kept(),
+            Operation::WriteKept { place, len, source, flush } => self.write_kept(place, len, source, flush),
+            Operation::Seek { span } => self.seek(&span),
+            Operation::Reopen => {
+                self.files = [Handles::open(&self.paths[0]), Handles::open(&self.paths[1])];
+                self.compare(0);
+                self.compare(1);
+                Ok(())
+            }
+            Operation::DropCache { span } => {
+                let file = self.files[span.file].of(span.cache);
+                file.drop_cache()?;
+                self.read(&span, false)
+            }
+            Operation::Sync { span, level } => self.files[span.file].of(span.cache).sync(level),
+            Operation::Compare { span } => {
+                self.compare(span.file);
+                Ok(())
+            }
+        }
+    }
+
+    fn read(&mut self, span: &Span, exact: bool) -> Result<()> {
+        let place = self.memory.as_ptr().align_offset(4096) + span.shift;
+        let into = &mut self.memory[place..place + span.len];
+        into.fill(0xa5);
+        let file = self.files[span.file].of(span.cache);
+        let model = rest(&self.models[span.file], span);
+        if exact {
+            let result = file.read_exact_at(into, span.offset as u64);
+            return judge_exact(result, into, model);
+        }
+        let count = file.read_at(into, span.offset as u64)?;
+        judge_once(count, into, model);
+        Ok(())
+    }
+
+    fn read_vectored(&mut self, span: &Span, cuts: &[usize], exact: bool) -> Result<()> {
+        let place = self.memory.as_ptr().align_offset(4096) + span.shift;
+        let into = &mut self.memory[place..place + span.len];
+        into.fill(0xa5);
+        let mut parts = Vec::with_capacity(cuts.len());
+        let mut left = &mut *into;
+        for (start, end) in pieces(cuts) {
+            let (part, after) = left.split_at_mut(end - start);
+            left = after;
+            parts.push(IoSliceMut::new(part));
+        }
+        let file = self.files[span.file].of(span.cache);
+        let model = rest(&self.models[span.file], span);
+        if exact {
+            let result = file.read_exact_vectored_at(&mut parts, span.offset as u64);
+            return judge_exact(result, into, model);
+        }
+        let count = file.read_vectored_at(&mut parts, span.offset as u64)?;
+        judge_once(count, into, model);
+        Ok(())
+    }
+
+    fn copy(&mut self, from: &Span, to: &Span) -> Result<()> {
+        let (source, target) = (self.files[from.file].of(from.cache), self.files[to.file].of(to.cache));
+        let data = rest(&self.models[from.file], from).to_vec();
+        let result = source.copy_range(from.range(), target, to.offset as u64);
+        let (start, end) = (from.offset, from.offset + data.len());
+        if from.file == to.file && start < to.offset + data.len() && to.offset < end {
+            assert_eq!(result.unwrap_err().kind(), Kind::SameFile);
+            return Ok(());
+        }
+        let report = result?;
+        assert_eq!(report.bytes(), data.len() as u64, "{report:?}");
+        stand(&mut self.models[to.file], to.offset, &data, data.len());
+        Ok(())
+    }
+
+    fn clone_blocks(&mut self, from: &Span, to: &Span) -> Result<()> {
+        let (source, target) = (self.files[from.file].of(from.cache), self.files[to.file].of(to.cache));
+        source.clone_range(from.range(), target, to.offset as u64)?;
+        let data = rest(&self.models[from.file], from).to_vec();
+        assert_eq!(data.len(), from.len, "blocks were shared that are not there");
+        stand(&mut self.models[to.file], to.offset, &data, data.len());
+        Ok(())
+    }
+
+    /// Reads the window that was kept: what it says is the file's, or it says that the file was cut short.
+    fn read_kept(&mut self) -> Result<()> {
+        let Some(Kept { file, start, window }) = &self.kept else { return Ok(()) };
+        let model = &self.models[*file];
+        let into = &mut self.memory[..window.len()];
+        let result = window.read_at(into, 0);
+        if *start + window.len() > model.len() {
+            assert_eq!(result.unwrap_err().kind(), Kind::Changed);
+            // Zero pages stand under it for good.
+            self.kept = None;
+            return Ok(());
+        }
+        result?;
+        let model = &model[*start..*start + window.len()];
+        assert!(*into == *model, "{}", differ(into, model));
+        Ok(())
+    }
+
+    fn write_kept(&mut self, place: usize, len: usize, source: usize, flush: bool) -> Result<()> {
+        let Some(Kept { file, start, window }) = &mut self.kept else { return Ok(()) };
+        let model = &mut self.models[*file];
+        let place = place % (window.len() + 1);
+        let data = &self.source[source..][..len.min(window.len() - place)];
+        let result = window.write_at(data, place);
+        if *start + window.len() > model.len() {
+            assert_eq!(result.unwrap_err().kind(), Kind::Changed);
+            self.kept = None;
+            return Ok(());
+        }
+        result?;
+        if flush {
+            window.flush()?;
+        }
+        model[*start + place..][..data.len()].copy_from_slice(data);
+        Ok(())
+    }
+
+    /// Only zeros may be left out as holes, and holes and data take turns.
+    fn seek(&self, span: &Span) -> Result<()> {
+        let (file, model) = (self.files[span.file].of(span.cache), &self.models[span.file]);
+        let start = span.offset;
+        let data = file.seek_data(start as u64)?.map(|found| found as usize);
+        let hole = file.seek_hole(start as u64)?.map(|found| found as usize);
+        let from = start.min(model.len());
+        let stop = data.unwrap_or(model.len());
+        assert!(stop <= model.len() && data.is_none_or(|data| data >= start), "data at {data:?}");
+        assert!(model[from..stop].iter().all(|&byte| byte == 0), "left out: {start}..{stop}");
+        assert_eq!(hole.is_none(), start >= model.len(), "hole at {hole:?}");
+        if let Some(hole) = hole {
+            assert!(start <= hole && hole <= model.len(), "hole at {hole}");
+            // Where one stands the other does not.
+            assert!((data == Some(start)) != (hole == start), "data at {data:?}, hole at {hole}");
+        }
+        Ok(())
+    }
+
+    /// The whole file, by the system and by a handle, is the model.
+    fn compare(&mut self, file: usize) {
+        let (model, memory) = (&self.models[file], &mut self.memory);
+        let found = fs::read(&self.paths[file]).unwrap();
+        assert!(found == *model, "file {file}: {}", differ(&found, model));
+        assert_eq!(self.files[file].keep.snapshot().unwrap().len, model.len() as u64);
+        let into = &mut memory[..model.len()];
+        self.files[file].keep.read_exact_at(into, 0).unwrap();
+        assert!(*into == **model, "file {file}: {}", differ(into, model));
+    }
+
+    /// All files are their models, also when read from the device.
+    pub(crate) fn compare_all(&mut self) {
+        for file in 0..FILES {
+            self.compare(file);
+            self.files[file].keep.sync(fullbore::file::Sync::Full).unwrap();
+            self.files[file].keep.drop_cache().unwrap();
+            self.compare(file);
+        }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let lens = [self.models[0].len(), self.models[1].len()];
+            eprintln!("FULLBORE_FSX_SEED={} in {}", self.seed, self.paths[0].display());
+            eprintln!("the models have {lens:?} bytes; the last operations, the failed one last:");
+            for (number, operation) in &self.last {
+                eprintln!("  {number}: {operation:?}");
+            }
+        }
+    }
+}
+
+/// The bytes to write, as far into a page of memory as the span says.
+fn taken<'a>(source: &'a [u8], start: usize, span: &Span) -> &'a [u8] {
+    let place = source.as_ptr().align_offset(4096) + start / 4096 * 4096 + span.shift;
+    &source[place..place + span.len]
+}
+
+/// What a vector does when bytes are written to it.
+fn stand(model: &mut Vec<u8>, offset: usize, data: &[u8], count: usize) {
+    assert!(count > 0 || data.is_empty(), "nothing was written");
+    if count > 0 {
+        model.resize(model.len().max(offset + count), 0);
+        model[offset..offset + count].copy_from_slice(&data[..count]);
+    }
+}
+
+fn zeroed(model: &mut [u8], span: &Span) {
+    let len = model.len();
+    model[span.offset.min(len)..span.end().min(len)].fill(0);
+}
+
+/// What the model has of a span.
+fn rest<'a>(model: &'a [u8], span: &Span) -> &'a [u8] {
+    &model[span.offset.min(model.len())..span.end().min(model.len())]
+}
+
+/// The buffers between cuts.
+fn pieces(cuts: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    cuts.iter().enumerate().map(|(index, &end)| (if index == 0 { 0 } else { cuts[index - 1] }, end))
+}
+
+/// A read of all or nothing.
+fn judge_exact(result: Result<()>, into: &[u8], model: &[u8]) -> Result<()> {
+    if model.len() < into.len() {
+        assert_eq!(result.unwrap_err().kind(), Kind::Changed);
+        return Ok(());
+    }
+    result?;
+    assert!(into == model, "{}", differ(into, model));
+    Ok(())
+}
+
+/// A read that may be short, but not for nothing.
+fn judge_once(count: usize, into: &[u8], model: &[u8]) {
+    assert!(count <= model.len() && (count > 0 || model.is_empty()), "{count} of {}", model.len());
+    assert!(into[..count] == model[..count], "{}", differ(&into[..count], &model[..count]));
+}
+
+/// Where two first differ, and where last.
+fn differ(found: &[u8], model: &[u8]) -> String {
+    let differs = |index: &usize| found[*index] != model[*index];
+    let both = found.len().min(model.len());
+    let (first, last) = ((0..both).find(differs), (0..both).rev().find(differs));
+    format!("{} bytes for {}; they differ from {first:?} to {last:?}", found.len(), model.len())
+}
