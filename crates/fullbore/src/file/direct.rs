@@ -275,8 +275,27 @@ impl Direct {
         Ok(())
     }
 
+    /// One direct read. XFS fails one that reaches behind the end of the file, into blocks which are promised and not
+    /// given yet, with `EIO`, where any other comes back short: it is asked again for no more than there is.
     fn read_once(&self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        self.file.read_once(offset, data, ReadWriteFlags::empty())
+        match self.file.read_once(offset, data, ReadWriteFlags::empty()) {
+            Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+                match self.up_to_the_end(offset) {
+                    Some(len) if len < data.len() => {
+                        self.file.read_once(offset, &mut data[..len], ReadWriteFlags::empty())
+                    }
+                    _ => Err(error),
+                }
+            }
+            result => result,
+        }
+    }
+
+    /// How many bytes of whole blocks the file has from `offset`, the start of one, on.
+    fn up_to_the_end(&self, offset: u64) -> Option<usize> {
+        let size = self.file.snapshot().ok()?.len;
+        let end = size.checked_next_multiple_of(self.reads.unit as u64)?;
+        usize::try_from(end.checked_sub(offset)?).ok()
     }
 
     /// Keeps other threads from changing parts of this file's blocks, and its length.

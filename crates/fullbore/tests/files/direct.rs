@@ -162,3 +162,28 @@ fn what_cannot_be_direct_says_so_and_works() {
     assert!(matches!(answer, Answer::Refused(reason) if reason.contains("character device")));
     assert_eq!(null.read_at(&mut [0; 3], 0).unwrap(), 0);
 }
+
+/// Found by `fsx`: XFS promises blocks behind the end of a file that grows, and a direct read that reaches into what
+/// it has promised only, and would come back short, fails with `EIO`.
+#[test]
+fn a_read_over_the_end_does_not_fail_for_blocks_that_are_only_promised() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let data = bytes(94_720, 5);
+        fs::write(&path, &data[..94_208]).unwrap();
+        let file = direct(&path);
+        file.sync(fullbore::file::Sync::Full).unwrap();
+        file.write_all_at(&data[94_208..], 94_208).unwrap();
+        file.allocate(94_208..98_304).unwrap();
+        for (offset, len) in [(94_208, 16_384), (90_112, 65_536), (94_300, 20_000), (0, 300_000)] {
+            let mut memory = vec![0; len + 4096];
+            let place = memory.as_ptr().align_offset(4096);
+            let into = &mut memory[place..place + len];
+            let mut read = 0;
+            while let count @ 1.. = file.read_at(&mut into[read..], (offset + read) as u64).unwrap() {
+                read += count;
+            }
+            assert!(into[..read] == data[offset..], "{offset} {len}: {read}");
+        }
+    });
+}
