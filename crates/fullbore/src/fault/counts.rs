@@ -29,8 +29,36 @@ pub enum Event {
     Truncated(u64),
     /// The length was set.
     SetLen(u64),
+    /// A range was made a hole.
+    Punched {
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// A range was made zeros that have blocks.
+    Zeroed {
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// A range got blocks.
+    Allocated {
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
     /// The file was synced.
     Synced(Sync),
+    /// A range of the file was synced.
+    SyncedRange {
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
     /// A directory was synced.
     SyncedDirectory(PathBuf),
     /// A sync failed with `EIO`.
@@ -56,7 +84,7 @@ pub enum Event {
 pub struct Counts {
     /// Transfers asked about: reads, writes, views.
     pub transfers: u64,
-    /// Syncs asked about, of files and directories.
+    /// Syncs asked about, of files, ranges of them and directories.
     pub syncs: u64,
     /// Transfers that were cut.
     pub short: u64,
@@ -86,7 +114,11 @@ impl Counts {
             Event::Truncated(_) => self.truncated += 1,
             Event::SyncFailed => self.failed_syncs += 1,
             Event::SetLen(_)
+            | Event::Punched { .. }
+            | Event::Zeroed { .. }
+            | Event::Allocated { .. }
             | Event::Synced(_)
+            | Event::SyncedRange { .. }
             | Event::SyncedDirectory(_)
             | Event::Linked(_)
             | Event::Renamed { .. } => {}

@@ -125,19 +125,42 @@ pub enum Call<'a> {
         /// How many bytes.
         len: usize,
     },
-    /// Mapped bytes are lent for reading: they come whole or not at all.
+    /// Bytes that come whole or not at all are read: mapped ones, or blocks that another file is to share.
     View {
         /// Where, in bytes.
         offset: u64,
         /// How many bytes.
         len: usize,
     },
-    /// Mapped bytes are lent for changing.
+    /// Bytes are changed wholly or not at all: mapped ones, or by sharing another file's blocks.
     Change {
         /// Where, in bytes.
         offset: u64,
         /// How many bytes.
         len: usize,
+    },
+    /// A range is made a hole, as far as the file goes.
+    Punch {
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// A range is made zeros that have blocks. The length stays.
+    Zero {
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// A range gets blocks. Its bytes stay.
+    Allocate {
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+        /// Whether a file that ends before gets that length too.
+        extends: bool,
     },
     /// The length is set.
     SetLen {
@@ -146,6 +169,13 @@ pub enum Call<'a> {
     },
     /// The file is synced.
     Sync(Sync),
+    /// A range of the file is synced, as mapped bytes are, and the length that it takes to find it again.
+    SyncRange {
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
     /// The file is given a name that nothing has.
     Link {
         /// The name.

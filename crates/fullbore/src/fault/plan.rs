@@ -193,6 +193,25 @@ impl State {
             Call::Write { offset, len } => self.transfer(file, offset, len, unit, true),
             Call::View { offset, len } => self.view(file, offset, len, false),
             Call::Change { offset, len } => self.view(file, offset, len, true),
+            Call::Punch { offset, len } => {
+                self.remember(|unsynced| unsynced.zeroed(file, offset, len))?;
+                self.note(Event::Punched { offset, len });
+                Ok(0)
+            }
+            Call::Zero { offset, len } => {
+                self.fits(offset, len)?;
+                self.remember(|unsynced| unsynced.zeroed(file, offset, len))?;
+                self.note(Event::Zeroed { offset, len });
+                Ok(0)
+            }
+            Call::Allocate { offset, len, extends } => {
+                self.fits(offset, len)?;
+                if extends {
+                    self.remember(|unsynced| unsynced.extended(file, offset.saturating_add(len)))?;
+                }
+                self.note(Event::Allocated { offset, len });
+                Ok(0)
+            }
             Call::SetLen { len } => {
                 self.remember(|unsynced| unsynced.set_len(file, len))?;
                 self.note(Event::SetLen(len));
@@ -202,6 +221,12 @@ impl State {
                 let failed = self.sync_fails();
                 self.remember(|unsynced| unsynced.synced(file, failed))?;
                 self.synced(failed, Event::Synced(level))
+            }
+            Call::SyncRange { offset, len } => {
+                let failed = self.sync_fails();
+                let range = offset..offset.saturating_add(len);
+                self.remember(|unsynced| unsynced.synced_range(file, &range, failed))?;
+                self.synced(failed, Event::SyncedRange { offset, len })
             }
             Call::SyncDirectory(directory) => {
                 let failed = self.sync_fails();
@@ -280,13 +305,11 @@ impl State {
         Ok(given)
     }
 
-    /// Bytes of a mapping, which come whole or fail as a missing page does.
+    /// Bytes that come whole or not at all.
     fn view(&mut self, file: &File, offset: u64, len: usize, changes: bool) -> io::Result<usize> {
         self.disturb(file, offset, len)?;
         if changes {
-            if self.room(offset) < len as u64 {
-                return self.fail(Event::NoSpace, Errno::NOSPC);
-            }
+            self.fits(offset, len as u64)?;
             self.remember(|unsynced| unsynced.write(file, offset, len))?;
         }
         Ok(len)
@@ -341,6 +364,14 @@ impl State {
             _ => None,
         };
         self.faults.iter().filter_map(end).min().map_or(u64::MAX, |end| end.saturating_sub(offset))
+    }
+
+    /// Fails if there is not the room for a whole range.
+    fn fits(&mut self, offset: u64, len: u64) -> io::Result<()> {
+        if self.room(offset) < len {
+            return self.fail(Event::NoSpace, Errno::NOSPC);
+        }
+        Ok(())
     }
 
     fn sync_fails(&mut self) -> bool {

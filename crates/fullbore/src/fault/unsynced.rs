@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -85,6 +86,32 @@ impl Unsynced {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         let now = pending.handle.metadata()?.len();
         pending.note(now, len, None, now.saturating_sub(len))
+    }
+
+    /// Remembers what becomes zeros. The length stays.
+    pub(super) fn zeroed(&mut self, file: &File, offset: u64, len: u64) -> io::Result<()> {
+        let Some(pending) = self.pending(file)? else { return Ok(()) };
+        let now = pending.handle.metadata()?.len();
+        let held = now.saturating_sub(offset).min(len);
+        pending.note(now, offset, Some(held), held)
+    }
+
+    /// Remembers the length if it grows.
+    pub(super) fn extended(&mut self, file: &File, len: u64) -> io::Result<()> {
+        let Some(pending) = self.pending(file)? else { return Ok(()) };
+        let now = pending.handle.metadata()?.len();
+        if now < len { pending.note(now, len, None, 0) } else { Ok(()) }
+    }
+
+    /// A sync has covered the bytes of a range and the file's length, or has failed to.
+    pub(super) fn synced_range(&mut self, file: &File, range: &Range<u64>, failed: bool) -> io::Result<()> {
+        let Some(pending) = self.pending(file)? else { return Ok(()) };
+        if failed {
+            // More than the range may be lost then; never less.
+            pending.changes.iter_mut().for_each(|change| change.dropped = true);
+            return Ok(());
+        }
+        pending.settle(range)
     }
 
     /// A sync has covered the file's changes, or has failed to.
@@ -190,6 +217,25 @@ impl Pending {
         let mut before = vec![0; usize::try_from(held).map_err(|_| io::ErrorKind::OutOfMemory)?];
         self.handle.read_exact_at(&mut before, offset)?;
         self.changes.push(Change { len, offset, written, before, dropped: false });
+        Ok(())
+    }
+
+    /// Makes undoing the changes leave a range, and the length, as they are now.
+    fn settle(&mut self, range: &Range<u64>) -> io::Result<()> {
+        let now = self.handle.metadata()?.len();
+        for change in self.changes.iter_mut().filter(|change| !change.dropped) {
+            // What was behind the end then and lies before it now goes back to zeros.
+            let end = change.written.map_or(0, |len| change.offset.saturating_add(len)).min(now);
+            let held = end.saturating_sub(change.offset).max(change.before.len() as u64);
+            change.before.resize(usize::try_from(held).map_err(|_| io::ErrorKind::OutOfMemory)?, 0);
+            change.len = now;
+            let start = range.start.max(change.offset);
+            let end = range.end.min(change.offset + held).min(now);
+            if start < end {
+                let place = (start - change.offset) as usize..(end - change.offset) as usize;
+                self.handle.read_exact_at(&mut change.before[place], start)?;
+            }
+        }
         Ok(())
     }
 

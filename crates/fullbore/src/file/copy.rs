@@ -69,7 +69,7 @@ impl File {
                 .at(offset)
                 .advise("copy_range copies what cannot be cloned"))
         };
-        match clone_once(self, range.start, len, target, offset) {
+        match clone_once(self, range.start, len, target, offset)? {
             Ok(()) => Ok(()),
             Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS) => {
                 refuse("the file system shares no blocks".to_owned())
@@ -113,6 +113,7 @@ impl File {
                 return Err(Error::new(Kind::Invalid, "copy", file.path(), what).at(at));
             }
         }
+        target.sound().map_err(|error| Error::io("copy to", target.path(), error).at(offset))?;
         let (from, to) = (self.snapshot()?, target.snapshot()?);
         if from.identity == to.identity && positional(self) {
             // What the copy itself adds is no part of it.

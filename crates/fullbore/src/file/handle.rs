@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
+use super::asked::Blocks;
 use super::kind::{FileKind, Snapshot};
 use super::sync::Health;
 use super::way::Way;
@@ -186,6 +187,8 @@ impl File {
     pub fn preallocate(&self, len: u64) -> Result<()> {
         use rustix::fs::{FallocateFlags, fallocate};
         loop {
+            self.before_blocks(Blocks::Extended, &(0..len))
+                .map_err(|error| Error::io("preallocate", &self.inner.path, error))?;
             return match fallocate(&self.inner.fd, FallocateFlags::empty(), 0, len) {
                 Ok(()) => Ok(()),
                 Err(rustix::io::Errno::INTR) => continue,

@@ -5,6 +5,7 @@
 //! upper rungs find empty.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +15,7 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 use super::sequential::{read_next, write_next};
 use super::spans::clonable;
 use super::{CopyReport, File, FileKind, LONGEST, cut};
-use crate::buf::Pool;
+use crate::buf::{Direction, Pool};
 use crate::error::{Error, Result};
 use crate::sys::clone;
 
@@ -65,7 +66,7 @@ impl Copying<'_> {
         if !whole {
             return Ok(()); // the source ended meanwhile
         }
-        match clone_once(self.source, self.from, len, self.target, self.to) {
+        match clone_once(self.source, self.from, len, self.target, self.to)? {
             Ok(()) => self.report.cloned += self.moved(len),
             Err(error) => self.falls(Rung::Clone, error)?,
         }
@@ -78,8 +79,11 @@ impl Copying<'_> {
             return Ok(());
         }
         while self.left > 0 {
-            let (mut from, mut to, len) = (self.from, self.to, self.request(LONGEST));
-            match rustix::fs::copy_file_range(self.source, Some(&mut from), self.target, Some(&mut to), len) {
+            let (mut from, mut to) = (self.from, self.to);
+            let asked = self.before_moving(LONGEST)?;
+            match asked.and_then(|len| {
+                rustix::fs::copy_file_range(self.source, Some(&mut from), self.target, Some(&mut to), len)
+            }) {
                 Ok(0) => return Ok(()),
                 Ok(count) => self.report.in_kernel += self.moved(count as u64),
                 Err(Errno::INTR) => {}
@@ -98,9 +102,12 @@ impl Copying<'_> {
         }
         if self.source.kind() == FileKind::Fifo {
             while self.left > 0 {
-                let (mut to, len) = (self.to, self.request(REQUEST));
+                let mut to = self.to;
                 let place = positional(self.target).then_some(&mut to);
-                match splice(self.source, None, self.target, place, len, SpliceFlags::empty()) {
+                match self
+                    .before_moving(REQUEST)?
+                    .and_then(|len| splice(self.source, None, self.target, place, len, SpliceFlags::empty()))
+                {
                     Ok(0) => return Ok(()),
                     Ok(count) => self.report.spliced += self.moved(count as u64),
                     Err(Errno::INTR) => {}
@@ -117,9 +124,11 @@ impl Copying<'_> {
         // A smaller pipe moves less a call and is right all the same.
         let _ = fcntl_setpipe_size(&entry, REQUEST);
         while self.left > 0 {
-            let (mut from, len) = (self.from, self.request(REQUEST));
+            let asked = self.source.before(Direction::Read, self.from, self.request(REQUEST));
+            let asked = plainly(self.source, asked)?;
+            let mut from = self.from;
             let place = positional(self.source).then_some(&mut from);
-            match splice(self.source, place, &entry, None, len, SpliceFlags::empty()) {
+            match asked.and_then(|len| splice(self.source, place, &entry, None, len, SpliceFlags::empty())) {
                 Ok(0) => return Ok(()),
                 Ok(count) => {
                     if !self.empty(&exit, count)? {
@@ -140,7 +149,8 @@ impl Copying<'_> {
         while inside > 0 {
             let mut to = self.to;
             let place = positional(self.target).then_some(&mut to);
-            match splice(exit, None, self.target, place, inside, SpliceFlags::empty()) {
+            let asked = plainly(self.target, self.target.before(Direction::Write, self.to, inside))?;
+            match asked.and_then(|len| splice(exit, None, self.target, place, len, SpliceFlags::empty())) {
                 Ok(0) => break,
                 Ok(out) => {
                     inside -= out;
@@ -207,6 +217,16 @@ impl Copying<'_> {
         cut(self.left.min(most as u64) as usize, 1)
     }
 
+    /// How many bytes a call that reads and writes may be asked for, at most `most`; or how it has failed.
+    fn before_moving(&self, most: usize) -> Result<rustix::io::Result<usize>> {
+        let asked = self
+            .target
+            .sound()
+            .and_then(|()| self.source.before(Direction::Read, self.from, self.request(most)))
+            .and_then(|len| self.target.before(Direction::Write, self.to, len));
+        plainly(self.target, asked)
+    }
+
     /// Goes on by `count` bytes, and returns them.
     fn moved(&mut self, count: u64) -> u64 {
         self.from += count;
@@ -256,19 +276,39 @@ pub(super) fn positional(file: &File) -> bool {
     matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice)
 }
 
+/// What was asked before a call on `file`, with a failure of the system's sort for the rungs to judge.
+fn plainly<T>(file: &File, asked: io::Result<T>) -> Result<rustix::io::Result<T>> {
+    match asked {
+        Ok(asked) => Ok(Ok(asked)),
+        Err(error) => match Errno::from_io_error(&error) {
+            Some(error) => Ok(Err(error)),
+            None => Err(Error::io("copy to", file.path(), error)),
+        },
+    }
+}
+
+/// Shares blocks, if the files let it.
 pub(super) fn clone_once(
     source: &File,
     from: u64,
     len: u64,
     target: &File,
     to: u64,
-) -> rustix::io::Result<()> {
-    loop {
+) -> Result<rustix::io::Result<()>> {
+    let all = usize::try_from(len).unwrap_or(usize::MAX);
+    let asked = target
+        .sound()
+        .and_then(|()| source.before_whole(Direction::Read, from, all))
+        .and_then(|()| target.before_whole(Direction::Write, to, all));
+    if let Err(error) = plainly(target, asked)? {
+        return Ok(Err(error));
+    }
+    Ok(loop {
         match clone::clone_range(source.as_fd(), from, len, target.as_fd(), to) {
             Err(Errno::INTR) => {}
-            result => return result,
+            result => break result,
         }
-    }
+    })
 }
 
 #[cfg(test)]

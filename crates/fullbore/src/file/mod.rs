@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod abandon;
+mod asked;
 mod behind;
 mod bounce;
 mod calls;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
+use super::asked::Blocks;
 use super::way::Way;
 use super::{File, FileKind};
 use crate::error::{Error, Kind, Result};
@@ -61,7 +62,7 @@ impl File {
     /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it,
     /// [`Kind::Invalid`] if the range ends before it starts.
     pub fn allocate(&self, range: Range<u64>) -> Result<()> {
-        self.fallocate("allocate", FallocateFlags::KEEP_SIZE, range)
+        self.fallocate("allocate", Blocks::Allocated, range)
     }
 
     /// Makes a range, in bytes, read as zeros and gives back the blocks that lie wholly in it. The length stays.
@@ -85,7 +86,7 @@ impl File {
     /// # Errors
     /// As [`allocate`](Self::allocate).
     pub fn punch_hole(&self, range: Range<u64>) -> Result<()> {
-        self.fallocate("punch a hole in", FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, range)
+        self.fallocate("punch a hole in", Blocks::Punched, range)
     }
 
     /// Makes a range, in bytes, read as zeros and keeps or gets its blocks, without writing them where the file
@@ -106,10 +107,10 @@ impl File {
     /// # Errors
     /// As [`allocate`](Self::allocate); tmpfs cannot do it.
     pub fn zero_range(&self, range: Range<u64>) -> Result<()> {
-        self.fallocate("zero a range of", FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE, range)
+        self.fallocate("zero a range of", Blocks::Zeroed, range)
     }
 
-    fn fallocate(&self, doing: &'static str, flags: FallocateFlags, range: Range<u64>) -> Result<()> {
+    fn fallocate(&self, doing: &'static str, what: Blocks, range: Range<u64>) -> Result<()> {
         let path = &self.inner.path;
         let Some(len) = range.end.checked_sub(range.start) else {
             let what = format!("the range {}..{} ends before it starts", range.start, range.end);
@@ -123,7 +124,15 @@ impl File {
             Way::Direct(direct) => Some(direct.edges()),
             _ => None,
         };
+        let flags = match what {
+            Blocks::Punched => FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+            Blocks::Zeroed => FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE,
+            Blocks::Allocated => FallocateFlags::KEEP_SIZE,
+            Blocks::Extended => FallocateFlags::empty(),
+        };
         loop {
+            self.before_blocks(what, &range)
+                .map_err(|error| Error::io(doing, path, error).at(range.start))?;
             return match rustix::fs::fallocate(&self.inner.fd, flags, range.start, len) {
                 Ok(()) => Ok(()),
                 Err(Errno::INTR) => continue,

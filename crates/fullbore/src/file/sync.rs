@@ -71,8 +71,8 @@ impl std::error::Error for Poisoned {
 }
 
 impl File {
-    /// Waits until what was written is on the device. A failure poisons the file: every later write, change of length and
-    /// sync, through this handle, its clones and the handles made of it ([`again`](Self::again)), fails with the first
+    /// Waits until what was written is on the device. A failure poisons the file: every later write, change of length
+    /// or blocks and sync, through this handle, its clones and the handles made of it ([`again`](Self::again)), fails with the first
     /// failure's cause. Reads go on. Syncs of one file are done one after the other.
     ///
     /// ```
@@ -116,9 +116,8 @@ impl File {
 
     /// One `fdatasync` or `fsync`.
     fn sync_once(&self, level: Sync) -> io::Result<()> {
-        let _turn = self.inner.health.state.syncing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.sound()?;
-        let result = self.before_sync(level).and_then(|()| {
+        self.in_turn(|| {
+            self.before_sync(level)?;
             loop {
                 let synced = match level {
                     Sync::Data => rustix::fs::fdatasync(&self.inner.fd),
@@ -130,8 +129,14 @@ impl File {
                     synced => return Ok(synced?),
                 }
             }
-        });
-        result.map_err(|error| self.poison(error))
+        })
+    }
+
+    /// A sync of any sort, after those of other threads; if it fails the file is poisoned.
+    pub(super) fn in_turn(&self, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let _turn = self.inner.health.state.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sound()?;
+        sync().map_err(|error| self.poison(error))
     }
 
     /// Marks the file as one whose sync failed, unless the error says that it cannot be synced at all.
@@ -272,7 +277,7 @@ impl File {
 
     /// What the plan says to a call that moves no bytes.
     #[cfg(feature = "fault")]
-    fn judge(&self, call: Call<'_>) -> io::Result<()> {
+    pub(super) fn judge(&self, call: Call<'_>) -> io::Result<()> {
         match &self.inner.health.plan {
             Some(plan) => plan.before(&Operation { file: self, unit: 1, call }).into_result().map(drop),
             None => Ok(()),

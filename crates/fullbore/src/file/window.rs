@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 
 use super::{File, FileKind};
+use crate::buf::Direction;
 use crate::error::{Error, Kind, Result};
 use crate::sys::map::Map;
 
@@ -118,6 +119,7 @@ impl Window {
     /// the window.
     pub fn read_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
         self.within("read", offset, data.len())?;
+        self.asked(Direction::Read, offset, data.len())?;
         if let Some(map) = &self.map {
             map.copy_out(self.place + offset, data);
         }
@@ -139,10 +141,22 @@ impl Window {
     /// [`Kind::Changed`] if the file was cut short or could not be read meanwhile; then what `look` made of it is
     /// dropped.
     pub fn with<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T> {
+        self.asked(Direction::Read, 0, self.len())?;
         let bytes = self.map.as_ref().map_or(&[][..], |map| &map.bytes()[self.place..]);
         let made = look(bytes);
         self.check("read")?;
         Ok(made)
+    }
+
+    /// Whether the file lets this part of the window be read or changed.
+    fn asked(&self, direction: Direction, offset: usize, len: usize) -> Result<()> {
+        let (doing, at) = match direction {
+            Direction::Read => ("read", self.range.start + offset as u64),
+            Direction::Write => ("write", self.range.start + offset as u64),
+        };
+        self.file
+            .before_whole(direction, at, len)
+            .map_err(|error| Error::io(doing, self.file.path(), error).at(at))
     }
 
     fn within(&self, doing: &'static str, offset: usize, len: usize) -> Result<()> {
@@ -206,7 +220,7 @@ impl WritableWindow {
     /// may be written. [`Kind::Invalid`] if `data` reaches past the window.
     pub fn write_at(&mut self, data: &[u8], offset: usize) -> Result<()> {
         self.window.within("write", offset, data.len())?;
-        self.before()?;
+        self.before(offset, data.len())?;
         if let Some(map) = &mut self.window.map {
             map.copy_in(self.window.place + offset, data);
         }
@@ -215,7 +229,8 @@ impl WritableWindow {
 
     /// Asked before the bytes are changed. What is written behind the end of a file, in its last page, shows on tmpfs
     /// when the file grows again: so whether it was cut short is not only asked afterwards.
-    fn before(&self) -> Result<()> {
+    fn before(&self, offset: usize, len: usize) -> Result<()> {
+        self.window.asked(Direction::Write, offset, len)?;
         self.window.check("write")
     }
 
@@ -254,7 +269,7 @@ impl WritableWindow {
     /// # Errors
     /// As [`write_at`](Self::write_at).
     pub fn with<T>(&mut self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
-        self.before()?;
+        self.before(0, self.window.len())?;
         let place = self.window.place;
         let bytes = self.window.map.as_mut().map_or(&mut [][..], |map| &mut map.bytes_mut()[place..]);
         let made = change(bytes);
@@ -262,7 +277,8 @@ impl WritableWindow {
         Ok(made)
     }
 
-    /// Waits until what was written is on the device (`msync`).
+    /// Waits until what was written is on the device (`msync`). A failure poisons the file, as that of
+    /// [`File::sync`] does.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -277,10 +293,12 @@ impl WritableWindow {
     /// # Errors
     /// The system's, and [`Kind::Changed`] if a page was gone.
     pub fn flush(&mut self) -> Result<()> {
-        if let Some(map) = &self.window.map {
-            map.flush().map_err(|error| {
-                Error::io("sync", self.window.file.path(), error).at(self.window.range.start)
-            })?;
+        if let Window { file, range, map: Some(map), .. } = &self.window {
+            file.in_turn(|| {
+                file.before_sync_range(range)?;
+                map.flush()
+            })
+            .map_err(|error| Error::io("sync", file.path(), error).at(range.start))?;
         }
         self.window.check("sync")
     }

@@ -8,6 +8,7 @@
 mod ground;
 
 mod operation;
+mod power;
 mod run;
 mod tally;
 
@@ -38,7 +39,7 @@ fn files_are_what_a_vector_would_be() {
     println!("FULLBORE_FSX_SEED={seed}");
     everywhere(|directory| {
         let start = Instant::now();
-        let mut run = Run::new(directory, seed);
+        let mut run = Run::new(directory, seed, None);
         while start.elapsed() < time {
             for _ in 0..100 {
                 run.step();

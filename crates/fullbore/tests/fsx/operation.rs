@@ -281,18 +281,16 @@ impl Draw {
                 Operation::Clone { from, to }
             }
             720..790 => Operation::MapRead { span: self.within(lens) },
-            790..865 => Operation::MapWrite {
-                span: self.within(lens),
-                source: self.source(),
-                flush: self.one_in(100),
-            },
+            790..865 => {
+                Operation::MapWrite { span: self.within(lens), source: self.source(), flush: self.one_in(40) }
+            }
             865..870 => Operation::KeepWindow { span: self.within(lens) },
             870..900 => Operation::ReadKept,
             900..925 => Operation::WriteKept {
                 place: self.below(LONGEST),
                 len: self.below(PAGE * 3),
                 source: self.source(),
-                flush: self.one_in(100),
+                flush: self.one_in(40),
             },
             925..990 => Operation::Seek { span: self.span(lens) },
             990..993 => {

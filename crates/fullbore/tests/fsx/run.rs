@@ -6,6 +6,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::path::{Path, PathBuf};
 
 use fullbore::error::{Kind, Result};
+use fullbore::fault::Plan;
 use fullbore::file::{Cache, File, WritableWindow};
 
 use crate::ground::bytes;
@@ -24,8 +25,9 @@ struct Handles {
 }
 
 impl Handles {
-    fn open(path: &Path) -> Self {
-        let keep = File::open_write(path).unwrap();
+    fn open(path: &Path, plan: Option<&Plan>) -> Self {
+        let file = File::open_write(path).unwrap();
+        let keep = plan.map_or(file.clone(), |plan| file.with_faults(plan));
         Self { drop: keep.with_cache(Cache::Drop).0, direct: keep.with_cache(Cache::Direct).0, keep }
     }
 
@@ -51,9 +53,12 @@ struct Kept {
 pub(crate) struct Run {
     seed: u64,
     draw: Draw,
-    paths: [PathBuf; FILES],
+    pub(crate) paths: [PathBuf; FILES],
     files: [Handles; FILES],
-    models: [Vec<u8>; FILES],
+    pub(crate) models: [Vec<u8>; FILES],
+    /// What syncs have covered.
+    pub(crate) durable: [Vec<u8>; FILES],
+    plan: Option<Plan>,
     kept: Option<Kept>,
     /// What is written is taken from here, at random places.
     source: Vec<u8>,
@@ -64,7 +69,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(directory: &Path, seed: u64) -> Self {
+    pub(crate) fn new(directory: &Path, seed: u64, plan: Option<Plan>) -> Self {
         let paths = ["one", "two"].map(|name| directory.join(name));
         for path in &paths {
             fs::write(path, b"").unwrap();
@@ -72,9 +77,11 @@ impl Run {
         Self {
             seed,
             draw: Draw::new(seed),
-            files: [Handles::open(&paths[0]), Handles::open(&paths[1])],
+            files: [Handles::open(&paths[0], plan.as_ref()), Handles::open(&paths[1], plan.as_ref())],
             paths,
             models: Default::default(),
+            durable: Default::default(),
+            plan,
             kept: None,
             source: bytes(2 * LONGEST + 8192, seed),
             memory: vec![0; LONGEST + 8192],
@@ -163,10 +170,11 @@ impl Run {
                 let data = taken(&self.source, source, &span);
                 let mut window = self.files[span.file].of(span.cache).map_writable(span.range())?;
                 window.write_at(data, 0)?;
-                if flush {
-                    window.flush()?;
-                }
                 self.models[span.file][span.offset..span.end()].copy_from_slice(data);
+                if flush && !data.is_empty() {
+                    window.flush()?;
+                    settle(&mut self.durable[span.file], &self.models[span.file], span.offset, span.len);
+                }
                 Ok(())
             }
             Operation::KeepWindow { span } => {
@@ -178,7 +186,8 @@ impl Run {
             Operation::WriteKept { place, len, source, flush } => self.write_kept(place, len, source, flush),
             Operation::Seek { span } => self.seek(&span),
             Operation::Reopen => {
-                self.files = [Handles::open(&self.paths[0]), Handles::open(&self.paths[1])];
+                let plan = self.plan.as_ref();
+                self.files = [Handles::open(&self.paths[0], plan), Handles::open(&self.paths[1], plan)];
                 self.compare(0);
                 self.compare(1);
                 Ok(())
@@ -188,7 +197,11 @@ impl Run {
                 file.drop_cache()?;
                 self.read(&span, false)
             }
-            Operation::Sync { span, level } => self.files[span.file].of(span.cache).sync(level),
+            Operation::Sync { span, level } => {
+                self.files[span.file].of(span.cache).sync(level)?;
+                self.durable[span.file].clone_from(&self.models[span.file]);
+                Ok(())
+            }
             Operation::Compare { span } => {
                 self.compare(span.file);
                 Ok(())
@@ -287,10 +300,11 @@ impl Run {
             return Ok(());
         }
         result?;
-        if flush {
-            window.flush()?;
-        }
         model[*start + place..][..data.len()].copy_from_slice(data);
+        if flush && !window.is_empty() {
+            window.flush()?;
+            settle(&mut self.durable[*file], model, *start, window.len());
+        }
         Ok(())
     }
 
@@ -322,6 +336,12 @@ impl Run {
         let into = &mut memory[..model.len()];
         self.files[file].keep.read_exact_at(into, 0).unwrap();
         assert!(*into == **model, "file {file}: {}", differ(into, model));
+    }
+
+    /// Syncs a file.
+    pub(crate) fn sync_one(&mut self) {
+        self.files[0].keep.sync(fullbore::file::Sync::Data).unwrap();
+        self.durable[0].clone_from(&self.models[0]);
     }
 
     /// All files are their models, also when read from the device.
@@ -361,6 +381,12 @@ fn stand(model: &mut Vec<u8>, offset: usize, data: &[u8], count: usize) {
         model.resize(model.len().max(offset + count), 0);
         model[offset..offset + count].copy_from_slice(&data[..count]);
     }
+}
+
+/// What a sync of a range leaves after a power failure: its bytes and the length.
+fn settle(durable: &mut Vec<u8>, model: &[u8], offset: usize, len: usize) {
+    durable.resize(model.len(), 0);
+    durable[offset..offset + len].copy_from_slice(&model[offset..offset + len]);
 }
 
 fn zeroed(model: &mut [u8], span: &Span) {
