@@ -3,11 +3,13 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
 
+use super::explain::Explanation;
 use super::kind::{FileKind, Snapshot};
+use super::lock::Closing;
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Kind, Result};
 
@@ -24,10 +26,16 @@ pub(super) struct Inner {
     pub(super) fd: Arc<OwnedFd>,
     /// The path it was opened by: what messages call it.
     pub(super) path: PathBuf,
-    /// What it is.
-    pub(super) kind: FileKind,
+    /// What it is, once somebody asked.
+    pub(super) kind: OnceLock<FileKind>,
     /// What transfers are cut to, in bytes: 1, or what direct I/O is aligned to.
     pub(super) unit: usize,
+    /// The flags that a further open file on the same inode keeps: append and write-through.
+    pub(super) status: OFlags,
+    /// What is done when the last handle of the open goes.
+    pub(super) closing: Option<Arc<Closing>>,
+    /// What became of the options it was opened with.
+    pub(super) answers: Vec<Explanation>,
 }
 
 impl File {
@@ -52,13 +60,7 @@ impl File {
         match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(fd) => Self::from_fd(fd, path),
             Err(rustix::io::Errno::ISDIR) => Err(directory(path)),
-            Err(rustix::io::Errno::NXIO) => Err(Error::new(
-                Kind::Unsupported,
-                "open",
-                path,
-                "it is a socket or a device that is not there",
-            )
-            .advise("name a file, a pipe or a device")),
+            Err(rustix::io::Errno::NXIO) => Err(absent(path)),
             Err(error) => Err(Error::io("open", path, error.into())),
         }
     }
@@ -86,7 +88,17 @@ impl File {
         if kind == FileKind::Directory {
             return Err(directory(&path));
         }
-        Ok(Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit: 1 }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                fd: Arc::new(fd),
+                path,
+                kind: OnceLock::from(kind),
+                unit: 1,
+                status: OFlags::empty(),
+                closing: None,
+                answers: Vec::new(),
+            }),
+        })
     }
 
     /// The process's standard input.
@@ -116,9 +128,24 @@ impl File {
         &self.inner.path
     }
 
-    /// What it is.
+    /// What it is. The first time the system is asked, unless opening has found it out.
     pub fn kind(&self) -> FileKind {
-        self.inner.kind
+        *self.inner.kind.get_or_init(|| {
+            rustix::fs::fstat(&self.inner.fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode))
+        })
+    }
+
+    /// What became of each option that it was opened with.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// use fullbore::file::{Hint, OpenOptions};
+    /// let file = OpenOptions::new().hint(Hint::Sequential).open("Cargo.toml")?;
+    /// assert_eq!(file.explain()[0].option, "hint=sequential");
+    /// # Ok(()) }
+    /// ```
+    pub fn explain(&self) -> &[Explanation] {
+        &self.inner.answers
     }
 
     /// Its identity, length and time of modification now.
@@ -128,7 +155,7 @@ impl File {
     pub fn snapshot(&self) -> Result<Snapshot> {
         let stat = rustix::fs::fstat(&self.inner.fd)
             .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
-        let len = match self.inner.kind {
+        let len = match self.kind() {
             FileKind::BlockDevice => {
                 // Every transfer names its offset, so the position may go back to the start.
                 let len = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::End(0));
@@ -151,7 +178,7 @@ impl File {
     /// # Errors
     /// If the system cannot say.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
-        match self.inner.kind {
+        match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read a part of what it hands over as standard input.
                 let read = rustix::fs::tell(&self.inner.fd).unwrap_or(0);
@@ -252,13 +279,19 @@ impl File {
 
     /// Another open file on the same inode.
     fn same(&self, fd: OwnedFd, unit: usize) -> Self {
-        let (path, kind) = (self.inner.path.clone(), self.inner.kind);
-        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit }) }
+        let Inner { path, kind, status, closing, answers, .. } = &*self.inner;
+        let (path, kind, answers) = (path.clone(), kind.clone(), answers.clone());
+        let (status, closing) = (*status, closing.clone());
+        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit, status, closing, answers }) }
     }
 
     fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
         let link = format!("/proc/self/fd/{}", self.inner.fd.as_raw_fd());
-        Ok(rustix::fs::open(link, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?)
+        Ok(rustix::fs::open(
+            link,
+            flags | self.inner.status | OFlags::CLOEXEC | OFlags::NOCTTY,
+            Mode::empty(),
+        )?)
     }
 
     /// What direct transfers of this file are aligned to, in bytes. Where the file system serves them through the
@@ -283,6 +316,11 @@ impl AsFd for File {
     }
 }
 
-fn directory(path: &Path) -> Error {
+pub(super) fn directory(path: &Path) -> Error {
     Error::new(Kind::Unsupported, "open", path, "it is a directory").advise("name a file")
+}
+
+pub(super) fn absent(path: &Path) -> Error {
+    Error::new(Kind::Unsupported, "open", path, "it is a socket or a device that is not there")
+        .advise("name a file, a pipe or a device")
 }

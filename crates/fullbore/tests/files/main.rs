@@ -1,0 +1,6 @@
+//! What a `File` does, on every file system at hand, against `std::fs` and models in memory.
+
+#[path = "../ground/mod.rs"]
+mod ground;
+
+mod opening;
