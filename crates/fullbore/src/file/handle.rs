@@ -256,6 +256,35 @@ impl File {
             .map_err(|error| Error::io("set the length of", &self.inner.path, error.into()))
     }
 
+    /// Whether it has a position that can be moved: asked of the system, not told from the kind.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// assert!(fullbore::file::File::open("Cargo.toml")?.seekable());
+    /// # Ok(()) }
+    /// ```
+    pub fn seekable(&self) -> bool {
+        rustix::fs::tell(&self.inner.fd).is_ok()
+    }
+
+    /// Another descriptor of the same open file (`dup`): position, flags and locks are shared, and what is done on
+    /// closing waits for both.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// assert_eq!(file.duplicate()?.snapshot()?, file.snapshot()?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If there are no more descriptors.
+    pub fn duplicate(&self) -> Result<Self> {
+        let fd = rustix::io::fcntl_dupfd_cloexec(&self.inner.fd, 3)
+            .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
+        Ok(self.same(fd, self.inner.unit))
+    }
+
     /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
     /// that, the same open file.
     pub fn again(&self, write: bool) -> Self {

@@ -131,3 +131,20 @@ fn modes_and_kinds_of_path() {
         assert!(File::open(directory).is_err());
     });
 }
+
+#[test]
+fn seekability_is_found_out_and_a_duplicate_keeps_the_lock() {
+    let (reader, _writer) = std::io::pipe().unwrap();
+    assert!(!File::from_fd(reader.into(), "pipe").unwrap().seekable());
+    assert!(File::open("/proc/self/status").unwrap().seekable());
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let file = OpenOptions::new().mode(Mode::Create).share(Share::NONE).open(&path).unwrap();
+        assert!(file.seekable());
+        let duplicate = file.duplicate().unwrap();
+        drop(file);
+        OpenOptions::new().share(Share::NONE).open(&path).unwrap_err();
+        drop(duplicate);
+        OpenOptions::new().share(Share::NONE).open(&path).unwrap();
+    });
+}
