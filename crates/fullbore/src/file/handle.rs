@@ -111,6 +111,8 @@ impl File {
         if kind == FileKind::Directory {
             return Err(directory(&path));
         }
+        let status = rustix::fs::fcntl_getfl(&fd).unwrap_or(OFlags::empty());
+        let status = status & (OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC);
         Ok(Self {
             inner: Arc::new(Inner {
                 fd: Arc::new(fd),
@@ -119,7 +121,7 @@ impl File {
                 unit: 1,
                 way: Way::Plain,
                 health: Health::default(),
-                status: OFlags::empty(),
+                status,
                 closing: None,
                 answers: Vec::new(),
             }),
@@ -171,6 +173,11 @@ impl File {
     /// ```
     pub fn explain(&self) -> &[Explanation] {
         &self.inner.answers
+    }
+
+    /// Whether whatever is written goes to the end, wherever it is written.
+    pub(crate) fn appends(&self) -> bool {
+        self.inner.status.contains(OFlags::APPEND)
     }
 
     /// Its identity, length and time of modification now.
