@@ -9,7 +9,7 @@
 //! # std::fs::write(&path, "hello")?;
 //! let bytes = block_on(async {
 //!     let file = AsyncFile::open(&path).await?;
-//!     let (count, bytes) = file.read_at(Vec::with_capacity(64), 0).await;
+//!     let (count, bytes) = file.read_at(Vec::<u8>::with_capacity(64), 0).await;
 //!     assert_eq!(count?, 5);
 //!     Ok::<_, fullbore::Error>(bytes)
 //! })?;

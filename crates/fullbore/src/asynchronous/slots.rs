@@ -59,15 +59,6 @@ pub(super) struct Slots<T> {
     limit: usize,
 }
 
-/// What became of an operation whose future turned away from it.
-#[derive(Debug)]
-pub(super) enum Left<T> {
-    /// It is over, or never ran: here is what it owned.
-    Now(T, Option<Outcome>),
-    /// The system still has it.
-    Later,
-}
-
 impl<T> Slots<T> {
     /// Room for `limit` operations in flight, made at once.
     pub(super) fn new(limit: usize) -> Self {
@@ -168,25 +159,21 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Withdraws an operation that waits or is done.
-    pub(super) fn withdraw(&mut self, key: Key) -> Option<Left<T>> {
+    /// Takes back what an operation that waits or is done owned.
+    fn withdraw(&mut self, key: Key) -> Option<T> {
         let slot = self.slot(key)?;
         match std::mem::replace(&mut slot.state, State::Vacant) {
             State::Waiting(operation, _) => {
                 self.waiting.retain(|index| *index != key.index);
                 self.vacate(key);
-                Some(Left::Now(operation, None))
+                Some(operation)
             }
-            State::Done(operation, outcome) => {
+            State::Done(operation, _) => {
                 self.vacate(key);
-                Some(Left::Now(operation, Some(outcome)))
+                Some(operation)
             }
-            state @ State::Flight(..) => {
-                slot.state = state;
-                Some(Left::Later)
-            }
-            state => {
-                slot.state = state;
+            other => {
+                slot.state = other;
                 None
             }
         }
@@ -210,7 +197,7 @@ impl<T> Slots<T> {
 
     /// The future is gone: what it owned comes back now, or with the completion.
     pub(super) fn detach(&mut self, key: Key) -> Option<T> {
-        if let Some(Left::Now(operation, _)) = self.withdraw(key) {
+        if let Some(operation) = self.withdraw(key) {
             return Some(operation);
         }
         let slot = self.slot(key)?;
@@ -319,7 +306,7 @@ mod interleavings {
                     slots.start().is_some()
                 })
             };
-            let never_ran = matches!(slots.lock().unwrap().withdraw(second), Some(Left::Now(2, None)));
+            let never_ran = slots.lock().unwrap().recall(second, Err(io::ErrorKind::Interrupted.into()));
             assert!(kernel.join().unwrap() ^ never_ran);
             assert_eq!(slots.lock().unwrap().open(), usize::from(!never_ran));
         });
