@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).ok_or("name a file")?;
     let bytes = block_on(async {
         let file = AsyncFile::open(path).await?;
-        let (mut buffer, mut offset) = (Vec::with_capacity(256 << 10), 0);
+        let (mut buffer, mut offset) = (Vec::<u8>::with_capacity(256 << 10), 0);
         loop {
             let (count, back) = file.read_at(buffer, offset).await;
             match count? {

@@ -92,6 +92,8 @@ impl Dispatch {
     }
 
     /// Takes over an operation; gives it back if it cannot run.
+    // Boxing what comes back would allocate, which no operation may.
+    #[allow(clippy::result_large_err)]
     pub(super) fn submit(
         self: &Arc<Self>,
         operation: Operation,
@@ -232,14 +234,13 @@ impl Dispatch {
                 let code = outcome.as_ref().err().and_then(io::Error::raw_os_error);
                 if let (Some(libc::ECANCELED | libc::EINTR), Some(Operation::Transfer(movement))) =
                     (code, core.slots.flight(key))
+                    && !movement.cancelled
                 {
-                    if !movement.cancelled {
-                        // The kernel cancels what a thread submitted when that thread ends: nobody asked for
-                        // that. Positional transfers may be begun again.
-                        push(ring, key, movement);
-                        again = true;
-                        return;
-                    }
+                    // The kernel cancels what a thread submitted when that thread ends: nobody asked for
+                    // that. Positional transfers may be begun again.
+                    push(ring, key, movement);
+                    again = true;
+                    return;
                 }
                 core.on_ring -= 1;
                 self.finish(core, key, outcome);
@@ -275,14 +276,14 @@ impl Dispatch {
             self.finish(&mut core, key, Err(cancelled()));
             self.start(&mut core);
         } else if let (Some(Operation::Transfer(movement)), Some(ring)) = (core.slots.flight(key), &self.ring)
+            && movement.ring
+            && !movement.cancelled
         {
-            if movement.ring && !movement.cancelled {
-                movement.cancelled = true;
-                // SAFETY: the lock is held.
-                unsafe {
-                    ring.cancel(key.to_bits());
-                    ring.submit();
-                }
+            movement.cancelled = true;
+            // SAFETY: the lock is held.
+            unsafe {
+                ring.cancel(key.to_bits());
+                ring.submit();
             }
         }
         self.unlock(core);

@@ -21,6 +21,8 @@
 //! with them. So a future may be dropped at any time: the operation goes on alone, or is cancelled, and what it
 //! owned is freed after its end and not before.
 
+#[cfg(any(feature = "tokio", feature = "futures", test))]
+mod cursor;
 mod dispatch;
 mod driver;
 mod file;
@@ -29,6 +31,8 @@ mod slots;
 mod task;
 mod transfer;
 
+#[cfg(any(feature = "tokio", feature = "futures", test))]
+pub use cursor::Cursor;
 pub use driver::{Backend, Driver, Settings};
 pub use file::AsyncFile;
 pub use task::Task;

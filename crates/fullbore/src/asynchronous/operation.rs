@@ -8,6 +8,8 @@ use crate::buf::{Direction, Loan};
 use crate::file::File;
 
 /// Something for a driver to do, with all that it needs to live until it is over.
+// Transfers are the many, and may not allocate.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum Operation {
     Transfer(Movement),
     /// What a thread does: opening, syncing, closing.

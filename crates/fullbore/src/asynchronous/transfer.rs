@@ -72,6 +72,11 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
+    /// How many bytes were moved so far, as far as the future has seen.
+    pub fn moved(&self) -> usize {
+        self.done
+    }
+
     fn doing(&self) -> &'static str {
         if self.direction == Direction::Read { "read" } else { "write" }
     }

@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_loan_that_nobody_takes_back_frees_its_buffer() {
-        struct Counted(Box<[u8]>, std::sync::Arc<()>);
+        struct Counted(Box<[u8]>, #[allow(dead_code, reason = "counted")] std::sync::Arc<()>);
         // SAFETY: as for the box in it.
         unsafe impl Buffer for Counted {
             fn segment(&mut self, index: usize) -> crate::buf::Segment {

@@ -107,11 +107,9 @@ impl SharedRing {
     pub(crate) unsafe fn submit(&self) {
         // SAFETY: the lock makes this the only view of the queue.
         while !unsafe { self.ring.submission_shared() }.is_empty() {
-            if let Err(error) = self.ring.submit() {
-                if error.kind() != io::ErrorKind::Interrupted {
-                    // Out of memory for the moment (`EAGAIN`, `ENOMEM`, `EBUSY`): nothing but time helps.
-                    std::thread::sleep(Duration::from_micros(100));
-                }
+            if self.ring.submit().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+                // Out of memory for the moment (`EAGAIN`, `ENOMEM`, `EBUSY`): nothing but time helps.
+                std::thread::sleep(Duration::from_micros(100));
             }
         }
     }
