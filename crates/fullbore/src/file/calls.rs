@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 
-use rustix::io::ReadWriteFlags;
+use rustix::io::{Errno, ReadWriteFlags};
 
 use super::File;
 use crate::buf::Direction;
@@ -25,7 +25,7 @@ impl File {
         Ok(if flags.is_empty() {
             rustix::io::pread(&self.inner.fd, data, offset)?
         } else {
-            rustix::io::preadv2(&self.inner.fd, &mut [IoSliceMut::new(data)], offset, flags)?
+            rustix::io::preadv2(&self.inner.fd, &mut [IoSliceMut::new(data)], somewhere(offset)?, flags)?
         })
     }
 
@@ -37,7 +37,7 @@ impl File {
         Ok(if flags.is_empty() {
             rustix::io::pwrite(&self.inner.fd, data, offset)?
         } else {
-            rustix::io::pwritev2(&self.inner.fd, &[IoSlice::new(data)], offset, flags)?
+            rustix::io::pwritev2(&self.inner.fd, &[IoSlice::new(data)], somewhere(offset)?, flags)?
         })
     }
 
@@ -58,7 +58,7 @@ impl File {
                 match &mut some[..count] {
                     [] => Ok(rustix::io::pread(&self.inner.fd, &mut some[0][..part], offset)?),
                     some if flags.is_empty() => Ok(rustix::io::preadv(&self.inner.fd, some, offset)?),
-                    some => Ok(rustix::io::preadv2(&self.inner.fd, some, offset, flags)?),
+                    some => Ok(rustix::io::preadv2(&self.inner.fd, some, somewhere(offset)?, flags)?),
                 }
             }
         }
@@ -82,11 +82,18 @@ impl File {
                 match &some[..count] {
                     [] => Ok(rustix::io::pwrite(&self.inner.fd, &some[0][..part], offset)?),
                     some if flags.is_empty() => Ok(rustix::io::pwritev(&self.inner.fd, some, offset)?),
-                    some => Ok(rustix::io::pwritev2(&self.inner.fd, some, offset, flags)?),
+                    some => Ok(rustix::io::pwritev2(&self.inner.fd, some, somewhere(offset)?, flags)?),
                 }
             }
         }
     }
+}
+
+/// The offset, for the calls to which the largest number means "where the file's position is" (`man 2 preadv2`):
+/// it is refused, as the others do.
+#[inline]
+fn somewhere(offset: u64) -> io::Result<u64> {
+    if offset > i64::MAX as u64 { Err(Errno::INVAL.into()) } else { Ok(offset) }
 }
 
 /// How many of `len` bytes a call is asked for: all, and in builds with debug assertions now and then fewer, a multiple
