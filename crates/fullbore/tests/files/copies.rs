@@ -97,7 +97,7 @@ fn where_blocks_can_be_shared_they_are() {
 
 /// rust-lang/rust#75446, xcp#24: files that say they are empty were copied as empty.
 #[test]
-fn procfs_is_not_copied_as_empty() {
+fn rust_75446_procfs_files_are_copied_whole() {
     everywhere(|directory| {
         let path = directory.join("target");
         let target = file(&path, b"");
@@ -117,7 +117,7 @@ fn procfs_is_not_copied_as_empty() {
 /// oven-sh/bun#43398: a fallback that started where the copy had started, not where it had stopped. A target that
 /// appends refuses `copy_file_range` at once and `splice` only when bytes are in the pipe already.
 #[test]
-fn a_fallback_goes_on_where_the_copy_stopped() {
+fn bun_43398_a_fallback_goes_on_where_the_copy_stopped() {
     everywhere(|directory| {
         let data = bytes(2_500_000, 5);
         let source = file(&directory.join("source"), &data);

@@ -3,6 +3,7 @@
 #[path = "../ground/mod.rs"]
 mod ground;
 
+mod complaints;
 mod copies;
 mod direct;
 mod drops;

@@ -15,7 +15,7 @@ fn lengths(count: usize) -> Vec<usize> {
 }
 
 #[test]
-fn gather_writes_more_buffers_than_a_call_takes() {
+fn dotnet_108380_gather_writes_more_buffers_than_a_call_takes() {
     everywhere(|directory| {
         for (index, cache) in [Cache::Keep, Cache::Drop, Cache::Direct].into_iter().enumerate() {
             let path = directory.join(format!("gather-{index}"));
@@ -75,7 +75,7 @@ fn scatter_beyond_the_end_says_where_it_ended() {
 }
 
 #[test]
-fn gather_past_where_32_bits_end() {
+fn dotnet_109340_gather_past_where_32_bits_end() {
     everywhere(|directory| {
         let path = directory.join("far");
         let file = File::create_new(&path).unwrap();

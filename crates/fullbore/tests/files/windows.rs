@@ -37,7 +37,7 @@ fn a_window_shows_its_range_wherever_it_starts() {
 
 /// BurntSushi/ripgrep#579, BLAKE3#488: a file cut short under a map killed the reader.
 #[test]
-fn a_file_cut_short_is_an_error_not_a_signal() {
+fn ripgrep_579_a_file_cut_short_under_a_map_is_an_error_not_a_signal() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(100_000, 2);

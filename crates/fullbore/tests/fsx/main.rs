@@ -14,6 +14,7 @@ mod tally;
 
 use std::time::{Duration, Instant};
 
+use fullbore::fault::{Fault, Plan};
 use ground::everywhere;
 use run::Run;
 
@@ -32,14 +33,13 @@ fn seed() -> u64 {
     })
 }
 
-#[test]
-fn files_are_what_a_vector_would_be() {
+/// Runs for this long on every file system.
+fn run(time: Duration, plan: impl Fn(u64) -> Option<Plan> + Sync) {
     let seed = seed();
-    let time = Duration::from_secs(setting("FULLBORE_FSX_SECONDS", || 5));
     println!("FULLBORE_FSX_SEED={seed}");
     everywhere(|directory| {
         let start = Instant::now();
-        let mut run = Run::new(directory, seed, None);
+        let mut run = Run::new(directory, seed, plan(seed));
         while start.elapsed() < time {
             for _ in 0..100 {
                 run.step();
@@ -48,5 +48,19 @@ fn files_are_what_a_vector_would_be() {
         run.compare_all();
         run.tally.print(directory, start.elapsed());
         run.tally.judge(directory);
+    });
+}
+
+#[test]
+fn files_are_what_a_vector_would_be() {
+    run(Duration::from_secs(setting("FULLBORE_FSX_SECONDS", || 5)), |_| None);
+}
+
+/// The same when every transfer may be cut short or interrupted, and takes a few buffers only.
+#[test]
+fn files_are_what_a_vector_would_be_however_short_the_transfers() {
+    run(Duration::from_secs(setting("FULLBORE_FSX_SECONDS", || 5)) / 2, |seed| {
+        let plan = Plan::new(seed).with(Fault::Short { one_in: 3 }).with(Fault::Interrupted { one_in: 5 });
+        Some(plan.with(Fault::Buffers { most: 7 }))
     });
 }
