@@ -15,9 +15,10 @@ static HOOK: Mutex<Option<Hook>> = Mutex::new(None);
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// static TOLD: AtomicBool = AtomicBool::new(false);
 /// fullbore::stream::on_loss(|_error| TOLD.store(true, Ordering::Relaxed));
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let full = fullbore::file::File::open_write("/dev/full")?;
 /// let mut stream = fullbore::stream::FileStream::new(full);
 /// std::io::Write::write_all(&mut stream, b"bytes")?;
