@@ -16,6 +16,13 @@ pub(super) const BUFFERS: usize = 1024;
 /// The longest transfer that one call may ask for: 2 GiB less a page (`man 2 read`).
 pub(crate) const LONGEST: usize = 0x7fff_f000;
 
+/// The offset for calls to which −1, which is `u64::MAX`, means the file's own position (`man 2 preadv2`): the one before
+/// it, which the system refuses as it refuses both elsewhere.
+#[inline]
+fn named(offset: u64) -> u64 {
+    offset.min(u64::MAX - 1)
+}
+
 impl File {
     /// One `preadv2` of one buffer.
     #[inline]
@@ -25,7 +32,7 @@ impl File {
         Ok(if flags.is_empty() {
             rustix::io::pread(&self.inner.fd, data, offset)?
         } else {
-            rustix::io::preadv2(&self.inner.fd, &mut [IoSliceMut::new(data)], offset, flags)?
+            rustix::io::preadv2(&self.inner.fd, &mut [IoSliceMut::new(data)], named(offset), flags)?
         })
     }
 
@@ -37,7 +44,7 @@ impl File {
         Ok(if flags.is_empty() {
             rustix::io::pwrite(&self.inner.fd, data, offset)?
         } else {
-            rustix::io::pwritev2(&self.inner.fd, &[IoSlice::new(data)], offset, flags)?
+            rustix::io::pwritev2(&self.inner.fd, &[IoSlice::new(data)], named(offset), flags)?
         })
     }
 
@@ -58,7 +65,7 @@ impl File {
                 match &mut some[..count] {
                     [] => Ok(rustix::io::pread(&self.inner.fd, &mut some[0][..part], offset)?),
                     some if flags.is_empty() => Ok(rustix::io::preadv(&self.inner.fd, some, offset)?),
-                    some => Ok(rustix::io::preadv2(&self.inner.fd, some, offset, flags)?),
+                    some => Ok(rustix::io::preadv2(&self.inner.fd, some, named(offset), flags)?),
                 }
             }
         }
@@ -82,7 +89,7 @@ impl File {
                 match &some[..count] {
                     [] => Ok(rustix::io::pwrite(&self.inner.fd, &some[0][..part], offset)?),
                     some if flags.is_empty() => Ok(rustix::io::pwritev(&self.inner.fd, some, offset)?),
-                    some => Ok(rustix::io::pwritev2(&self.inner.fd, some, offset, flags)?),
+                    some => Ok(rustix::io::pwritev2(&self.inner.fd, some, named(offset), flags)?),
                 }
             }
         }
