@@ -104,6 +104,32 @@ fn reads_any_run_of_a_file() {
 }
 
 #[test]
+fn ranges_where_no_file_reaches_are_refused() {
+    each(|directory, method, cache| {
+        let path = directory.join("nowhere");
+        fs::write(&path, "old").unwrap();
+        let file = File::open_write(&path).unwrap();
+        let mut pool = Pool::new(1, ALIGNMENT).unwrap();
+        let mut channel = channel(method, cache, &file, true, 1, &pool, None);
+        for offset in [u64::MAX, u64::MAX - 1, 1 << 63, i64::MAX as u64] {
+            let error = channel.read(0, offset, 1, pool.take().unwrap()).unwrap_err();
+            assert_eq!(error.kind(), Kind::Invalid, "{}: {error}", method.name);
+            pool = Pool::new(1, ALIGNMENT).unwrap();
+            let mut buf = pool.take().unwrap();
+            buf.place(offset, 1);
+            let error = channel.write(0, offset, buf).unwrap_err();
+            assert_eq!(error.kind(), Kind::Invalid, "{}: {error}", method.name);
+            pool = Pool::new(1, ALIGNMENT).unwrap();
+            assert_eq!(channel.view(offset, 1).unwrap_err().kind(), Kind::Invalid);
+            assert_eq!(channel.view_mut(offset, 1).unwrap_err().kind(), Kind::Invalid);
+            assert_eq!(channel.relay(offset, 1).unwrap_err().kind(), Kind::Invalid);
+        }
+        assert!(channel.next().unwrap().is_none());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    });
+}
+
+#[test]
 fn reads_up_to_an_unknown_end() {
     each(|directory, method, cache| {
         let path = directory.join("end");

@@ -43,7 +43,11 @@ impl Region {
     fn new(len: usize) -> io::Result<Self> {
         let huge = len >= HUGE;
         // Whole huge pages, wherever the kernel puts the mapping.
-        let mapped = if huge { len.next_multiple_of(HUGE) + HUGE } else { len };
+        let mapped = if huge {
+            len.checked_next_multiple_of(HUGE).and_then(|len| len.checked_add(HUGE)).ok_or_else(too_much)?
+        } else {
+            len
+        };
         // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
         let base = unsafe {
             mmap_anonymous(
@@ -57,13 +61,19 @@ impl Region {
         let shift = if huge { base.as_ptr().align_offset(HUGE) } else { 0 };
         // SAFETY: at most `HUGE` bytes into a mapping that is longer than that by `len`.
         let start = unsafe { base.add(shift) };
-        if huge {
+        // Miri knows mappings and no advice.
+        if huge && !cfg!(miri) {
             // A hint. A buffer on a huge page is one segment to the device, not one a page.
             // SAFETY: the range lies within the mapping, and the advice keeps its contents.
             let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxHugepage) };
         }
         Ok(Self { base, mapped, start, len })
     }
+}
+
+/// No memory is as large as that.
+fn too_much() -> io::Error {
+    io::ErrorKind::OutOfMemory.into()
 }
 
 impl Drop for Region {
@@ -94,7 +104,9 @@ impl Buf {
     /// If the run does not fit: the pool was made for smaller requests.
     pub fn place(&mut self, offset: u64, len: usize) {
         let start = (offset % ALIGNMENT as u64) as usize;
-        assert!(start + len <= self.capacity, "{len} bytes at {start} in a buffer of {}", self.capacity);
+        // Not `start + len`, which can wrap: what this lets pass is memory that gets touched.
+        let fits = self.capacity.checked_sub(start).is_some_and(|room| len <= room);
+        assert!(fits, "{len} bytes at {start} in a buffer of {}", self.capacity);
         self.start = start;
         self.len = len;
     }
@@ -104,7 +116,8 @@ impl Buf {
     /// # Panics
     /// If that reaches out of the buffer.
     pub fn shift(&mut self, head: isize, len: usize) {
-        let start = self.start.checked_add_signed(head).filter(|start| start + len <= self.capacity);
+        let fits = |start: &usize| self.capacity.checked_sub(*start).is_some_and(|room| len <= room);
+        let start = self.start.checked_add_signed(head).filter(fits);
         self.start = start.expect("the shifted run lies within the buffer");
         self.len = len;
     }
@@ -157,19 +170,25 @@ impl Pool {
     /// # Errors
     /// If the memory is not to be had.
     pub fn new(count: usize, request: usize) -> io::Result<Self> {
+        let count = count.max(1);
         let capacity = Self::capacity(request);
-        let region = Arc::new(Region::new(capacity * count.max(1))?);
-        let free = (0..count.max(1))
+        if capacity <= request {
+            return Err(too_much());
+        }
+        let region = Arc::new(Region::new(capacity.checked_mul(count).ok_or_else(too_much)?)?);
+        let free = (0..count)
             .rev()
             .map(|index| Buf { region: region.clone(), slot: index * capacity, capacity, start: 0, len: 0 })
             .collect();
         Ok(Self { region, free })
     }
 
-    /// The memory one buffer for requests of `request` bytes takes, in bytes.
+    /// The memory one buffer for requests of `request` bytes takes, in bytes; the most there is for requests that no
+    /// memory can hold.
     pub fn capacity(request: usize) -> usize {
         // An unaligned request touches one block more than an aligned one of that size.
-        request.next_multiple_of(ALIGNMENT) + ALIGNMENT
+        let blocks = request.checked_next_multiple_of(ALIGNMENT);
+        blocks.and_then(|len| len.checked_add(ALIGNMENT)).unwrap_or(usize::MAX)
     }
 
     /// Takes a buffer out, if one is free.
@@ -237,5 +256,52 @@ mod tests {
     #[should_panic(expected = "in a buffer of")]
     fn a_run_that_does_not_fit_is_a_bug() {
         Pool::new(1, 4096).unwrap().take().unwrap().place(4095, 8192);
+    }
+
+    /// A wrapped sum would make a buffer reach where its memory does not.
+    #[test]
+    fn lengths_that_no_memory_has_are_refused() {
+        for (count, request) in [
+            (1, usize::MAX),
+            (1, usize::MAX - ALIGNMENT),
+            (1, usize::MAX - 3 * ALIGNMENT),
+            (usize::MAX, 1),
+            (usize::MAX / (2 * ALIGNMENT) + 1, 1),
+            (3, usize::MAX / 2),
+        ] {
+            let error = Pool::new(count, request).expect_err("more than there is");
+            assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{count} of {request}: {error}");
+        }
+        let mut buf = Pool::new(1, 4096).unwrap().take().unwrap();
+        let mut refused = |act: &mut dyn FnMut(&mut Buf)| {
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&mut buf))).is_err());
+        };
+        refused(&mut |buf| buf.place(4095, usize::MAX));
+        refused(&mut |buf| buf.place(u64::MAX, usize::MAX - 4094));
+        refused(&mut |buf| buf.shift(1, usize::MAX));
+        refused(&mut |buf| buf.shift(isize::MAX, 0));
+        refused(&mut |buf| buf.shift(isize::MIN, 0));
+    }
+
+    /// The kernel is handed address and length: neither may leave the data.
+    #[test]
+    fn a_request_never_reaches_out_of_its_buffer() {
+        let mut buf = Pool::new(1, 4096).unwrap().take().unwrap();
+        buf.place(0, 100);
+        let start = buf.pointer();
+        let mut request =
+            Request { token: 0, direction: Direction::Read, offset: 0, buf, from: 0, most: usize::MAX };
+        for (from, most, place, len) in [
+            (0, usize::MAX, 0, 100),
+            (40, 50, 40, 50),
+            (100, 1, 100, 0),
+            (101, usize::MAX, 100, 0),
+            (usize::MAX, usize::MAX, 100, 0),
+        ] {
+            (request.from, request.most) = (from, most);
+            assert_eq!(request.memory(), (start.wrapping_add(place), len as u32));
+            assert_eq!((request.len(), request.is_empty()), (len, from >= 100));
+            assert_eq!((request.data().len(), request.data_mut().len()), (len, len));
+        }
     }
 }

@@ -31,31 +31,34 @@ pub struct Request {
 }
 
 impl Request {
-    /// How many bytes the transfer covers.
+    /// How many bytes the transfer covers: none if it starts past the data.
     pub fn len(&self) -> usize {
-        (self.buf.len() - self.from).min(self.most)
+        // The kernel is given what this says, so it must not wrap.
+        self.buf.len().saturating_sub(self.from).min(self.most)
     }
 
     /// Whether there is nothing to transfer.
     pub fn is_empty(&self) -> bool {
-        self.buf.len() == self.from
+        self.buf.len() <= self.from
     }
 
     /// The bytes to write.
     pub fn data(&self) -> &[u8] {
-        &self.buf.data()[self.from..self.from + self.len()]
+        &self.buf.data()[self.from.min(self.buf.len())..][..self.len()]
     }
 
     /// The room to read into.
     pub fn data_mut(&mut self) -> &mut [u8] {
-        let (from, len) = (self.from, self.len());
-        &mut self.buf.data_mut()[from..from + len]
+        let (from, len) = (self.from.min(self.buf.len()), self.len());
+        &mut self.buf.data_mut()[from..][..len]
     }
 
     /// The memory to transfer, for the kernel: start and length.
     pub(crate) fn memory(&self) -> (*mut u8, u32) {
-        // `from` is at most the data's length, so the address stays within the buffer.
-        (self.buf.pointer().wrapping_add(self.from), self.len() as u32)
+        // At most the data's length, so the address stays within the buffer; a length that a call cannot have
+        // is a shorter transfer.
+        let from = self.from.min(self.buf.len());
+        (self.buf.pointer().wrapping_add(from), u32::try_from(self.len()).unwrap_or(u32::MAX))
     }
 }
 

@@ -148,11 +148,26 @@ impl Channel {
         self.tally
     }
 
+    /// Fails for a range where no file reaches: blocks and sums of it would not be numbers any more.
+    fn reachable(&self, doing: &'static str, offset: u64, len: usize) -> Result<()> {
+        // Direct transfers are widened to blocks, which are no longer than this.
+        const BLOCK: u64 = 1 << 20;
+        match offset.checked_add(len as u64) {
+            Some(end) if end <= i64::MAX as u64 - BLOCK => Ok(()),
+            _ => {
+                let what = format!("no file has {len} bytes there");
+                Err(Error::new(Kind::Invalid, doing, self.file.path(), what).at(offset))
+            }
+        }
+    }
+
     /// Asks for `len` bytes at `offset` in `buf`. At most the depth opened with may be on their way.
     ///
     /// # Errors
-    /// If the system refuses the request.
+    /// If the system refuses the request; [`Kind::Invalid`] for a range where no file reaches, here and wherever
+    /// an offset is taken.
     pub fn read(&mut self, token: u64, offset: u64, len: usize, mut buf: Buf) -> Result<()> {
+        self.reachable("read", offset, len)?;
         buf.place(offset, len);
         let mut head = 0;
         if let Some((align, _)) = self.direct {
@@ -167,8 +182,9 @@ impl Channel {
     /// # Errors
     /// If the system refuses the request.
     pub fn write(&mut self, token: u64, offset: u64, mut buf: Buf) -> Result<()> {
-        self.sound(offset)?;
         let len = buf.len();
+        self.reachable("write", offset, len)?;
+        self.sound(offset)?;
         let mut asked = Asked { token, offset, len, head: 0 };
         if let Some((align, _)) = self.direct {
             let end = offset + len as u64;
@@ -236,6 +252,7 @@ impl Channel {
     /// # Errors
     /// [`Kind::Changed`] if the file has become shorter, and the system's.
     pub fn view(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
+        self.reachable("read", offset, len)?;
         self.tally.bytes += len as u64;
         self.tally.requests += 1;
         let (file, limit) = (&self.file, self.limit);
@@ -247,6 +264,7 @@ impl Channel {
     /// # Errors
     /// As [`view`](Self::view).
     pub fn view_mut(&mut self, offset: u64, len: usize) -> Result<&mut [u8]> {
+        self.reachable("write", offset, len)?;
         self.tally.bytes += len as u64;
         self.tally.requests += 1;
         self.sound(offset)?;
@@ -268,6 +286,7 @@ impl Channel {
     /// # Errors
     /// The system's, and [`Kind::Changed`] if the source ended before.
     pub fn relay(&mut self, offset: u64, len: usize) -> Result<()> {
+        self.reachable("copy to", offset, len)?;
         self.sound(offset)?;
         let mut moved = 0;
         while moved < len {

@@ -43,22 +43,11 @@ impl OpenOptions {
                 continue;
             }
             let fd = Arc::new(fd);
-            self.empty(path, &fd)?;
-            if let Err(error) = self.allocate(path, &fd, &mut answers) {
+            if let Err(error) = self.prepare(path, &fd, &mut answers) {
                 if made && let Ok(name) = Name::of(path) {
                     name.remove(&fd);
                 }
                 return Err(error);
-            }
-            self.advise(&fd, &mut answers);
-            self.note(&mut answers);
-            if let (true, Some(refused)) =
-                (self.strict, answers.iter().find(|found| matches!(found.answer, Answer::Refused(_))))
-            {
-                if made && let Ok(name) = Name::of(path) {
-                    name.remove(&fd);
-                }
-                return Err(Error::new(Kind::Unsupported, "open", path, refused.to_string()));
             }
             let closing =
                 (locked || name.is_some()).then(|| Arc::new(Closing { fd: fd.clone(), name, locked }));
@@ -71,13 +60,38 @@ impl OpenOptions {
         Err(Error::new(Kind::Changed, "open", path, "it is replaced each time it is locked"))
     }
 
+    /// What is done to the file between the lock and the first use. What can be refused without touching it comes
+    /// before the truncation, so that a strict open that fails for it has lost no bytes.
+    fn prepare(&self, path: &Path, fd: &OwnedFd, answers: &mut Vec<Explanation>) -> Result<()> {
+        self.advise(fd, answers);
+        self.note(answers);
+        self.insist(path, answers)?;
+        self.empty(path, fd)?;
+        self.allocate(path, fd, answers)?;
+        self.insist(path, answers)
+    }
+
+    /// Fails for an option that was refused, if that is asked for.
+    fn insist(&self, path: &Path, answers: &[Explanation]) -> Result<()> {
+        match answers.iter().find(|found| matches!(found.answer, Answer::Refused(_))) {
+            Some(refused) if self.strict => {
+                Err(Error::new(Kind::Unsupported, "open", path, refused.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether there is something between opening and truncation that may fail: a lock, an option that is refused.
+    fn empties_late(&self) -> bool {
+        self.share.is_some() || self.strict
+    }
+
     /// The descriptor, and whether the file is known to be new.
     fn descriptor(&self, path: &Path) -> Result<(OwnedFd, bool)> {
         let flags = self.flags();
         let bits = Bits::from_raw_mode(self.permissions);
         let open = |more: OFlags| rustix::fs::open(path, flags | more, bits);
-        // A lock comes before the truncation.
-        let truncate = if self.share.is_none() { OFlags::TRUNC } else { OFlags::empty() };
+        let truncate = if self.empties_late() { OFlags::empty() } else { OFlags::TRUNC };
         let opened = match self.mode {
             Mode::Open => open(OFlags::empty()).map(|fd| (fd, false)),
             Mode::Truncate => open(truncate).map(|fd| (fd, false)),
@@ -120,9 +134,9 @@ impl OpenOptions {
         Ok(locked)
     }
 
-    /// Truncates under the lock; without one it was done when it was opened.
+    /// Truncates, unless that was done when it was opened.
     fn empty(&self, path: &Path, fd: &OwnedFd) -> Result<()> {
-        if self.share.is_none() || !matches!(self.mode, Mode::Create | Mode::Truncate) {
+        if !self.empties_late() || !matches!(self.mode, Mode::Create | Mode::Truncate) {
             return Ok(());
         }
         match rustix::fs::ftruncate(fd, 0) {

@@ -109,6 +109,11 @@ fn random_wins_over_sequential_and_strict_makes_that_an_error() {
         assert!(file.explain()[0].to_string().starts_with("hint=sequential refused: hint=random"));
         assert_eq!(file.explain()[1].answer, Answer::Honoured);
         assert_eq!(options.strict(true).open(&path).unwrap_err().kind(), Kind::Unsupported);
+        // Found by fuzzing: the file was emptied first and refused then.
+        for mode in [Mode::Truncate, Mode::Create] {
+            assert_eq!(options.mode(mode).open(&path).unwrap_err().kind(), Kind::Unsupported);
+            assert_eq!(fs::read(&path).unwrap(), b"x", "{mode:?}");
+        }
     });
 }
 

@@ -136,3 +136,24 @@ fn vectors_of_blocks_pass_the_cache_by() {
         }
     });
 }
+
+/// Found by fuzzing: to `pwritev2` the last offset there is, which is −1, means the file's own position.
+#[test]
+fn the_last_offset_is_no_position() {
+    everywhere(|directory| {
+        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+            let path = directory.join(format!("last-{cache}"));
+            fs::write(&path, "old").unwrap();
+            let (file, _) = File::open_write(&path).unwrap().with_cache(cache);
+            for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
+                let (mut one, mut two) = ([0], [0]);
+                let mut both = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+                assert_eq!(file.read_at(&mut [0; 2], offset).unwrap_err().kind(), Kind::Io);
+                assert_eq!(file.read_exact_vectored_at(&mut both, offset).unwrap_err().kind(), Kind::Io);
+                file.write_all_at(b"new", offset).unwrap_err();
+                file.write_all_vectored_at(&[IoSlice::new(b"n"), IoSlice::new(b"ew")], offset).unwrap_err();
+                assert_eq!(fs::read(&path).unwrap(), b"old", "{cache} at {offset}");
+            }
+        }
+    });
+}
