@@ -158,12 +158,14 @@ pub(crate) enum Mix {
 #[derive(Debug)]
 pub(crate) struct Draw {
     random: SplitMix64,
-    pub(crate) mix: Mix,
+    mix: Mix,
+    /// Whether nothing is asked for that waits for the device: so that there are millions of operations too.
+    calm: bool,
 }
 
 impl Draw {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { random: SplitMix64::seed_from_u64(seed), mix: Mix::Only(Cache::Keep) }
+        Self { random: SplitMix64::seed_from_u64(seed), mix: Mix::Only(Cache::Keep), calm: false }
     }
 
     pub(crate) fn below(&mut self, bound: usize) -> usize {
@@ -235,16 +237,16 @@ impl Draw {
         self.below(LONGEST)
     }
 
-    fn pair(&mut self, lens: [usize; FILES]) -> (Span, Span) {
+    /// A range to copy and a place for it; one in `seldom` at any place, the others where blocks can be shared.
+    fn pair(&mut self, lens: [usize; FILES], seldom: usize) -> (Span, Span) {
         let (mut from, mut to) = (self.span(lens), self.span(lens));
-        if self.one_in(2) {
-            // What blocks can be shared for.
+        if !self.one_in(seldom) {
             from.offset = from.offset / PAGE * PAGE;
             to.offset = to.offset / PAGE * PAGE;
             from.len = if self.one_in(2) {
                 lens[from.file].saturating_sub(from.offset)
             } else {
-                from.len.next_multiple_of(PAGE)
+                from.len.next_multiple_of(PAGE).min(lens[from.file].saturating_sub(from.offset) / PAGE * PAGE)
             };
         }
         from.len = from.len.min(LONGEST - from.offset).min(LONGEST - to.offset);
@@ -254,6 +256,29 @@ impl Draw {
 
     /// The next operation on files of these lengths.
     pub(crate) fn next(&mut self, lens: [usize; FILES]) -> Operation {
+        match self.any(lens) {
+            Operation::PunchHole { span }
+            | Operation::ZeroRange { span }
+            | Operation::Allocate { span }
+            | Operation::Preallocate { span }
+            | Operation::Clone { to: span, .. }
+            | Operation::DropCache { span }
+            | Operation::Sync { span, .. }
+                if self.calm =>
+            {
+                Operation::Write { span, all: true, source: self.source() }
+            }
+            Operation::MapWrite { span, source, flush: true } if self.calm => {
+                Operation::MapWrite { span, source, flush: false }
+            }
+            Operation::WriteKept { place, len, source, flush: true } if self.calm => {
+                Operation::WriteKept { place, len, source, flush: false }
+            }
+            operation => operation,
+        }
+    }
+
+    fn any(&mut self, lens: [usize; FILES]) -> Operation {
         match self.below(1000) {
             0..200 => Operation::Read { span: self.span(lens), exact: self.one_in(2) },
             200..300 => {
@@ -267,17 +292,22 @@ impl Draw {
                 let (span, source) = (self.span(lens), self.source());
                 Operation::WriteVectored { cuts: self.cuts(&span), span, all: !self.one_in(4), source }
             }
-            560..575 => Operation::SetLen { span: self.span(lens) },
-            575..610 => Operation::PunchHole { span: self.span(lens) },
+            560..580 => {
+                let mut span = self.span(lens);
+                // Small files are quick to compare; writes make them large again.
+                span.offset = if self.one_in(2) { self.below(40_000) } else { span.offset };
+                Operation::SetLen { span }
+            }
+            580..610 => Operation::PunchHole { span: self.span(lens) },
             610..645 => Operation::ZeroRange { span: self.span(lens) },
             645..665 => Operation::Allocate { span: self.span(lens) },
             665..668 => Operation::Preallocate { span: self.span(lens) },
             668..710 => {
-                let (from, to) = self.pair(lens);
+                let (from, to) = self.pair(lens, 2);
                 Operation::Copy { from, to }
             }
             710..720 => {
-                let (from, to) = self.pair(lens);
+                let (from, to) = self.pair(lens, 5);
                 Operation::Clone { from, to }
             }
             720..790 => Operation::MapRead { span: self.within(lens) },
@@ -294,20 +324,23 @@ impl Draw {
             },
             925..990 => Operation::Seek { span: self.span(lens) },
             990..993 => {
-                self.mix = match self.below(20) {
-                    0..12 => Mix::Only(Cache::Keep),
-                    12..16 => Mix::Only(Cache::Drop),
-                    16..18 => Mix::Only(Cache::Direct),
+                self.calm = !self.one_in(6);
+                self.mix = match self.below(8) {
+                    _ if self.calm => Mix::Only(Cache::Keep),
+                    0..3 => Mix::Only(Cache::Keep),
+                    3..5 => Mix::Only(Cache::Drop),
+                    5 => Mix::Only(Cache::Direct),
                     _ => Mix::All,
                 };
                 Operation::Reopen
             }
             993 => Operation::DropCache { span: self.span(lens) },
-            994 if self.one_in(4) => Operation::Sync {
+            994 => Operation::Sync {
                 span: self.span(lens),
                 level: if self.one_in(2) { Sync::Data } else { Sync::Full },
             },
-            _ => Operation::Compare { span: self.span(lens) },
+            995..997 => Operation::Compare { span: self.span(lens) },
+            _ => Operation::Seek { span: self.span(lens) },
         }
     }
 }
