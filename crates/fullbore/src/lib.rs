@@ -6,6 +6,7 @@
 //! path. `docs/architecture.md` has the picture.
 #![deny(unsafe_code)]
 
+pub mod asynchronous;
 pub mod buf;
 pub mod engine;
 pub mod error;

@@ -4,6 +4,8 @@
 //! whole pool at once, and the memory of a run is known before it starts.
 #![allow(unsafe_code)]
 
+mod loan;
+mod owned;
 mod request;
 
 use std::io;
@@ -16,6 +18,8 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 /// 512 or 4096 on every device known (`STATX_DIOALIGN`).
 pub const ALIGNMENT: usize = 4096;
 
+pub(crate) use loan::Loan;
+pub use owned::{Buffer, Segment};
 pub use request::{Completion, Direction, Request};
 
 /// The memory of a pool.

@@ -1,0 +1,39 @@
+//! What an operation in flight owns.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use super::slots::Outcome;
+use crate::buf::{Direction, Loan};
+use crate::file::File;
+
+/// Something for a driver to do, with all that it needs to live until it is over.
+// Transfers are the many, and may not allocate.
+#[allow(clippy::large_enum_variant)]
+pub(super) enum Operation {
+    Transfer(Movement),
+    /// What a thread does: opening, syncing, closing.
+    Task(Option<Box<dyn FnOnce() -> Outcome + Send>>),
+}
+
+/// A read or a write.
+#[derive(Debug)]
+pub(super) struct Movement {
+    pub(super) direction: Direction,
+    pub(super) file: File,
+    pub(super) offset: Option<u64>,
+    pub(super) loan: Loan,
+    /// To the ring, or to a thread.
+    pub(super) ring: bool,
+    /// Somebody asked for its end: `ECANCELED` is the answer and no accident.
+    pub(super) cancelled: bool,
+}
+
+impl fmt::Debug for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Transfer(movement) => movement.fmt(f),
+            Self::Task(_) => f.write_str("Task"),
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The bookkeeping of operations: vacant → waiting → in flight → done or detached. No system calls and no locks in
+//! here, so that every interleaving can be tried:
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" cargo test --release -p fullbore --lib asynchronous::slots
+//! ```
+#![forbid(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::io;
+use std::task::{Poll, Waker};
+
+/// The result of an operation: bytes moved, or the system's error.
+pub(super) type Outcome = io::Result<usize>;
+
+/// Which slot, and which of its uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) index: u32,
+    turn: u32,
+}
+
+impl Key {
+    /// As 64 bits for the kernel to carry.
+    pub(super) fn to_bits(self) -> u64 {
+        u64::from(self.turn) << 32 | u64::from(self.index)
+    }
+
+    /// The key that gave these bits.
+    pub(super) fn from_bits(bits: u64) -> Self {
+        Self { index: bits as u32, turn: (bits >> 32) as u32 }
+    }
+}
+
+#[derive(Debug)]
+enum State<T> {
+    Vacant,
+    Waiting(T, Option<Waker>),
+    Flight(T, Option<Waker>),
+    /// In flight, and its future is gone.
+    Detached(T),
+    Done(T, Outcome),
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    turn: u32,
+    state: State<T>,
+}
+
+/// All operations of a driver.
+#[derive(Debug)]
+pub(super) struct Slots<T> {
+    slots: Vec<Slot<T>>,
+    vacant: Vec<u32>,
+    /// First come, first served.
+    waiting: VecDeque<u32>,
+    flying: usize,
+    limit: usize,
+}
+
+impl<T> Slots<T> {
+    /// Room for `limit` operations in flight, made at once.
+    pub(super) fn new(limit: usize) -> Self {
+        let slot = |_| Slot { turn: 0, state: State::Vacant };
+        Self {
+            slots: (0..limit).map(slot).collect(),
+            vacant: (0..limit as u32).rev().collect(),
+            waiting: VecDeque::with_capacity(limit),
+            flying: 0,
+            limit,
+        }
+    }
+
+    /// How many are in flight.
+    pub(super) fn flying(&self) -> usize {
+        self.flying
+    }
+
+    /// How many wait or are in flight.
+    pub(super) fn open(&self) -> usize {
+        self.flying + self.waiting.len()
+    }
+
+    /// Takes over an operation, which waits for its turn.
+    pub(super) fn insert(&mut self, operation: T, waker: Option<Waker>) -> Key {
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { turn: 0, state: State::Vacant });
+            self.slots.len() as u32 - 1
+        });
+        let slot = &mut self.slots[index as usize];
+        slot.state = State::Waiting(operation, waker);
+        self.waiting.push_back(index);
+        Key { index, turn: slot.turn }
+    }
+
+    /// The next operation to start, if there may be one more in flight, which it is from now on.
+    pub(super) fn start(&mut self) -> Option<Key> {
+        if self.flying == self.limit {
+            return None;
+        }
+        let index = self.waiting.pop_front()?;
+        let slot = &mut self.slots[index as usize];
+        if let State::Waiting(operation, waker) = std::mem::replace(&mut slot.state, State::Vacant) {
+            slot.state = State::Flight(operation, waker);
+            self.flying += 1;
+        }
+        Some(Key { index, turn: slot.turn })
+    }
+
+    /// The operation in flight.
+    pub(super) fn flight(&mut self, key: Key) -> Option<&mut T> {
+        match &mut self.slot(key)?.state {
+            State::Flight(operation, _) | State::Detached(operation) => Some(operation),
+            _ => None,
+        }
+    }
+
+    /// An operation in flight is over. Tells whom to wake, and gives back what a detached one owned.
+    pub(super) fn complete(&mut self, key: Key, outcome: Outcome) -> (Option<Waker>, Option<T>) {
+        let Some(slot) = self.slot(key) else { return (None, None) };
+        match std::mem::replace(&mut slot.state, State::Vacant) {
+            State::Flight(operation, waker) => {
+                slot.state = State::Done(operation, outcome);
+                self.flying -= 1;
+                (waker, None)
+            }
+            State::Detached(operation) => {
+                self.flying -= 1;
+                self.vacate(key);
+                (None, Some(operation))
+            }
+            other => {
+                slot.state = other;
+                (None, None)
+            }
+        }
+    }
+
+    /// Takes the outcome, or leaves word whom to wake. `None`: there is no such operation.
+    pub(super) fn poll(&mut self, key: Key, waker: &Waker) -> Option<Poll<(T, Outcome)>> {
+        let slot = self.slot(key)?;
+        match &mut slot.state {
+            State::Waiting(_, kept) | State::Flight(_, kept) => {
+                match kept {
+                    Some(kept) => kept.clone_from(waker),
+                    None => *kept = Some(waker.clone()),
+                }
+                Some(Poll::Pending)
+            }
+            State::Done(..) => match std::mem::replace(&mut slot.state, State::Vacant) {
+                State::Done(operation, outcome) => {
+                    self.vacate(key);
+                    Some(Poll::Ready((operation, outcome)))
+                }
+                _ => None,
+            },
+            State::Vacant | State::Detached(_) => None,
+        }
+    }
+
+    /// Takes back what an operation that waits or is done owned.
+    fn withdraw(&mut self, key: Key) -> Option<T> {
+        let slot = self.slot(key)?;
+        match std::mem::replace(&mut slot.state, State::Vacant) {
+            State::Waiting(operation, _) => {
+                self.waiting.retain(|index| *index != key.index);
+                self.vacate(key);
+                Some(operation)
+            }
+            State::Done(operation, _) => {
+                self.vacate(key);
+                Some(operation)
+            }
+            other => {
+                slot.state = other;
+                None
+            }
+        }
+    }
+
+    /// Ends an operation that waits, with this outcome; its future finds it. `false`: it does not wait.
+    pub(super) fn recall(&mut self, key: Key, outcome: Outcome) -> bool {
+        let Some(slot) = self.slot(key) else { return false };
+        match std::mem::replace(&mut slot.state, State::Vacant) {
+            State::Waiting(operation, _) => {
+                slot.state = State::Done(operation, outcome);
+                self.waiting.retain(|index| *index != key.index);
+                true
+            }
+            other => {
+                slot.state = other;
+                false
+            }
+        }
+    }
+
+    /// The future is gone: what it owned comes back now, or with the completion.
+    pub(super) fn detach(&mut self, key: Key) -> Option<T> {
+        if let Some(operation) = self.withdraw(key) {
+            return Some(operation);
+        }
+        let slot = self.slot(key)?;
+        match std::mem::replace(&mut slot.state, State::Vacant) {
+            State::Flight(operation, _) => slot.state = State::Detached(operation),
+            other => slot.state = other,
+        }
+        None
+    }
+
+    fn slot(&mut self, key: Key) -> Option<&mut Slot<T>> {
+        self.slots.get_mut(key.index as usize).filter(|slot| slot.turn == key.turn)
+    }
+
+    fn vacate(&mut self, key: Key) {
+        let slot = &mut self.slots[key.index as usize];
+        slot.turn = slot.turn.wrapping_add(1) & (u32::MAX >> 1);
+        self.vacant.push(key.index);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_come_first_served_within_the_limit() {
+        let mut slots = Slots::new(1);
+        let [a, b, c] = [1, 2, 3].map(|number| slots.insert(number, None));
+        assert_eq!(slots.start(), Some(a));
+        assert_eq!(slots.start(), None);
+        assert_eq!(slots.detach(b), Some(2));
+        slots.complete(a, Ok(1));
+        assert_eq!(slots.start(), Some(c));
+        assert_eq!(slots.open(), 1);
+    }
+
+    #[test]
+    fn a_detached_operation_owns_its_buffer_until_it_completes() {
+        let mut slots = Slots::new(1);
+        let key = slots.insert("buffer", None);
+        slots.start();
+        assert_eq!(slots.detach(key), None);
+        assert!(matches!(slots.complete(key, Ok(0)), (None, Some("buffer"))));
+        // A second completion, or a key of an earlier turn, finds nothing.
+        let next = slots.insert("next", None);
+        assert_ne!(key, next);
+        assert!(matches!(slots.complete(key, Ok(0)), (None, None)));
+        assert_eq!(slots.flight(key), None);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod interleavings {
+    use super::*;
+    use loom::sync::{Arc, Mutex};
+    use loom::thread;
+
+    /// The kernel completes while the future is dropped: the buffer is given back once, whoever is first.
+    #[test]
+    fn dropped_and_completed_at_once() {
+        loom::model(|| {
+            let slots = Arc::new(Mutex::new(Slots::new(1)));
+            let key = slots.lock().unwrap().insert((), None);
+            slots.lock().unwrap().start();
+            let kernel = {
+                let slots = slots.clone();
+                thread::spawn(move || slots.lock().unwrap().complete(key, Ok(1)).1.is_some())
+            };
+            let by_future = slots.lock().unwrap().detach(key).is_some();
+            let by_kernel = kernel.join().unwrap();
+            assert!(by_future ^ by_kernel);
+            assert_eq!(slots.lock().unwrap().open(), 0);
+        });
+    }
+
+    /// A future that finds its operation in flight leaves its waker, and the completion finds it.
+    #[test]
+    fn no_wakeup_is_lost() {
+        loom::model(|| {
+            let slots = Arc::new(Mutex::new(Slots::new(1)));
+            let key = slots.lock().unwrap().insert((), None);
+            slots.lock().unwrap().start();
+            let kernel = {
+                let slots = slots.clone();
+                thread::spawn(move || slots.lock().unwrap().complete(key, Ok(1)).0.is_some())
+            };
+            let ready = slots.lock().unwrap().poll(key, Waker::noop()).unwrap().is_ready();
+            assert!(kernel.join().unwrap() ^ ready);
+        });
+    }
+
+    /// A waiting operation is withdrawn while the one before it completes and starts the next.
+    #[test]
+    fn withdrawn_and_started_at_once() {
+        loom::model(|| {
+            let slots = Arc::new(Mutex::new(Slots::new(1)));
+            let first = slots.lock().unwrap().insert(1, None);
+            slots.lock().unwrap().start();
+            let second = slots.lock().unwrap().insert(2, None);
+            let kernel = {
+                let slots = slots.clone();
+                thread::spawn(move || {
+                    let mut slots = slots.lock().unwrap();
+                    slots.complete(first, Ok(1));
+                    slots.start().is_some()
+                })
+            };
+            let never_ran = slots.lock().unwrap().recall(second, Err(io::ErrorKind::Interrupted.into()));
+            assert!(kernel.join().unwrap() ^ never_ran);
+            assert_eq!(slots.lock().unwrap().open(), usize::from(!never_ran));
+        });
+    }
+}

@@ -1,0 +1,143 @@
+//! An io_uring that many threads submit to: transfers go in under a lock of its owner, one thread waits for
+//! completions without that lock.
+//!
+//! Plain set-up flags on purpose. `DEFER_TASKRUN` wants one submitter; with `COOP_TASKRUN` a completion would stand
+//! still while the thread that submitted it computes.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+use io_uring::{IoUring, opcode, squeue, types};
+
+/// What the completions of cancellations and wake-ups carry: no key has all bits set.
+const NOBODY: u64 = u64::MAX;
+
+pub(crate) struct SharedRing {
+    ring: IoUring,
+}
+
+impl std::fmt::Debug for SharedRing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedRing").finish_non_exhaustive()
+    }
+}
+
+impl SharedRing {
+    /// A ring for `depth` transfers. Tried out with an empty request: a container may forbid what the kernel has.
+    pub(crate) fn new(depth: usize) -> io::Result<Self> {
+        let depth = u32::try_from(depth).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
+        // A transfer completes once and is cancelled at most once, and wake-ups are rare: four times the
+        // depth never overflows.
+        let ring = IoUring::builder().setup_cqsize(depth.max(8) * 4).build(depth.max(8))?;
+        let ring = Self { ring };
+        // SAFETY: nobody else has the ring yet.
+        unsafe {
+            ring.push(&opcode::Nop::new().build().user_data(NOBODY));
+            ring.ring.submit_and_wait(1)?;
+            ring.reap(|_, _| ());
+        }
+        Ok(ring)
+    }
+
+    /// # Safety
+    /// The owner's lock is held; what the entry names lives until its completion.
+    unsafe fn push(&self, entry: &squeue::Entry) {
+        loop {
+            // SAFETY: the lock makes this the only view of the queue; the rest is promised by the caller.
+            if unsafe { self.ring.submission_shared().push(entry) }.is_ok() {
+                return;
+            }
+            // SAFETY: as above.
+            unsafe { self.submit() };
+        }
+    }
+
+    /// Queues a transfer. Without an offset the file's own position counts.
+    ///
+    /// # Safety
+    /// The owner's lock is held. The descriptor and the memory of the pieces live, untouched, until the
+    /// completion of `key` was reaped, and the pieces stay where they are until [`submit`](Self::submit) returned.
+    pub(crate) unsafe fn transfer(
+        &self,
+        key: u64,
+        fd: BorrowedFd<'_>,
+        pieces: &[libc::iovec],
+        offset: Option<u64>,
+        write: bool,
+    ) {
+        let (fd, offset) = (types::Fd(fd.as_raw_fd()), offset.unwrap_or(u64::MAX));
+        let entry = match (pieces, write) {
+            ([one], false) if one.iov_len <= u32::MAX as usize => {
+                opcode::Read::new(fd, one.iov_base.cast(), one.iov_len as u32).offset(offset).build()
+            }
+            ([one], true) if one.iov_len <= u32::MAX as usize => {
+                opcode::Write::new(fd, one.iov_base.cast(), one.iov_len as u32).offset(offset).build()
+            }
+            (many, false) => opcode::Readv::new(fd, many.as_ptr(), many.len() as u32).offset(offset).build(),
+            (many, true) => opcode::Writev::new(fd, many.as_ptr(), many.len() as u32).offset(offset).build(),
+        };
+        // SAFETY: promised by the caller.
+        unsafe { self.push(&entry.user_data(key)) }
+    }
+
+    /// Queues the cancellation of a transfer.
+    ///
+    /// # Safety
+    /// The owner's lock is held.
+    pub(crate) unsafe fn cancel(&self, key: u64) {
+        // SAFETY: the entry names no memory.
+        unsafe { self.push(&opcode::AsyncCancel::new(key).build().user_data(NOBODY)) }
+    }
+
+    /// Queues something that completes at once, so that [`wait`](Self::wait) returns.
+    ///
+    /// # Safety
+    /// The owner's lock is held.
+    pub(crate) unsafe fn nudge(&self) {
+        // SAFETY: the entry names no memory.
+        unsafe { self.push(&opcode::Nop::new().build().user_data(NOBODY)) }
+    }
+
+    /// Hands what is queued to the kernel, however often it must be asked: what stays in the queue would never
+    /// complete.
+    ///
+    /// # Safety
+    /// The owner's lock is held.
+    pub(crate) unsafe fn submit(&self) {
+        // SAFETY: the lock makes this the only view of the queue.
+        while !unsafe { self.ring.submission_shared() }.is_empty() {
+            if self.ring.submit().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+                // Out of memory for the moment (`EAGAIN`, `ENOMEM`, `EBUSY`): nothing but time helps.
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+    }
+
+    /// Waits until a completion is there, without submitting anything. May return early.
+    pub(crate) fn wait(&self) {
+        const GETEVENTS: u32 = 1;
+        // SAFETY: no entry is submitted and no argument is given.
+        let waited = unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, 1, GETEVENTS, None) };
+        if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Hands over all completions that are there.
+    ///
+    /// # Safety
+    /// The owner's lock is held.
+    pub(crate) unsafe fn reap(&self, mut each: impl FnMut(u64, io::Result<usize>)) {
+        // SAFETY: the lock makes this the only view of the queue.
+        for entry in unsafe { self.ring.completion_shared() } {
+            if entry.user_data() != NOBODY {
+                let code = entry.result();
+                each(
+                    entry.user_data(),
+                    usize::try_from(code).map_err(|_| io::Error::from_raw_os_error(-code)),
+                );
+            }
+        }
+    }
+}
