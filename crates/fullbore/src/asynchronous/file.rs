@@ -115,7 +115,7 @@ impl AsyncFile {
     /// If the system refuses.
     pub fn sync_data(&self) -> Task<()> {
         let file = self.inner.file.clone();
-        Task::new(self.inner.driver.clone(), "sync", move || file.sync_data())
+        Task::new(self.inner.driver.clone(), "sync", move || file.sync(crate::file::Sync::Data))
     }
 
     /// Waits until the bytes and all that is known of the file are on the device (`fsync`).
