@@ -104,6 +104,11 @@ impl Error {
         self.what.as_deref()
     }
 
+    /// The system's number for the error, if it is the system's.
+    pub fn raw_os_error(&self) -> Option<i32> {
+        self.source.as_ref().and_then(io::Error::raw_os_error)
+    }
+
     /// The path that the operation was on.
     pub fn path(&self) -> &Path {
         &self.path
@@ -132,6 +137,24 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.as_ref().map(|source| source as _)
+    }
+}
+
+/// For the traits of `std::io`: of the kind that the system's error has, with the whole message.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match (&error.source, error.kind) {
+            // Whoever loops over `std::io` asks again after an interruption, and this one is meant to end things.
+            (_, Kind::Interrupted) => io::ErrorKind::Other,
+            (Some(source), _) => source.kind(),
+            (None, Kind::Changed) => io::ErrorKind::UnexpectedEof,
+            (None, Kind::NoSpace) => io::ErrorKind::StorageFull,
+            (None, Kind::Unsupported) => io::ErrorKind::Unsupported,
+            (None, Kind::Invalid | Kind::SameFile) => io::ErrorKind::InvalidInput,
+            (None, Kind::BrokenPipe) => io::ErrorKind::BrokenPipe,
+            (None, Kind::Io) => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
     }
 }
 

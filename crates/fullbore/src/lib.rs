@@ -18,6 +18,7 @@ pub mod pattern;
 pub mod probe;
 pub mod size;
 pub mod strategy;
+pub mod stream;
 mod sys;
 
 pub use error::{Error, Result};

@@ -3,11 +3,13 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
 
+use super::explain::Explanation;
 use super::kind::{FileKind, Snapshot};
+use super::lock::Closing;
 use super::sync::Health;
 use super::way::Way;
 use crate::buf::ALIGNMENT;
@@ -26,23 +28,36 @@ pub(super) struct Inner {
     pub(super) fd: Arc<OwnedFd>,
     /// The path it was opened by: what messages call it.
     pub(super) path: PathBuf,
-    /// What it is.
-    pub(super) kind: FileKind,
+    /// What it is, once somebody asked.
+    pub(super) kind: OnceLock<FileKind>,
     /// What transfers are cut to, in bytes: 1, or what direct I/O is aligned to.
     pub(super) unit: usize,
     /// How its transfers treat the page cache.
     pub(super) way: Way,
     /// Whether a sync failed, and the faults that a test asked for: shared by every handle made of this one.
     pub(super) health: Health,
+    /// The flags that a further open file on the same inode keeps: append and write-through.
+    pub(super) status: OFlags,
+    /// What is done when the last handle of the open goes.
+    pub(super) closing: Option<Arc<Closing>>,
+    /// What became of the options it was opened with.
+    pub(super) answers: Vec<Explanation>,
 }
 
-#[cfg(feature = "fault")]
 impl Inner {
     /// The same again, under the plain way, for a handle that differs in a field.
-    pub(super) fn another(&self) -> Self {
-        let Self { fd, path, kind, unit, health, .. } = self;
-        let (way, health) = (Way::Plain, health.clone());
-        Self { fd: fd.clone(), path: path.clone(), kind: *kind, unit: *unit, way, health }
+    pub(super) fn kin(&self) -> Self {
+        Self {
+            fd: self.fd.clone(),
+            path: self.path.clone(),
+            kind: self.kind.clone(),
+            unit: self.unit,
+            way: Way::Plain,
+            health: self.health.clone(),
+            status: self.status,
+            closing: self.closing.clone(),
+            answers: self.answers.clone(),
+        }
     }
 }
 
@@ -68,13 +83,7 @@ impl File {
         match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(fd) => Self::from_fd(fd, path),
             Err(rustix::io::Errno::ISDIR) => Err(directory(path)),
-            Err(rustix::io::Errno::NXIO) => Err(Error::new(
-                Kind::Unsupported,
-                "open",
-                path,
-                "it is a socket or a device that is not there",
-            )
-            .advise("name a file, a pipe or a device")),
+            Err(rustix::io::Errno::NXIO) => Err(absent(path)),
             Err(error) => Err(Error::io("open", path, error.into())),
         }
     }
@@ -102,8 +111,21 @@ impl File {
         if kind == FileKind::Directory {
             return Err(directory(&path));
         }
-        let (way, health) = (Way::Plain, Health::default());
-        Ok(Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit: 1, way, health }) })
+        let status = rustix::fs::fcntl_getfl(&fd).unwrap_or(OFlags::empty());
+        let status = status & (OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC);
+        Ok(Self {
+            inner: Arc::new(Inner {
+                fd: Arc::new(fd),
+                path,
+                kind: OnceLock::from(kind),
+                unit: 1,
+                way: Way::Plain,
+                health: Health::default(),
+                status,
+                closing: None,
+                answers: Vec::new(),
+            }),
+        })
     }
 
     /// The process's standard input.
@@ -133,9 +155,29 @@ impl File {
         &self.inner.path
     }
 
-    /// What it is.
+    /// What it is. The first time the system is asked, unless opening has found it out.
     pub fn kind(&self) -> FileKind {
-        self.inner.kind
+        *self.inner.kind.get_or_init(|| {
+            rustix::fs::fstat(&self.inner.fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode))
+        })
+    }
+
+    /// What became of each option that it was opened with.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// use fullbore::file::{Hint, OpenOptions};
+    /// let file = OpenOptions::new().hint(Hint::Sequential).open("Cargo.toml")?;
+    /// assert_eq!(file.explain()[0].option, "hint=sequential");
+    /// # Ok(()) }
+    /// ```
+    pub fn explain(&self) -> &[Explanation] {
+        &self.inner.answers
+    }
+
+    /// Whether whatever is written goes to the end, wherever it is written.
+    pub(crate) fn appends(&self) -> bool {
+        self.inner.status.contains(OFlags::APPEND)
     }
 
     /// Its identity, length and time of modification now.
@@ -145,7 +187,7 @@ impl File {
     pub fn snapshot(&self) -> Result<Snapshot> {
         let stat = rustix::fs::fstat(&self.inner.fd)
             .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
-        let len = match self.inner.kind {
+        let len = match self.kind() {
             FileKind::BlockDevice => {
                 // Every transfer names its offset, so the position may go back to the start.
                 let len = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::End(0));
@@ -168,7 +210,7 @@ impl File {
     /// # Errors
     /// If the system cannot say.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
-        match self.inner.kind {
+        match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read a part of what it hands over as standard input.
                 let read = rustix::fs::tell(&self.inner.fd).unwrap_or(0);
@@ -228,6 +270,35 @@ impl File {
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
     }
 
+    /// Whether it has a position that can be moved: asked of the system, not told from the kind.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// assert!(fullbore::file::File::open("Cargo.toml")?.seekable());
+    /// # Ok(()) }
+    /// ```
+    pub fn seekable(&self) -> bool {
+        rustix::fs::tell(&self.inner.fd).is_ok()
+    }
+
+    /// Another descriptor of the same open file (`dup`): position, flags and locks are shared, and what is done on
+    /// closing waits for both.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// assert_eq!(file.duplicate()?.snapshot()?, file.snapshot()?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If there are no more descriptors.
+    pub fn duplicate(&self) -> Result<Self> {
+        let fd = rustix::io::fcntl_dupfd_cloexec(&self.inner.fd, 3)
+            .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
+        Ok(self.same(fd, self.inner.unit))
+    }
+
     /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
     /// that, the same open file.
     pub fn again(&self, write: bool) -> Self {
@@ -251,21 +322,21 @@ impl File {
 
     /// Another open file on the same inode.
     pub(super) fn same(&self, fd: OwnedFd, unit: usize) -> Self {
-        let (path, kind) = (self.inner.path.clone(), self.inner.kind);
-        let health = self.inner.health.clone();
-        Self { inner: Arc::new(Inner { fd: Arc::new(fd), path, kind, unit, way: Way::Plain, health }) }
+        Self { inner: Arc::new(Inner { fd: Arc::new(fd), unit, ..self.inner.kin() }) }
     }
 
     /// The same open file, whose transfers go another way.
     pub(super) fn under(&self, way: Way) -> Self {
-        let Inner { fd, path, kind, unit, health, .. } = &*self.inner;
-        let (fd, path, health) = (fd.clone(), path.clone(), health.clone());
-        Self { inner: Arc::new(Inner { fd, path, kind: *kind, unit: *unit, way, health }) }
+        Self { inner: Arc::new(Inner { way, ..self.inner.kin() }) }
     }
 
     pub(super) fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
         let link = format!("/proc/self/fd/{}", self.inner.fd.as_raw_fd());
-        Ok(rustix::fs::open(link, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?)
+        Ok(rustix::fs::open(
+            link,
+            flags | self.inner.status | OFlags::CLOEXEC | OFlags::NOCTTY,
+            Mode::empty(),
+        )?)
     }
 
     /// What direct transfers of this file are aligned to, in bytes. Where the file system serves them through the
@@ -290,6 +361,11 @@ impl AsFd for File {
     }
 }
 
-fn directory(path: &Path) -> Error {
+pub(super) fn directory(path: &Path) -> Error {
     Error::new(Kind::Unsupported, "open", path, "it is a directory").advise("name a file")
+}
+
+pub(super) fn absent(path: &Path) -> Error {
+    Error::new(Kind::Unsupported, "open", path, "it is a socket or a device that is not there")
+        .advise("name a file, a pipe or a device")
 }

@@ -3,13 +3,35 @@
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::File;
+use super::{File, cut};
 use crate::error::{Error, Result};
+
+impl File {
+    /// Reads what comes next of a file without offsets.
+    pub(crate) fn read_next(&self, data: &mut [u8]) -> Result<usize> {
+        read_next(self, data)
+    }
+
+    /// Writes next to a file without offsets; how many bytes.
+    pub(crate) fn write_next(&self, data: &[u8]) -> Result<usize> {
+        self.sound().map_err(|error| Error::io("write", self.path(), error))?;
+        let data = &data[..cut(data.len(), 1)];
+        loop {
+            match rustix::io::write(self, data) {
+                Ok(count) => return Ok(count),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => wait(self, PollFlags::OUT)?,
+                Err(error) => return Err(Error::io("write", self.path(), error.into())),
+            }
+        }
+    }
+}
 
 /// Reads what comes next of a file without offsets.
 pub(super) fn read_next(file: &File, data: &mut [u8]) -> Result<usize> {
+    let len = cut(data.len(), 1);
     loop {
-        match rustix::io::read(file, &mut *data) {
+        match rustix::io::read(file, &mut data[..len]) {
             Ok(count) => return Ok(count),
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => wait(file, PollFlags::IN)?,
@@ -21,12 +43,7 @@ pub(super) fn read_next(file: &File, data: &mut [u8]) -> Result<usize> {
 /// Writes all of `data` next to a file without offsets.
 pub(super) fn write_next(file: &File, mut data: &[u8]) -> Result<()> {
     while !data.is_empty() {
-        match rustix::io::write(file, data) {
-            Ok(count) => data = &data[count..],
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => wait(file, PollFlags::OUT)?,
-            Err(error) => return Err(Error::io("write", file.path(), error.into())),
-        }
+        data = &data[file.write_next(data)?..];
     }
     Ok(())
 }

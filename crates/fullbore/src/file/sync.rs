@@ -260,7 +260,7 @@ impl File {
     /// The same open file under another plan or none.
     #[cfg(feature = "fault")]
     pub(crate) fn under_plan(&self, plan: Option<Plan>) -> Self {
-        let mut inner = self.inner.another();
+        let mut inner = self.inner.kin();
         inner.health.plan = plan;
         let file = Self { inner: Arc::new(inner) };
         match self.cache_policy().0 {

@@ -1,12 +1,12 @@
 //! How one handle's transfers treat the page cache: kept, dropped by a flag, dropped from behind, or passed by.
 
-use std::fmt;
 use std::io;
 
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::behind::Behind;
 use super::direct::Direct;
+use super::explain::Answer;
 use super::{File, FileKind};
 use crate::error::Result;
 
@@ -25,32 +25,6 @@ pub enum Cache {
     Drop,
     /// The cache is passed by (`O_DIRECT`).
     Direct,
-}
-
-/// What became of a wish.
-///
-/// ```
-/// let answer = fullbore::file::Answer::Refused("tmpfs is memory".into());
-/// assert_eq!(answer.to_string(), "refused: tmpfs is memory");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// The system does it.
-    Honoured,
-    /// This crate does it in the system's place: how, and in what it differs.
-    Emulated(String),
-    /// It is not done, and why.
-    Refused(String),
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Honoured => f.write_str("honoured"),
-            Self::Emulated(how) => write!(f, "emulated: {how}"),
-            Self::Refused(why) => write!(f, "refused: {why}"),
-        }
-    }
 }
 
 /// `RWF_DONTCACHE` of `linux/fs.h`.

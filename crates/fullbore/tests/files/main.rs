@@ -8,6 +8,7 @@ mod direct;
 mod drops;
 mod durability;
 mod killed;
+mod opening;
 mod space;
 mod transfers;
 mod windows;

@@ -1,0 +1,112 @@
+//! Share locks, and what is done when the last handle of an open goes.
+
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::explain::Answer;
+use super::options::Share;
+
+/// Magic numbers of `statfs(2)`: on these a shared lock with write access reports success and writes are dropped
+/// (dotnet/runtime issues 44546, 53182).
+const NETWORK: [(u64, &str); 4] =
+    [(0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0x517b, "SMB"), (0xfe53_4d42, "SMB2")];
+
+/// Why a lock is not even tried on a file system with this magic number.
+pub(super) fn skipped(share: Share, writes: bool, magic: u64) -> Option<String> {
+    let (_, name) = NETWORK.iter().find(|(number, _)| *number == magic)?;
+    (share != Share::NONE && writes).then(|| format!("shared lock with write access skipped: {name}"))
+}
+
+/// Takes the lock, without waiting; `Err` if somebody else's is against it.
+pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Answer, Errno> {
+    let magic = rustix::fs::fstatfs(fd).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
+    if let Some(why) = skipped(share, writes, magic) {
+        return Ok(Answer::Refused(why));
+    }
+    let exclusive = share == Share::NONE;
+    let operation = if exclusive {
+        FlockOperation::NonBlockingLockExclusive
+    } else {
+        FlockOperation::NonBlockingLockShared
+    };
+    loop {
+        return match rustix::fs::flock(fd, operation) {
+            Ok(()) if exclusive => Ok(Answer::Honoured),
+            Ok(()) => Ok(Answer::Emulated("one shared lock: it keeps out who shares nothing".to_owned())),
+            Err(Errno::INTR) => continue,
+            Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),
+            Err(error) => {
+                let error = crate::error::message(&error.into());
+                Ok(Answer::Refused(format!("the system has no lock for it: {error}")))
+            }
+        };
+    }
+}
+
+/// A name in a directory that is held, so that neither a change of the working directory nor a rename of its
+/// directory makes it another.
+#[derive(Debug)]
+pub(super) struct Name {
+    directory: OwnedFd,
+    name: OsString,
+}
+
+impl Name {
+    pub(super) fn of(path: &Path) -> Result<Self, Errno> {
+        let name = path.file_name().ok_or(Errno::INVAL)?.to_owned();
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(directory.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+        Ok(Self { directory, name })
+    }
+
+    /// Removes the name if it leads to `fd`'s file. The system has no call that does both at once: who renames
+    /// between the two without asking for the lock can still lose a name.
+    pub(super) fn remove(&self, fd: &OwnedFd) {
+        let there = rustix::fs::statat(&self.directory, &self.name, AtFlags::empty());
+        if let (Ok(there), Ok(ours)) = (there, rustix::fs::fstat(fd))
+            && (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+        {
+            let _ = rustix::fs::unlinkat(&self.directory, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// What is done when the last handle of an open is dropped: the name goes first, then the lock, then the
+/// descriptor.
+#[derive(Debug)]
+pub(super) struct Closing {
+    pub(super) fd: Arc<OwnedFd>,
+    pub(super) name: Option<Name>,
+    pub(super) locked: bool,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            name.remove(&self.fd);
+        }
+        if self.locked {
+            let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_lock_with_write_access_is_skipped_on_network_file_systems_only() {
+        assert!(skipped(Share::READ, true, 0x6969).unwrap().ends_with("skipped: NFS"));
+        assert!(skipped(Share::READ, true, 0xff53_4d42).is_some());
+        assert_eq!(skipped(Share::READ, false, 0x6969), None);
+        assert_eq!(skipped(Share::NONE, true, 0x6969), None);
+        assert_eq!(skipped(Share::READ, true, 0xef53), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! What may be asked of a file when it is opened: values only; `open` carries them out.
+
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use crate::error::{Error, Kind, Result};
+
+/// What is to be there before, and what becomes of it.
+///
+/// ```
+/// assert_eq!(fullbore::file::Mode::default(), fullbore::file::Mode::Open);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// A file that exists.
+    #[default]
+    Open,
+    /// A new file, or an existing one made empty.
+    Create,
+    /// A file that does not exist yet.
+    CreateNew,
+    /// A file that exists, made empty.
+    Truncate,
+    /// A file that exists, or a new one.
+    OpenOrCreate,
+    /// A file that exists, or a new one, every write to which goes to its end whatever its offset (`O_APPEND`).
+    Append,
+}
+
+/// What is to be done with the bytes.
+///
+/// ```
+/// assert_ne!(fullbore::file::Access::Read, fullbore::file::Access::ReadWrite);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+/// What others who ask for a share may do meanwhile: an advisory lock (`flock`), which knows two cases only, nobody
+/// or everybody who shares too.
+///
+/// ```
+/// use fullbore::file::Share;
+/// assert_eq!((Share::READ | Share::DELETE) | Share::WRITE, Share::READ | Share::WRITE | Share::DELETE);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(u8);
+
+impl Share {
+    /// Nothing: the lock is exclusive.
+    pub const NONE: Self = Self(0);
+    /// Read.
+    pub const READ: Self = Self(1);
+    /// Write.
+    pub const WRITE: Self = Self(2);
+    /// Delete and rename.
+    pub const DELETE: Self = Self(4);
+}
+
+impl std::ops::BitOr for Share {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// How the file will be read.
+///
+/// ```
+/// assert_ne!(fullbore::file::Hint::Random, fullbore::file::Hint::Sequential);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hint {
+    /// From front to back.
+    Sequential,
+    /// Here and there; wins over [`Sequential`](Self::Sequential).
+    Random,
+    /// Soon.
+    WillNeed,
+    /// Once.
+    NoReuse,
+}
+
+/// When a write counts as done.
+///
+/// ```
+/// assert_eq!(fullbore::file::WriteThrough::default(), fullbore::file::WriteThrough::None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WriteThrough {
+    /// When it is in the page cache.
+    #[default]
+    None,
+    /// When its bytes are on the device (`O_DSYNC`).
+    Data,
+    /// When its bytes and all attributes are (`O_SYNC`).
+    Full,
+}
+
+/// How to open a file.
+///
+/// ```
+/// use fullbore::file::{Mode, OpenOptions, Share};
+/// # fn main() -> fullbore::Result<()> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// let path = directory.path().join("data");
+/// let file = OpenOptions::new().mode(Mode::Create).share(Share::NONE).preallocate(1 << 20).open(&path)?;
+/// file.write_all_at(b"bytes", 0)?;
+/// for line in file.explain() {
+///     println!("{line}");
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenOptions {
+    pub(super) mode: Mode,
+    access: Option<Access>,
+    pub(super) permissions: u32,
+    pub(super) share: Option<Share>,
+    pub(super) locking: bool,
+    pub(super) hints: Vec<Hint>,
+    pub(super) through: WriteThrough,
+    pub(super) delete: bool,
+    pub(super) room: u64,
+    pub(super) follow: bool,
+    pub(super) strict: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OpenOptions {
+    /// An existing file, for reading, with no lock.
+    pub fn new() -> Self {
+        Self {
+            mode: Mode::Open,
+            access: None,
+            permissions: 0o666,
+            share: None,
+            locking: true,
+            hints: Vec::new(),
+            through: WriteThrough::None,
+            delete: false,
+            room: 0,
+            follow: true,
+            strict: false,
+        }
+    }
+
+    /// What is to be there before; [`Mode::Open`] unless told.
+    pub fn mode(&mut self, mode: Mode) -> &mut Self {
+        self.mode = mode;
+        self
+    }
+
+    /// What is to be done with the bytes. Unless told: [`Mode::Open`] reads, [`Mode::Append`] writes, the others do both.
+    pub fn access(&mut self, access: Access) -> &mut Self {
+        self.access = Some(access);
+        self
+    }
+
+    /// The mode bits of a new file, less the process's mask; `0o666` unless told.
+    pub fn permissions(&mut self, permissions: u32) -> &mut Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// Asks for a lock, without waiting for it: opening fails only if somebody else holds one against it.
+    pub fn share(&mut self, share: Share) -> &mut Self {
+        self.share = Some(share);
+        self
+    }
+
+    /// Whether [`share`](Self::share) takes its lock. The environment variable `FULLBORE_NO_LOCKS`, set to anything but
+    /// nothing or 0, switches it off for the whole process.
+    pub fn locking(&mut self, locking: bool) -> &mut Self {
+        self.locking = locking;
+        self
+    }
+
+    /// Says how the file will be read (`man 2 posix_fadvise`); several may be given.
+    pub fn hint(&mut self, hint: Hint) -> &mut Self {
+        self.hints.push(hint);
+        self
+    }
+
+    /// When a write counts as done.
+    pub fn write_through(&mut self, through: WriteThrough) -> &mut Self {
+        self.through = through;
+        self
+    }
+
+    /// Whether the name is removed when the last handle is dropped, if it leads to this file then. A symbolic
+    /// link goes, what it leads to stays.
+    pub fn delete_on_close(&mut self, delete: bool) -> &mut Self {
+        self.delete = delete;
+        self
+    }
+
+    /// Has `len` bytes set aside; the end of the file stays where it is (`FALLOC_FL_KEEP_SIZE`). Only for modes that
+    /// leave the file empty.
+    pub fn preallocate(&mut self, len: u64) -> &mut Self {
+        self.room = len;
+        self
+    }
+
+    /// Whether a symbolic link at the end of the path is followed; it is unless told.
+    pub fn follow_symlinks(&mut self, follow: bool) -> &mut Self {
+        self.follow = follow;
+        self
+    }
+
+    /// Whether an option that is refused is an error instead of an [explanation](super::File::explain).
+    pub fn strict(&mut self, strict: bool) -> &mut Self {
+        self.strict = strict;
+        self
+    }
+
+    /// What is to be done with the bytes, settled.
+    pub(super) fn settled(&self) -> Access {
+        self.access.unwrap_or(match self.mode {
+            Mode::Open => Access::Read,
+            Mode::Append => Access::Write,
+            _ => Access::ReadWrite,
+        })
+    }
+
+    /// The flags of `open(2)`, without those of the mode.
+    pub(super) fn flags(&self) -> OFlags {
+        let mut flags = OFlags::CLOEXEC | OFlags::NOCTTY;
+        flags |= match self.settled() {
+            Access::Read => OFlags::RDONLY,
+            Access::Write => OFlags::WRONLY,
+            Access::ReadWrite => OFlags::RDWR,
+        };
+        flags |= match self.through {
+            WriteThrough::None => OFlags::empty(),
+            WriteThrough::Data => OFlags::DSYNC,
+            WriteThrough::Full => OFlags::SYNC,
+        };
+        if self.mode == Mode::Append {
+            flags |= OFlags::APPEND;
+        }
+        if !self.follow {
+            flags |= OFlags::NOFOLLOW;
+        }
+        flags
+    }
+
+    /// Refuses what contradicts itself.
+    pub(super) fn check(&self, path: &Path) -> Result<()> {
+        let invalid = |what: &str| Err(Error::new(Kind::Invalid, "open", path, what));
+        let writes = matches!(self.mode, Mode::Create | Mode::CreateNew | Mode::Truncate | Mode::Append);
+        if writes && self.settled() == Access::Read {
+            return invalid("the mode needs access to write, and only reading was asked for");
+        }
+        if self.room > 0 && !matches!(self.mode, Mode::Create | Mode::CreateNew | Mode::Truncate) {
+            return invalid("preallocation is for the modes create, create-new and truncate");
+        }
+        if i64::try_from(self.room).is_err() {
+            return invalid("no file is as large as the preallocation");
+        }
+        Ok(())
+    }
+}

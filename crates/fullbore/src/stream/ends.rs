@@ -1,0 +1,116 @@
+//! The file under a stream: read and written at offsets, or, if it has none, as it flows.
+
+use rustix::io::Errno;
+
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, FileKind};
+
+/// A file, and whether it has offsets: found out by the first transfer, which costs nothing.
+#[derive(Debug)]
+pub(super) struct Ends {
+    pub(super) file: File,
+    nature: Nature,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Nature {
+    /// Nothing was moved yet.
+    Unknown,
+    /// It has offsets.
+    Placed,
+    /// It has none: a pipe, a socket, a terminal.
+    Flows,
+}
+
+impl Ends {
+    pub(super) fn new(file: File) -> Self {
+        Self { file, nature: Nature::Unknown }
+    }
+
+    /// Whether it is known to have no offsets.
+    #[inline]
+    pub(super) fn flows(&self) -> bool {
+        self.nature == Nature::Flows
+    }
+
+    /// Whether it is known to have offsets.
+    pub(super) fn placed(&self) -> bool {
+        self.nature == Nature::Placed
+    }
+
+    /// Whether whatever is written goes to the end.
+    #[inline]
+    pub(super) fn appends(&self) -> bool {
+        self.file.appends()
+    }
+
+    /// Fails unless it can be sought.
+    pub(super) fn sought(&mut self) -> Result<()> {
+        if self.nature == Nature::Unknown {
+            let placed = matches!(self.file.kind(), FileKind::Regular | FileKind::BlockDevice);
+            self.nature = if placed || self.file.seekable() { Nature::Placed } else { Nature::Flows };
+        }
+        if self.flows() {
+            let what = format!("a {} has no position", self.file.kind());
+            return Err(Error::new(Kind::Unsupported, "seek in", self.file.path(), what));
+        }
+        Ok(())
+    }
+
+    /// Reads once.
+    pub(super) fn read(&mut self, data: &mut [u8], offset: u64) -> Result<usize> {
+        match self.read_unless_flowing(data, offset)? {
+            Some(count) => Ok(count),
+            None => self.file.read_next(data),
+        }
+    }
+
+    /// Reads once at an offset; `None` if there are none.
+    pub(super) fn read_unless_flowing(&mut self, data: &mut [u8], offset: u64) -> Result<Option<usize>> {
+        if self.flows() {
+            return Ok(None);
+        }
+        let result = self.file.read_at(data, offset);
+        self.learn(result)
+    }
+
+    /// Writes once; how many bytes.
+    pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<usize> {
+        if !self.flows() {
+            let result = self.file.write_at(data, offset);
+            match self.learn(result)? {
+                Some(0) => {
+                    let nothing = std::io::ErrorKind::WriteZero.into();
+                    return Err(Error::io("write", self.file.path(), nothing).at(offset));
+                }
+                Some(count) => return Ok(count),
+                None => {}
+            }
+        }
+        self.file.write_next(data)
+    }
+
+    /// Writes all.
+    pub(super) fn write_all(&mut self, data: &[u8], offset: u64) -> Result<()> {
+        let mut written = 0;
+        while written < data.len() {
+            written += self.write(&data[written..], offset + written as u64)?;
+        }
+        Ok(())
+    }
+
+    /// What a transfer at an offset says of the file.
+    fn learn(&mut self, result: Result<usize>) -> Result<Option<usize>> {
+        match result {
+            Ok(count) => {
+                self.nature = Nature::Placed;
+                Ok(Some(count))
+            }
+            Err(error) if error.raw_os_error() == Some(Errno::SPIPE.raw_os_error()) => {
+                self.nature = Nature::Flows;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

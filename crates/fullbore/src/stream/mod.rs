@@ -1,0 +1,357 @@
+//! A file as a stream: a position in memory, an optional buffer, `Read`, `Write`, `Seek` and `BufRead`.
+//!
+//! The layers are those of .NET's `FileStream` (Sitnik, "File IO improvements in .NET 6"): positional calls of a
+//! [`File`], a position that lives here and never in the kernel ([`ends`]), a buffer, and this facade.
+#![forbid(unsafe_code)]
+
+mod buffer;
+mod ends;
+mod loss;
+mod traits;
+
+use std::io::SeekFrom;
+
+use buffer::{Ahead, Pending};
+use ends::Ends;
+pub use loss::on_loss;
+
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, Sync};
+
+/// The size of the buffer unless told, in bytes: what std's `BufReader` and `BufWriter` have.
+const BUFFER: usize = 8 << 10;
+
+/// A file that is read and written at a position, which is kept in memory: seeking makes no system call, and streams
+/// over clones of one [`File`] have positions of their own.
+///
+/// The buffer comes into being when it is needed. A read or write of at least its size passes it by, and a write
+/// completes or fails, as everywhere in this crate. What cannot be sought (pipes, sockets, terminals) is read and
+/// written as it comes: a read asks the system for no more than it was asked for, so that two ends of a pipe never wait
+/// for each other; only [`BufRead`](std::io::BufRead) fills the buffer there. A file opened to append is written at its
+/// end, wherever the position is.
+///
+/// [`close`](Self::close) tells the error that dropping cannot: a stream that is dropped writes what is pending, and if
+/// that fails the file is poisoned (no clone of it writes again) and [`on_loss`] is told.
+///
+/// ```
+/// use std::io::{BufRead, Read, Seek, SeekFrom, Write};
+///
+/// use fullbore::file::File;
+/// use fullbore::stream::FileStream;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// let mut stream = FileStream::new(File::create_new(directory.path().join("lines"))?);
+/// writeln!(stream, "one")?;
+/// writeln!(stream, "two")?;
+/// assert_eq!(stream.len()?, 8, "what is pending counts");
+/// stream.seek(SeekFrom::Start(4))?;
+/// let mut line = String::new();
+/// stream.read_line(&mut line)?;
+/// assert_eq!(line, "two\n");
+/// stream.close()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct FileStream {
+    ends: Ends,
+    /// Where the next byte is read or written. For what cannot be sought: how much was read.
+    position: u64,
+    /// Bytes were appended since: the position is the end of the file, wherever that is.
+    adrift: bool,
+    /// The buffer's size in bytes; at most 1: there is none.
+    size: usize,
+    ahead: Ahead,
+    pending: Pending,
+}
+
+impl FileStream {
+    /// A stream at the start of a file, with a buffer of 8 KiB.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// let stream = fullbore::stream::FileStream::new(fullbore::file::File::open("Cargo.toml")?);
+    /// assert!(stream.len()? > 0);
+    /// # Ok(()) }
+    /// ```
+    pub fn new(file: File) -> Self {
+        Self::with_buffer(file, BUFFER)
+    }
+
+    /// As [`new`](Self::new), with a buffer of `size` bytes; 0 and 1 are no buffer.
+    ///
+    /// ```
+    /// # use std::io::Read;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// let mut stream = fullbore::stream::FileStream::with_buffer(file, 0);
+    /// let mut all = String::new();
+    /// stream.read_to_string(&mut all)?;
+    /// assert_eq!(all, std::fs::read_to_string("Cargo.toml")?);
+    /// # Ok(()) }
+    /// ```
+    pub fn with_buffer(file: File, size: usize) -> Self {
+        Self {
+            ends: Ends::new(file),
+            position: 0,
+            adrift: false,
+            size,
+            ahead: Ahead::default(),
+            pending: Pending::default(),
+        }
+    }
+
+    /// The file.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// let stream = fullbore::stream::FileStream::new(fullbore::file::File::open("Cargo.toml")?);
+    /// assert_eq!(stream.file().path(), "Cargo.toml");
+    /// # Ok(()) }
+    /// ```
+    pub fn file(&self) -> &File {
+        &self.ends.file
+    }
+
+    /// The length in bytes that the file has when what is pending is written.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// let stream = fullbore::stream::FileStream::new(fullbore::file::File::open("Cargo.toml")?);
+    /// assert!(!stream.is_empty()?);
+    /// assert_eq!(stream.len()?, stream.file().snapshot()?.len);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system cannot say.
+    pub fn len(&self) -> Result<u64> {
+        let len = self.ends.file.snapshot()?.len;
+        Ok(if self.ends.appends() {
+            len + self.pending.bytes().len() as u64
+        } else {
+            len.max(self.pending.end().unwrap_or(0))
+        })
+    }
+
+    /// Whether the length is 0; [`len`](Self::len) shows it.
+    ///
+    /// # Errors
+    /// If the system cannot say.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Writes what is pending and sets the length in bytes. A position behind the new end moves there.
+    ///
+    /// ```
+    /// # use std::io::Seek;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// let mut stream = fullbore::stream::FileStream::new(file);
+    /// std::io::Write::write_all(&mut stream, b"123456")?;
+    /// stream.set_len(4)?;
+    /// assert_eq!((stream.len()?, stream.stream_position()?), (4, 4));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_len(&mut self, len: u64) -> Result<()> {
+        self.write_pending()?;
+        let position = self.here()?;
+        self.ends.file.set_len(len)?;
+        self.ahead.forget();
+        self.position = position.min(len);
+        Ok(())
+    }
+
+    /// Writes what is pending and brings it to the device.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// let mut stream = fullbore::stream::FileStream::new(file);
+    /// std::io::Write::write_all(&mut stream, b"bytes")?;
+    /// stream.sync(fullbore::file::Sync::Data)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses either.
+    pub fn sync(&mut self, level: Sync) -> Result<()> {
+        self.write_pending()?;
+        self.ends.file.sync(level)
+    }
+
+    /// Writes what is pending and gives up the file: the end of a stream whose errors matter.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let full = fullbore::file::File::open_write("/dev/full")?;
+    /// let mut stream = fullbore::stream::FileStream::new(full);
+    /// std::io::Write::write_all(&mut stream, b"bytes")?;
+    /// assert!(stream.close().is_err());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses; what is pending is lost then, and this is who is told.
+    pub fn close(mut self) -> Result<()> {
+        let written = self.write_pending();
+        self.pending.forget();
+        written
+    }
+
+    /// The position. What was appended moved it to the end of the file.
+    fn here(&mut self) -> Result<u64> {
+        if self.adrift {
+            self.position = self.len()?;
+            self.adrift = !self.pending.is_empty();
+        }
+        Ok(self.position)
+    }
+
+    /// Moves the position; nothing is asked of the system but, for a distance from the end, the length.
+    fn go(&mut self, to: SeekFrom) -> Result<u64> {
+        if to == SeekFrom::Current(0) {
+            self.ends.sought()?;
+            return self.here();
+        }
+        self.ends.sought()?;
+        self.write_pending()?;
+        let (from, distance) = match to {
+            SeekFrom::Start(offset) => (offset, 0),
+            SeekFrom::Current(distance) => (self.here()?, distance),
+            SeekFrom::End(distance) => (self.len()?, distance),
+        };
+        let Some(position) =
+            from.checked_add_signed(distance).filter(|offset| i64::try_from(*offset).is_ok())
+        else {
+            let what = format!("{distance} bytes from offset {from} is no place in a file");
+            return Err(Error::new(Kind::Invalid, "seek in", self.file().path(), what)
+                .advise("give an offset from 0 to 2^63 - 1"));
+        };
+        self.position = position;
+        self.adrift = false;
+        Ok(position)
+    }
+
+    /// Reads what the buffer does not hold whole.
+    fn read_on(&mut self, data: &mut [u8]) -> Result<usize> {
+        if data.is_empty() {
+            return Ok(0);
+        }
+        self.write_pending()?;
+        let here = self.here()?;
+        let held = self.ahead.take(here, data);
+        self.position += held as u64;
+        // A pipe may have no more, and whoever reads it wants what is there.
+        if held == data.len() || held > 0 && self.ends.flows() {
+            return Ok(held);
+        }
+        match self.read_more(&mut data[held..]) {
+            Ok(count) => Ok(held + count),
+            // Not lost: the next read meets it first.
+            Err(_) if held > 0 => Ok(held),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads once, past the buffer or through it.
+    fn read_more(&mut self, data: &mut [u8]) -> Result<usize> {
+        // What flows is not read ahead, and whether it does is known after the first attempt.
+        if self.size > 1 && data.len() < self.size && !self.ends.flows() && self.fill(false)? {
+            let count = self.ahead.take(self.position, data);
+            self.position += count as u64;
+            return Ok(count);
+        }
+        let count = self.ends.read(data, self.position)?;
+        self.position += count as u64;
+        Ok(count)
+    }
+
+    /// Fills the buffer at the position. `false`: nothing was read, because the file turned out to flow and that
+    /// shall not be read ahead.
+    fn fill(&mut self, flowing: bool) -> Result<bool> {
+        let (ends, position) = (&mut self.ends, self.position);
+        let mut refused = false;
+        self.ahead.fill(self.size.max(1), position, |room| {
+            if flowing {
+                return ends.read(room, position);
+            }
+            let count = ends.read_unless_flowing(room, position)?;
+            refused = count.is_none();
+            Ok(count.unwrap_or(0))
+        })?;
+        Ok(!refused)
+    }
+
+    /// Writes all of `data`, now or when the buffer is full.
+    fn write_on(&mut self, data: &[u8]) -> Result<()> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        if !self.ends.flows() {
+            self.ahead.forget();
+        }
+        if data.len() >= self.size || self.size <= 1 {
+            self.write_pending()?;
+            self.ends.write_all(data, self.position)?;
+            self.wrote(data.len());
+            return Ok(());
+        }
+        let room = self.size - self.pending.bytes().len();
+        let (now, later) = data.split_at(data.len().min(room));
+        self.hold(now);
+        if !later.is_empty() {
+            // What the buffer took counts as written: if it cannot be, the rest was not.
+            if let Err(error) = self.write_pending() {
+                self.unhold(now.len());
+                return Err(error);
+            }
+            self.hold(later);
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, data: &[u8]) {
+        self.pending.push(self.size, self.position, data);
+        self.wrote(data.len());
+    }
+
+    /// Takes back the last bytes held, of a write that failed, as far as they are still there.
+    fn unhold(&mut self, len: usize) {
+        let taken = self.pending.pull(len);
+        if !self.ends.appends() && !self.ends.flows() {
+            self.position -= taken as u64;
+        }
+    }
+
+    fn wrote(&mut self, len: usize) {
+        if self.ends.appends() {
+            self.adrift = true;
+        } else if !self.ends.flows() {
+            self.position += len as u64;
+        }
+    }
+
+    /// Writes what is pending. What the system did not take stays pending.
+    fn write_pending(&mut self) -> Result<()> {
+        while let Some((bytes, offset)) = self.pending.next() {
+            let count = self.ends.write(bytes, offset)?;
+            self.pending.written(count);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for FileStream {
+    fn drop(&mut self) {
+        if let Err(error) = self.write_pending() {
+            loss::report(&self.ends.file, self.pending.bytes().len(), error);
+        }
+    }
+}

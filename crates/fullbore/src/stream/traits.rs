@@ -1,0 +1,94 @@
+//! The standard traits of a stream.
+
+use std::io::{self, BufRead, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+
+use super::FileStream;
+
+impl Read for FileStream {
+    #[inline]
+    fn read(&mut self, data: &mut [u8]) -> io::Result<usize> {
+        // With something pending, nothing is read ahead.
+        let held = self.ahead.from(self.position);
+        if data.len() <= held.len() && !data.is_empty() {
+            let count = data.len();
+            match data {
+                [one] => *one = held[0],
+                data => data.copy_from_slice(&held[..count]),
+            }
+            self.position += count as u64;
+            return Ok(count);
+        }
+        Ok(self.read_on(data)?)
+    }
+
+    fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.write_pending()?;
+        let here = self.here()?;
+        let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+        if self.ahead.from(here).is_empty() && wanted >= self.size && self.ends.placed() {
+            let count = self.ends.file.read_vectored_at(buffers, here)?;
+            self.position += count as u64;
+            return Ok(count);
+        }
+        let first = buffers.iter_mut().find(|buffer| !buffer.is_empty());
+        first.map_or(Ok(0), |buffer| self.read(buffer))
+    }
+}
+
+impl Write for FileStream {
+    #[inline]
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        // Once something is pending, nothing is read ahead and the position is where it ends.
+        let held = self.pending.bytes().len();
+        if held > 0 && held + data.len() <= self.size {
+            self.hold(data);
+            return Ok(data.len());
+        }
+        self.write_on(data)?;
+        Ok(data.len())
+    }
+
+    fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+        let total: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+        if total >= self.size && total > 0 && self.ends.placed() {
+            self.write_pending()?;
+            self.ahead.forget();
+            self.ends.file.write_all_vectored_at(buffers, self.position)?;
+            self.wrote(total);
+            return Ok(total);
+        }
+        for buffer in buffers {
+            self.write_on(buffer)?;
+        }
+        Ok(total)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(self.write_pending()?)
+    }
+}
+
+impl Seek for FileStream {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        Ok(self.go(to)?)
+    }
+
+    fn stream_position(&mut self) -> io::Result<u64> {
+        Ok(self.go(SeekFrom::Current(0))?)
+    }
+}
+
+impl BufRead for FileStream {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.write_pending()?;
+        let here = self.here()?;
+        if self.ahead.from(here).is_empty() {
+            self.fill(true)?;
+        }
+        Ok(self.ahead.from(here))
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.position += count.min(self.ahead.from(self.position).len()) as u64;
+    }
+}

@@ -1,0 +1,150 @@
+//! The rules of .NET for opening, sharing, appending, preallocating and deleting.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+
+use fullbore::error::Kind;
+use fullbore::file::{Access, Answer, File, Hint, Mode, OpenOptions, Share};
+
+use crate::ground::{bytes, everywhere};
+
+#[test]
+fn share_none_keeps_everybody_out_and_truncation_happens_after_the_lock() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let old = bytes(5000, 1);
+        fs::write(&path, &old).unwrap();
+        let held = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
+        for share in [Share::NONE, Share::READ | Share::WRITE] {
+            OpenOptions::new().mode(Mode::Create).share(share).open(&path).unwrap_err();
+            assert!(fs::read(&path).unwrap() == old);
+        }
+        let unlocked = OpenOptions::new().share(Share::NONE).locking(false).open(&path).unwrap();
+        assert!(matches!(unlocked.explain()[0].answer, Answer::Refused(_)));
+        drop(held);
+        let emptied = OpenOptions::new().mode(Mode::Create).share(Share::READ).open(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"");
+        OpenOptions::new().share(Share::READ).open(&path).unwrap();
+        OpenOptions::new().share(Share::NONE).open(&path).unwrap_err();
+        drop(emptied);
+        OpenOptions::new().share(Share::NONE).open(&path).unwrap();
+    });
+}
+
+#[test]
+fn append_is_the_systems_own_so_appenders_do_not_overwrite_each_other() {
+    everywhere(|directory| {
+        let path = directory.join("log");
+        std::thread::scope(|scope| {
+            for letter in [b'a', b'b', b'c'] {
+                let path = &path;
+                scope.spawn(move || {
+                    let file = OpenOptions::new().mode(Mode::Append).open(path).unwrap();
+                    (0..500).for_each(|_| file.write_all_at(&[letter], 0).unwrap());
+                });
+            }
+        });
+        let written = fs::read(&path).unwrap();
+        for letter in [b'a', b'b', b'c'] {
+            assert_eq!(written.iter().filter(|&&found| found == letter).count(), 500);
+        }
+    });
+}
+
+#[test]
+fn preallocation_leaves_the_end_of_file_and_removes_only_what_it_made() {
+    everywhere(|directory| {
+        let (new, old) = (directory.join("new"), directory.join("old"));
+        let file = OpenOptions::new().mode(Mode::CreateNew).preallocate(1 << 20).open(&new).unwrap();
+        let found = fs::metadata(&new).unwrap();
+        assert_eq!(found.len(), 0);
+        if file.explain()[0].answer == Answer::Honoured {
+            assert!(found.blocks() * 512 >= 1 << 20);
+        }
+        fs::remove_file(&new).unwrap();
+        fs::write(&old, "old").unwrap();
+        for path in [&new, &old] {
+            let error =
+                OpenOptions::new().mode(Mode::Create).preallocate(i64::MAX as u64).open(path).unwrap_err();
+            assert_eq!(error.kind(), Kind::NoSpace, "{error}");
+            let said = error.to_string();
+            assert!(said.contains("9223372036854775807") && said.contains(path.to_str().unwrap()), "{said}");
+        }
+        assert!(!new.exists() && old.exists());
+        for options in
+            [OpenOptions::new().preallocate(1), OpenOptions::new().mode(Mode::Create).preallocate(1 << 63)]
+        {
+            assert_eq!(options.open(&old).unwrap_err().kind(), Kind::Invalid);
+        }
+    });
+}
+
+#[test]
+fn delete_on_close_removes_its_own_file_only_and_with_the_last_handle() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let open = || OpenOptions::new().mode(Mode::Create).delete_on_close(true).open(&path).unwrap();
+        let file = open();
+        let again = file.again(true);
+        drop(file);
+        assert!(path.exists());
+        drop(again);
+        assert!(!path.exists());
+        let file = open();
+        fs::write(directory.join("other"), "other").unwrap();
+        fs::rename(directory.join("other"), &path).unwrap();
+        drop(file);
+        assert_eq!(fs::read(&path).unwrap(), b"other");
+    });
+}
+
+#[test]
+fn random_wins_over_sequential_and_strict_makes_that_an_error() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, "x").unwrap();
+        let mut options = OpenOptions::new();
+        options.hint(Hint::Sequential).hint(Hint::Random);
+        let file = options.open(&path).unwrap();
+        assert!(file.explain()[0].to_string().starts_with("hint=sequential refused: hint=random"));
+        assert_eq!(file.explain()[1].answer, Answer::Honoured);
+        assert_eq!(options.strict(true).open(&path).unwrap_err().kind(), Kind::Unsupported);
+    });
+}
+
+#[test]
+fn modes_and_kinds_of_path() {
+    everywhere(|directory| {
+        let (path, link) = (directory.join("file"), directory.join("link"));
+        OpenOptions::new().open(&path).unwrap_err();
+        OpenOptions::new().mode(Mode::Truncate).open(&path).unwrap_err();
+        OpenOptions::new().mode(Mode::CreateNew).open(&path).unwrap();
+        OpenOptions::new().mode(Mode::CreateNew).open(&path).unwrap_err();
+        let refused = OpenOptions::new().mode(Mode::Create).access(Access::Read).open(&path).unwrap_err();
+        assert_eq!(refused.kind(), Kind::Invalid);
+        symlink(&path, &link).unwrap();
+        OpenOptions::new().open(&link).unwrap();
+        let refused = OpenOptions::new().follow_symlinks(false).open(&link).unwrap_err();
+        assert!(refused.to_string().contains("symbolic link"), "{refused}");
+        let file = OpenOptions::new().open(directory).unwrap();
+        assert!(file.read_at(&mut [0], 0).unwrap_err().to_string().contains("directory"));
+        assert!(File::open(directory).is_err());
+    });
+}
+
+#[test]
+fn seekability_is_found_out_and_a_duplicate_keeps_the_lock() {
+    let (reader, _writer) = std::io::pipe().unwrap();
+    assert!(!File::from_fd(reader.into(), "pipe").unwrap().seekable());
+    assert!(File::open("/proc/self/status").unwrap().seekable());
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let file = OpenOptions::new().mode(Mode::Create).share(Share::NONE).open(&path).unwrap();
+        assert!(file.seekable());
+        let duplicate = file.duplicate().unwrap();
+        drop(file);
+        OpenOptions::new().share(Share::NONE).open(&path).unwrap_err();
+        drop(duplicate);
+        OpenOptions::new().share(Share::NONE).open(&path).unwrap();
+    });
+}

@@ -1,0 +1,10 @@
+//! Streams over files: the rules of .NET's `FileStream` under their names, and `std::io::Cursor` as a model.
+
+#[path = "../ground/mod.rs"]
+mod ground;
+
+mod calls;
+mod losses;
+mod model;
+mod pipes;
+mod rules;
