@@ -1,5 +1,7 @@
 //! A case: one thing done to a file by several contenders, and what must hold between them.
 
+use std::time::Duration;
+
 use super::judging::Attempt;
 use super::place::Place;
 
@@ -45,6 +47,11 @@ pub(crate) enum Demand {
 /// Who takes part, and how it is made ready.
 type Maker = (&'static str, Box<dyn Fn(&Place) -> Attempt<Contender>>);
 
+/// How long a turn lasts, unless one operation lasts longer or the case says more: long beside the clock's own cost, and
+/// shorter than the slices in which a system gives a processor to those who want it, so that most turns have it for
+/// themselves.
+const TURN: Duration = Duration::from_millis(1);
+
 /// One thing done to a file.
 pub(crate) struct Case {
     /// What `--only` looks for.
@@ -55,6 +62,8 @@ pub(crate) struct Case {
     pub(crate) bytes: u64,
     /// The size of the buffer that the contenders share.
     pub(crate) buffer: usize,
+    /// How long a turn lasts.
+    pub(crate) turn: Duration,
     /// Who takes part.
     pub(crate) makers: Vec<Maker>,
     /// What must hold.
@@ -65,12 +74,18 @@ impl Case {
     /// A case without contenders yet.
     pub(crate) fn new(name: impl Into<String>, operation: impl Into<String>) -> Self {
         let (name, operation) = (name.into(), operation.into());
-        Self { name, operation, bytes: 0, buffer: 0, makers: Vec::new(), demands: Vec::new() }
+        Self { name, operation, bytes: 0, buffer: 0, turn: TURN, makers: Vec::new(), demands: Vec::new() }
     }
 
     /// With the bytes that one operation moves and the size of the buffer that the contenders share.
     pub(crate) fn moving(mut self, bytes: u64, buffer: usize) -> Self {
         (self.bytes, self.buffer) = (bytes, buffer);
+        self
+    }
+
+    /// With longer turns, where it takes a while to get going.
+    pub(crate) fn turns_of(mut self, turn: Duration) -> Self {
+        self.turn = turn;
         self
     }
 

@@ -83,6 +83,11 @@ fn run(options: &Options, cases: &[Case]) -> Attempt<bool> {
         let excuse = |who: &str, why: &str| println!("  skipped {who}: {why}");
         match turns::interleave(case, &place, rounds, &mut random, excuse) {
             Ok(series) => {
+                let disturbed: usize = series.iter().map(|one| one.disturbed).sum();
+                if disturbed > 0 {
+                    let turns = series.len() * rounds;
+                    findings.note(format!("in {disturbed} of {turns} turns the processor was taken away"));
+                }
                 let calls = count(case, &series, &place, counter.as_ref());
                 table(&mut findings, case, &series, &calls);
                 judge(&mut findings, case, &series, &calls);

@@ -37,7 +37,7 @@ dotnet/performance's FileStream, RandomAccess and File benchmarks, all contender
     cargo bench -p fullbore-bench --bench handles -- [OPTIONS]
 
   --dir DIR        make the files in a new directory here [the current directory]
-  --rounds N       rounds of each case; in each, every contender works for 4 ms or one operation [41]
+  --rounds N       rounds of each case; in each, every contender works for 1 ms or one operation [61]
   --only PATTERN   only cases whose names contain PATTERN (several: separate by commas); a name in full is that
                    case alone
   --list           print the names of the cases
@@ -59,7 +59,7 @@ pub(crate) fn parse(words: Vec<OsString>, cases: &[Case]) -> Attempt<Request> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos() as u64);
     let mut options = Options {
         dir: PathBuf::from("."),
-        rounds: 41,
+        rounds: 61,
         only: Vec::new(),
         markdown: None,
         calls: true,

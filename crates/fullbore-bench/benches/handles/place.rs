@@ -63,6 +63,12 @@ impl Place {
         self.path.join(format!("source-{size}"))
     }
 
+    /// Lets what earlier cases wrote come to rest, so that nobody pays for it.
+    pub(crate) fn settle(&self) -> Attempt<()> {
+        let _ = fs::remove_file(self.target());
+        Ok(rustix::fs::syncfs(fs::File::open(&self.path)?)?)
+    }
+
     /// What is written to. There is nothing in it that anyone may rely on.
     pub(crate) fn target(&self) -> PathBuf {
         self.path.join("target")

@@ -4,15 +4,17 @@ use std::time::{Duration, Instant};
 
 use fullbore_bench::stats::{Xoshiro256, median};
 
+use nix::sys::resource::{UsageWho, getrusage};
+
 use super::allocations;
 use super::case::{Case, Contender};
 use super::judging::Attempt;
 use super::judging::order::shuffled;
 use super::place::Place;
 
-/// How long a turn lasts, unless one operation lasts longer: long beside the clock's own cost, short beside what
-/// disturbs the machine.
-const TURN: Duration = Duration::from_millis(4);
+/// A turn in which the system took the processor away is taken again, so often at most; of such turns the shortest counts.
+/// Else a busy machine decides: a turn just longer than another's loses one slice more, which doubles it.
+const TRIES: usize = 5;
 
 /// What one contender did.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub(crate) struct Series {
     pub(crate) times: Vec<f64>,
     /// Allocations an operation, in a turn of its own.
     pub(crate) allocations: f64,
+    /// Rounds without a turn that had the processor for itself.
+    pub(crate) disturbed: usize,
 }
 
 impl Series {
@@ -77,17 +81,39 @@ impl Runner {
         Ok(begin.elapsed().as_secs_f64())
     }
 
+    /// Turns until one had the processor for itself; seconds an operation.
+    fn round(&mut self, buffer: &mut [u8]) -> Attempt<()> {
+        let mut best = f64::INFINITY;
+        for _ in 0..TRIES {
+            let before = taken()?;
+            let took = self.turn(buffer)?;
+            best = best.min(took);
+            if taken()? == before {
+                self.series.times.push(took / self.count as f64);
+                return Ok(());
+            }
+        }
+        self.series.disturbed += 1;
+        self.series.times.push(best / self.count as f64);
+        Ok(())
+    }
+
     /// Finds how many operations fill a turn, and warms up meanwhile.
-    fn calibrate(&mut self, buffer: &mut [u8]) -> Attempt<()> {
+    fn calibrate(&mut self, turn: Duration, buffer: &mut [u8]) -> Attempt<()> {
         loop {
             let took = self.turn(buffer)?;
-            if took >= TURN.as_secs_f64() / 2.0 || self.count >= 1 << 40 {
-                self.count = ((self.count as f64 * TURN.as_secs_f64() / took).round() as u64).max(1);
+            if took >= turn.as_secs_f64() / 2.0 || self.count >= 1 << 40 {
+                self.count = ((self.count as f64 * turn.as_secs_f64() / took).round() as u64).max(1);
                 return Ok(());
             }
             self.count *= 2;
         }
     }
+}
+
+/// How often the system took the processor from this thread, which wanted to go on.
+fn taken() -> Attempt<i64> {
+    Ok(getrusage(UsageWho::RUSAGE_THREAD)?.involuntary_context_switches())
 }
 
 /// Runs the case's contenders in `rounds` rounds. Who fails the first time is left out, and `excuse` is told why.
@@ -98,13 +124,14 @@ pub(crate) fn interleave(
     random: &mut Xoshiro256,
     mut excuse: impl FnMut(&str, &str),
 ) -> Attempt<Vec<Series>> {
+    place.settle()?;
     let mut shared = Shared::new(case.buffer);
     let mut runners = Vec::new();
     for (label, make) in &case.makers {
         let ready = make(place).and_then(|contender| {
-            let series = Series { label, times: Vec::with_capacity(rounds), allocations: 0.0 };
+            let series = Series { label, times: Vec::with_capacity(rounds), allocations: 0.0, disturbed: 0 };
             let mut runner = Runner { contender, count: 1, series };
-            runner.calibrate(shared.bytes())?;
+            runner.calibrate(case.turn, shared.bytes())?;
             Ok(runner)
         });
         match ready {
@@ -114,9 +141,7 @@ pub(crate) fn interleave(
     }
     for _ in 0..rounds {
         for index in shuffled(runners.len(), random) {
-            let runner = &mut runners[index];
-            let took = runner.turn(shared.bytes())?;
-            runner.series.times.push(took / runner.count as f64);
+            runners[index].round(shared.bytes())?;
         }
     }
     for runner in &mut runners {

@@ -41,6 +41,14 @@ pub(super) fn name(doing: &str, (size, piece, buffer): Pass) -> String {
     format!("{doing}-{}-by-{}{unbuffered}", super::short(size), super::short(piece as u64))
 }
 
+impl Case {
+    /// What a pass must keep to: a stream always, a file by itself where a buffer does nothing for std.
+    fn demands(self, (_, piece, buffer): Pass) -> Self {
+        let case = self.like_std("fullbore stream");
+        if piece >= buffer { case.like_std("fullbore") } else { case }
+    }
+}
+
 /// Reads all of `reader` in pieces.
 fn read_all(reader: &mut impl Read, piece: &mut [u8], size: u64) -> std::io::Result<()> {
     let mut read = 0;
@@ -105,8 +113,7 @@ fn read(pass: Pass) -> Case {
                 Ok(read_all(&mut FileStream::with_buffer(File::open(&path)?, buffer), data, size)?)
             })
         })
-        .like_std("fullbore")
-        .like_std("fullbore stream")
+        .demands(pass)
 }
 
 /// The raw way to replace a file, with room for `room` bytes if that is not 0.
@@ -171,8 +178,7 @@ fn write(pass: Pass, preallocated: bool) -> Case {
                 Ok(stream.close()?)
             })
         })
-        .like_std("fullbore")
-        .like_std("fullbore stream")
+        .demands(pass)
 }
 
 /// Our way to replace a file.

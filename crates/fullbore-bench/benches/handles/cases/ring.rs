@@ -5,6 +5,7 @@ use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use compio::BufResult;
 use compio::io::AsyncReadAt;
@@ -30,8 +31,16 @@ pub(crate) fn cases() -> Vec<Case> {
     let name = format!("async-random-direct-read-{}-depth-{DEPTH}", super::short(SIZE as u64));
     let case = Case::new(name, "a direct read at a random offset of 100 MiB, 32 in flight")
         .moving(SIZE as u64, 0)
+        // 32 reads to fill the ring, 32 to empty it: they must be few of all.
+        .turns_of(Duration::from_millis(20))
         .with("raw ring", |place| {
-            let mut raw = Raw::new(&place.source(LARGE))?;
+            let mut raw = Raw::new(IoUring::new(DEPTH as u32)?, &place.source(LARGE))?;
+            work(move |count, _| raw.read(count))
+        })
+        .with("raw, deferred", |place| {
+            // The kernel's part of a completion is done when it is asked for, in the thread that asks.
+            let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(DEPTH as u32)?;
+            let mut raw = Raw::new(ring, &place.source(LARGE))?;
             work(move |count, _| raw.read(count))
         })
         .with("fullbore async", |place| {
@@ -68,6 +77,7 @@ pub(crate) fn cases() -> Vec<Case> {
                     .custom_flags(OFlags::DIRECT.bits() as i32)
                     .open(place.source(LARGE)),
             )?;
+            assert!(rustix::fs::fcntl_getfl(&file)?.contains(OFlags::DIRECT));
             let mut buffers: Vec<Aligned> = (0..DEPTH).map(|_| Aligned::new()).collect();
             let mut at = Anywhere::of(SIZE);
             work(move |count, _| {
@@ -160,9 +170,9 @@ struct Raw {
 }
 
 impl Raw {
-    fn new(path: &Path) -> Attempt<Self> {
+    fn new(ring: IoUring, path: &Path) -> Attempt<Self> {
         let pages = (0..DEPTH).map(|_| Box::leak(Box::new(Page([0; SIZE])))).collect();
-        Ok(Self { ring: IoUring::new(DEPTH as u32)?, file: direct(path)?, pages, at: Anywhere::of(SIZE) })
+        Ok(Self { ring, file: direct(path)?, pages, at: Anywhere::of(SIZE) })
     }
 
     /// Prepares a read into that page.
