@@ -31,6 +31,17 @@ pub(crate) fn each(mut once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> 
     })
 }
 
+/// Trouble, unless what was found is what was wanted.
+pub(crate) fn exactly<T: PartialEq + std::fmt::Display>(found: T, wanted: T) -> Attempt<()> {
+    if found == wanted { Ok(()) } else { Err(format!("{found} where {wanted} was expected").into()) }
+}
+
+/// Closes it.
+pub(crate) fn closed<T>(file: T) -> Attempt<()> {
+    drop(file);
+    Ok(())
+}
+
 /// What must hold between contenders, by their labels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Demand {

@@ -12,7 +12,7 @@ use futures_lite::future::block_on;
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use super::passes::{PASSES, name};
-use crate::case::{Case, Demand, work};
+use crate::case::{Case, Demand, exactly, work};
 use crate::judging::Attempt;
 use crate::place::MIDDLE;
 
@@ -101,7 +101,7 @@ fn read_at(size: usize) -> Case {
                 for _ in 0..count {
                     let (read, back) = file.read_at(std::mem::take(&mut buffer), at).await;
                     buffer = back;
-                    assert_eq!(read?, size);
+                    exactly(read?, size)?;
                     at = following(at, size);
                 }
                 Ok(())
@@ -135,7 +135,7 @@ fn read_at(size: usize) -> Case {
                 for _ in 0..count {
                     let BufResult(read, back) = file.read_at(std::mem::take(&mut buffer), at).await;
                     buffer = back;
-                    assert_eq!(read?, size);
+                    exactly(read?, size)?;
                     at = following(at, size);
                 }
                 Ok(())
@@ -159,7 +159,7 @@ fn write_at(size: usize) -> Case {
                 for _ in 0..count {
                     let (written, back) = file.write_at(std::mem::take(&mut buffer), at).await;
                     buffer = back;
-                    assert_eq!(written?, size);
+                    exactly(written?, size)?;
                     at = following(at, size);
                 }
                 Ok(())
@@ -196,7 +196,7 @@ fn write_at(size: usize) -> Case {
                 for _ in 0..count {
                     let BufResult(written, back) = file.write_at(std::mem::take(&mut buffer), at).await;
                     buffer = back;
-                    assert_eq!(written?, size);
+                    exactly(written?, size)?;
                     at = following(at, size);
                 }
                 Ok(())
@@ -220,7 +220,7 @@ fn read_vectored(each_size: usize) -> Case {
                     for _ in 0..count {
                         let (read, back) = file.read_at(std::mem::take(&mut buffers), at).await;
                         buffers = back;
-                        assert_eq!(read?, size);
+                        exactly(read?, size)?;
                         at = following(at, size);
                     }
                     Ok(())
@@ -237,7 +237,7 @@ fn read_vectored(each_size: usize) -> Case {
                         let BufResult(read, back) =
                             file.read_vectored_at(std::mem::take(&mut buffers), at).await;
                         buffers = back;
-                        assert_eq!(read?, size);
+                        exactly(read?, size)?;
                         at = following(at, size);
                     }
                     Ok(())

@@ -5,7 +5,7 @@ use std::fs;
 use fullbore::file::{File, Mode, OpenOptions, Share};
 use rustix::fs::{FlockOperation, OFlags};
 
-use crate::case::{Case, Demand, each};
+use crate::case::{Case, Demand, closed, each, exactly};
 use crate::place::{MIDDLE, SMALL};
 
 /// Lengths set one after the other, as .NET's SetLength does.
@@ -19,22 +19,22 @@ fn open() -> Case {
     Case::new("open-close", "opening a file for reading and closing it")
         .with("std", |place| {
             let path = place.source(SMALL);
-            each(move |_| Ok(drop(fs::File::open(&path)?)))
+            each(move |_| closed(fs::File::open(&path)?))
         })
         .with("raw", |place| {
             let path = place.source(SMALL);
             each(move |_| {
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-                Ok(drop(rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?))
+                closed(rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?)
             })
         })
         .with("fullbore", |place| {
             let path = place.source(SMALL);
-            each(move |_| Ok(drop(File::open(&path)?)))
+            each(move |_| closed(File::open(&path)?))
         })
         .with("fullbore options", |place| {
             let path = place.source(SMALL);
-            each(move |_| Ok(drop(OpenOptions::new().open(&path)?)))
+            each(move |_| closed(OpenOptions::new().open(&path)?))
         })
         .like_std("fullbore")
         .like_std("fullbore options")
@@ -61,7 +61,7 @@ fn lock() -> Case {
         })
         .with("fullbore", |place| {
             let path = place.source(SMALL);
-            each(move |_| Ok(drop(OpenOptions::new().share(Share::NONE).open(&path)?)))
+            each(move |_| closed(OpenOptions::new().share(Share::NONE).open(&path)?))
         })
         .like_std("fullbore")
 }
@@ -70,19 +70,19 @@ fn length() -> Case {
     Case::new("length", "asking an open file for its length")
         .with("std", |place| {
             let file = fs::File::open(place.source(MIDDLE))?;
-            each(move |_| Ok(assert_eq!(file.metadata()?.len(), MIDDLE)))
+            each(move |_| exactly(file.metadata()?.len(), MIDDLE))
         })
         .with("raw", |place| {
             let file = fs::File::open(place.source(MIDDLE))?;
-            each(move |_| Ok(assert_eq!(rustix::fs::fstat(&file)?.st_size as u64, MIDDLE)))
+            each(move |_| exactly(rustix::fs::fstat(&file)?.st_size as u64, MIDDLE))
         })
         .with("fullbore", |place| {
             let file = File::open(place.source(MIDDLE))?;
-            each(move |_| Ok(assert_eq!(file.snapshot()?.len, MIDDLE)))
+            each(move |_| exactly(file.snapshot()?.len, MIDDLE))
         })
         .with("fullbore stream", |place| {
             let stream = fullbore::stream::FileStream::new(File::open(place.source(MIDDLE))?);
-            each(move |_| Ok(assert_eq!(stream.len()?, MIDDLE)))
+            each(move |_| exactly(stream.len()?, MIDDLE))
         })
         .like_std("fullbore")
         .like_std("fullbore stream")
@@ -125,19 +125,19 @@ fn copy(size: u64) -> Case {
         .moving(size, 0)
         .with("std", move |place| {
             let (from, to) = (place.source(size), place.target());
-            each(move |_| Ok(assert_eq!(fs::copy(&from, &to)?, size)))
+            each(move |_| exactly(fs::copy(&from, &to)?, size))
         })
         .with("fullbore", move |place| {
             let (from, to) = (place.source(size), place.target());
             each(move |_| {
                 let to = OpenOptions::new().mode(Mode::Create).open(&to)?;
-                Ok(assert_eq!(File::open(&from)?.copy_range(0..size, &to, 0)?.bytes(), size))
+                exactly(File::open(&from)?.copy_range(0..size, &to, 0)?.bytes(), size)
             })
         })
         .with("tokio", move |place| {
             let (from, to) = (place.source(size), place.target());
             let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
-            each(move |_| Ok(assert_eq!(runtime.block_on(tokio::fs::copy(&from, &to))?, size)))
+            each(move |_| exactly(runtime.block_on(tokio::fs::copy(&from, &to))?, size))
         })
         .like_std("fullbore")
 }

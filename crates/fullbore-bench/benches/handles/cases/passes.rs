@@ -9,7 +9,7 @@ use fullbore::stream::FileStream;
 use rustix::fs::OFlags;
 
 use super::streams::BUFFER;
-use crate::case::{Case, Contender, Work, each};
+use crate::case::{Case, Contender, Work, closed, each};
 use crate::judging::Attempt;
 use crate::place::{LARGE, MIDDLE, Place, SMALL};
 
@@ -192,7 +192,7 @@ fn replacing(room: u64) -> OpenOptions {
 fn from_empty(place: &Place, once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
     let path = place.target();
     let work: Work = each(once)?.work;
-    Ok(Contender { work, prepare: Box::new(move || Ok(drop(fs::File::create(&path)?))) })
+    Ok(Contender { work, prepare: Box::new(move || closed(fs::File::create(&path)?)) })
 }
 
 fn append(pass: Pass) -> Case {

@@ -18,7 +18,7 @@ use io_uring::{IoUring, opcode, types};
 use rustix::fs::OFlags;
 
 use super::positional::Anywhere;
-use crate::case::{Case, Demand, work};
+use crate::case::{Case, Demand, exactly, work};
 use crate::judging::Attempt;
 use crate::place::LARGE;
 
@@ -34,20 +34,20 @@ pub(crate) fn cases() -> Vec<Case> {
         // 32 reads to fill the ring, 32 to empty it: they must be few of all.
         .turns_of(Duration::from_millis(20))
         .with("raw ring", |place| {
-            let mut raw = Raw::new(IoUring::new(DEPTH as u32)?, &place.source(LARGE))?;
+            let mut raw = Raw::new(IoUring::new(DEPTH as u32)?, &place.source(LARGE), 1)?;
             work(move |count, _| raw.read(count))
         })
         .with("raw, deferred", |place| {
             // The kernel's part of a completion is done when it is asked for, in the thread that asks.
             let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(DEPTH as u32)?;
-            let mut raw = Raw::new(ring, &place.source(LARGE))?;
+            let mut raw = Raw::new(ring, &place.source(LARGE), 2)?;
             work(move |count, _| raw.read(count))
         })
         .with("fullbore async", |place| {
             let path = place.source(LARGE);
             let file = AsyncFile::new(File::from_fd(direct(&path)?, path)?, &Driver::shared()?);
             let mut buffers = aligned()?;
-            let mut at = Anywhere::of(SIZE);
+            let mut at = Anywhere::of(SIZE, 3);
             work(move |count, _| {
                 futures_lite::future::block_on(async {
                     let mut left = count;
@@ -56,7 +56,7 @@ pub(crate) fn cases() -> Vec<Case> {
                         flight.push(file.read_at(buffer, at.next()));
                     }
                     while let Some((read, mut buffer)) = flight.next().await {
-                        assert_eq!(read?, SIZE);
+                        exactly(read?, SIZE)?;
                         if left > 0 {
                             left -= 1;
                             buffer.place(0, SIZE);
@@ -77,9 +77,9 @@ pub(crate) fn cases() -> Vec<Case> {
                     .custom_flags(OFlags::DIRECT.bits() as i32)
                     .open(place.source(LARGE)),
             )?;
-            assert!(rustix::fs::fcntl_getfl(&file)?.contains(OFlags::DIRECT));
+            exactly(rustix::fs::fcntl_getfl(&file)?.contains(OFlags::DIRECT), true)?;
             let mut buffers: Vec<Aligned> = (0..DEPTH).map(|_| Aligned::new()).collect();
-            let mut at = Anywhere::of(SIZE);
+            let mut at = Anywhere::of(SIZE, 4);
             work(move |count, _| {
                 runtime.block_on(async {
                     let mut left = count;
@@ -88,7 +88,7 @@ pub(crate) fn cases() -> Vec<Case> {
                         flight.push(file.read_at(buffer, at.next()));
                     }
                     while let Some(BufResult(read, buffer)) = flight.next().await {
-                        assert_eq!(read?, SIZE);
+                        exactly(read?, SIZE)?;
                         if left > 0 {
                             left -= 1;
                             flight.push(file.read_at(buffer, at.next()));
@@ -170,9 +170,9 @@ struct Raw {
 }
 
 impl Raw {
-    fn new(ring: IoUring, path: &Path) -> Attempt<Self> {
+    fn new(ring: IoUring, path: &Path, seed: u64) -> Attempt<Self> {
         let pages = (0..DEPTH).map(|_| Box::leak(Box::new(Page([0; SIZE])))).collect();
-        Ok(Self { ring, file: direct(path)?, pages, at: Anywhere::of(SIZE) })
+        Ok(Self { ring, file: direct(path)?, pages, at: Anywhere::of(SIZE, seed) })
     }
 
     /// Prepares a read into that page.
@@ -202,7 +202,7 @@ impl Raw {
             self.ring.submit_and_wait(1)?;
             let mut landed = 0;
             for entry in self.ring.completion() {
-                assert_eq!(entry.result(), SIZE as i32);
+                exactly(entry.result(), SIZE as i32)?;
                 done[landed] = entry.user_data() as usize;
                 landed += 1;
             }
