@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
-
-use super::{Attempt, workplace};
+use super::Attempt;
+use super::judging::directory;
+pub(crate) use super::judging::directory::peer;
+use super::judging::quiet::charged;
 
 /// A command line.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ impl Line {
         let before = charged()?;
         let mut command = self.command();
         let start = Instant::now();
-        let mut running = workplace::start(&mut command)?;
+        let mut running = directory::start(&mut command)?;
         let stderr = running.child.stderr.take();
         let status = running.wait()?;
         let wall = start.elapsed().as_secs_f64();
@@ -66,7 +66,7 @@ impl Line {
     /// Runs it and returns what it printed.
     pub(crate) fn output(&self) -> Attempt<String> {
         let mut command = self.command();
-        let mut running = workplace::start(command.stdout(Stdio::piped()).stderr(Stdio::inherit()))?;
+        let mut running = directory::start(command.stdout(Stdio::piped()).stderr(Stdio::inherit()))?;
         let mut said = String::new();
         if let Some(stdout) = &mut running.child.stdout {
             stdout.read_to_string(&mut said)?;
@@ -88,19 +88,4 @@ pub(crate) struct Run {
     pub(crate) user: f64,
     /// Processor time in the kernel on its behalf.
     pub(crate) system: f64,
-}
-
-/// User and system time of all children that ended, in seconds.
-pub(crate) fn charged() -> Attempt<(f64, f64)> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    Ok((
-        usage.user_time().num_microseconds() as f64 / 1e6,
-        usage.system_time().num_microseconds() as f64 / 1e6,
-    ))
-}
-
-/// Where a peer lies, by `PATH`.
-pub(crate) fn peer(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|path| path.is_file())
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::command::Line;
-use super::finding::{Bound, wall_ratio};
+use super::finding::{Bound, table, wall_ratio};
 use super::rounds::{Contender, fastest, interleave};
 use super::{Attempt, Bench, states};
 
@@ -83,7 +83,7 @@ pub(crate) fn compare(bench: &mut Bench, job: Job, cold: bool) -> Attempt<()> {
         bench.findings.skip(&who, &why);
     }
     let series = series?;
-    bench.findings.table(&series, bench.place.size);
+    table(&mut bench.findings, &series, bench.place.size);
     let auto = series.iter().find(|one| one.label == "auto").ok_or("auto does not run")?;
     let best = fastest(series.iter().filter(|one| one.label != "auto")).ok_or("no other strategy runs")?;
     bench.findings.add(wall_ratio(format!("{what}: auto ÷ the best, wall time"), auto, best, BOUND));

@@ -9,30 +9,28 @@ mod binary;
 mod command;
 mod every_strategy;
 mod finding;
+#[path = "../judging/mod.rs"]
+mod judging;
 mod memory;
 mod meter;
 mod new_file;
 mod options;
 mod overwrite;
-mod quiet;
 mod reading;
 mod rounds;
 mod start_up;
 mod states;
 mod workplace;
 
-use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 
 use every_strategy::{Job, compare as strategies};
 use finding::Findings;
 use fullbore_bench::stats::Xoshiro256;
+use judging::{Attempt, quiet};
 use options::Options;
 use workplace::Workplace;
-
-/// What can go wrong in a benchmark: said, and the end of the comparison.
-type Trouble = Box<dyn Error>;
-type Attempt<T> = Result<T, Trouble>;
 
 /// What every comparison has.
 struct Bench {
@@ -107,7 +105,7 @@ fn run(options: Options) -> Attempt<bool> {
     let binary = binary::find(&options)?;
     let place = Workplace::make(&options.dir, options.size, &binary)?;
     let seed = options.seed;
-    let findings = Findings::new(&place, &binary, &options);
+    let findings = Findings::new(context(&place, &binary, &options), options.markdown.clone());
     let mut bench = Bench { options, place, binary, random: Xoshiro256::seeded(seed), findings };
     bench.findings.introduce();
     for (name, title, compare) in chosen {
@@ -122,4 +120,15 @@ fn run(options: Options) -> Attempt<bool> {
     }
     bench.findings.conclude()?;
     Ok(bench.findings.all_kept())
+}
+
+/// What is compared, and on what.
+fn context(place: &Workplace, binary: &Path, options: &Options) -> Vec<String> {
+    let version = command::Line::new(binary, ["--version"]).output().unwrap_or_default();
+    let mut context = vec![
+        format!("{} against its peers, {} rounds, seed {}", version.trim(), options.rounds, options.seed),
+        format!("file: {}; saved profiles are left aside", fullbore::size::human(place.size)),
+    ];
+    context.extend(judging::place(&place.input));
+    context
 }

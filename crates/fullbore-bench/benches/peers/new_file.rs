@@ -1,7 +1,7 @@
 //! Transforming to a new file, from the page cache, against `cp`.
 
 use super::command::{Line, peer};
-use super::finding::{Bound, wall_ratio};
+use super::finding::{Bound, table, wall_ratio};
 use super::rounds::{Contender, interleave};
 use super::{Attempt, Bench, states};
 
@@ -29,7 +29,7 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     ];
     let excuse = |who: &str, why: &str| println!("  {who}: {why}");
     let series = interleave(contenders, bench.options.rounds, &mut bench.random, excuse)?;
-    bench.findings.table(&series, bench.place.size);
+    table(&mut bench.findings, &series, bench.place.size);
     let [ours, cp] = &series[..] else { return Err("one of the two does not run".into()) };
     bench.findings.add(wall_ratio("transform shift:10 to a new file ÷ cp, wall time", ours, cp, BOUND));
     Ok(())

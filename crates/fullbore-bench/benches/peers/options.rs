@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Attempt;
+use super::judging::words::{choose, number, text};
 
 /// What the caller wants.
 pub(crate) struct Options {
@@ -50,10 +51,7 @@ Exit status: 0 every bound was kept, 1 one was not, 2 trouble, 130 interrupted (
 impl Options {
     /// Whether the comparison of that name is wanted.
     pub(crate) fn wants(&self, name: &str) -> bool {
-        let exact = |pattern: &String| super::COMPARISONS.iter().any(|(name, ..)| name == pattern);
-        let fits =
-            |pattern: &String| if exact(pattern) { name == pattern } else { name.contains(pattern.as_str()) };
-        self.only.is_empty() || self.only.iter().any(fits)
+        choose(&self.only, super::COMPARISONS.iter().map(|(name, ..)| *name), name)
     }
 }
 
@@ -98,12 +96,4 @@ pub(crate) fn parse(words: Vec<OsString>) -> Attempt<Request> {
         ));
     }
     Ok(Request::Run(options))
-}
-
-fn text(word: OsString) -> Attempt<String> {
-    word.into_string().map_err(|word| format!("{} is not readable text", word.display()).into())
-}
-
-fn number(option: &str, text: &str) -> Attempt<u64> {
-    text.parse().map_err(|_| format!("{option}: {text:?} is no whole number").into())
 }

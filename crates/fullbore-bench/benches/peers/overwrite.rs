@@ -1,7 +1,7 @@
 //! Transforming over an existing file, all in the page cache, against `dd conv=notrunc`.
 
 use super::command::{Line, peer};
-use super::finding::{Bound, wall_ratio};
+use super::finding::{Bound, table, wall_ratio};
 use super::rounds::{Contender, interleave};
 use super::{Attempt, Bench, states};
 
@@ -28,7 +28,7 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     let series = interleave(contenders, bench.options.rounds, &mut bench.random, excuse);
     states::remove(&output);
     let series = series?;
-    bench.findings.table(&series, bench.place.size);
+    table(&mut bench.findings, &series, bench.place.size);
     let [ours, dd] = &series[..] else { return Err("one of the two does not run".into()) };
     bench.findings.add(wall_ratio("transform shift:10 --overwrite ÷ dd, wall time", ours, dd, BOUND));
     Ok(())

@@ -1,7 +1,7 @@
 //! Reading a file in the page cache against `dd` at the block size that suits it best.
 
 use super::command::{Line, peer};
-use super::finding::{Bound, rate_ratio};
+use super::finding::{Bound, rate_ratio, table};
 use super::rounds::{Contender, fastest, interleave};
 use super::{Attempt, Bench, states};
 
@@ -31,7 +31,7 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
         ours.chain(theirs).map(|(label, line)| Contender::new(label, line).prepare(prepare)).collect();
     let excuse = |who: &str, why: &str| println!("  {who}: {why}");
     let series = interleave(contenders, bench.options.rounds, &mut bench.random, excuse)?;
-    bench.findings.table(&series, bench.place.size);
+    table(&mut bench.findings, &series, bench.place.size);
     let best = fastest(series.iter().filter(|one| one.label.starts_with("dd"))).ok_or("dd does not run")?;
     for (strategy, bound) in OURS {
         let mine =

@@ -4,6 +4,7 @@ use fullbore_bench::stats::{Xoshiro256, median};
 
 use super::Attempt;
 use super::command::{Line, Run};
+use super::judging::order::shuffled;
 
 /// One that takes part.
 pub(crate) struct Contender<'a> {
@@ -104,13 +105,4 @@ pub(crate) fn interleave(
         }
     }
     Ok(series)
-}
-
-/// The numbers under `count` in random order (Fisher and Yates).
-pub(crate) fn shuffled(count: usize, random: &mut Xoshiro256) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        order.swap(last, random.below(last + 1));
-    }
-    order
 }

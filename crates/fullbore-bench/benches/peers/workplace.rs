@@ -1,40 +1,20 @@
-//! A directory with the data files, gone again at the end, also when the benchmark is interrupted.
+//! The data file that all comparisons read, in a directory that is gone again at the end.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use fullbore::file::File;
 use fullbore::{probe, size};
-use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::Attempt;
-
-/// What an interruption must end. Starting a command takes the lock, and the signal's thread never gives it
-/// back: nothing is started after it has been here.
-static STATE: Mutex<State> = Mutex::new(State { directory: None, child: None });
-
-struct State {
-    directory: Option<PathBuf>,
-    child: Option<Pid>,
-}
-
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use super::judging::directory::{Directory, start};
 
 /// How many times the data must fit into what is free.
 const ROOM: u64 = 5;
 
 /// The directory of a run.
 pub(crate) struct Workplace {
-    directory: PathBuf,
+    directory: Directory,
     /// Random bytes, of the size asked for, on the device.
     pub(crate) input: PathBuf,
     /// Their number.
@@ -44,28 +24,11 @@ pub(crate) struct Workplace {
 impl Workplace {
     /// Makes the directory in `parent` and the data file in it with `binary`.
     pub(crate) fn make(parent: &Path, bytes: u64, binary: &Path) -> Attempt<Self> {
-        let at = |error: io::Error| format!("--dir {}: {error}", parent.display());
-        let room = rustix::fs::statvfs(parent).map_err(|error| at(error.into()))?;
-        let free = room.f_bavail.saturating_mul(room.f_frsize);
-        if free < bytes.saturating_mul(ROOM) {
-            let (free, needed) = (size::human(free), size::human(bytes.saturating_mul(ROOM)));
-            return Err(format!(
-                "--dir {}: {free} are free and {needed} are needed; give less --size",
-                parent.display()
-            )
-            .into());
-        }
-        watch()?;
-        let directory = {
-            let mut state = state();
-            let directory =
-                tempfile::Builder::new().prefix(".fullbore-peers-").tempdir_in(parent).map_err(at)?.keep();
-            state.directory = Some(directory.clone());
-            directory
-        };
-        let input = directory.join("input");
+        let needed = bytes.saturating_mul(ROOM);
+        let directory = Directory::make(parent, ".fullbore-peers-", needed, "give less --size")?;
+        let input = directory.path().join("input");
         let place = Self { directory, input, size: bytes };
-        eprintln!("making {} of random bytes in {}", size::human(bytes), place.directory.display());
+        eprintln!("making {} of random bytes in {}", size::human(bytes), place.directory.path().display());
         let mut generate = Command::new(binary);
         generate.args(["gen", &bytes.to_string()]).arg(&place.input).args([
             "--sync",
@@ -89,71 +52,6 @@ impl Workplace {
 
     /// A path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
-    }
-}
-
-impl Drop for Workplace {
-    fn drop(&mut self) {
-        let mut state = state();
-        let _ = fs::remove_dir_all(&self.directory);
-        state.directory = None;
-    }
-}
-
-/// A running command that an interruption ends.
-pub(crate) struct Running {
-    /// The process.
-    pub(crate) child: Child,
-}
-
-/// Starts a command.
-pub(crate) fn start(command: &mut Command) -> Attempt<Running> {
-    let mut state = state();
-    let child = command
-        .spawn()
-        .map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
-    state.child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    Ok(Running { child })
-}
-
-impl Running {
-    /// Waits for its end.
-    pub(crate) fn wait(mut self) -> io::Result<ExitStatus> {
-        // The lock must not be held meanwhile; taking it afterwards stops this thread if the run was
-        // interrupted.
-        let status = self.child.wait();
-        state().child = None;
-        status
-    }
-}
-
-/// Starts the thread that waits for signals.
-fn watch() -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            let state = state();
-            clear(&state);
-            std::process::exit(128 + signal);
-        }
-    })?;
-    Ok(())
-}
-
-/// Ends the command that runs and removes the directory; patient, because a command removes its own first.
-fn clear(state: &State) {
-    if let Some(child) = state.child {
-        let _ = kill_process(child, Signal::TERM);
-    }
-    let Some(directory) = &state.directory else { return };
-    let begin = Instant::now();
-    while fs::remove_dir_all(directory).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
-        && begin.elapsed() < Duration::from_secs(3)
-    {
-        sleep(Duration::from_millis(50));
-        if let Some(child) = state.child.filter(|_| begin.elapsed() > Duration::from_secs(1)) {
-            let _ = kill_process(child, Signal::KILL);
-        }
+        self.directory.path().join(name)
     }
 }

@@ -5,7 +5,10 @@
 
 use fullbore::probe::{ProcessUsage, SystemUsage, processors};
 
-use super::{Attempt, command};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+use super::Attempt;
 
 /// More than this share of all processors is worth a word. Writing back what was written takes some.
 const TOLERATED: f64 = 0.05;
@@ -50,5 +53,14 @@ impl Watch {
 
 /// Processor time of all commands that ended, in seconds.
 fn commands() -> Attempt<f64> {
-    command::charged().map(|(user, system)| user + system)
+    charged().map(|(user, system)| user + system)
+}
+
+/// User and system time of all children that ended, in seconds.
+pub(crate) fn charged() -> Attempt<(f64, f64)> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    Ok((
+        usage.user_time().num_microseconds() as f64 / 1e6,
+        usage.system_time().num_microseconds() as f64 / 1e6,
+    ))
 }

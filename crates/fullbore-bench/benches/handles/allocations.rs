@@ -1,0 +1,55 @@
+//! Counts what is allocated, on whatever thread, while it is told to.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The system's allocator, counted. While it does not count, it costs one load of a flag that never changes.
+struct Counting;
+
+static COUNTS: AtomicBool = AtomicBool::new(false);
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn one_more() {
+    if COUNTS.load(Ordering::Relaxed) {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        one_more();
+        // SAFETY: promised by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        one_more();
+        // SAFETY: promised by the caller.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        one_more();
+        // SAFETY: promised by the caller.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: promised by the caller.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// How often memory is asked for (anew, or for more) while `work` runs, by all threads.
+pub(crate) fn during<T>(work: impl FnOnce() -> T) -> (u64, T) {
+    let before = COUNT.load(Ordering::SeqCst);
+    COUNTS.store(true, Ordering::SeqCst);
+    let result = work();
+    COUNTS.store(false, Ordering::SeqCst);
+    (COUNT.load(Ordering::SeqCst) - before, result)
+}

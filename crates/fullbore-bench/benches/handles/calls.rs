@@ -1,0 +1,95 @@
+//! Counts system calls an operation: the benchmark starts itself under `strace -f -c`, once for some operations and once
+//! for twice as many, and what the second run called more than the first is what the operations called.
+//!
+//! All calls of all threads count, also those of sleeping and waking. Under `strace` threads meet otherwise than without,
+//! so the counts of contenders with threads are near what they do unobserved, and those of one thread exact.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::case::Case;
+use super::judging::Attempt;
+use super::judging::directory::{peer, start};
+use super::place::Place;
+use super::turns::Shared;
+
+/// The first word of a start for that: then the case, the contender, the number of operations and the directory.
+pub(crate) const WORD: &str = "--operations-of";
+
+/// An operation that moves more than this many bytes is left out: each of its many calls would take the tracer long.
+pub(crate) const MOST_BYTES: u64 = 16 << 20;
+
+/// Operations of the shorter run, of those that move little; a multiple of every depth.
+const MANY: u64 = 256;
+/// Operations of the shorter run, of those that move [`FEW_BYTES`] or more.
+const FEW: u64 = 4;
+/// See [`FEW`].
+const FEW_BYTES: u64 = 128 << 10;
+
+/// Counts system calls.
+pub(crate) struct Counter {
+    strace: PathBuf,
+    itself: PathBuf,
+}
+
+impl Counter {
+    /// One that works here, or why there is none.
+    pub(crate) fn find() -> Result<Self, String> {
+        let strace = peer("strace").ok_or("there is no strace (Debian: apt install strace)")?;
+        let itself = std::env::current_exe().map_err(|error| error.to_string())?;
+        let works = Command::new(&strace)
+            .args(["-f", "-c", "true"])
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        if works { Ok(Self { strace, itself }) } else { Err("strace may not trace here".to_owned()) }
+    }
+
+    /// System calls an operation of that contender.
+    pub(crate) fn count(&self, case: &Case, label: &str, place: &Place) -> Attempt<f64> {
+        let count = if case.bytes >= FEW_BYTES { FEW } else { MANY };
+        let some = self.run(case, label, count, place)?;
+        let twice = self.run(case, label, 2 * count, place)?;
+        Ok((twice as f64 - some as f64) / count as f64)
+    }
+
+    /// The system calls of one run.
+    fn run(&self, case: &Case, label: &str, count: u64, place: &Place) -> Attempt<u64> {
+        let table = place.path().join("calls");
+        let mut command = Command::new(&self.strace);
+        command.args(["-f", "-c", "-o"]).arg(&table).arg("--").arg(&self.itself);
+        command.args([WORD, &case.name, label, &count.to_string()]).arg(place.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let status = start(&mut command)?.wait()?;
+        if !status.success() {
+            return Err(format!("strace of {} by {label} ended with {status}", case.name).into());
+        }
+        Ok(total(&fs::read_to_string(table)?))
+    }
+}
+
+/// The calls in a table of `strace -c`: share of time, seconds, microseconds a call, calls, errors if any, name.
+fn total(table: &str) -> u64 {
+    table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|columns| columns.last().is_some_and(|name| *name != "total"))
+        .filter_map(|columns| columns.get(3)?.parse::<u64>().ok())
+        .sum()
+}
+
+/// What the started process does.
+pub(crate) fn operate(words: &[OsString], cases: &[Case]) -> Attempt<()> {
+    let [name, label, count, directory] = words else {
+        return Err("a case, a contender, a number and a directory are wanted".into());
+    };
+    let case = cases.iter().find(|case| *name == *case.name).ok_or("there is no such case")?;
+    let (_, make) = case.makers.iter().find(|(own, _)| label == own).ok_or("there is no such contender")?;
+    let count: u64 = count.to_str().and_then(|count| count.parse().ok()).ok_or("that is no number")?;
+    let mut contender = make(&Place::existing(Path::new(directory)))?;
+    (contender.prepare)()?;
+    let mut shared = Shared::new(case.buffer);
+    (contender.work)(count, shared.bytes())
+}

@@ -1,0 +1,143 @@
+//! What is done to a file as a whole: opening, locking, its length, copying.
+
+use std::fs;
+
+use fullbore::file::{File, Mode, OpenOptions, Share};
+use rustix::fs::{FlockOperation, OFlags};
+
+use crate::case::{Case, Demand, closed, each, exactly};
+use crate::place::{MIDDLE, SMALL};
+
+/// Lengths set one after the other, as .NET's SetLength does.
+const LENGTHS: u64 = 1024;
+
+pub(crate) fn cases() -> Vec<Case> {
+    vec![open(), lock(), length(), set_length(), copy(SMALL), copy(MIDDLE), copy(100 * MIDDLE)]
+}
+
+fn open() -> Case {
+    Case::new("open-close", "opening a file for reading and closing it")
+        .with("std", |place| {
+            let path = place.source(SMALL);
+            each(move |_| closed(fs::File::open(&path)?))
+        })
+        .with("raw", |place| {
+            let path = place.source(SMALL);
+            each(move |_| {
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+                closed(rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?)
+            })
+        })
+        .with("fullbore", |place| {
+            let path = place.source(SMALL);
+            each(move |_| closed(File::open(&path)?))
+        })
+        .with("fullbore options", |place| {
+            let path = place.source(SMALL);
+            each(move |_| closed(OpenOptions::new().open(&path)?))
+        })
+        .like_std("fullbore")
+        .like_std("fullbore options")
+}
+
+fn lock() -> Case {
+    Case::new("lock", "opening a file, locking it alone, unlocking and closing it")
+        .with("std", |place| {
+            let path = place.source(SMALL);
+            each(move |_| {
+                let file = fs::File::open(&path)?;
+                file.try_lock()?;
+                Ok(file.unlock()?)
+            })
+        })
+        .with("raw", |place| {
+            let path = place.source(SMALL);
+            each(move |_| {
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+                let file = rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?;
+                rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+                Ok(rustix::fs::flock(&file, FlockOperation::Unlock)?)
+            })
+        })
+        .with("fullbore", |place| {
+            let path = place.source(SMALL);
+            each(move |_| closed(OpenOptions::new().share(Share::NONE).open(&path)?))
+        })
+        .like_std("fullbore")
+}
+
+fn length() -> Case {
+    Case::new("length", "asking an open file for its length")
+        .with("std", |place| {
+            let file = fs::File::open(place.source(MIDDLE))?;
+            each(move |_| exactly(file.metadata()?.len(), MIDDLE))
+        })
+        .with("raw", |place| {
+            let file = fs::File::open(place.source(MIDDLE))?;
+            each(move |_| exactly(rustix::fs::fstat(&file)?.st_size as u64, MIDDLE))
+        })
+        .with("fullbore", |place| {
+            let file = File::open(place.source(MIDDLE))?;
+            each(move |_| exactly(file.snapshot()?.len, MIDDLE))
+        })
+        .with("fullbore stream", |place| {
+            let stream = fullbore::stream::FileStream::new(File::open(place.source(MIDDLE))?);
+            each(move |_| exactly(stream.len()?, MIDDLE))
+        })
+        .like_std("fullbore")
+        .like_std("fullbore stream")
+        .demand(Demand::AllocatesNothing("fullbore"))
+        .demand(Demand::AllocatesNothing("fullbore stream"))
+}
+
+fn set_length() -> Case {
+    Case::new("set-length", "setting an open file's length, from 0 to 1023 bytes in turn")
+        .with("std", |place| {
+            let file = fs::File::create(place.target())?;
+            let mut len = 0;
+            each(move |_| {
+                len = (len + 1) % LENGTHS;
+                Ok(file.set_len(len)?)
+            })
+        })
+        .with("raw", |place| {
+            let file = fs::File::create(place.target())?;
+            let mut len = 0;
+            each(move |_| {
+                len = (len + 1) % LENGTHS;
+                Ok(rustix::fs::ftruncate(&file, len)?)
+            })
+        })
+        .with("fullbore", |place| {
+            let file = OpenOptions::new().mode(Mode::Create).open(place.target())?;
+            let mut len = 0;
+            each(move |_| {
+                len = (len + 1) % LENGTHS;
+                Ok(file.set_len(len)?)
+            })
+        })
+        .like_std("fullbore")
+        .demand(Demand::AllocatesNothing("fullbore"))
+}
+
+fn copy(size: u64) -> Case {
+    Case::new(format!("copy-{}", super::short(size)), "copying a file over another")
+        .moving(size, 0)
+        .with("std", move |place| {
+            let (from, to) = (place.source(size), place.target());
+            each(move |_| exactly(fs::copy(&from, &to)?, size))
+        })
+        .with("fullbore", move |place| {
+            let (from, to) = (place.source(size), place.target());
+            each(move |_| {
+                let to = OpenOptions::new().mode(Mode::Create).open(&to)?;
+                exactly(File::open(&from)?.copy_range(0..size, &to, 0)?.bytes(), size)
+            })
+        })
+        .with("tokio", move |place| {
+            let (from, to) = (place.source(size), place.target());
+            let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
+            each(move |_| exactly(runtime.block_on(tokio::fs::copy(&from, &to))?, size))
+        })
+        .like_std("fullbore")
+}

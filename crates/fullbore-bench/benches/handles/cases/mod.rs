@@ -1,0 +1,35 @@
+//! The cases, after dotnet/performance's Perf.FileStream, Perf.RandomAccess and File benchmarks.
+
+mod asynchronous;
+mod handles;
+mod passes;
+mod positional;
+
+mod ring;
+mod streams;
+
+use super::case::Case;
+
+/// All of them, in the order they run.
+pub(crate) fn all() -> Vec<Case> {
+    [
+        handles::cases(),
+        positional::cases(),
+        streams::cases(),
+        passes::cases(),
+        asynchronous::cases(),
+        ring::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A size in bytes as case names have it: `4KiB`.
+fn short(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes >= 1 << 20 => format!("{}MiB", bytes >> 20),
+        bytes if bytes >= 1 << 10 => format!("{}KiB", bytes >> 10),
+        bytes => format!("{bytes}B"),
+    }
+}

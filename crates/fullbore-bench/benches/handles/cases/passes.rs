@@ -1,0 +1,219 @@
+//! Whole files from front to back: opened, read or written in pieces of the user's buffer, closed.
+
+use std::fs;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::os::fd::OwnedFd;
+
+use fullbore::file::{Access, File, Mode, OpenOptions};
+use fullbore::stream::FileStream;
+use rustix::fs::OFlags;
+
+use super::streams::BUFFER;
+use crate::case::{Case, Contender, Work, closed, each};
+use crate::judging::Attempt;
+use crate::place::{LARGE, MIDDLE, Place, SMALL};
+
+/// Size of the file, of the user's buffer and of the stream's, in bytes.
+type Pass = (u64, usize, usize);
+
+/// What .NET's benchmarks pass.
+pub(super) const PASSES: &[Pass] = &[
+    (SMALL, 1 << 10, BUFFER),
+    (MIDDLE, 512, BUFFER),
+    (MIDDLE, 4 << 10, BUFFER),
+    (LARGE, 4 << 10, BUFFER),
+    (MIDDLE, 16 << 10, 0),
+    (LARGE, 16 << 10, 0),
+];
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    cases.extend(PASSES.iter().map(|pass| read(*pass)));
+    cases.extend(PASSES.iter().map(|pass| write(*pass, false)));
+    cases.extend([(MIDDLE, 16 << 10, 0), (LARGE, 16 << 10, 0)].iter().map(|pass| write(*pass, true)));
+    cases.extend([(SMALL, 1 << 10, BUFFER), (MIDDLE, 4 << 10, BUFFER)].iter().map(|pass| append(*pass)));
+    cases
+}
+
+/// What a pass is called.
+pub(super) fn name(doing: &str, (size, piece, buffer): Pass) -> String {
+    let unbuffered = if buffer == 0 { "-unbuffered" } else { "" };
+    format!("{doing}-{}-by-{}{unbuffered}", super::short(size), super::short(piece as u64))
+}
+
+impl Case {
+    /// What a pass must keep to: a stream always, a file by itself where a buffer does nothing for std.
+    fn demands(self, (_, piece, buffer): Pass) -> Self {
+        let case = self.like_std("fullbore stream");
+        if piece >= buffer { case.like_std("fullbore") } else { case }
+    }
+}
+
+/// Reads all of `reader` in pieces.
+fn read_all(reader: &mut impl Read, piece: &mut [u8], size: u64) -> std::io::Result<()> {
+    let mut read = 0;
+    while read < size {
+        match reader.read(piece)? {
+            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            count => read += count as u64,
+        }
+    }
+    Ok(())
+}
+
+/// Writes so many bytes in pieces.
+fn write_all(writer: &mut impl Write, piece: &[u8], size: u64) -> std::io::Result<()> {
+    for _ in 0..size / piece.len() as u64 {
+        writer.write_all(piece)?;
+    }
+    writer.flush()
+}
+
+fn read(pass: Pass) -> Case {
+    let (size, piece, buffer) = pass;
+    Case::new(name("read", pass), "opening a file, reading it from front to back, closing it")
+        .moving(size, piece)
+        .with("std", move |place| {
+            let path = place.source(size);
+            each(move |data| {
+                let file = fs::File::open(&path)?;
+                match buffer {
+                    0 => read_all(&mut { file }, data, size)?,
+                    _ => read_all(&mut BufReader::with_capacity(buffer, file), data, size)?,
+                }
+                Ok(())
+            })
+        })
+        .with("raw", move |place| {
+            let path = place.source(size);
+            each(move |data| {
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+                let file = rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?;
+                let mut read = 0;
+                while read < size {
+                    read += rustix::io::read(&file, &mut *data)? as u64;
+                }
+                Ok(())
+            })
+        })
+        .with("fullbore", move |place| {
+            let path = place.source(size);
+            each(move |data| {
+                let file = File::open(&path)?;
+                let mut read = 0;
+                while read < size {
+                    read += file.read_at(data, read)? as u64;
+                }
+                Ok(())
+            })
+        })
+        .with("fullbore stream", move |place| {
+            let path = place.source(size);
+            each(move |data| {
+                Ok(read_all(&mut FileStream::with_buffer(File::open(&path)?, buffer), data, size)?)
+            })
+        })
+        .demands(pass)
+}
+
+/// The raw way to replace a file, with room for `room` bytes if that is not 0.
+fn replace(path: &std::path::Path, room: u64) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, rustix::fs::Mode::from_raw_mode(0o666))?;
+    if room > 0 {
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, room)?;
+    }
+    Ok(file)
+}
+
+fn write(pass: Pass, preallocated: bool) -> Case {
+    let (size, piece, buffer) = pass;
+    let room = if preallocated { size } else { 0 };
+    let doing = if preallocated { "write-preallocated" } else { "write" };
+    let what = match preallocated {
+        true => "replacing a file with room set aside, writing it from front to back, closing it",
+        false => "replacing a file, writing it from front to back, closing it",
+    };
+    Case::new(name(doing, pass), what)
+        .moving(size, piece)
+        .with("std", move |place| {
+            let path = place.target();
+            each(move |data| {
+                // std cannot set room aside.
+                let file = if room > 0 { replace(&path, room)?.into() } else { fs::File::create(&path)? };
+                match buffer {
+                    0 => write_all(&mut { file }, data, size)?,
+                    _ => write_all(&mut BufWriter::with_capacity(buffer, file), data, size)?,
+                }
+                Ok(())
+            })
+        })
+        .with("raw", move |place| {
+            let path = place.target();
+            each(move |data| {
+                let file = replace(&path, room)?;
+                let mut written = 0;
+                while written < size {
+                    written += rustix::io::write(&file, data)? as u64;
+                }
+                Ok(())
+            })
+        })
+        .with("fullbore", move |place| {
+            let path = place.target();
+            each(move |data| {
+                let file = replacing(room).open(&path)?;
+                let mut written = 0;
+                while written < size {
+                    written += file.write_at(data, written)? as u64;
+                }
+                Ok(())
+            })
+        })
+        .with("fullbore stream", move |place| {
+            let path = place.target();
+            each(move |data| {
+                let mut stream = FileStream::with_buffer(replacing(room).open(&path)?, buffer);
+                write_all(&mut stream, data, size)?;
+                Ok(stream.close()?)
+            })
+        })
+        .demands(pass)
+}
+
+/// Our way to replace a file.
+fn replacing(room: u64) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(Mode::Create).access(Access::Write).preallocate(room);
+    options
+}
+
+/// A contender of the operation `once`, which finds the target empty at the start of a turn.
+fn from_empty(place: &Place, once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
+    let path = place.target();
+    let work: Work = each(once)?.work;
+    Ok(Contender { work, prepare: Box::new(move || closed(fs::File::create(&path)?)) })
+}
+
+fn append(pass: Pass) -> Case {
+    let (size, piece, buffer) = pass;
+    Case::new(name("append", pass), "opening a file at its end, appending to it, closing it")
+        .moving(size, piece)
+        .with("std", move |place| {
+            let path = place.target();
+            from_empty(place, move |data| {
+                let file = fs::File::options().append(true).open(&path)?;
+                Ok(write_all(&mut BufWriter::with_capacity(buffer, file), data, size)?)
+            })
+        })
+        .with("fullbore stream", move |place| {
+            let path = place.target();
+            from_empty(place, move |data| {
+                let file = OpenOptions::new().mode(Mode::Append).open(&path)?;
+                let mut stream = FileStream::with_buffer(file, buffer);
+                write_all(&mut stream, data, size)?;
+                Ok(stream.close()?)
+            })
+        })
+        .like_std("fullbore stream")
+}

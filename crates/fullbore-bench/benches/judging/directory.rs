@@ -1,0 +1,132 @@
+//! A directory for data files and the command that runs: both gone again at the end, also when the benchmark is
+//! interrupted.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use fullbore::size;
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::Attempt;
+
+/// What an interruption must end. Starting a command takes the lock, and the signal's thread never gives it
+/// back: nothing is started after it has been here.
+static STATE: Mutex<State> = Mutex::new(State { directory: None, child: None });
+
+struct State {
+    directory: Option<PathBuf>,
+    child: Option<Pid>,
+}
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A directory of its own, removed when it is dropped.
+pub(crate) struct Directory(PathBuf);
+
+impl Directory {
+    /// Makes it in `parent`, where `needed` bytes must be free; its name begins with `prefix`. Where that can be made
+    /// less, `advice` says how.
+    pub(crate) fn make(parent: &Path, prefix: &str, needed: u64, advice: &str) -> Attempt<Self> {
+        let at = |error: io::Error| format!("--dir {}: {error}", parent.display());
+        let room = rustix::fs::statvfs(parent).map_err(|error| at(error.into()))?;
+        let free = room.f_bavail.saturating_mul(room.f_frsize);
+        if free < needed {
+            let (free, needed) = (size::human(free), size::human(needed));
+            return Err(format!(
+                "--dir {}: {free} are free and {needed} are needed; {advice}",
+                parent.display()
+            )
+            .into());
+        }
+        watch()?;
+        let mut state = state();
+        let directory = tempfile::Builder::new().prefix(prefix).tempdir_in(parent).map_err(at)?.keep();
+        state.directory = Some(directory.clone());
+        Ok(Self(directory))
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let mut state = state();
+        let _ = fs::remove_dir_all(&self.0);
+        state.directory = None;
+    }
+}
+
+/// A running command that an interruption ends.
+pub(crate) struct Running {
+    /// The process.
+    pub(crate) child: Child,
+}
+
+/// Starts a command.
+pub(crate) fn start(command: &mut Command) -> Attempt<Running> {
+    let mut state = state();
+    let child = command
+        .spawn()
+        .map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
+    state.child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    Ok(Running { child })
+}
+
+impl Running {
+    /// Waits for its end.
+    pub(crate) fn wait(mut self) -> io::Result<ExitStatus> {
+        // The lock must not be held meanwhile; taking it afterwards stops this thread if the run was
+        // interrupted.
+        let status = self.child.wait();
+        state().child = None;
+        status
+    }
+}
+
+/// Starts the thread that waits for signals.
+fn watch() -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let state = state();
+            clear(&state);
+            std::process::exit(128 + signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// Ends the command that runs and removes the directory; patient, because a command removes its own first.
+fn clear(state: &State) {
+    if let Some(child) = state.child {
+        let _ = kill_process(child, Signal::TERM);
+    }
+    let Some(directory) = &state.directory else { return };
+    let begin = Instant::now();
+    while fs::remove_dir_all(directory).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
+        && begin.elapsed() < Duration::from_secs(3)
+    {
+        sleep(Duration::from_millis(50));
+        if let Some(child) = state.child.filter(|_| begin.elapsed() > Duration::from_secs(1)) {
+            let _ = kill_process(child, Signal::KILL);
+        }
+    }
+}
+
+/// Where a peer lies, by `PATH`.
+pub(crate) fn peer(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|path| path.is_file())
+}

@@ -1,0 +1,176 @@
+//! What was found: a line a comparison, with the bound it must keep, on the terminal and as Markdown.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use super::Attempt;
+
+/// What a figure must keep to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+    Below(f64),
+    Above(f64),
+    /// For information.
+    None,
+}
+
+impl Bound {
+    fn kept(self, figure: f64) -> Option<bool> {
+        match self {
+            Self::AtMost(bound) => Some(figure <= bound),
+            Self::AtLeast(bound) => Some(figure >= bound),
+            Self::Below(bound) => Some(figure < bound),
+            Self::Above(bound) => Some(figure > bound),
+            Self::None => None,
+        }
+    }
+
+    fn text(self, unit: &str) -> String {
+        match self {
+            Self::AtMost(bound) => format!("≤ {bound}{unit}"),
+            Self::AtLeast(bound) => format!("≥ {bound}{unit}"),
+            Self::Below(bound) => format!("< {bound}{unit}"),
+            Self::Above(bound) => format!("> {bound}{unit}"),
+            Self::None => "–".into(),
+        }
+    }
+}
+
+/// One figure and what it must be.
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    /// What was compared.
+    pub(crate) what: String,
+    /// Ours: who and how much.
+    pub(crate) ours: String,
+    /// The peer's.
+    pub(crate) peer: String,
+    /// The figure that the bound is for.
+    pub(crate) figure: f64,
+    /// Its unit; empty for a ratio.
+    pub(crate) unit: &'static str,
+    /// The same figure as the median of the rounds' own ratios.
+    pub(crate) paired: Option<f64>,
+    /// What it must keep to.
+    pub(crate) bound: Bound,
+}
+
+/// All that was found.
+pub(crate) struct Findings {
+    findings: Vec<Finding>,
+    context: Vec<String>,
+    notes: Vec<String>,
+    troubles: usize,
+    markdown: Option<PathBuf>,
+}
+
+impl Findings {
+    /// None yet. The first line of `context` says what is compared, the others on what; `markdown` is where the
+    /// findings go in the end, if anywhere.
+    pub(crate) fn new(context: Vec<String>, markdown: Option<PathBuf>) -> Self {
+        Self { findings: Vec::new(), context, notes: Vec::new(), troubles: 0, markdown }
+    }
+
+    /// Prints what was measured on what.
+    pub(crate) fn introduce(&self) {
+        println!("{}", self.context.join("\n"));
+    }
+
+    /// Prints what comes.
+    pub(crate) fn begin(&self, name: &str, title: &str) {
+        println!("\n{name}: {title}");
+    }
+
+    /// Prints a line and keeps it for the Markdown.
+    pub(crate) fn note(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        println!("  {text}");
+        self.notes.push(text);
+    }
+
+    /// Says what was left out and why.
+    pub(crate) fn skip(&mut self, what: &str, why: &str) {
+        self.note(format!("skipped {what}: {why}"));
+    }
+
+    /// Says that a comparison broke off. It kept no bound.
+    pub(crate) fn trouble(&mut self, what: &str, why: &dyn std::error::Error) {
+        self.troubles += 1;
+        self.note(format!("TROUBLE {what}: {why}"));
+    }
+
+    /// Prints a finding and keeps it.
+    pub(crate) fn add(&mut self, finding: Finding) {
+        println!("  {:7} {}", verdict(&finding), sentence(&finding));
+        self.findings.push(finding);
+    }
+
+    /// Whether every bound was kept.
+    pub(crate) fn all_kept(&self) -> bool {
+        self.troubles == 0
+            && self.findings.iter().all(|finding| finding.bound.kept(finding.figure) != Some(false))
+    }
+
+    /// Prints the count and writes the Markdown, if that was asked for.
+    pub(crate) fn conclude(&self) -> Attempt<()> {
+        let count =
+            |kept| self.findings.iter().filter(|one| one.bound.kept(one.figure) == Some(kept)).count();
+        println!(
+            "\n{} bounds kept, {} not, {} comparisons broken off",
+            count(true),
+            count(false),
+            self.troubles
+        );
+        for finding in self.findings.iter().filter(|one| one.bound.kept(one.figure) == Some(false)) {
+            println!("  {:7} {}", verdict(finding), sentence(finding));
+        }
+        let Some(path) = &self.markdown else { return Ok(()) };
+        std::fs::write(path, self.as_markdown()?)
+            .map_err(|error| format!("--markdown {}: {error}", path.display()).into())
+    }
+
+    fn as_markdown(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::from("# fullbore against its peers\n\n");
+        writeln!(text, "```\n{}\n```\n", self.context.join("\n"))?;
+        text.push_str(
+            "| comparison | ours | peer | figure | paired | bound | |\n|---|---|---|---|---|---|---|\n",
+        );
+        for one in &self.findings {
+            let paired = one.paired.map_or_else(|| "–".into(), |paired| format!("{paired:.3}"));
+            let (unit, bound) = (one.unit, one.bound.text(one.unit));
+            writeln!(
+                text,
+                "| {} | {} | {} | {:.3}{unit} | {paired} | {bound} | {} |",
+                one.what,
+                one.ours,
+                one.peer,
+                one.figure,
+                verdict(one)
+            )?;
+        }
+        text.push_str(
+            "\nFigure: ratio of the medians (ours to the peer) or a median itself. Paired: the median of the ratios \
+             taken round by round.\n",
+        );
+        writeln!(text, "\n## What was seen\n\n```\n{}\n```", self.notes.join("\n"))?;
+        Ok(text)
+    }
+}
+
+fn verdict(finding: &Finding) -> &'static str {
+    match finding.bound.kept(finding.figure) {
+        Some(true) => "PASS",
+        Some(false) => "FAIL",
+        None => "",
+    }
+}
+
+fn sentence(finding: &Finding) -> String {
+    let Finding { what, ours, peer, figure, unit, paired, bound } = finding;
+    let paired = paired.map_or_else(String::new, |paired| format!(" (paired {paired:.3})"));
+    let against = if peer.is_empty() { String::new() } else { format!(" against {peer}") };
+    let bound = if *bound == Bound::None { String::new() } else { format!(", bound {}", bound.text(unit)) };
+    format!("{what}: {figure:.3}{unit}{paired}{bound}: {ours}{against}")
+}

@@ -1,0 +1,25 @@
+//! What the benchmarks that hold fullbore against its peers have in common: bounds and whether they are kept, the
+//! order of a round, the noise of the machine, a directory that does not outlive them.
+#![allow(dead_code, reason = "each benchmark uses its part")]
+
+pub(crate) mod directory;
+pub(crate) mod finding;
+pub(crate) mod order;
+pub(crate) mod quiet;
+pub(crate) mod words;
+
+use std::path::Path;
+
+/// What can go wrong in a benchmark: said, and the end of the comparison.
+pub(crate) type Trouble = Box<dyn std::error::Error>;
+pub(crate) type Attempt<T> = Result<T, Trouble>;
+
+/// What the file at `path` lies on, and the machine.
+pub(crate) fn place(path: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(found) = fullbore::probe::facts(path).ok().and_then(|facts| facts.file_system) {
+        lines.push(format!("file system: {} ({})", found.kind, found.mount_options.join(",")));
+    }
+    lines.push(fullbore::probe::human_machine(&fullbore::probe::machine()).trim_end().to_owned());
+    lines
+}
