@@ -86,7 +86,11 @@ impl Pending {
             self.start = position;
             self.memory.reserve_exact(size.saturating_sub(self.memory.capacity()));
         }
-        self.memory.extend_from_slice(data);
+        // One byte needs no call of a function that copies many.
+        match data {
+            [byte] => self.memory.push(*byte),
+            many => self.memory.extend_from_slice(many),
+        }
     }
 
     /// Takes back up to `len` of the last; how many.

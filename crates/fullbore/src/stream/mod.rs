@@ -317,6 +317,7 @@ impl FileStream {
         Ok(())
     }
 
+    #[inline]
     fn hold(&mut self, data: &[u8]) {
         self.pending.push(self.size, self.position, data);
         self.wrote(data.len());
@@ -330,6 +331,7 @@ impl FileStream {
         }
     }
 
+    #[inline]
     fn wrote(&mut self, len: usize) {
         if self.ends.appends() {
             self.adrift = true;

@@ -48,6 +48,16 @@ impl Write for FileStream {
         Ok(data.len())
     }
 
+    #[inline]
+    fn write_all(&mut self, data: &[u8]) -> io::Result<()> {
+        let held = self.pending.bytes().len();
+        if held > 0 && held + data.len() <= self.size {
+            self.hold(data);
+            return Ok(());
+        }
+        Ok(self.write_on(data)?)
+    }
+
     fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
         let total: usize = buffers.iter().map(|buffer| buffer.len()).sum();
         if total >= self.size && total > 0 && self.ends.placed() {
