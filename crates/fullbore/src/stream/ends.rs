@@ -10,6 +10,7 @@ use crate::file::{File, FileKind};
 pub(super) struct Ends {
     pub(super) file: File,
     nature: Nature,
+    appends: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,8 @@ enum Nature {
 
 impl Ends {
     pub(super) fn new(file: File) -> Self {
-        Self { file, nature: Nature::Unknown }
+        let appends = file.appends();
+        Self { file, nature: Nature::Unknown, appends }
     }
 
     /// Whether it is known to have no offsets.
@@ -41,7 +43,7 @@ impl Ends {
     /// Whether whatever is written goes to the end.
     #[inline]
     pub(super) fn appends(&self) -> bool {
-        self.file.appends()
+        self.appends
     }
 
     /// Fails unless it can be sought.
