@@ -245,7 +245,7 @@ mod for_tokio {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(fullbore_loom)))]
 mod tests {
     use super::*;
     use crate::asynchronous::{Backend, Driver, Settings};

@@ -2,7 +2,7 @@
 //! here, so that every interleaving can be tried:
 //!
 //! ```text
-//! RUSTFLAGS="--cfg loom" cargo test --release -p fullbore --lib asynchronous::slots
+//! RUSTFLAGS="--cfg fullbore_loom" cargo test --release -p fullbore --lib asynchronous::slots
 //! ```
 #![forbid(unsafe_code)]
 
@@ -219,7 +219,7 @@ impl<T> Slots<T> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(fullbore_loom)))]
 mod tests {
     use super::*;
 
@@ -250,7 +250,7 @@ mod tests {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, fullbore_loom))]
 mod interleavings {
     use super::*;
     use loom::sync::{Arc, Mutex};
