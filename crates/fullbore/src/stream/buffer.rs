@@ -93,11 +93,12 @@ impl Pending {
         }
     }
 
-    /// Takes back up to `len` of the last; how many.
-    pub(super) fn pull(&mut self, len: usize) -> usize {
+    /// Takes back up to `len` of the last, those that the system has not taken.
+    pub(super) fn pull(&mut self, len: usize) {
         let count = len.min(self.bytes().len());
         self.memory.truncate(self.memory.len() - count);
-        count
+        // None may be left: then there is nothing to write, rather than no bytes.
+        self.written(0);
     }
 
     /// What is to be written next, and where.

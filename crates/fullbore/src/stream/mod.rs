@@ -323,11 +323,12 @@ impl FileStream {
         self.wrote(data.len());
     }
 
-    /// Takes back the last bytes held, of a write that failed, as far as they are still there.
+    /// Takes back the last bytes held, of a write that failed. Where the system took some of them the position goes back
+    /// all the same, so that whoever writes them again writes them over themselves.
     fn unhold(&mut self, len: usize) {
-        let taken = self.pending.pull(len);
+        self.pending.pull(len);
         if !self.ends.appends() && !self.ends.flows() {
-            self.position -= taken as u64;
+            self.position -= len as u64;
         }
     }
 

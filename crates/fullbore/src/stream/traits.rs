@@ -67,8 +67,14 @@ impl Write for FileStream {
             self.wrote(total);
             return Ok(total);
         }
+        let mut written = 0;
         for buffer in buffers {
-            self.write_on(buffer)?;
+            match self.write_on(buffer) {
+                Ok(()) => written += buffer.len(),
+                Err(error) if written == 0 => return Err(error.into()),
+                // What was taken is told, and whoever writes the rest meets the error.
+                Err(_) => return Ok(written),
+            }
         }
         Ok(total)
     }
