@@ -17,6 +17,8 @@ pub enum Kind {
     Changed,
     /// There is no room left where the output goes.
     NoSpace,
+    /// Somebody else holds a lock against it.
+    Locked,
     /// Input and output are the same file.
     SameFile,
     /// What was asked cannot be done with this file, file system or machine.
@@ -149,6 +151,7 @@ impl From<Error> for io::Error {
             (Some(source), _) => source.kind(),
             (None, Kind::Changed) => io::ErrorKind::UnexpectedEof,
             (None, Kind::NoSpace) => io::ErrorKind::StorageFull,
+            (None, Kind::Locked) => io::ErrorKind::WouldBlock,
             (None, Kind::Unsupported) => io::ErrorKind::Unsupported,
             (None, Kind::Invalid | Kind::SameFile) => io::ErrorKind::InvalidInput,
             (None, Kind::BrokenPipe) => io::ErrorKind::BrokenPipe,

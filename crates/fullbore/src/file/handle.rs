@@ -1,6 +1,7 @@
 //! An open file.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -8,9 +9,10 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::{Mode, OFlags};
 
 use super::asked::Blocks;
-use super::explain::Explanation;
+use super::explain::{Answer, Explanation};
 use super::kind::{FileKind, Snapshot};
 use super::lock::Closing;
+use super::options::Hint;
 use super::sync::Health;
 use super::way::Way;
 use crate::buf::ALIGNMENT;
@@ -39,6 +41,8 @@ pub(super) struct Inner {
     pub(super) health: Health,
     /// The flags that a further open file on the same inode keeps: append and write-through.
     pub(super) status: OFlags,
+    /// Where the position of a descriptor stood that was handed over: others may have used it before.
+    pub(super) start: u64,
     /// What is done when the last handle of the open goes.
     pub(super) closing: Option<Arc<Closing>>,
     /// What became of the options it was opened with.
@@ -46,6 +50,27 @@ pub(super) struct Inner {
 }
 
 impl Inner {
+    /// What was opened just now, with these flags, and nobody has asked about yet.
+    pub(super) fn plain(fd: OwnedFd, path: PathBuf, flags: OFlags) -> Self {
+        Self::shared(Arc::new(fd), path, flags)
+    }
+
+    /// As [`plain`](Self::plain) on a descriptor that something else holds too.
+    pub(super) fn shared(fd: Arc<OwnedFd>, path: PathBuf, flags: OFlags) -> Self {
+        Self {
+            fd,
+            path,
+            kind: OnceLock::new(),
+            unit: 1,
+            way: Way::Plain,
+            health: Health::default(),
+            status: flags & (OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC),
+            start: 0,
+            closing: None,
+            answers: Vec::new(),
+        }
+    }
+
     /// The same again, under the plain way, for a handle that differs in a field.
     pub(super) fn kin(&self) -> Self {
         Self {
@@ -54,8 +79,9 @@ impl Inner {
             kind: self.kind.clone(),
             unit: self.unit,
             way: Way::Plain,
-            health: self.health.clone(),
+            health: self.health.shared(),
             status: self.status,
+            start: self.start,
             closing: self.closing.clone(),
             answers: self.answers.clone(),
         }
@@ -63,10 +89,18 @@ impl Inner {
 }
 
 impl File {
-    /// Opens a file for reading. Waits where the system waits: a named pipe for its writer.
+    /// Opens a file for reading. Waits where the system waits: a named pipe for its writer. Opening is one system call: a
+    /// directory is refused when it is looked at ([`snapshot`](Self::snapshot)) or read.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// assert_eq!(file.path(), "Cargo.toml");
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// If the system refuses, and for directories and sockets, which have no bytes to read.
+    /// If the system refuses, and for sockets, which cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path.as_ref(), OFlags::RDONLY)
     }
@@ -82,7 +116,7 @@ impl File {
     pub(super) fn open_with(path: &Path, flags: OFlags) -> Result<Self> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
         match rustix::fs::open(path, flags, Mode::empty()) {
-            Ok(fd) => Self::from_fd(fd, path),
+            Ok(fd) => Ok(Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) }),
             Err(rustix::io::Errno::ISDIR) => Err(directory(path)),
             Err(rustix::io::Errno::NXIO) => Err(absent(path)),
             Err(error) => Err(Error::io("open", path, error.into())),
@@ -98,7 +132,7 @@ impl File {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))
             .map_err(|error| Error::io("create", path, error.into()))?;
-        Self::from_fd(fd, path)
+        Ok(Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) })
     }
 
     /// Takes over an open descriptor; `path` is what messages call it.
@@ -113,20 +147,9 @@ impl File {
             return Err(directory(&path));
         }
         let status = rustix::fs::fcntl_getfl(&fd).unwrap_or(OFlags::empty());
-        let status = status & (OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC);
-        Ok(Self {
-            inner: Arc::new(Inner {
-                fd: Arc::new(fd),
-                path,
-                kind: OnceLock::from(kind),
-                unit: 1,
-                way: Way::Plain,
-                health: Health::default(),
-                status,
-                closing: None,
-                answers: Vec::new(),
-            }),
-        })
+        let start = rustix::fs::tell(&fd).unwrap_or(0);
+        let inner = Inner { kind: OnceLock::from(kind), start, ..Inner::plain(fd, path, status) };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The process's standard input.
@@ -176,6 +199,64 @@ impl File {
         &self.inner.answers
     }
 
+    /// Where a stream over it begins: its start, unless the descriptor was handed over with a position.
+    pub(crate) fn start(&self) -> u64 {
+        self.inner.start
+    }
+
+    /// The length in bytes now.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// assert_eq!(file.len()?, std::fs::metadata("Cargo.toml").unwrap().len());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system cannot say.
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "of a file of /proc, only reading tells whether it is empty"
+    )]
+    pub fn len(&self) -> Result<u64> {
+        Ok(self.snapshot()?.len)
+    }
+
+    /// Closes the file and tells what dropping keeps to itself: `close(2)` is where some file systems (NFS, FUSE, quotas)
+    /// report a write that failed. Clones keep it open; then there is nothing to tell yet.
+    ///
+    /// ```
+    /// # fn main() -> fullbore::Result<()> {
+    /// fullbore::file::File::open("Cargo.toml")?.close()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn close(self) -> Result<()> {
+        let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
+        let Inner { fd, path, closing, way, .. } = inner;
+        drop((way, closing));
+        match Arc::into_inner(fd) {
+            Some(fd) => crate::sys::close::close(fd).map_err(|error| Error::io("close", path, error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells the system how a range of bytes will be read, and what became of that.
+    ///
+    /// ```
+    /// use fullbore::file::Hint;
+    /// # fn main() -> fullbore::Result<()> {
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// println!("{}", file.advise(0..4096, Hint::WillNeed));
+    /// # Ok(()) }
+    /// ```
+    pub fn advise(&self, range: Range<u64>, hint: Hint) -> Answer {
+        super::open::hinted(&self.inner.fd, range, hint)
+    }
+
     /// Whether whatever is written goes to the end, wherever it is written.
     pub(crate) fn appends(&self) -> bool {
         self.inner.status.contains(OFlags::APPEND)
@@ -184,11 +265,12 @@ impl File {
     /// Its identity, length and time of modification now.
     ///
     /// # Errors
-    /// If the system cannot say.
+    /// If it is a directory, and if the system cannot say.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let stat = rustix::fs::fstat(&self.inner.fd)
             .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
-        let len = match self.kind() {
+        let len = match *self.inner.kind.get_or_init(|| FileKind::of(stat.st_mode)) {
+            FileKind::Directory => return Err(directory(&self.inner.path)),
             FileKind::BlockDevice => {
                 // Every transfer names its offset, so the position may go back to the start.
                 let len = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::End(0));
@@ -309,6 +391,31 @@ impl File {
             Ok(fd) => self.same(fd, 1),
             Err(_) => self.clone(),
         }
+    }
+
+    /// Gives a file opened as [temporary](super::OpenOptions::temporary) a name, which nothing may have yet. From then on it
+    /// is a file like any other.
+    ///
+    /// ```
+    /// use fullbore::file::OpenOptions;
+    /// # fn main() -> fullbore::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let directory = directory.path();
+    /// let file = OpenOptions::new().temporary(true).open(directory)?;
+    /// file.write_all_at(b"whole", 0)?;
+    /// file.link_to(directory.join("name"))?;
+    /// assert_eq!(std::fs::read(directory.join("name")).unwrap(), b"whole");
+    /// assert!(file.link_to(directory.join("name")).is_err());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If something has the name, and if the system refuses: another file system, a file that has lost its last name.
+    pub fn link_to(&self, name: impl AsRef<Path>) -> Result<()> {
+        let name = name.as_ref();
+        let link = format!("/proc/self/fd/{}", self.inner.fd.as_raw_fd());
+        rustix::fs::linkat(rustix::fs::CWD, link, rustix::fs::CWD, name, rustix::fs::AtFlags::SYMLINK_FOLLOW)
+            .map_err(|error| Error::io("create", name, error.into()))
     }
 
     /// A new open file on the same inode. Through `/proc`, because the path may lead elsewhere by now, or

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
+use super::way::Cache;
 use crate::error::{Error, Kind, Result};
 
 /// What is to be there before, and what becomes of it.
@@ -62,6 +63,20 @@ impl Share {
     pub const WRITE: Self = Self(2);
     /// Delete and rename.
     pub const DELETE: Self = Self(4);
+
+    /// How it was asked for.
+    pub(super) fn asked(self) -> &'static str {
+        [
+            "share=none",
+            "share=read",
+            "share=write",
+            "share=read|write",
+            "share=delete",
+            "share=read|delete",
+            "share=write|delete",
+            "share=read|write|delete",
+        ][usize::from(self.0 & 7)]
+    }
 }
 
 impl std::ops::BitOr for Share {
@@ -132,6 +147,8 @@ pub struct OpenOptions {
     pub(super) room: u64,
     pub(super) follow: bool,
     pub(super) strict: bool,
+    pub(super) cache: Cache,
+    pub(super) temporary: bool,
 }
 
 impl Default for OpenOptions {
@@ -155,6 +172,8 @@ impl OpenOptions {
             room: 0,
             follow: true,
             strict: false,
+            cache: Cache::Keep,
+            temporary: false,
         }
     }
 
@@ -208,6 +227,27 @@ impl OpenOptions {
         self
     }
 
+    /// What becomes of the page cache; kept unless told. As [`File::with_cache`](super::File::with_cache).
+    ///
+    /// ```
+    /// use fullbore::file::{Cache, OpenOptions};
+    /// # fn main() -> fullbore::Result<()> {
+    /// let file = OpenOptions::new().cache(Cache::Drop).open("Cargo.toml")?;
+    /// assert_eq!(file.explain()[0].option, "cache=drop");
+    /// # Ok(()) }
+    /// ```
+    pub fn cache(&mut self, cache: Cache) -> &mut Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Whether it is a new file without a name, in the directory that is opened, for reading and writing, which is gone
+    /// when its last handle is, unless [`File::link_to`](super::File::link_to) gives it a name.
+    pub fn temporary(&mut self, temporary: bool) -> &mut Self {
+        self.temporary = temporary;
+        self
+    }
+
     /// Has `len` bytes set aside; the end of the file stays where it is (`FALLOC_FL_KEEP_SIZE`). Only for modes that
     /// leave the file empty.
     pub fn preallocate(&mut self, len: u64) -> &mut Self {
@@ -230,7 +270,7 @@ impl OpenOptions {
     /// What is to be done with the bytes, settled.
     pub(super) fn settled(&self) -> Access {
         self.access.unwrap_or(match self.mode {
-            Mode::Open => Access::Read,
+            Mode::Open if !self.temporary => Access::Read,
             Mode::Append => Access::Write,
             _ => Access::ReadWrite,
         })
@@ -265,7 +305,15 @@ impl OpenOptions {
         if writes && self.settled() == Access::Read {
             return invalid("the mode needs access to write, and only reading was asked for");
         }
-        if self.room > 0 && !matches!(self.mode, Mode::Create | Mode::CreateNew | Mode::Truncate) {
+        if self.temporary && (self.mode != Mode::Open || self.delete || self.access.is_some()) {
+            return invalid(
+                "a temporary file is new, open for both, and gone by itself: mode, access and delete-on-close say otherwise",
+            );
+        }
+        if self.room > 0
+            && !self.temporary
+            && !matches!(self.mode, Mode::Create | Mode::CreateNew | Mode::Truncate)
+        {
             return invalid("preallocation is for the modes create, create-new and truncate");
         }
         if i64::try_from(self.room).is_err() {

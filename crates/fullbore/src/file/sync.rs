@@ -34,10 +34,28 @@ pub enum Sync {
 /// What the handles made of one file share: the sync that failed, and a test's plan.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health {
-    state: Arc<State>,
+    /// Made when a handle is derived of this one, or a sync fails: most files are opened, used and closed alone.
+    state: OnceLock<Arc<State>>,
     /// The faults that a test asked for.
     #[cfg(feature = "fault")]
     plan: Option<Plan>,
+}
+
+impl Health {
+    /// The same, for a handle made of this one.
+    pub(super) fn shared(&self) -> Self {
+        self.state();
+        self.clone()
+    }
+
+    fn state(&self) -> &State {
+        self.state.get_or_init(Arc::default)
+    }
+
+    /// The sync that failed.
+    fn failed(&self) -> Option<&Arc<io::Error>> {
+        self.state.get().and_then(|state| state.failed.get())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -111,7 +129,7 @@ impl File {
     /// # }
     /// ```
     pub fn poisoned(&self) -> Option<&io::Error> {
-        self.inner.health.state.failed.get().map(|error| &**error)
+        self.inner.health.failed().map(|error| &**error)
     }
 
     /// One `fdatasync` or `fsync`.
@@ -134,7 +152,7 @@ impl File {
 
     /// A sync of any sort, after those of other threads; if it fails the file is poisoned.
     pub(super) fn in_turn(&self, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let _turn = self.inner.health.state.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.inner.health.state().syncing.lock().unwrap_or_else(PoisonError::into_inner);
         self.sound()?;
         sync().map_err(|error| self.poison(error))
     }
@@ -149,13 +167,13 @@ impl File {
             None => io::Error::new(error.kind(), error.to_string()),
         };
         // Only the first failure tells what was lost.
-        let _ = self.inner.health.state.failed.set(Arc::new(copy));
+        let _ = self.inner.health.state().failed.set(Arc::new(copy));
         error
     }
 
     /// Fails if a sync of this file failed: asked before every write, at the cost of one load.
     pub(crate) fn sound(&self) -> io::Result<()> {
-        match self.inner.health.state.failed.get() {
+        match self.inner.health.failed() {
             None => Ok(()),
             Some(error) => Err(io::Error::other(Poisoned(error.clone()))),
         }

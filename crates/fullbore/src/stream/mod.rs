@@ -66,7 +66,8 @@ pub struct FileStream {
 }
 
 impl FileStream {
-    /// A stream at the start of a file, with a buffer of 8 KiB.
+    /// A stream at the start of a file, with a buffer of 8 KiB. Over a descriptor that was handed over
+    /// ([`File::from_fd`], standard input and output) it begins where that stood.
     ///
     /// ```
     /// # fn main() -> fullbore::Result<()> {
@@ -78,7 +79,7 @@ impl FileStream {
         Self::with_buffer(file, BUFFER)
     }
 
-    /// As [`new`](Self::new), with a buffer of `size` bytes; 0 and 1 are no buffer.
+    /// As [`new`](Self::new), with a buffer of `size` bytes, at most 1 GiB; 0 and 1 are no buffer.
     ///
     /// ```
     /// # use std::io::Read;
@@ -92,10 +93,10 @@ impl FileStream {
     /// ```
     pub fn with_buffer(file: File, size: usize) -> Self {
         Self {
+            position: file.start(),
             ends: Ends::new(file),
-            position: 0,
             adrift: false,
-            size,
+            size: size.min(1 << 30),
             ahead: Ahead::default(),
             pending: Pending::default(),
         }
@@ -202,7 +203,10 @@ impl FileStream {
     pub fn close(mut self) -> Result<()> {
         let written = self.write_pending();
         self.pending.forget();
-        written
+        let file = self.ends.file.clone();
+        drop(self);
+        let closed = file.close();
+        written.and(closed)
     }
 
     /// The position. What was appended moved it to the end of the file.

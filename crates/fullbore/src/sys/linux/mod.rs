@@ -3,9 +3,11 @@
 pub(crate) mod aio;
 pub(crate) mod cachestat;
 pub(crate) mod clone;
+pub(crate) mod close;
 pub(crate) mod fiemap;
 pub(crate) mod map;
 pub(crate) mod processor;
+pub(crate) mod range_lock;
 pub(crate) mod shared_ring;
 pub(crate) mod statx;
 pub(crate) mod stdio;

@@ -1,0 +1,60 @@
+//! Locks on ranges of bytes that belong to an open file, not to a process: `F_OFD_SETLK` and its kin (`man 2 fcntl_locking`).
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// What is asked of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Shared,
+    Exclusive,
+    None,
+}
+
+/// `struct flock` for a range that is not empty; an end past every offset means all that comes.
+fn lock(range: &Range<u64>, wish: Wish) -> io::Result<libc::flock> {
+    let start = i64::try_from(range.start).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // Zero stands for "to the end of the file, however far it moves".
+    let len = i64::try_from(range.end).map_or(0, |end| end - start);
+    let kind = match wish {
+        Wish::Shared => libc::F_RDLCK,
+        Wish::Exclusive => libc::F_WRLCK,
+        Wish::None => libc::F_UNLCK,
+    };
+    // SAFETY: a structure of numbers, for which zeros are valid; the process number must be zero.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = start;
+    lock.l_len = len;
+    Ok(lock)
+}
+
+fn call(fd: BorrowedFd<'_>, command: libc::c_int, lock: &mut libc::flock) -> io::Result<()> {
+    loop {
+        // SAFETY: the command takes a pointer to this structure, which lives through the call, and the descriptor is
+        // open for as long as it is borrowed.
+        if unsafe { libc::fcntl(fd.as_raw_fd(), command, std::ptr::from_mut(lock)) } == 0 {
+            return Ok(());
+        }
+        match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => {}
+            error => return Err(error),
+        }
+    }
+}
+
+/// Sets, changes or gives up the lock of a range, waiting for whoever is against it.
+pub(crate) fn set(fd: BorrowedFd<'_>, range: &Range<u64>, wish: Wish) -> io::Result<()> {
+    call(fd, libc::F_OFD_SETLKW, &mut lock(range, wish)?)
+}
+
+/// As [`set`] without waiting; whether it was done.
+pub(crate) fn try_set(fd: BorrowedFd<'_>, range: &Range<u64>, wish: Wish) -> io::Result<bool> {
+    match call(fd, libc::F_OFD_SETLK, &mut lock(range, wish)?) {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

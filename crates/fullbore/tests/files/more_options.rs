@@ -1,0 +1,159 @@
+//! Options of opening that have something of their own to show: cache policy, temporary files, locks that are in the way,
+//! hints on memory, switches.
+
+use std::os::fd::OwnedFd;
+use std::process::Command;
+
+use fullbore::error::Kind;
+use fullbore::file::{Answer, Cache, File, Hint, Mode, OpenOptions, Share, WriteThrough};
+
+use crate::ground::everywhere;
+
+#[test]
+fn a_cache_policy_is_asked_for_at_opening_and_explained() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        std::fs::write(&path, vec![7; 100_000]).unwrap();
+        for (cache, option) in [(Cache::Drop, "cache=drop"), (Cache::Direct, "cache=direct")] {
+            let file = OpenOptions::new().cache(cache).open(&path).unwrap();
+            let explained = file.explain().to_vec();
+            assert_eq!(explained[0].option, option);
+            // The same answer as that of a handle made later.
+            assert_eq!(explained[0].answer, File::open(&path).unwrap().with_cache(cache).1);
+            let mut data = vec![0; 99_000];
+            file.read_exact_at(&mut data, 501).unwrap();
+            assert!(data.iter().all(|&byte| byte == 7));
+            let strict = OpenOptions::new().cache(cache).strict(true).open(&path);
+            assert_eq!(strict.is_err(), matches!(explained[0].answer, Answer::Refused(_)), "{strict:?}");
+        }
+    });
+}
+
+#[test]
+fn a_temporary_file_has_no_name_until_it_is_given_one() {
+    everywhere(|directory| {
+        let file = OpenOptions::new().temporary(true).open(directory).unwrap();
+        assert_eq!(file.explain()[0].option, "temporary");
+        assert_eq!(
+            std::fs::read_dir(directory)
+                .unwrap()
+                .filter(|entry| { entry.as_ref().is_ok_and(|entry| entry.file_name() != "lost+found") })
+                .count(),
+            0
+        );
+        file.write_all_at(b"bytes", 0).unwrap();
+        let mut data = [0; 5];
+        file.read_exact_at(&mut data, 0).unwrap();
+        assert_eq!(&data, b"bytes");
+        let name = directory.join("name");
+        file.link_to(&name).unwrap();
+        assert_eq!(std::fs::read(&name).unwrap(), b"bytes");
+        assert!(file.link_to(&name).unwrap_err().to_string().contains("name: cannot create"));
+        let contradiction = OpenOptions::new().temporary(true).mode(Mode::Create).open(directory);
+        assert_eq!(contradiction.unwrap_err().kind(), Kind::Invalid);
+    });
+}
+
+#[test]
+fn a_lock_in_the_way_has_a_kind_of_its_own_and_leaves_the_bytes() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        std::fs::write(&path, "bytes").unwrap();
+        let holder = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
+        assert_eq!(holder.explain()[0].option, "share=none");
+        for mode in [Mode::Open, Mode::Truncate, Mode::Create] {
+            let error =
+                OpenOptions::new().mode(mode).share(Share::READ | Share::WRITE).open(&path).unwrap_err();
+            assert_eq!(error.kind(), Kind::Locked, "{error}");
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), b"bytes");
+        drop(holder);
+        let shared = OpenOptions::new().share(Share::READ | Share::WRITE).open(&path).unwrap();
+        assert_eq!(shared.explain()[0].option, "share=read|write");
+    });
+}
+
+#[test]
+fn the_environment_switches_locks_off() {
+    const CHILD: &str = "FULLBORE_TEST_LOCKED_FILE";
+    if let Some(path) = std::env::var_os(CHILD) {
+        let opened = OpenOptions::new().share(Share::NONE).open(path);
+        std::process::exit(match opened {
+            Ok(file) => i32::from(matches!(file.explain()[0].answer, Answer::Refused(_))) + 20,
+            Err(error) => i32::from(error.kind() == Kind::Locked) + 10,
+        });
+    }
+    everywhere(|directory| {
+        let path = directory.join("file");
+        std::fs::write(&path, "bytes").unwrap();
+        let _holder = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
+        for (value, code) in [("", 11), ("0", 11), ("1", 21)] {
+            let mut child = Command::new(std::env::current_exe().unwrap());
+            child.args(["--exact", "more_options::the_environment_switches_locks_off"]);
+            let status = child.env(CHILD, &path).env("FULLBORE_NO_LOCKS", value).output().unwrap().status;
+            assert_eq!(status.code(), Some(code), "FULLBORE_NO_LOCKS={value}");
+        }
+    });
+}
+
+#[test]
+fn hints_where_there_is_nothing_to_read_ahead_are_refused() {
+    let file = OpenOptions::new().hint(Hint::Sequential).open("/proc/version").unwrap();
+    assert!(matches!(file.explain()[0].answer, Answer::Refused(_)), "{}", file.explain()[0]);
+    assert!(matches!(file.advise(0..10, Hint::WillNeed), Answer::Refused(_)));
+    let here = File::open(std::env::current_exe().unwrap()).unwrap();
+    assert_eq!(here.advise(0..4096, Hint::WillNeed), Answer::Honoured);
+    assert!(matches!(here.advise(7..7, Hint::WillNeed), Answer::Refused(_)));
+}
+
+#[test]
+fn write_through_is_the_flag_that_the_system_knows() {
+    everywhere(|directory| {
+        use rustix::fs::OFlags;
+        for (through, flags) in [
+            (WriteThrough::None, OFlags::empty()),
+            (WriteThrough::Data, OFlags::DSYNC),
+            (WriteThrough::Full, OFlags::SYNC),
+        ] {
+            let file = OpenOptions::new()
+                .mode(Mode::Create)
+                .write_through(through)
+                .open(directory.join("file"))
+                .unwrap();
+            assert_eq!(rustix::fs::fcntl_getfl(&file).unwrap() & OFlags::SYNC, flags);
+        }
+    });
+}
+
+#[test]
+fn closing_tells_and_clones_keep_open() {
+    everywhere(|directory| {
+        let file = File::create_new(directory.join("file")).unwrap();
+        let clone = file.clone();
+        file.close().unwrap();
+        clone.write_all_at(b"bytes", 0).unwrap();
+        assert_eq!(clone.len().unwrap(), 5);
+        clone.close().unwrap();
+    });
+}
+
+#[test]
+fn a_stream_over_a_handed_over_descriptor_begins_where_it_stands() {
+    use std::io::{Read, Seek, SeekFrom, Write};
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let mut before =
+            std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        before.write_all(b"head\n").unwrap();
+        let adopted = File::from_fd(OwnedFd::from(before.try_clone().unwrap()), &path).unwrap();
+        let mut stream = fullbore::stream::FileStream::new(adopted);
+        stream.write_all(b"X\n").unwrap();
+        stream.close().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"head\nX\n");
+        before.seek(SeekFrom::Start(2)).unwrap();
+        let adopted = File::from_fd(OwnedFd::from(before), &path).unwrap();
+        let mut rest = String::new();
+        fullbore::stream::FileStream::new(adopted).read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "ad\nX\n");
+    });
+}
