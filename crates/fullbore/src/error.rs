@@ -55,6 +55,7 @@ impl Error {
                 (Kind::NoSpace, Some("the file system holds no file as large as that"))
             }
             Some(rustix::io::Errno::ROFS) => (Kind::Io, Some("the file system is mounted read-only")),
+            Some(rustix::io::Errno::ISDIR) => (Kind::Unsupported, Some("name a file")),
             Some(rustix::io::Errno::TXTBSY) => (Kind::Io, Some("it is a program that is running")),
             _ => (Kind::Io, None),
         };
