@@ -1,9 +1,11 @@
 //! The system calls that move a file's bytes: one call each, which may move fewer bytes than asked and may be
 //! interrupted. Everything above them loops, and so that the loops are exercised, builds with debug assertions cut
-//! transfers short at random, as .NET halves small writes in its debug builds.
+//! transfers short at random, as .NET halves small writes in its debug builds. A measurement would count the cuts: the
+//! environment variable `FULLBORE_NO_CUTS`, set to anything but nothing and 0, is the off switch.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
+use std::sync::LazyLock;
 
 use rustix::io::{Errno, ReadWriteFlags};
 
@@ -96,11 +98,16 @@ fn somewhere(offset: u64) -> io::Result<u64> {
     if offset > i64::MAX as u64 { Err(Errno::INVAL.into()) } else { Ok(offset) }
 }
 
+/// Whether somebody measures. Only looked at in builds with debug assertions.
+static WHOLE: LazyLock<bool> = LazyLock::new(|| {
+    std::env::var_os("FULLBORE_NO_CUTS").is_some_and(|value| !value.is_empty() && value != "0")
+});
+
 /// How many of `len` bytes a call is asked for: all, and in builds with debug assertions now and then fewer, a multiple
 /// of `unit` (where there is one that is less).
 #[inline]
 pub(crate) fn cut(len: usize, unit: usize) -> usize {
-    if !cfg!(debug_assertions) || len <= unit {
+    if !cfg!(debug_assertions) || len <= unit || *WHOLE {
         return len;
     }
     thread_local!(static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) });
