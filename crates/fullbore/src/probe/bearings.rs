@@ -18,6 +18,11 @@ pub struct Bearings {
 /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`.
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
+/// Whether the file system keeps its files in memory.
+pub(crate) fn in_memory(file: impl AsFd) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|system| IN_MEMORY.contains(&(system.f_type as u64)))
+}
+
 /// Finds the bearings of an open file.
 ///
 /// # Errors
