@@ -116,10 +116,17 @@ impl AsyncFile {
     fn with_flags(file: File, driver: &Driver, flags: OFlags) -> Self {
         let direct = flags.contains(OFlags::DIRECT);
         let reads_only = flags & OFlags::RWMODE == OFlags::RDONLY;
-        let cached = !direct && file.kind() == FileKind::Regular;
-        let reads = AtomicU8::new(if cached { NO_WAIT } else { NEVER });
+        let regular = file.kind() == FileKind::Regular;
         let synced = flags.intersects(OFlags::DSYNC | OFlags::SYNC);
-        let writes = AtomicU8::new(if cached && !synced { NO_WAIT } else { NEVER });
+        let known = |without: bool| {
+            AtomicU8::new(match (regular, direct) {
+                (true, false) if !without => NO_WAIT,
+                // There is nothing that the cache could be passed by for.
+                (true, true) if crate::probe::in_memory(&file) => ALWAYS,
+                _ => NEVER,
+            })
+        };
+        let (reads, writes) = (known(false), known(synced));
         Self { inner: Arc::new(Inner { file, driver: driver.clone(), direct, reads_only, reads, writes }) }
     }
 

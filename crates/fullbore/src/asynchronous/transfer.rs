@@ -144,7 +144,7 @@ impl<B: Buffer> Transfer<B> {
         let (file, flags) = (straight.unwrap_or(file), straight.unwrap_or(file).one_call());
         if flags.is_some() {
             match file.admitted(self.direction, offset.unwrap_or(self.done as u64), loan.bytes()) {
-                Ok(most) => loan.shorten(most),
+                Ok(most) => loan.shorten(file.most_buffers(), most),
                 Err(error) => return Ok((loan, Err(error))),
             }
         }

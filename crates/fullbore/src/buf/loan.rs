@@ -86,11 +86,11 @@ impl Loan {
         &self.pieces[..self.count]
     }
 
-    /// Lends no more than the first `most` bytes.
-    pub(crate) fn shorten(&mut self, most: usize) {
+    /// Lends no more than the first `most` bytes, of no more than the first `pieces` pieces.
+    pub(crate) fn shorten(&mut self, pieces: usize, most: usize) {
         let mut left = most;
         let mut count = 0;
-        for piece in &mut self.pieces[..self.count] {
+        for piece in &mut self.pieces[..self.count.min(pieces)] {
             if left == 0 {
                 break;
             }
@@ -164,7 +164,7 @@ mod tests {
         for most in 0..14 {
             let parts: Vec<Box<[u8]>> = vec![vec![1; 4].into(), vec![2; 4].into(), vec![3; 4].into()];
             let mut loan = Loan::new(parts, Direction::Read, 1);
-            loan.shorten(most);
+            loan.shorten(PIECES, most);
             assert_eq!(loan.bytes(), most.min(11));
             fill(&loan, 9);
             // SAFETY: it was made from that type.
