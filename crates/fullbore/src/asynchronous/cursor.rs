@@ -52,16 +52,40 @@ fn plain(error: crate::Error) -> io::Error {
 
 impl Cursor {
     /// Starts at the file's start.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::{AsyncFile, Cursor, Driver};
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// let cursor = Cursor::new(AsyncFile::new(file, &Driver::shared()?));
+    /// assert_eq!(cursor.position(), 0);
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn new(file: AsyncFile) -> Self {
         Self { file, position: 0, buffer: Vec::new(), taken: 0, busy: None }
     }
 
-    /// Where the next byte is read or written, from the start of the file.
+    /// Where the next byte is read or written, from the start of the file, in bytes.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::{AsyncFile, Cursor, Driver};
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// let cursor = Cursor::new(AsyncFile::new(file, &Driver::shared()?));
+    /// assert_eq!(cursor.position(), 0);
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn position(&self) -> u64 {
         self.position
     }
 
     /// The file. What was read ahead and what is being written stay with the cursor: flush first.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::{AsyncFile, Cursor, Driver};
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// let cursor = Cursor::new(AsyncFile::new(file, &Driver::shared()?));
+    /// assert_eq!(cursor.file().file().path(), "Cargo.toml");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn file(&self) -> &AsyncFile {
         &self.file
     }

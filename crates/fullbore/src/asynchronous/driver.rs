@@ -8,6 +8,13 @@ use crate::error::{Error, Kind, Result};
 use crate::sys::shared_ring::SharedRing;
 
 /// What carries transfers out.
+///
+/// ```
+/// use fullbore::asynchronous::{Backend, Driver, Settings};
+/// let settings = Settings { backend: Backend::Auto, ..Settings::default() };
+/// assert_ne!(Driver::new(settings)?.backend(), Backend::Auto);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Backend {
     /// An io_uring where the kernel lets one be used, found out by using it; threads otherwise.
@@ -74,6 +81,12 @@ impl Drop for Handle {
 impl Driver {
     /// Makes a driver.
     ///
+    /// ```
+    /// use fullbore::asynchronous::{Driver, Settings};
+    /// assert!(Driver::new(Settings { in_flight: 0, ..Settings::default() }).is_err());
+    /// assert!(Driver::new(Settings { in_flight: 8, ..Settings::default() }).is_ok());
+    /// ```
+    ///
     /// # Errors
     /// [`Kind::Invalid`] for limits out of range, [`Kind::Unsupported`] if [`Backend::Uring`] is asked for and the
     /// kernel does not let it be used.
@@ -124,11 +137,23 @@ impl Driver {
     }
 
     /// What it found to carry transfers out with: [`Backend::Uring`] or [`Backend::Threads`].
+    ///
+    /// ```
+    /// use fullbore::asynchronous::{Backend, Driver};
+    /// assert!([Backend::Uring, Backend::Threads].contains(&Driver::shared()?.backend()));
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn backend(&self) -> Backend {
         if self.handle.0.has_ring() { Backend::Uring } else { Backend::Threads }
     }
 
     /// How many operations wait for their turn, and how many are in flight.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::{Driver, Settings};
+    /// assert_eq!(Driver::new(Settings::default())?.load(), (0, 0));
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn load(&self) -> (usize, usize) {
         self.handle.0.open()
     }

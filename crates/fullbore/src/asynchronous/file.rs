@@ -21,7 +21,20 @@ use crate::sys::transfer;
 /// A [`File`] and the [`Driver`] that moves its bytes. A clone is the same open file.
 ///
 /// Transfers are positional and may run side by side. Pipes and terminals have no offsets: there it is ignored. A
-/// `Vec` of buffers is read scattered and written gathered.
+/// `Vec` of buffers is read scattered and written gathered. The cache policy of the file ([`File::with_cache`]) counts here too.
+///
+/// ```
+/// use fullbore::asynchronous::{AsyncFile, Driver};
+/// use fullbore::file::{Cache, File};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("f");
+/// # std::fs::write(&path, "hello")?;
+/// let (direct, _honoured) = File::open(&path)?.with_cache(Cache::Direct);
+/// let file = AsyncFile::new(direct, &Driver::shared()?);
+/// let (result, parts) = futures_lite::future::block_on(file.read_exact_at(vec![vec![0; 2], vec![0; 3]], 0));
+/// assert_eq!((result?, parts), (5, vec![b"he".to_vec(), b"llo".to_vec()]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct AsyncFile {
     inner: Arc<Inner>,
@@ -108,6 +121,13 @@ impl AsyncFile {
     }
 
     /// Makes an open file asynchronous.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::{AsyncFile, Driver};
+    /// let file = AsyncFile::new(fullbore::file::File::open("Cargo.toml")?, &Driver::shared()?);
+    /// assert_eq!(file.file().path(), "Cargo.toml");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn new(file: File, driver: &Driver) -> Self {
         let flags = rustix::fs::fcntl_getfl(file.as_fd()).unwrap_or(OFlags::empty());
         Self::with_flags(file, driver, flags)
@@ -130,12 +150,36 @@ impl AsyncFile {
         Self { inner: Arc::new(Inner { file, driver: driver.clone(), direct, reads_only, reads, writes }) }
     }
 
-    /// The file.
+    /// The file, for what does not wait: its path, length, explanations.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// assert_eq!(file.file().len()?, 5);
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn file(&self) -> &File {
         &self.inner.file
     }
 
     /// What moves its bytes.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// assert_eq!(file.driver().load(), (0, 0));
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn driver(&self) -> &Driver {
         &self.inner.driver
     }
@@ -143,27 +187,94 @@ impl AsyncFile {
     /// Reads once, from `offset` on, as much as the buffer has room for: a `Vec<u8>` is filled up to its
     /// capacity. Fewer bytes may come, 0 only at the end of the file. What the page cache holds is read in the
     /// first poll.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// let (count, bytes) = file.read_at(vec![0; 64], 5).await;
+    /// assert_eq!((count?, bytes.len()), (0, 0));
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
         Transfer::new(self.clone(), Direction::Read, buffer, offset, false)
     }
 
     /// As [`read_at`](Self::read_at) until the buffer is full; that the file ends before is an error.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// let (count, bytes) = file.read_exact_at(vec![0; 4], 1).await;
+    /// assert_eq!((count?, &bytes[..]), (4, &b"ello"[..]));
+    /// assert!(file.read_exact_at(vec![0; 4], 2).await.0.is_err());
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_exact_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
         Transfer::new(self.clone(), Direction::Read, buffer, offset, true)
     }
 
     /// Writes once what the buffer holds, to `offset`. Fewer bytes may be written.
+    ///
+    /// ```
+    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::new(File::open_write(&path)?, &Driver::shared()?);
+    /// let (count, bytes) = file.write_at(b"J".to_vec(), 0).await;
+    /// assert_eq!((count?, &bytes[..]), (1, &b"J"[..]));
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
         Transfer::new(self.clone(), Direction::Write, buffer, offset, false)
     }
 
     /// As [`write_at`](Self::write_at) until all is written.
+    ///
+    /// ```
+    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::new(File::open_write(&path)?, &Driver::shared()?);
+    /// let (count, _bytes) = file.write_all_at(b"JELLO".to_vec(), 0).await;
+    /// assert_eq!(count?, 5);
+    /// # assert_eq!(std::fs::read(&path).unwrap(), b"JELLO");
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_all_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
         Transfer::new(self.clone(), Direction::Write, buffer, offset, true)
     }
 
     /// Waits until the bytes, or with [`Sync::Full`] all that is known of the file, are on the device. As with
     /// [`File::sync`], a failure poisons every handle of the file.
+    ///
+    /// ```
+    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::{File, Sync}};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::new(File::open_write(&path)?, &Driver::shared()?);
+    /// file.write_all_at(b"JELLO".to_vec(), 0).await.0?;
+    /// file.sync(Sync::Data).await?;
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses.

@@ -16,6 +16,14 @@ type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 
 /// A call that begins when the future is first polled. Dropped before it has a thread, it never runs; after that,
 /// what it brings (an open file) is closed again.
+///
+/// ```
+/// use fullbore::asynchronous::{AsyncFile, Driver};
+/// use fullbore::file::File;
+/// let open = AsyncFile::open_with(&Driver::shared()?, || File::open("Cargo.toml"));
+/// assert!(futures_lite::future::block_on(open).is_ok());
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 pub struct Task<T> {
     driver: Driver,
     doing: &'static str,

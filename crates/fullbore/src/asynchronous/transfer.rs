@@ -17,6 +17,19 @@ use crate::error::{Error, Kind, Result};
 /// A read or a write that begins when it is first polled. It gives the buffer back with the result: bytes
 /// moved, or the error.
 ///
+/// ```
+/// use fullbore::asynchronous::AsyncFile;
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("f");
+/// # std::fs::write(&path, "hello")?;
+/// # futures_lite::future::block_on(async {
+/// let file = AsyncFile::open(&path).await?;
+/// let (count, bytes): (fullbore::Result<usize>, Vec<u8>) = file.read_exact_at(vec![0; 5], 0).await;
+/// assert_eq!((count?, &bytes[..]), (5, &b"hello"[..]));
+/// # Ok::<(), fullbore::Error>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Dropping it is safe at any time. A write that has begun goes on; a read is cancelled where that can be done. The
 /// buffer and the file are freed when the system is done with them.
 #[derive(Debug)]
@@ -83,7 +96,21 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    /// How many bytes were moved so far, as far as the future has seen.
+    /// How many bytes were moved so far, as far as the future has seen: after an error, what of it is done.
+    ///
+    /// ```
+    /// # use fullbore::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// let mut read = file.read_exact_at(vec![0; 9], 0);
+    /// assert!((&mut read).await.0.is_err());
+    /// assert_eq!(read.moved(), 5);
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn moved(&self) -> usize {
         self.done
     }
