@@ -12,9 +12,11 @@ use rustix::io::Errno;
 
 use super::File;
 use super::abandon::Temporary;
+use super::closing::Closing;
 use super::explain::{Answer, Explanation};
 use super::handle::Inner;
-use super::lock::{self, Closing, Name};
+use super::lock;
+use super::made::Found;
 use super::naming::temporary_name;
 use super::options::{Access, Hint, Mode, OpenOptions, WriteThrough};
 use super::way::Cache;
@@ -22,7 +24,7 @@ use super::way::Way;
 use crate::error::{Error, Kind, Result};
 
 /// How often a file that is replaced between its opening and its locking is opened again.
-const ATTEMPTS: usize = 16;
+pub(super) const ATTEMPTS: usize = 16;
 
 /// Magic numbers of `statfs(2)`: tmpfs, ramfs, procfs, sysfs.
 const IN_MEMORY: [u64; 4] = [0x0102_1994, 0x8584_58f6, 0x9fa0, 0x6265_6572];
@@ -38,52 +40,47 @@ impl OpenOptions {
         let path = path.as_ref();
         self.check(path)?;
         let mut answers = Vec::new();
-        let name = match self.delete {
-            true => Some(Name::of(path).map_err(|error| Error::io("open", path, error.into()))?),
-            false => None,
-        };
         for _ in 0..ATTEMPTS {
             answers.clear();
-            let (fd, made) = if self.temporary {
-                (self.nameless(path, &mut answers)?, false)
+            let found = if self.temporary {
+                let fd = Arc::new(self.nameless(path, &mut answers)?);
+                Found { fd, made: None, doomed: None }
             } else {
-                self.descriptor(path)?
+                self.find(path).map_err(|error| self.refusal(path, error))?
             };
-            let locked = self.lock(path, &fd, &mut answers)?;
-            if locked && !self.temporary && !leads_to(path, &fd) {
+            let locked = self.lock(path, &found.fd, &mut answers)?;
+            if locked && !self.temporary && !leads_to(path, &found.fd) {
                 continue;
             }
-            let fd = Arc::new(fd);
-            if let Err(error) = self.prepare(path, &fd, &mut answers) {
-                if made && let Ok(name) = Name::of(path) {
-                    name.remove(&fd);
-                }
+            let mut inner = Inner::shared(found.fd.clone(), path.to_owned(), self.flags());
+            if self.cache != Cache::Keep {
+                inner = self.cached(inner, &mut answers);
+            }
+            if let Err(error) = self.prepare(path, &found, &mut answers) {
+                found.unmake();
                 return Err(error);
             }
-            let closing =
-                (locked || name.is_some()).then(|| Arc::new(Closing { fd: fd.clone(), name, locked }));
-            let inner = Inner { closing, answers, ..Inner::shared(fd, path.to_owned(), self.flags()) };
-            let file = File { inner: Arc::new(inner) };
-            return if self.cache == Cache::Keep { Ok(file) } else { self.cached(file) };
+            let Found { fd, doomed, .. } = found;
+            inner.closing = (locked || doomed.is_some()).then(|| Arc::new(Closing { fd, doomed, locked }));
+            inner.answers = answers;
+            return Ok(File { inner: Arc::new(inner) });
         }
         Err(Error::new(Kind::Changed, "open", path, "it is replaced each time it is locked"))
     }
 
-    /// The file under its cache policy, which is found out by using it.
-    fn cached(&self, file: File) -> Result<File> {
+    /// The same under its cache policy, which is found out by using the file, and changes nothing of it.
+    fn cached(&self, inner: Inner, answers: &mut Vec<Explanation>) -> Inner {
+        let file = File { inner: Arc::new(inner) };
         let (way, answer) = Way::find(&file, self.cache);
         let option = if self.cache == Cache::Drop { "cache=drop" } else { "cache=direct" };
-        let answered = Explanation { option, answer };
-        self.insist(file.path(), std::slice::from_ref(&answered))?;
-        let mut inner = file.inner.kin();
-        inner.way = way;
-        inner.answers.push(answered);
-        Ok(File { inner: Arc::new(inner) })
+        answers.push(Explanation { option, answer });
+        Inner { way, ..file.inner.kin() }
     }
 
     /// What is done to the file between the lock and the first use. What can be refused without touching it comes
     /// before the truncation, so that a strict open that fails for it has lost no bytes.
-    fn prepare(&self, path: &Path, fd: &OwnedFd, answers: &mut Vec<Explanation>) -> Result<()> {
+    fn prepare(&self, path: &Path, found: &Found, answers: &mut Vec<Explanation>) -> Result<()> {
+        let fd = &found.fd;
         self.advise(fd, answers);
         self.note(answers);
         self.insist(path, answers)?;
@@ -102,9 +99,10 @@ impl OpenOptions {
         }
     }
 
-    /// Whether there is something between opening and truncation that may fail: a lock, an option that is refused.
-    fn empties_late(&self) -> bool {
-        self.share.is_some() || self.strict
+    /// Whether there is something between opening and truncation that may fail: a lock, an option that is refused, no
+    /// room.
+    pub(super) fn empties_late(&self) -> bool {
+        self.share.is_some() || self.strict || self.room > 0
     }
 
     /// A file without a name in the directory `path`; where the file system has none (`O_TMPFILE`), one whose name is
@@ -130,25 +128,9 @@ impl OpenOptions {
         Ok(fd)
     }
 
-    /// The descriptor, and whether the file is known to be new.
-    fn descriptor(&self, path: &Path) -> Result<(OwnedFd, bool)> {
-        let flags = self.flags();
-        let bits = Bits::from_raw_mode(self.permissions);
-        let open = |more: OFlags| rustix::fs::open(path, flags | more, bits);
-        let truncate = if self.empties_late() { OFlags::empty() } else { OFlags::TRUNC };
-        let opened = match self.mode {
-            Mode::Open => open(OFlags::empty()).map(|fd| (fd, false)),
-            Mode::Truncate => open(truncate).map(|fd| (fd, false)),
-            Mode::CreateNew => open(OFlags::CREATE | OFlags::EXCL).map(|fd| (fd, true)),
-            Mode::OpenOrCreate | Mode::Append => open(OFlags::CREATE).map(|fd| (fd, false)),
-            // Only what is made here may be removed when the rest fails.
-            Mode::Create if self.room > 0 || self.strict => match open(OFlags::CREATE | OFlags::EXCL) {
-                Err(Errno::EXIST) => open(OFlags::CREATE | truncate).map(|fd| (fd, false)),
-                made => made.map(|fd| (fd, true)),
-            },
-            Mode::Create => open(OFlags::CREATE | truncate).map(|fd| (fd, false)),
-        };
-        opened.map_err(|error| match error {
+    /// What the system's refusal means here.
+    fn refusal(&self, path: &Path, error: Errno) -> Error {
+        match error {
             Errno::ISDIR => super::handle::directory(path),
             Errno::LOOP if !self.follow => Error::new(
                 Kind::Unsupported,
@@ -158,7 +140,7 @@ impl OpenOptions {
             ),
             Errno::NXIO => super::handle::absent(path),
             error => Error::io("open", path, error.into()),
-        })
+        }
     }
 
     /// Takes the lock that was asked for; whether there is one.
@@ -245,7 +227,7 @@ impl OpenOptions {
         let honoured = honoured.into_iter().filter(|(_, asked)| *asked);
         answers.extend(honoured.map(|(option, _)| Explanation { option, answer: Answer::Honoured }));
         if self.delete {
-            let how = "the name is removed when the last handle goes; a killed process leaves it";
+            let how = "the name is removed when the last handle goes or the run is abandoned; a killed process leaves it";
             answers.push(Explanation { option: "delete-on-close", answer: Answer::Emulated(how.to_owned()) });
         }
     }

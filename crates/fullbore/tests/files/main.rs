@@ -3,6 +3,7 @@
 #[path = "../ground/mod.rs"]
 mod ground;
 
+mod closing;
 mod complaints;
 mod copies;
 mod direct;
@@ -14,5 +15,7 @@ mod opening;
 mod planned;
 mod ranges;
 mod space;
+mod strict;
+mod traced;
 mod transfers;
 mod windows;
