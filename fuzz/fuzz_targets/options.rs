@@ -138,7 +138,7 @@ fn run(wishes: &Wishes) {
     let empties = matches!(mode, Mode::Create | Mode::CreateNew | Mode::Truncate);
     let writes = access != Access::Read;
     let invalid = ((empties || mode == Mode::Append) && !writes)
-        || (room > 0 && !empties)
+        || (room > 0 && !matches!(mode, Mode::Create | Mode::CreateNew))
         || i64::try_from(room).is_err();
     let stands = matches!(wishes.target, Target::Regular | Target::Link);
     let linked = matches!(wishes.target, Target::Link | Target::Dangling);

@@ -260,7 +260,7 @@ impl File {
     /// # Ok(()) }
     /// ```
     pub fn advise(&self, range: Range<u64>, hint: Hint) -> Answer {
-        super::open::hinted(&self.inner.fd, range, hint)
+        super::honour::hinted(&self.inner.fd, range, hint)
     }
 
     /// Whether whatever is written goes to the end, wherever it is written.

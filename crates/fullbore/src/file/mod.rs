@@ -11,6 +11,7 @@ mod copy;
 mod direct;
 mod explain;
 mod handle;
+mod honour;
 mod kind;
 mod ladder;
 mod lock;

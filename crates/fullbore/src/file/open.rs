@@ -1,13 +1,11 @@
 //! Carries out what [`OpenOptions`] ask for, in the order that keeps it safe: open, lock, look again, truncate,
 //! preallocate, hints.
 
-use std::num::NonZeroU64;
-use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{Advice, AtFlags, FallocateFlags, Mode as Bits, OFlags};
+use rustix::fs::{AtFlags, Mode as Bits, OFlags};
 use rustix::io::Errno;
 
 use super::File;
@@ -18,16 +16,13 @@ use super::handle::Inner;
 use super::lock;
 use super::made::Found;
 use super::naming::temporary_name;
-use super::options::{Access, Hint, Mode, OpenOptions, WriteThrough};
+use super::options::{Access, Mode, OpenOptions};
 use super::way::Cache;
 use super::way::Way;
 use crate::error::{Error, Kind, Result};
 
 /// How often a file that is replaced between its opening and its locking is opened again.
 pub(super) const ATTEMPTS: usize = 16;
-
-/// Magic numbers of `statfs(2)`: tmpfs, ramfs, procfs, sysfs.
-const IN_MEMORY: [u64; 4] = [0x0102_1994, 0x8584_58f6, 0x9fa0, 0x6265_6572];
 
 impl OpenOptions {
     /// Opens `path`. What it leads to is not asked: a directory opened for reading says so at the first read.
@@ -82,11 +77,35 @@ impl OpenOptions {
     fn prepare(&self, path: &Path, found: &Found, answers: &mut Vec<Explanation>) -> Result<()> {
         let fd = &found.fd;
         self.advise(fd, answers);
-        self.note(answers);
+        self.note(path, fd, answers)?;
         self.insist(path, answers)?;
+        if self.room == 0 {
+            return self.empty(path, fd);
+        }
+        let new = found.made.is_some() || self.temporary;
+        if new {
+            self.empty(path, fd)?;
+        }
+        // What is there keeps its bytes until the room is known to be there too.
+        let answer = self.set_room_aside(path, fd).inspect_err(|_| {
+            if !new {
+                give_back(fd)
+            }
+        })?;
+        let honoured = answer == Answer::Honoured;
+        answers.push(Explanation { option: "preallocate", answer });
+        self.insist(path, answers)?;
+        if new {
+            return Ok(());
+        }
         self.empty(path, fd)?;
-        self.allocate(path, fd, answers)?;
-        self.insist(path, answers)
+        if honoured {
+            // Emptying gave back all that it had, which is at least as much.
+            self.set_room_aside(path, fd).map_err(|error| {
+                error.advise("it is empty now: there was the room, and somebody took it meanwhile")
+            })?;
+        }
+        Ok(())
     }
 
     /// Fails for an option that was refused, if that is asked for.
@@ -175,91 +194,19 @@ impl OpenOptions {
             Err(error) => Err(Error::io("truncate", path, error.into())),
         }
     }
-
-    fn allocate(&self, path: &Path, fd: &OwnedFd, answers: &mut Vec<Explanation>) -> Result<()> {
-        if self.room == 0 {
-            return Ok(());
-        }
-        let answer = loop {
-            break match rustix::fs::fallocate(fd, FallocateFlags::KEEP_SIZE, 0, self.room) {
-                Ok(()) => Answer::Honoured,
-                Err(Errno::INTR) => continue,
-                Err(error @ (Errno::NOSPC | Errno::FBIG | Errno::DQUOT)) => {
-                    let what = format!("{}: {} bytes", crate::error::message(&error.into()), self.room);
-                    return Err(Error::new(Kind::NoSpace, "preallocate", path, what)
-                        .advise("free some space or write somewhere else"));
-                }
-                Err(Errno::OPNOTSUPP | Errno::NODEV | Errno::SPIPE | Errno::NOSYS) => {
-                    Answer::Refused("the file system has no such call".to_owned())
-                }
-                Err(error) => return Err(Error::io("preallocate", path, error.into())),
-            };
-        };
-        answers.push(Explanation { option: "preallocate", answer });
-        Ok(())
-    }
-
-    fn advise(&self, fd: &OwnedFd, answers: &mut Vec<Explanation>) {
-        for &hint in &self.hints {
-            let option = match hint {
-                Hint::Sequential => "hint=sequential",
-                Hint::Random => "hint=random",
-                Hint::WillNeed => "hint=will-need",
-                Hint::NoReuse => "hint=no-reuse",
-            };
-            let answer = if hint == Hint::Sequential && self.hints.contains(&Hint::Random) {
-                Answer::Refused("hint=random was given too, and wins".to_owned())
-            } else {
-                hinted(fd, 0..u64::MAX, hint)
-            };
-            answers.push(Explanation { option, answer });
-        }
-    }
-
-    /// What the system did by opening.
-    fn note(&self, answers: &mut Vec<Explanation>) {
-        let honoured = [
-            ("mode=append", self.mode == Mode::Append),
-            ("write-through=data", self.through == WriteThrough::Data),
-            ("write-through=full", self.through == WriteThrough::Full),
-            ("follow-symlinks=no", !self.follow),
-        ];
-        let honoured = honoured.into_iter().filter(|(_, asked)| *asked);
-        answers.extend(honoured.map(|(option, _)| Explanation { option, answer: Answer::Honoured }));
-        if self.delete {
-            let how = "the name is removed when the last handle goes or the run is abandoned; a killed process leaves it";
-            answers.push(Explanation { option: "delete-on-close", answer: Answer::Emulated(how.to_owned()) });
-        }
-    }
-}
-
-/// Gives the system a hint, and what becomes of it.
-pub(super) fn hinted(fd: &OwnedFd, range: Range<u64>, hint: Hint) -> Answer {
-    let advice = match hint {
-        Hint::Sequential => Advice::Sequential,
-        Hint::Random => Advice::Random,
-        Hint::WillNeed => Advice::WillNeed,
-        Hint::NoReuse => Advice::NoReuse,
-    };
-    // Such file systems take advice and have nothing to read ahead.
-    if rustix::fs::fstatfs(fd).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u64))) {
-        return Answer::Refused("the file system is memory: there is nothing to read ahead".to_owned());
-    }
-    // A length of zero is "to the end".
-    let len =
-        if range.end == u64::MAX { None } else { NonZeroU64::new(range.end.saturating_sub(range.start)) };
-    if len.is_none() && range.end != u64::MAX {
-        return Answer::Refused("the range is empty".to_owned());
-    }
-    match rustix::fs::fadvise(fd, range.start, len, advice) {
-        Ok(()) => Answer::Honoured,
-        Err(error) => Answer::Refused(crate::error::message(&error.into())),
-    }
 }
 
 /// Whether the environment switches share locks off.
 fn switched_off() -> bool {
     std::env::var_os("FULLBORE_NO_LOCKS").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Gives back the blocks past the end of a file: what there was no room for in whole may be there in part. Its bytes stay,
+/// unless somebody who asks for no lock appends some at this very moment to what is opened to be emptied.
+fn give_back(fd: &OwnedFd) {
+    if let Ok(stat) = rustix::fs::fstat(fd) {
+        let _ = rustix::fs::ftruncate(fd, stat.st_size as u64);
+    }
 }
 
 /// Whether `path` still leads to what was opened.

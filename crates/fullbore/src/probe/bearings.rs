@@ -4,6 +4,10 @@ use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 
+use rustix::fs::FileType;
+
+use super::file_system::is_magic_of_memory;
+
 /// What a strategy is chosen by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearings {
@@ -14,9 +18,6 @@ pub struct Bearings {
     /// What tells this file system on this device from every other.
     pub key: String,
 }
-
-/// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`.
-const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// Finds the bearings of an open file.
 ///
@@ -42,10 +43,19 @@ pub fn bearings(file: impl AsFd) -> io::Result<Bearings> {
         of_disk("device/serial").or_else(|| of_disk("serial")),
     ];
     Ok(Bearings {
-        in_memory: IN_MEMORY.contains(&kind),
+        in_memory: in_memory(file),
         rotational: of_disk("queue/rotational").as_deref() == Some("1") && !virtual_disk(&device),
         key: parts.into_iter().flatten().collect::<Vec<_>>().join(":"),
     })
+}
+
+/// Whether a file's bytes are kept in memory and nowhere else.
+pub(crate) fn in_memory(file: impl AsFd) -> bool {
+    let file = file.as_fd();
+    // A block device's name stands in memory, and its bytes do not.
+    rustix::fs::fstatfs(file).is_ok_and(|found| is_magic_of_memory(found.f_type as u64))
+        && !rustix::fs::fstat(file)
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice)
 }
 
 /// Whether the device is made by software, which often says wrongly that it turns.

@@ -102,33 +102,41 @@ pub(crate) fn is_network(kind: &str) -> Option<bool> {
     }
 }
 
+/// The types of file system that keep nothing on any device: as mount tables name them, and as `statfs(2)` numbers them
+/// (`linux/magic.h`).
+const MEMORY: [(&str, u64); 22] = [
+    ("autofs", 0x0187),
+    ("binfmt_misc", 0x4249_4e4d),
+    ("bpf", 0xcafe_4a11),
+    ("cgroup", 0x0027_e0eb),
+    ("cgroup2", 0x6367_7270),
+    ("configfs", 0x6265_6570),
+    ("debugfs", 0x6462_6720),
+    ("devpts", 0x1cd1),
+    ("devtmpfs", 0x0102_1994),
+    ("efivarfs", 0xde5e_81e4),
+    ("fusectl", 0x6573_5543),
+    ("hugetlbfs", 0x9584_58f6),
+    ("mqueue", 0x1980_0202),
+    ("nsfs", 0x6e73_6673),
+    ("proc", 0x9fa0),
+    ("pstore", 0x6165_676c),
+    ("ramfs", 0x8584_58f6),
+    ("rootfs", 0x8584_58f6),
+    ("securityfs", 0x7363_6673),
+    ("sysfs", 0x6265_6572),
+    ("tmpfs", 0x0102_1994),
+    ("tracefs", 0x7472_6163),
+];
+
 /// Whether a type of file system keeps nothing on any device.
 pub(crate) fn is_in_memory(kind: &str) -> bool {
-    const MEMORY: [&str; 22] = [
-        "autofs",
-        "binfmt_misc",
-        "bpf",
-        "cgroup",
-        "cgroup2",
-        "configfs",
-        "debugfs",
-        "devpts",
-        "devtmpfs",
-        "efivarfs",
-        "fusectl",
-        "hugetlbfs",
-        "mqueue",
-        "nsfs",
-        "proc",
-        "pstore",
-        "ramfs",
-        "rootfs",
-        "securityfs",
-        "sysfs",
-        "tmpfs",
-        "tracefs",
-    ];
-    MEMORY.contains(&kind)
+    MEMORY.iter().any(|(name, _)| *name == kind)
+}
+
+/// As [`is_in_memory`], by number.
+pub(crate) fn is_magic_of_memory(number: u64) -> bool {
+    MEMORY.iter().any(|(_, magic)| *magic == number & 0xffff_ffff)
 }
 
 #[cfg(test)]
@@ -144,5 +152,28 @@ mod tests {
         assert_eq!(is_network("fuseblk"), Some(false));
         assert_eq!(is_network("ext4"), Some(false));
         assert!(is_in_memory("tmpfs") && !is_in_memory("xfs"));
+    }
+
+    #[test]
+    fn names_and_numbers_agree_on_every_mount_here() {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let mut seen = 0;
+        for line in mounts.lines() {
+            let mut words = line.split(' ').skip(1);
+            let (place, kind) = (words.next().unwrap(), words.next().unwrap());
+            // Looking at such a mount may wait for a server.
+            if kind == "autofs" || is_network(kind) != Some(false) {
+                continue;
+            }
+            if let Ok(found) = rustix::fs::statfs(place) {
+                // What is mounted over it is what is looked at; the last line of a place counts.
+                let last = mounts.lines().rfind(|line| line.split(' ').nth(1) == Some(place));
+                if last == Some(line) {
+                    assert_eq!(is_magic_of_memory(found.f_type as u64), is_in_memory(kind), "{line}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 1, "{mounts}");
     }
 }

@@ -27,6 +27,7 @@ mod usage;
 #[cfg(test)]
 mod against_tools;
 
+pub(crate) use bearings::in_memory;
 pub use bearings::{Bearings, bearings, processors};
 pub use device::{Device, Partition};
 pub use device_number::DeviceNumber;
