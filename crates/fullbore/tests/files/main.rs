@@ -10,6 +10,7 @@ mod direct;
 mod drops;
 mod durability;
 mod killed;
+mod kinds;
 mod more_options;
 mod opening;
 mod planned;
