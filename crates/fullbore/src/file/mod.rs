@@ -42,6 +42,7 @@ pub use options::{Access, Hint, Mode, OpenOptions, Share, WriteThrough};
 pub use output::{Output, Placement};
 pub use range_lock::{RangeGuard, RangeLock};
 pub use receipt::{Durability, Receipt, Step};
+pub(crate) use spans::landed;
 pub use sync::Sync;
 pub use way::Cache;
 pub(crate) use way::{DONTCACHE, EMULATED, drops_by_flag};
