@@ -111,10 +111,25 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        let _ = command("umount", &[&self.place.to_string_lossy()]);
+        let place = self.place.to_string_lossy();
+        // Busy for a moment while what ran there is cleared away.
+        if !eventually(|| command("umount", &[&place]).is_ok()) {
+            let _ = command("umount", &["--lazy", &place]);
+        }
         let _ = command("losetup", &["-d", &self.device]);
-        let _ = fs::remove_dir(&self.group);
+        eventually(|| fs::remove_dir(&self.group).is_ok());
     }
+}
+
+/// Tries for two seconds.
+fn eventually(mut done: impl FnMut() -> bool) -> bool {
+    (0..20).any(|_| {
+        let done = done();
+        if !done {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        done
+    })
 }
 
 /// Measures, in the process that the limits hold.

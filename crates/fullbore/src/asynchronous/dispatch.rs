@@ -7,9 +7,11 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use super::operation::{Movement, Operation};
+use super::operation::{How, Movement, Operation};
 use super::slots::{Key, Outcome, Slots};
 use crate::buf::Direction;
+use crate::file::File;
+use crate::sys::forks::forks;
 use crate::sys::shared_ring::SharedRing;
 use crate::sys::transfer;
 
@@ -21,6 +23,8 @@ struct Core {
     workers: usize,
     idle: usize,
     on_ring: usize,
+    /// Those on the ring that end soon: transfers of files that have offsets, not of pipes.
+    prompt: usize,
     closing: bool,
     /// Whom to wake and what to drop when the lock is free: both may run code of others.
     wakes: Vec<Waker>,
@@ -34,7 +38,8 @@ pub(super) struct Dispatch {
     work: Condvar,
     ring: Option<SharedRing>,
     threads: usize,
-    process: u32,
+    /// As of when it was made.
+    forks: u32,
 }
 
 type Locked<'a> = MutexGuard<'a, Core>;
@@ -47,12 +52,12 @@ impl Dispatch {
             workers: 0,
             idle: 0,
             on_ring: 0,
+            prompt: 0,
             closing: false,
             wakes: Vec::with_capacity(in_flight),
             gone: Vec::with_capacity(in_flight),
         };
-        let process = std::process::id();
-        Arc::new(Self { core: Mutex::new(core), work: Condvar::new(), ring, threads, process })
+        Arc::new(Self { core: Mutex::new(core), work: Condvar::new(), ring, threads, forks: forks() })
     }
 
     pub(super) fn has_ring(&self) -> bool {
@@ -64,27 +69,21 @@ impl Dispatch {
     }
 
     /// Wakes and drops what was noted, without the lock.
-    fn unlock(&self, mut core: Locked<'_>) {
-        if core.wakes.is_empty() && core.gone.is_empty() {
-            return;
-        }
-        let (mut wakes, mut gone) = (std::mem::take(&mut core.wakes), std::mem::take(&mut core.gone));
-        drop(core);
-        wakes.drain(..).for_each(Waker::wake);
-        gone.clear();
-        // The memory goes back, so that the next time allocates nothing.
-        let mut core = self.lock();
-        if core.wakes.capacity() < wakes.capacity() && core.wakes.is_empty() {
-            core.wakes = wakes;
-        }
-        if core.gone.capacity() < gone.capacity() && core.gone.is_empty() {
-            core.gone = gone;
+    fn unlock<'a>(&'a self, mut core: Locked<'a>) {
+        // A few at a time and on the stack: lists that are taken away would be made again.
+        while !core.wakes.is_empty() || !core.gone.is_empty() {
+            let wakes: [Option<Waker>; 8] = std::array::from_fn(|_| core.wakes.pop());
+            let gone = core.gone.pop();
+            drop(core);
+            wakes.into_iter().flatten().for_each(Waker::wake);
+            drop(gone);
+            core = self.lock();
         }
     }
 
-    /// Every operation passes here before it starts: the place for faults on purpose.
-    fn admit(&self, _operation: &Operation) -> io::Result<()> {
-        if std::process::id() == self.process {
+    /// Whether the driver can be used at all.
+    fn admit(&self) -> io::Result<()> {
+        if forks() == self.forks {
             return Ok(());
         }
         // The threads stayed with the parent, and its ring must not be touched from here.
@@ -99,25 +98,26 @@ impl Dispatch {
         operation: Operation,
         waker: &Waker,
     ) -> Result<Key, (Operation, io::Error)> {
-        if let Err(error) = self.admit(&operation) {
+        if let Err(error) = self.admit() {
             return Err((operation, error));
         }
         let mut core = self.lock();
         let key = core.slots.insert(operation, Some(waker.clone()));
         self.start(&mut core);
+        self.hand_over(&core);
         self.unlock(core);
         Ok(key)
     }
 
-    /// Starts what may be in flight by now.
+    /// Starts what may be in flight by now. What it queues on the ring is handed over by [`hand_over`](Self::hand_over).
     fn start(self: &Arc<Self>, core: &mut Core) {
-        let mut pushed = false;
         while let Some(key) = core.slots.start() {
             match (core.slots.flight(key), &self.ring) {
-                (Some(Operation::Transfer(movement)), Some(ring)) if movement.ring => {
+                (Some(Operation::Transfer(movement)), Some(ring)) if movement.how == How::Ring => {
+                    let prompt = movement.offset.is_some();
                     push(ring, key, movement);
                     core.on_ring += 1;
-                    pushed = true;
+                    core.prompt += usize::from(prompt);
                 }
                 _ => {
                     core.ready.push_back(key);
@@ -125,9 +125,21 @@ impl Dispatch {
                 }
             }
         }
-        if let (true, Some(ring)) = (pushed, &self.ring) {
-            // SAFETY: the lock is held: `core` is borrowed from it.
-            unsafe { ring.submit() };
+    }
+
+    /// Hands what is queued to the kernel, unless the thread that waits for the ring soon will: while many transfers are
+    /// in flight it comes by with every completion, and one system call is saved for each. No more than a
+    /// fifth of what is in flight waits so.
+    fn hand_over(&self, core: &Core) {
+        const MANY: usize = 8;
+        let Some(ring) = &self.ring else { return };
+        // SAFETY: the lock is held: `core` is borrowed from it.
+        unsafe {
+            let queued = ring.queued();
+            let flying = core.prompt.saturating_sub(queued);
+            if queued > 0 && (flying < MANY || queued * 4 >= flying) {
+                ring.submit();
+            }
         }
     }
 
@@ -185,13 +197,16 @@ impl Dispatch {
                     let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 8];
                     let count = movement.loan.pieces().len();
                     pieces[..count].copy_from_slice(movement.loan.pieces());
-                    let (direction, offset) = (movement.direction, movement.offset);
+                    let pieces = &pieces[..count];
+                    let (direction, offset, flags) = (movement.direction, movement.offset, movement.flags);
+                    let how = movement.how;
                     drop(core);
                     // SAFETY: the operation is in flight, so the slot owns the memory until `finish` below.
                     interrupted(|| unsafe {
-                        match direction {
-                            Direction::Read => transfer::read(file.as_fd(), &pieces[..count], offset, false),
-                            Direction::Write => transfer::write(file.as_fd(), &pieces[..count], offset),
+                        match (how, direction) {
+                            (How::Way, _) => its_way(&file, direction, pieces, offset.unwrap_or(0)),
+                            (_, Direction::Read) => transfer::read(file.as_fd(), pieces, offset, flags),
+                            (_, Direction::Write) => transfer::write(file.as_fd(), pieces, offset, flags),
                         }
                     })
                 }
@@ -202,6 +217,7 @@ impl Dispatch {
             core = self.lock();
             self.finish(&mut core, key, outcome);
             self.start(&mut core);
+            self.hand_over(&core);
             self.unlock(core);
             core = self.lock();
         }
@@ -211,14 +227,18 @@ impl Dispatch {
     pub(super) fn watch(self: Arc<Self>) {
         let Some(ring) = &self.ring else { return };
         loop {
-            ring.wait();
             let mut core = self.lock();
             self.reap(&mut core);
             let over = core.closing && core.on_ring == 0;
+            // SAFETY: the lock is held.
+            let queued = unsafe { ring.queued() };
             self.unlock(core);
             if over {
                 return;
             }
+            // SAFETY: operations in flight own what their entries name, and `push` leaves no entry with a list of
+            // pieces in the queue.
+            unsafe { ring.submit_and_wait(queued) };
         }
     }
 
@@ -242,7 +262,10 @@ impl Dispatch {
                     again = true;
                     return;
                 }
+                let prompt =
+                    matches!(core.slots.flight(key), Some(Operation::Transfer(it)) if it.offset.is_some());
                 core.on_ring -= 1;
+                core.prompt -= usize::from(prompt);
                 self.finish(core, key, outcome);
             });
             if again {
@@ -258,6 +281,7 @@ impl Dispatch {
     pub(super) fn poll(self: &Arc<Self>, key: Key, waker: &Waker) -> Poll<(Operation, Outcome)> {
         let mut core = self.lock();
         self.reap(&mut core);
+        self.hand_over(&core);
         let polled = core.slots.poll(key, waker);
         self.unlock(core);
         // A key is polled by the one future that has it, until it is ready.
@@ -275,8 +299,9 @@ impl Dispatch {
             core.ready.remove(place);
             self.finish(&mut core, key, Err(cancelled()));
             self.start(&mut core);
+            self.hand_over(&core);
         } else if let (Some(Operation::Transfer(movement)), Some(ring)) = (core.slots.flight(key), &self.ring)
-            && movement.ring
+            && movement.how == How::Ring
             && !movement.cancelled
         {
             movement.cancelled = true;
@@ -310,7 +335,7 @@ impl Dispatch {
         let mut core = self.lock();
         core.closing = true;
         self.work.notify_all();
-        if let (Some(ring), true) = (&self.ring, std::process::id() == self.process) {
+        if let (Some(ring), true) = (&self.ring, forks() == self.forks) {
             // SAFETY: the lock is held.
             unsafe {
                 ring.nudge();
@@ -326,14 +351,54 @@ impl Dispatch {
     }
 }
 
-/// Hands a transfer to the ring.
+/// Queues a transfer on the ring, and hands over at once what must not stay in the queue.
 fn push(ring: &SharedRing, key: Key, movement: &Movement) {
     let write = movement.direction == Direction::Write;
-    // SAFETY: only called with the lock held. The slot owns file and memory until the completion is reaped, and
-    // nothing moves the operation before the caller submits, still under the lock.
+    let (fd, pieces) = (movement.file.as_fd(), movement.loan.pieces());
+    // SAFETY: only called with the lock held. The slot owns file and memory until the completion is reaped. A list
+    // of pieces is read when it is submitted, and moves when the operation does: never under this lock.
     unsafe {
-        ring.transfer(key.to_bits(), movement.file.as_fd(), movement.loan.pieces(), movement.offset, write);
+        ring.transfer(key.to_bits(), fd, pieces, movement.offset, write, movement.flags);
+        // A pipe may take for ever: nobody comes by meanwhile.
+        if pieces.len() != 1 || movement.offset.is_none() {
+            ring.submit();
+        }
     }
+}
+
+/// A transfer as the file's cache policy wants it.
+///
+/// # Safety
+/// The pieces are valid, for writing if it is a read, and nobody else's.
+unsafe fn its_way(file: &File, direction: Direction, pieces: &[libc::iovec], offset: u64) -> Outcome {
+    let mut done = 0;
+    for piece in pieces {
+        let (start, len) = (piece.iov_base.cast::<u8>(), piece.iov_len);
+        let at = offset + done as u64;
+        let moved = match direction {
+            Direction::Read => {
+                // SAFETY: promised by the caller. The memory need not have been initialised, so it is now.
+                let data = unsafe {
+                    start.write_bytes(0, len);
+                    std::slice::from_raw_parts_mut(start, len)
+                };
+                file.read_at(data, at)
+            }
+            // SAFETY: promised by the caller.
+            Direction::Write => file.write_at(unsafe { std::slice::from_raw_parts(start, len) }, at),
+        };
+        match moved {
+            Ok(moved) => {
+                done += moved;
+                if moved < len {
+                    break;
+                }
+            }
+            Err(_) if done > 0 => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(done)
 }
 
 /// Again while a signal comes between.

@@ -1,20 +1,22 @@
 //! A file whose transfers are futures.
-#![forbid(unsafe_code)]
+#![allow(unsafe_code)]
 
-use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use rustix::fs::OFlags;
+use rustix::io::ReadWriteFlags;
 
 use super::driver::Driver;
+use super::slots::Outcome;
 use super::task::Task;
 use super::transfer::Transfer;
 use crate::buf::{Buffer, Direction};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file::{File, FileKind, Sync};
+use crate::sys::transfer;
 
 /// A [`File`] and the [`Driver`] that moves its bytes. A clone is the same open file.
 ///
@@ -30,18 +32,54 @@ struct Inner {
     file: File,
     driver: Driver,
     direct: bool,
-    /// Whether a read without waiting is worth the call: not with direct I/O, which would wait all the same.
-    cached: AtomicBool,
+    /// Open for reading only: closing it has nothing to write back.
+    reads_only: bool,
+    /// Whether reads are made at once: [`NEVER`], [`NO_WAIT`] or [`ALWAYS`]. Not with direct I/O, which would wait all
+    /// the same.
+    reads: AtomicU8,
+    /// Whether writes are: not with those that are synced each.
+    writes: AtomicU8,
 }
 
+/// It would wait, and cannot be told not to.
+const NEVER: u8 = 0;
+/// Tried with `RWF_NOWAIT`.
+const NO_WAIT: u8 = 1;
+/// It never waits: the file system is memory.
+const ALWAYS: u8 = 2;
+
 impl AsyncFile {
-    /// Opens a file for reading, with the shared driver.
+    /// Opens a file for reading, with the shared driver. At once if the system knows the way by heart, else on a
+    /// thread. Dropped before its end, nothing stays open.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// assert_eq!(file.file().len()?, 5);
+    /// assert!(AsyncFile::open("/missing").await.is_err());
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`File::open`] and [`Driver::shared`].
     pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let driver = Driver::shared()?;
+        let kept = match File::open_at_once(path.as_ref()) {
+            Ok(file) => return Ok(Self::with_flags(file?, &driver, OFlags::RDONLY)),
+            Err(kept) => kept,
+        };
         let path = path.as_ref().to_owned();
-        Self::open_with(&Driver::shared()?, move || File::open(path)).await
+        let open = move || {
+            let file = File::open(path);
+            drop(kept);
+            file
+        };
+        Self::open_with(&driver, open).await
     }
 
     /// Opens a file the way `how` says, on a thread of `driver`. Dropped before its end, nothing stays open.
@@ -72,9 +110,24 @@ impl AsyncFile {
     /// Makes an open file asynchronous.
     pub fn new(file: File, driver: &Driver) -> Self {
         let flags = rustix::fs::fcntl_getfl(file.as_fd()).unwrap_or(OFlags::empty());
+        Self::with_flags(file, driver, flags)
+    }
+
+    fn with_flags(file: File, driver: &Driver, flags: OFlags) -> Self {
         let direct = flags.contains(OFlags::DIRECT);
-        let cached = AtomicBool::new(!direct && file.kind() == FileKind::Regular);
-        Self { inner: Arc::new(Inner { file, driver: driver.clone(), direct, cached }) }
+        let reads_only = flags & OFlags::RWMODE == OFlags::RDONLY;
+        let regular = file.kind() == FileKind::Regular;
+        let synced = flags.intersects(OFlags::DSYNC | OFlags::SYNC);
+        let known = |without: bool| {
+            AtomicU8::new(match (regular, direct) {
+                (true, false) if !without => NO_WAIT,
+                // There is nothing that the cache could be passed by for.
+                (true, true) if crate::probe::in_memory(&file) => ALWAYS,
+                _ => NEVER,
+            })
+        };
+        let (reads, writes) = (known(false), known(synced));
+        Self { inner: Arc::new(Inner { file, driver: driver.clone(), direct, reads_only, reads, writes }) }
     }
 
     /// The file.
@@ -119,33 +172,75 @@ impl AsyncFile {
         Task::new(self.inner.driver.clone(), "sync", move || file.sync(level))
     }
 
-    /// Closes the file and tells the error that a network file system may keep until then. Other clones stay open.
+    /// Closes the file and tells the error that a network file system may keep until then. Clones keep it open, and so
+    /// does a transfer that is not over: then there is nothing to tell yet.
+    ///
+    /// ```
+    /// use fullbore::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// file.close().await?;
+    /// # Ok::<(), fullbore::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// What `close(2)` says.
     pub fn close(self) -> Task<()> {
-        let file = self.inner.file.clone();
         let driver = self.inner.driver.clone();
-        drop(self);
-        Task::new(driver, "close", move || {
-            crate::sys::transfer::flush_by_close(file.as_fd())
-                .map_err(|error| Error::io("close", file.path(), error))
-        })
+        let Some(Inner { file, reads_only, .. }) = Arc::into_inner(self.inner) else {
+            return Task::ready(driver, "close", Ok(()));
+        };
+        // Nothing is written back, so nothing is waited for: dropping would do the same.
+        if reads_only && file.kind() == FileKind::Regular {
+            return Task::ready(driver, "close", file.close());
+        }
+        Task::new(driver, "close", move || file.close())
     }
 
     pub(super) fn seekable(&self) -> bool {
         matches!(self.inner.file.kind(), FileKind::Regular | FileKind::BlockDevice)
     }
 
-    pub(super) fn may_be_cached(&self) -> bool {
-        self.inner.cached.load(Ordering::Relaxed)
-    }
-
-    /// A read without waiting failed. Where the file system has no such reads, none is tried again.
-    pub(super) fn not_cached(&self, error: &io::Error) {
-        if error.raw_os_error() == Some(libc::EOPNOTSUPP) {
-            self.inner.cached.store(false, Ordering::Relaxed);
+    /// Makes a transfer here and now, if that does not wait for a device: what the page cache holds, or has room for where
+    /// the file system can say so (not ext4), and all that is memory.
+    ///
+    /// # Safety
+    /// As [`transfer::read`] and [`transfer::write`].
+    pub(super) unsafe fn at_once(
+        &self,
+        direction: Direction,
+        pieces: &[libc::iovec],
+        offset: u64,
+        flags: ReadWriteFlags,
+    ) -> Option<Outcome> {
+        let fd = self.inner.file.as_fd();
+        // SAFETY: promised by the caller.
+        let call = |flags| unsafe {
+            match direction {
+                Direction::Read => transfer::read(fd, pieces, Some(offset), flags),
+                Direction::Write => transfer::write(fd, pieces, Some(offset), flags),
+            }
+        };
+        let known = match direction {
+            Direction::Read => &self.inner.reads,
+            Direction::Write => &self.inner.writes,
+        };
+        if known.load(Ordering::Relaxed) == NO_WAIT {
+            match call(flags | ReadWriteFlags::NOWAIT) {
+                Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                    let memory = crate::probe::in_memory(fd);
+                    known.store(if memory { ALWAYS } else { NEVER }, Ordering::Relaxed);
+                }
+                // What is wrong besides is told by the call that may wait.
+                Err(_) => return None,
+                done => return Some(done),
+            }
         }
+        (known.load(Ordering::Relaxed) == ALWAYS).then(|| call(flags))
     }
 
     /// Whether a transfer is the ring's: reads, and writes past the page cache. Buffered writes would go to the kernel's

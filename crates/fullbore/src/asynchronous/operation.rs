@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use rustix::io::ReadWriteFlags;
+
 use super::slots::Outcome;
 use crate::buf::{Direction, Loan};
 use crate::file::File;
@@ -23,10 +25,22 @@ pub(super) struct Movement {
     pub(super) file: File,
     pub(super) offset: Option<u64>,
     pub(super) loan: Loan,
-    /// To the ring, or to a thread.
-    pub(super) ring: bool,
+    pub(super) how: How,
+    /// Of the call.
+    pub(super) flags: ReadWriteFlags,
     /// Somebody asked for its end: `ECANCELED` is the answer and no accident.
     pub(super) cancelled: bool,
+}
+
+/// Who carries a read or a write out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// The ring, where there is one; else as `Call`.
+    Ring,
+    /// A thread, with one system call.
+    Call,
+    /// A thread, the way the file goes: what its cache policy asks for is more than one call.
+    Way,
 }
 
 impl fmt::Debug for Operation {

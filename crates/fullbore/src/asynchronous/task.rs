@@ -41,6 +41,11 @@ impl<T: Send + 'static> Task<T> {
         Self { driver, doing, work: Some(Box::new(work)), place: Arc::default(), key: None }
     }
 
+    /// One that is over already.
+    pub(super) fn ready(driver: Driver, doing: &'static str, result: Result<T>) -> Self {
+        Self { driver, doing, work: None, place: Arc::new(Mutex::new(Some(result))), key: None }
+    }
+
     fn failed(&self, error: std::io::Error) -> Poll<Result<T>> {
         Poll::Ready(Err(Error::io(self.doing, "asynchronous file", error)))
     }
@@ -69,7 +74,10 @@ impl<T: Send + 'static> Future for Task<T> {
                 Err((_, error)) => this.failed(error),
             };
         }
-        let Some(key) = this.key else { panic!("polled after its end") };
+        let Some(key) = this.key else {
+            let ready = this.place.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return Poll::Ready(ready.expect("polled after its end"));
+        };
         let Poll::Ready((_, outcome)) = dispatch.poll(key, context.waker()) else { return Poll::Pending };
         this.key = None;
         if let Err(error) = outcome {

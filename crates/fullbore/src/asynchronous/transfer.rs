@@ -3,16 +3,16 @@
 
 use std::future::Future;
 use std::io;
-use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use rustix::io::ReadWriteFlags;
+
 use super::file::AsyncFile;
-use super::operation::{Movement, Operation};
+use super::operation::{How, Movement, Operation};
 use super::slots::{Key, Outcome};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, Kind, Result};
-use crate::sys::transfer;
 
 /// A read or a write that begins when it is first polled. It gives the buffer back with the result: bytes
 /// moved, or the error.
@@ -28,6 +28,8 @@ pub struct Transfer<B: Buffer> {
     whole: bool,
     done: usize,
     cancelled: bool,
+    /// Whether the direct handle refused it, so that the file's way is gone step by step.
+    bent: bool,
     state: State<B>,
 }
 
@@ -43,7 +45,16 @@ impl<B: Buffer> Unpin for Transfer<B> {}
 
 impl<B: Buffer> Transfer<B> {
     pub(super) fn new(file: AsyncFile, direction: Direction, buffer: B, offset: u64, whole: bool) -> Self {
-        Self { file, direction, offset, whole, done: 0, cancelled: false, state: State::Start(buffer) }
+        Self {
+            file,
+            direction,
+            offset,
+            whole,
+            done: 0,
+            cancelled: false,
+            bent: false,
+            state: State::Start(buffer),
+        }
     }
 
     /// Asks for the transfer's end; await it to have the buffer back. Before the first poll, or while it waits for its
@@ -83,6 +94,11 @@ impl<B: Buffer> Transfer<B> {
 
     fn error(&self, error: io::Error) -> Error {
         let path = self.file.file().path();
+        let error = match error.downcast::<Error>() {
+            // It comes from a file of this crate and says all there is to say.
+            Ok(error) => return error,
+            Err(error) => error,
+        };
         let error = if error.raw_os_error() == Some(libc::ECANCELED) {
             Error::new(Kind::Interrupted, self.doing(), path, "it was cancelled")
         } else {
@@ -112,6 +128,67 @@ impl<B: Buffer> Transfer<B> {
         None
     }
 
+    /// Makes one call's worth of the transfer: at once where that does not wait, else by the driver, and then there
+    /// is a key to ask with.
+    fn begin(&mut self, buffer: B, context: &mut Context<'_>) -> std::result::Result<(Loan, Outcome), Key> {
+        let mut loan = Loan::new(buffer, self.direction, self.done);
+        let file = self.file.file();
+        let offset = self.file.seekable().then(|| self.offset.saturating_add(self.done as u64));
+        if offset.is_some_and(|offset| offset > i64::MAX as u64) {
+            return Ok((loan, Err(io::Error::from_raw_os_error(libc::EINVAL))));
+        }
+        let straight = match (self.direction, offset, self.bent) {
+            (Direction::Read, Some(offset), false) => file.straight(loan.pieces(), offset),
+            _ => None,
+        };
+        let (file, flags) = (straight.unwrap_or(file), straight.unwrap_or(file).one_call());
+        if flags.is_some() {
+            match file.admitted(self.direction, offset.unwrap_or(self.done as u64), loan.bytes()) {
+                Ok(most) => loan.shorten(file.most_buffers(), most),
+                Err(error) => return Ok((loan, Err(error))),
+            }
+        }
+        if let (None, Some(offset), Some(flags)) = (straight, offset, flags) {
+            // SAFETY: the loan owns the pieces.
+            if let Some(outcome) = unsafe { self.file.at_once(self.direction, loan.pieces(), offset, flags) }
+            {
+                return Ok((loan, outcome));
+            }
+        }
+        let how = match flags {
+            Some(_) if straight.is_some() || self.file.by_ring(self.direction) => How::Ring,
+            Some(_) => How::Call,
+            None => How::Way,
+        };
+        let movement = Movement {
+            direction: self.direction,
+            file: file.clone(),
+            offset,
+            loan,
+            how,
+            flags: flags.unwrap_or(ReadWriteFlags::empty()),
+            cancelled: false,
+        };
+        match self.file.driver().dispatch().submit(Operation::Transfer(movement), context.waker()) {
+            Ok(key) => Err(key),
+            Err((Operation::Transfer(movement), error)) => Ok((movement.loan, Err(error))),
+            Err((Operation::Task(_), _)) => unreachable!("a transfer was submitted"),
+        }
+    }
+
+    /// Whether a call is to be made once more: it was interrupted, or the direct handle refused what kept to its rule.
+    fn refused(&mut self, outcome: &Outcome) -> bool {
+        let Err(error) = outcome else { return false };
+        match error.raw_os_error() {
+            Some(libc::EINTR) => true,
+            Some(libc::EINVAL) if !self.bent && self.file.file().one_call().is_none() => {
+                self.bent = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn settle(&mut self, mut buffer: B, result: Result<usize>) -> Poll<(Result<usize>, B)> {
         self.state = State::Over;
         if self.direction == Direction::Read && (self.done > 0 || result.is_ok()) {
@@ -139,7 +216,6 @@ impl<B: Buffer> Future for Transfer<B> {
     /// If it is polled after its end.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let dispatch = this.file.driver().dispatch().clone();
         loop {
             let (loan, outcome) = match std::mem::replace(&mut this.state, State::Over) {
                 State::Start(buffer) => {
@@ -147,45 +223,15 @@ impl<B: Buffer> Future for Transfer<B> {
                         let error = this.error(io::Error::from_raw_os_error(libc::ECANCELED));
                         return this.settle(buffer, Err(error));
                     }
-                    let offset = this.file.seekable().then(|| this.offset.saturating_add(this.done as u64));
-                    if offset.is_some_and(|offset| offset > i64::MAX as u64) {
-                        let error = this.error(io::Error::from_raw_os_error(libc::EINVAL));
-                        return this.settle(buffer, Err(error));
-                    }
-                    let loan = Loan::new(buffer, this.direction, this.done);
-                    let tried = match this.direction {
-                        // SAFETY: the loan owns the pieces.
-                        Direction::Read if this.file.may_be_cached() => Some(unsafe {
-                            transfer::read(this.file.file().as_fd(), loan.pieces(), offset, true)
-                        }),
-                        _ => None,
-                    };
-                    match tried {
-                        Some(Ok(moved)) => (loan, Ok(moved)),
-                        tried => {
-                            if let Some(Err(error)) = tried {
-                                this.file.not_cached(&error);
-                            }
-                            let movement = Movement {
-                                direction: this.direction,
-                                file: this.file.file().clone(),
-                                offset,
-                                loan,
-                                ring: this.file.by_ring(this.direction),
-                                cancelled: false,
-                            };
-                            match dispatch.submit(Operation::Transfer(movement), context.waker()) {
-                                Ok(key) => {
-                                    this.state = State::Flight(key);
-                                    return Poll::Pending;
-                                }
-                                Err((Operation::Transfer(movement), error)) => (movement.loan, Err(error)),
-                                Err((Operation::Task(_), _)) => unreachable!("a transfer was submitted"),
-                            }
+                    match this.begin(buffer, context) {
+                        Ok(begun) => begun,
+                        Err(key) => {
+                            this.state = State::Flight(key);
+                            return Poll::Pending;
                         }
                     }
                 }
-                State::Flight(key) => match dispatch.poll(key, context.waker()) {
+                State::Flight(key) => match this.file.driver().dispatch().poll(key, context.waker()) {
                     Poll::Pending => {
                         this.state = State::Flight(key);
                         return Poll::Pending;
@@ -198,6 +244,10 @@ impl<B: Buffer> Future for Transfer<B> {
             let wanted = loan.bytes();
             // SAFETY: every loan of this future was made from its `B`.
             let mut buffer: B = unsafe { loan.into() };
+            if this.refused(&outcome) {
+                this.state = State::Start(buffer);
+                continue;
+            }
             let rest = this.whole && this.done + wanted < total(&mut buffer, this.direction);
             if let Some(result) = this.judge(outcome, wanted, rest) {
                 return this.settle(buffer, result);

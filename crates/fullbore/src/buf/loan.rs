@@ -86,6 +86,21 @@ impl Loan {
         &self.pieces[..self.count]
     }
 
+    /// Lends no more than the first `most` bytes, of no more than the first `pieces` pieces.
+    pub(crate) fn shorten(&mut self, pieces: usize, most: usize) {
+        let mut left = most;
+        let mut count = 0;
+        for piece in &mut self.pieces[..self.count.min(pieces)] {
+            if left == 0 {
+                break;
+            }
+            piece.iov_len = piece.iov_len.min(left);
+            left -= piece.iov_len;
+            count += 1;
+        }
+        (self.count, self.bytes) = (count, most - left);
+    }
+
     /// How many bytes that is.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
@@ -142,6 +157,22 @@ mod tests {
         // SAFETY: it was made from that type.
         let back: Vec<Box<[u8]>> = unsafe { loan.into() };
         assert_eq!(back.concat(), [1, 1, 1, 1, 2, 2, 9, 9, 9, 9, 9, 9]);
+    }
+
+    #[test]
+    fn a_shortened_loan_moves_the_first_bytes() {
+        for most in 0..14 {
+            let parts: Vec<Box<[u8]>> = vec![vec![1; 4].into(), vec![2; 4].into(), vec![3; 4].into()];
+            let mut loan = Loan::new(parts, Direction::Read, 1);
+            loan.shorten(PIECES, most);
+            assert_eq!(loan.bytes(), most.min(11));
+            fill(&loan, 9);
+            // SAFETY: it was made from that type.
+            let back: Vec<Box<[u8]>> = unsafe { loan.into() };
+            let filled = back.concat().iter().filter(|byte| **byte == 9).count();
+            assert_eq!(filled, most.min(11));
+            assert!(back.concat()[1..=filled].iter().all(|byte| *byte == 9));
+        }
     }
 
     #[test]

@@ -43,6 +43,14 @@ impl File {
         })
     }
 
+    /// How many of `len` bytes one call may ask for, for those who make it themselves.
+    pub(crate) fn admitted(&self, direction: Direction, offset: u64, len: usize) -> io::Result<usize> {
+        if direction == Direction::Write {
+            self.sound()?;
+        }
+        self.before(direction, offset, cut(len, self.inner.unit))
+    }
+
     /// One `preadv2` of the first of these buffers, at least one; the first is not empty.
     #[inline]
     pub(crate) fn readv_once(

@@ -100,6 +100,18 @@ impl Direct {
         }))
     }
 
+    /// The direct handle, if a read of these pieces keeps to its rule.
+    pub(super) fn straight(&self, pieces: &[libc::iovec], offset: u64) -> Option<&File> {
+        let Rule { unit, memory, .. } = self.reads;
+        let mut bytes = 0;
+        let aligned = pieces.iter().all(|piece| {
+            bytes += piece.iov_len;
+            piece.iov_base.addr().is_multiple_of(memory) && piece.iov_len.is_multiple_of(unit)
+        });
+        let fits = aligned && offset.is_multiple_of(unit as u64) && !past_every_end(offset, bytes);
+        (fits && self.readable && !self.gave_up()).then_some(&self.file)
+    }
+
     /// Reads at any offset; short at the end of the file, and where the system was short.
     pub(super) fn read(&self, plain: &File, data: &mut [u8], offset: u64) -> Result<usize> {
         // The system judges what cannot be.

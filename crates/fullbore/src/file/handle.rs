@@ -105,6 +105,34 @@ impl File {
         Self::open_with(path.as_ref(), OFlags::RDONLY)
     }
 
+    /// Opens a file for reading without waiting for a device or for a pipe's writer. `Err` if that cannot be promised, with
+    /// what must stay open until it was opened in another way: who waits for a pipe's reader has seen one.
+    pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<OwnedFd>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+        // Only what the cache of names leads to, and without the flag a pipe would wait for its writer.
+        let found = rustix::fs::openat2(
+            rustix::fs::CWD,
+            path,
+            flags | OFlags::NONBLOCK,
+            Mode::empty(),
+            rustix::fs::ResolveFlags::CACHED,
+        );
+        let fd = match found {
+            Ok(fd) => fd,
+            Err(rustix::io::Errno::NOENT) => {
+                return Ok(Err(Error::io("open", path, rustix::io::Errno::NOENT.into())));
+            }
+            Err(_) => return Err(None),
+        };
+        let kind = rustix::fs::fstat(&fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode));
+        // Others are opened as they come: they look at the flag, now or later.
+        if kind != FileKind::Regular || rustix::fs::fcntl_setfl(&fd, OFlags::empty()).is_err() {
+            return Err(Some(fd));
+        }
+        let inner = Inner { kind: OnceLock::from(kind), ..Inner::plain(fd, path.to_owned(), flags) };
+        Ok(Ok(Self { inner: Arc::new(inner) }))
+    }
+
     /// Opens an existing file for reading and writing; its bytes stay.
     ///
     /// # Errors
@@ -149,7 +177,12 @@ impl File {
         let status = rustix::fs::fcntl_getfl(&fd).unwrap_or(OFlags::empty());
         let start = rustix::fs::tell(&fd).unwrap_or(0);
         let inner = Inner { kind: OnceLock::from(kind), start, ..Inner::plain(fd, path, status) };
-        Ok(Self { inner: Arc::new(inner) })
+        let mut file = Self { inner: Arc::new(inner) };
+        if status.contains(OFlags::DIRECT) {
+            let unit = file.direct_alignment();
+            file.inner = Arc::new(Inner { unit, ..file.inner.kin() });
+        }
+        Ok(file)
     }
 
     /// The process's standard input.

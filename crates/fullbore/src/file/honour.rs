@@ -13,7 +13,7 @@ use super::FileKind;
 use super::explain::{Answer, Explanation};
 use super::options::{Hint, Mode, OpenOptions, WriteThrough};
 use crate::error::{Error, Kind, Result};
-use crate::probe::in_memory;
+use crate::probe::off_device;
 
 impl OpenOptions {
     /// What the system did by opening. That it took a flag does not tell whether the flag means anything for such a file.
@@ -29,7 +29,7 @@ impl OpenOptions {
                 WriteThrough::Data => Some("write-through=data"),
                 WriteThrough::Full => Some("write-through=full"),
             };
-            let through = || writing_through(kind, in_memory(fd));
+            let through = || writing_through(kind, off_device(fd));
             answers.extend(option.map(|option| Explanation { option, answer: through() }));
         }
         if !self.follow {
@@ -118,7 +118,7 @@ pub(super) fn hinted(fd: &OwnedFd, range: Range<u64>, hint: Hint) -> Answer {
         Hint::NoReuse => Advice::NoReuse,
     };
     // Such file systems take advice and have nothing to read ahead.
-    if in_memory(fd) {
+    if off_device(fd) {
         return Answer::Refused("the file system is memory: there is nothing to read ahead".to_owned());
     }
     // A length of zero is "to the end".

@@ -246,7 +246,7 @@ impl File {
 
     /// How many buffers one call may take.
     #[inline]
-    pub(super) fn most_buffers(&self) -> usize {
+    pub(crate) fn most_buffers(&self) -> usize {
         #[cfg(feature = "fault")]
         if let Some(most) = self.inner.health.plan.as_ref().and_then(Plan::buffers) {
             return most.clamp(1, BUFFERS);

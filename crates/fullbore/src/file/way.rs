@@ -147,6 +147,25 @@ impl File {
         }
     }
 
+    /// With which flags the handle's transfers are made by those who make the system call themselves. `None`: one call
+    /// is not all that is to be done.
+    pub(crate) fn one_call(&self) -> Option<ReadWriteFlags> {
+        match self.inner.way {
+            Way::Plain => Some(ReadWriteFlags::empty()),
+            Way::Flagged => Some(DONTCACHE),
+            Way::Behind(_) | Way::Direct(_) => None,
+        }
+    }
+
+    /// The direct handle to read pieces of memory with at `offset`, if that is one call: whole blocks and aligned
+    /// memory.
+    pub(crate) fn straight(&self, pieces: &[libc::iovec], offset: u64) -> Option<&Self> {
+        match &self.inner.way {
+            Way::Direct(direct) => direct.straight(pieces, offset),
+            _ => None,
+        }
+    }
+
     /// Reads by another way than the plain one.
     #[cold]
     pub(super) fn read_by_way(&self, data: &mut [u8], offset: u64) -> Result<usize> {

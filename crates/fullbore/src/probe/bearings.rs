@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Stat};
 
-use super::file_system::is_magic_of_memory;
+use super::file_system::{Memory, memory};
 
 /// What a strategy is chosen by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,13 +49,22 @@ pub fn bearings(file: impl AsFd) -> io::Result<Bearings> {
     })
 }
 
-/// Whether a file's bytes are kept in memory and nowhere else.
+/// Whether a file's bytes are kept in memory and nowhere else, as on tmpfs: no transfer waits for a device.
 pub(crate) fn in_memory(file: impl AsFd) -> bool {
+    lies_on(file, |number| memory(number) == Some(Memory::Bytes))
+}
+
+/// Whether a file has nothing on any device: as above, or made up when it is read, as on procfs.
+pub(crate) fn off_device(file: impl AsFd) -> bool {
+    lies_on(file, |number| memory(number).is_some())
+}
+
+/// Whether a file lies on such a file system. A block device's name does, in `/dev`, and its bytes do not.
+fn lies_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
     let file = file.as_fd();
-    // A block device's name stands in memory, and its bytes do not.
-    rustix::fs::fstatfs(file).is_ok_and(|found| is_magic_of_memory(found.f_type as u64))
-        && !rustix::fs::fstat(file)
-            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice)
+    let block = |found: Stat| FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
+    rustix::fs::fstatfs(file).is_ok_and(|found| such(found.f_type as u64))
+        && !rustix::fs::fstat(file).is_ok_and(block)
 }
 
 /// Whether the device is made by software, which often says wrongly that it turns.

@@ -102,41 +102,51 @@ pub(crate) fn is_network(kind: &str) -> Option<bool> {
     }
 }
 
-/// The types of file system that keep nothing on any device: as mount tables name them, and as `statfs(2)` numbers them
-/// (`linux/magic.h`).
-const MEMORY: [(&str, u64); 22] = [
-    ("autofs", 0x0187),
-    ("binfmt_misc", 0x4249_4e4d),
-    ("bpf", 0xcafe_4a11),
-    ("cgroup", 0x0027_e0eb),
-    ("cgroup2", 0x6367_7270),
-    ("configfs", 0x6265_6570),
-    ("debugfs", 0x6462_6720),
-    ("devpts", 0x1cd1),
-    ("devtmpfs", 0x0102_1994),
-    ("efivarfs", 0xde5e_81e4),
-    ("fusectl", 0x6573_5543),
-    ("hugetlbfs", 0x9584_58f6),
-    ("mqueue", 0x1980_0202),
-    ("nsfs", 0x6e73_6673),
-    ("proc", 0x9fa0),
-    ("pstore", 0x6165_676c),
-    ("ramfs", 0x8584_58f6),
-    ("rootfs", 0x8584_58f6),
-    ("securityfs", 0x7363_6673),
-    ("sysfs", 0x6265_6572),
-    ("tmpfs", 0x0102_1994),
-    ("tracefs", 0x7472_6163),
+/// What a file system has that has nothing on any device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// The bytes that were written, in memory.
+    Bytes,
+    /// What the system makes up when it is read, which may take it a while.
+    Answers,
+}
+
+/// The types of file system that keep nothing on any device: as mount tables name them, as `statfs(2)` numbers them
+/// (`linux/magic.h`), and what they have.
+const MEMORY: [(&str, u64, Memory); 22] = [
+    ("autofs", 0x0187, Memory::Answers),
+    ("binfmt_misc", 0x4249_4e4d, Memory::Answers),
+    ("bpf", 0xcafe_4a11, Memory::Answers),
+    ("cgroup", 0x0027_e0eb, Memory::Answers),
+    ("cgroup2", 0x6367_7270, Memory::Answers),
+    ("configfs", 0x6265_6570, Memory::Answers),
+    ("debugfs", 0x6462_6720, Memory::Answers),
+    ("devpts", 0x1cd1, Memory::Answers),
+    ("devtmpfs", 0x0102_1994, Memory::Bytes),
+    ("efivarfs", 0xde5e_81e4, Memory::Answers),
+    ("fusectl", 0x6573_5543, Memory::Answers),
+    ("hugetlbfs", 0x9584_58f6, Memory::Bytes),
+    ("mqueue", 0x1980_0202, Memory::Answers),
+    ("nsfs", 0x6e73_6673, Memory::Answers),
+    ("proc", 0x9fa0, Memory::Answers),
+    ("pstore", 0x6165_676c, Memory::Answers),
+    ("ramfs", 0x8584_58f6, Memory::Bytes),
+    ("rootfs", 0x8584_58f6, Memory::Bytes),
+    ("securityfs", 0x7363_6673, Memory::Answers),
+    ("sysfs", 0x6265_6572, Memory::Answers),
+    ("tmpfs", 0x0102_1994, Memory::Bytes),
+    ("tracefs", 0x7472_6163, Memory::Answers),
 ];
 
 /// Whether a type of file system keeps nothing on any device.
 pub(crate) fn is_in_memory(kind: &str) -> bool {
-    MEMORY.iter().any(|(name, _)| *name == kind)
+    MEMORY.iter().any(|(name, ..)| *name == kind)
 }
 
-/// As [`is_in_memory`], by number.
-pub(crate) fn is_magic_of_memory(number: u64) -> bool {
-    MEMORY.iter().any(|(_, magic)| *magic == number & 0xffff_ffff)
+/// What a file system of that number has instead of a device; `None` if it has one.
+pub(super) fn memory(number: u64) -> Option<Memory> {
+    let found = MEMORY.iter().find(|(_, magic, _)| *magic == number & 0xffff_ffff)?;
+    Some(found.2)
 }
 
 #[cfg(test)]
@@ -169,7 +179,7 @@ mod tests {
                 // What is mounted over it is what is looked at; the last line of a place counts.
                 let last = mounts.lines().rfind(|line| line.split(' ').nth(1) == Some(place));
                 if last == Some(line) {
-                    assert_eq!(is_magic_of_memory(found.f_type as u64), is_in_memory(kind), "{line}");
+                    assert_eq!(memory(found.f_type as u64).is_some(), is_in_memory(kind), "{line}");
                     seen += 1;
                 }
             }

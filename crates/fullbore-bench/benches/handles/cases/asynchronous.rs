@@ -47,12 +47,11 @@ fn demands(case: Case, piece: usize) -> Case {
 fn open() -> Case {
     Case::new("async-open-close", "opening a file for reading and closing it, awaited")
         .with("fullbore async", |place| {
-            let (path, driver) = (place.source(MIDDLE), Driver::shared()?);
+            let path = place.source(MIDDLE);
             work(move |count, _| {
                 block_on(async {
                     for _ in 0..count {
-                        let path = path.clone();
-                        AsyncFile::open_with(&driver, move || File::open(path)).await?.close().await?;
+                        AsyncFile::open(&path).await?.close().await?;
                     }
                     Ok(())
                 })
@@ -255,10 +254,10 @@ fn read(size: u64, piece: usize, buffer: usize) -> Case {
     )
     .moving(size, 0)
     .with("fullbore async", move |place| {
-        let (path, driver, mut data) = (place.source(size), Driver::shared()?, vec![0; piece]);
+        let (path, mut data) = (place.source(size), vec![0; piece]);
         work(move |count, _| {
             for _ in 0..count {
-                block_on(ours_reads(&path, &driver, &mut data, size))?;
+                block_on(ours_reads(&path, &mut data, size))?;
             }
             Ok(())
         })
@@ -301,9 +300,8 @@ fn read(size: u64, piece: usize, buffer: usize) -> Case {
     demands(case, piece)
 }
 
-async fn ours_reads(path: &Path, driver: &Driver, data: &mut Vec<u8>, size: u64) -> Attempt<()> {
-    let path = path.to_owned();
-    let file = AsyncFile::open_with(driver, move || File::open(path)).await?;
+async fn ours_reads(path: &Path, data: &mut Vec<u8>, size: u64) -> Attempt<()> {
+    let file = AsyncFile::open(path).await?;
     let mut read = 0;
     while read < size {
         let (count, back) = file.read_at(std::mem::take(data), read).await;

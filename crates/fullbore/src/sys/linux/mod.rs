@@ -5,6 +5,7 @@ pub(crate) mod cachestat;
 pub(crate) mod clone;
 pub(crate) mod close;
 pub(crate) mod fiemap;
+pub(crate) mod forks;
 pub(crate) mod map;
 pub(crate) mod processor;
 pub(crate) mod range_lock;

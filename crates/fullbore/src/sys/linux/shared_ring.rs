@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use io_uring::{IoUring, opcode, squeue, types};
+use rustix::io::ReadWriteFlags;
 
 /// What the completions of cancellations and wake-ups carry: no key has all bits set.
 const NOBODY: u64 = u64::MAX;
@@ -65,17 +66,31 @@ impl SharedRing {
         pieces: &[libc::iovec],
         offset: Option<u64>,
         write: bool,
+        flags: ReadWriteFlags,
     ) {
+        let flags = flags.bits() as i32;
         let (fd, offset) = (types::Fd(fd.as_raw_fd()), offset.unwrap_or(u64::MAX));
         let entry = match (pieces, write) {
             ([one], false) if one.iov_len <= u32::MAX as usize => {
-                opcode::Read::new(fd, one.iov_base.cast(), one.iov_len as u32).offset(offset).build()
+                opcode::Read::new(fd, one.iov_base.cast(), one.iov_len as u32)
+                    .offset(offset)
+                    .rw_flags(flags)
+                    .build()
             }
             ([one], true) if one.iov_len <= u32::MAX as usize => {
-                opcode::Write::new(fd, one.iov_base.cast(), one.iov_len as u32).offset(offset).build()
+                opcode::Write::new(fd, one.iov_base.cast(), one.iov_len as u32)
+                    .offset(offset)
+                    .rw_flags(flags)
+                    .build()
             }
-            (many, false) => opcode::Readv::new(fd, many.as_ptr(), many.len() as u32).offset(offset).build(),
-            (many, true) => opcode::Writev::new(fd, many.as_ptr(), many.len() as u32).offset(offset).build(),
+            (many, false) => opcode::Readv::new(fd, many.as_ptr(), many.len() as u32)
+                .offset(offset)
+                .rw_flags(flags)
+                .build(),
+            (many, true) => opcode::Writev::new(fd, many.as_ptr(), many.len() as u32)
+                .offset(offset)
+                .rw_flags(flags)
+                .build(),
         };
         // SAFETY: promised by the caller.
         unsafe { self.push(&entry.user_data(key)) }
@@ -114,13 +129,29 @@ impl SharedRing {
         }
     }
 
-    /// Waits until a completion is there, without submitting anything. May return early.
-    pub(crate) fn wait(&self) {
+    /// How many entries are queued and not yet handed to the kernel.
+    ///
+    /// # Safety
+    /// The owner's lock is held.
+    pub(crate) unsafe fn queued(&self) -> usize {
+        // SAFETY: the lock makes this the only view of the queue.
+        unsafe { self.ring.submission_shared().len() }
+    }
+
+    /// Hands `queued` entries to the kernel and waits until a completion is there. May return early.
+    ///
+    /// # Safety
+    /// What the queued entries name lives and stays where it is, although the owner's lock is not held: no entry
+    /// points to a list of pieces.
+    pub(crate) unsafe fn submit_and_wait(&self, queued: usize) {
         const GETEVENTS: u32 = 1;
-        // SAFETY: no entry is submitted and no argument is given.
-        let waited = unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, 1, GETEVENTS, None) };
+        // The kernel takes entries one after the other whoever asks, and never more than there are.
+        // SAFETY: promised by the caller; no argument is given.
+        let waited =
+            unsafe { self.ring.submitter().enter::<libc::sigset_t>(queued as u32, 1, GETEVENTS, None) };
         if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
-            std::thread::sleep(Duration::from_millis(1));
+            // Out of memory for the moment (`EAGAIN`, `ENOMEM`, `EBUSY`): nothing but time helps.
+            std::thread::sleep(Duration::from_micros(100));
         }
     }
 

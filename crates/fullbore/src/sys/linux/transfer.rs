@@ -1,13 +1,15 @@
-//! Scattered and gathered transfers at an offset, and closing with the error told.
+//! Scattered and gathered transfers at an offset, of memory that need not be initialised.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use rustix::io::ReadWriteFlags;
 
 fn result(code: isize) -> io::Result<usize> {
     usize::try_from(code).map_err(|_| io::Error::last_os_error())
 }
 
-/// One `preadv2`, or `readv` where there is no offset. `no_wait`: fails with `EAGAIN` instead of waiting for a device.
+/// One `preadv2` with flags, or `readv` where there is no offset.
 ///
 /// # Safety
 /// The pieces are valid for writing and nobody else's.
@@ -15,10 +17,10 @@ pub(crate) unsafe fn read(
     fd: BorrowedFd<'_>,
     pieces: &[libc::iovec],
     offset: Option<u64>,
-    no_wait: bool,
+    flags: ReadWriteFlags,
 ) -> io::Result<usize> {
     let (fd, count) = (fd.as_raw_fd(), pieces.len() as libc::c_int);
-    let flags = if no_wait { libc::RWF_NOWAIT } else { 0 };
+    let flags = flags.bits() as libc::c_int;
     // SAFETY: promised by the caller.
     result(unsafe {
         match offset {
@@ -28,7 +30,7 @@ pub(crate) unsafe fn read(
     })
 }
 
-/// One `pwritev`, or `writev` where there is no offset.
+/// One `pwritev2` with flags, or `writev` where there is no offset.
 ///
 /// # Safety
 /// The pieces are valid for reading and nobody writes to them.
@@ -36,23 +38,15 @@ pub(crate) unsafe fn write(
     fd: BorrowedFd<'_>,
     pieces: &[libc::iovec],
     offset: Option<u64>,
+    flags: ReadWriteFlags,
 ) -> io::Result<usize> {
     let (fd, count) = (fd.as_raw_fd(), pieces.len() as libc::c_int);
+    let flags = flags.bits() as libc::c_int;
     // SAFETY: promised by the caller.
     result(unsafe {
         match offset {
-            Some(offset) => libc::pwritev(fd, pieces.as_ptr(), count, offset as libc::off_t),
+            Some(offset) => libc::pwritev2(fd, pieces.as_ptr(), count, offset as libc::off_t, flags),
             None => libc::writev(fd, pieces.as_ptr(), count),
         }
     })
-}
-
-/// Tells the errors that a close would: every `close(2)` of a descriptor flushes the file, so a duplicate is closed.
-pub(crate) fn flush_by_close(fd: BorrowedFd<'_>) -> io::Result<()> {
-    let fd = rustix::io::fcntl_dupfd_cloexec(fd, 0)?.into_raw_fd();
-    // SAFETY: the duplicate is ours alone, and Linux frees it whatever the result.
-    match result(unsafe { libc::close(fd) } as isize) {
-        Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
-        _ => Ok(()),
-    }
 }

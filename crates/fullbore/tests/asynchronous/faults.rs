@@ -1,0 +1,65 @@
+//! A plan of faults counts for futures too, on every backend.
+
+use super::*;
+use fullbore::fault::{Fault, Plan};
+use fullbore::file::{Cache, Sync};
+
+#[test]
+fn short_and_interrupted_transfers_come_whole() {
+    for driver in drivers(4) {
+        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+            let plan = Plan::new(7)
+                .with(Fault::Short { one_in: 2 })
+                .with(Fault::Interrupted { one_in: 3 })
+                .with(Fault::Buffers { most: 2 });
+            let (_dir, path) = scratch(&[0; 200_000]);
+            let file = File::open_write(&path).unwrap().with_faults(&plan).with_cache(cache).0;
+            let file = AsyncFile::new(file, &driver);
+            for round in 0..20u8 {
+                let parts: Vec<Vec<u8>> = (0..9).map(|part| vec![round ^ part; 1000]).collect();
+                let at = u64::from(round) * 9001;
+                let (result, parts) = block_on(file.write_all_at(parts, at));
+                assert_eq!(result.unwrap(), 9000);
+                let (result, got) = block_on(file.read_exact_at(vec![0; 9000], at));
+                assert_eq!(result.unwrap(), 9000);
+                assert!(got == parts.concat(), "{cache} {:?}", driver.backend());
+            }
+            let counts = plan.counts();
+            assert!(counts.short > 0 && counts.interrupted > 0, "{counts:?}");
+        }
+    }
+}
+
+#[test]
+fn what_fails_is_told_with_offset_and_buffer_and_written_as_far_as_it_says() {
+    for driver in drivers(4) {
+        let plan = Plan::new(1).with(Fault::NoSpace { at: 5000 });
+        let (_dir, path) = scratch(b"");
+        let file = AsyncFile::new(File::open_write(&path).unwrap().with_faults(&plan), &driver);
+        let data = pattern(8000);
+        let mut write = Box::pin(file.write_all_at(data.clone(), 0));
+        let (result, back) = block_on(write.as_mut());
+        assert_eq!(result.unwrap_err().kind(), Kind::NoSpace);
+        assert!(back == data);
+        assert_eq!(write.moved(), 5000);
+        assert!(std::fs::read(&path).unwrap() == data[..5000]);
+    }
+}
+
+/// A failed sync is remembered: what is written after it would be lost as silently.
+#[test]
+fn a_failed_sync_fails_the_writes_after_it() {
+    for driver in drivers(4) {
+        let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
+        let (_dir, path) = scratch(b"");
+        let file = AsyncFile::new(File::open_write(&path).unwrap().with_faults(&plan), &driver);
+        block_on(file.write_all_at(b"bytes".to_vec(), 0)).0.unwrap();
+        assert!(block_on(file.sync(Sync::Full)).is_err());
+        assert!(block_on(file.sync(Sync::Full)).is_err(), "the second sync lies");
+        let (result, back) = block_on(file.write_all_at(b"more".to_vec(), 5));
+        assert!(result.unwrap_err().to_string().contains("sync"), "{:?}", driver.backend());
+        assert_eq!(back, b"more");
+        // What is there can be read.
+        assert_eq!(block_on(file.read_exact_at(vec![0; 5], 0)).1, b"bytes");
+    }
+}

@@ -1,0 +1,68 @@
+//! The cache policy of a file counts for its futures too.
+
+use super::*;
+use fullbore::buf::Pool;
+use fullbore::file::Cache;
+
+#[test]
+fn every_policy_moves_the_same_bytes() {
+    for driver in drivers(4) {
+        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+            let mut want = pattern(300_000);
+            let (_dir, path) = scratch(&want);
+            let (file, answer) = File::open_write(&path).unwrap().with_cache(cache);
+            let file = AsyncFile::new(file, &driver);
+            let name = format!("{cache} ({answer:?}), {:?}", driver.backend());
+            for (offset, len) in [(0, 4096), (1, 4096), (4095, 2), (8192, 65_536), (123_456, 100_001)] {
+                let (result, got) = block_on(file.read_exact_at(vec![0; len], offset as u64));
+                result.unwrap();
+                assert!(got == want[offset..offset + len], "{name}: {offset} {len}");
+                let new: Vec<u8> = got.iter().map(|byte| byte ^ 0x55).collect();
+                want[offset..offset + len].copy_from_slice(&new);
+                block_on(file.write_all_at(new, offset as u64)).0.unwrap();
+            }
+            // Past the end, into memory that nobody has written to yet.
+            let (result, got) = block_on(file.read_at(Vec::<u8>::with_capacity(10_000), 299_000));
+            let count = result.unwrap();
+            assert!(got == want[299_000..299_000 + count], "{name}");
+            assert!(std::fs::read(&path).unwrap() == want, "{name}");
+        }
+    }
+}
+
+/// Whole blocks in aligned memory pass the cache by, on the ring where there is one.
+#[test]
+fn direct_reads_bring_nothing_into_the_cache() {
+    for driver in drivers(8) {
+        let want = pattern(1 << 20);
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, &want).unwrap();
+        let plain = File::open(&path).unwrap();
+        plain.sync(fullbore::file::Sync::Full).unwrap();
+        plain.drop_cache().unwrap();
+        let (file, answer) = plain.with_cache(Cache::Direct);
+        if answer != fullbore::file::Answer::Honoured {
+            println!("skipped: direct reads: {answer:?}");
+            return;
+        }
+        let file = AsyncFile::new(file, &driver);
+        let mut pool = Pool::new(8, 64 << 10).unwrap();
+        let mut reads = Vec::new();
+        for index in 0..8 {
+            let mut buffer = pool.take().expect("eight of eight");
+            buffer.place(0, 64 << 10);
+            reads.push(Box::pin(file.read_exact_at(buffer, index as u64 * (128 << 10))));
+        }
+        for (index, read) in reads.into_iter().enumerate() {
+            let (result, buffer) = block_on(read);
+            result.unwrap();
+            let start = index * (128 << 10);
+            assert!(buffer.data() == &want[start..start + (64 << 10)], "{:?}", driver.backend());
+        }
+        match fullbore::probe::residency(&plain, 0..1 << 20) {
+            Ok(found) => assert_eq!(found.cached, 0, "{:?}", driver.backend()),
+            Err(error) => println!("skipped: what is cached: {error}"),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What is read and written is what std reads and writes, whoever carries it out.
+
+use super::*;
+
+#[test]
+fn reads_and_writes_what_std_does() {
+    for driver in drivers(4) {
+        let want = pattern(100_000);
+        let (_dir, path) = scratch(&want);
+        let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
+        for cold in [false, true] {
+            if cold {
+                file.file().sync(fullbore::file::Sync::Data).unwrap();
+                file.file().drop_cache().unwrap();
+            }
+            let (result, got) = block_on(file.read_exact_at(vec![0; 90_000].into_boxed_slice(), 5));
+            assert_eq!(result.unwrap(), 90_000);
+            assert!(got[..] == want[5..90_005]);
+        }
+        // Past the end: short, then nothing, and an error where all was asked for.
+        let (result, got) = block_on(file.read_at(Vec::with_capacity(64), 99_990));
+        assert_eq!((result.unwrap(), &got[..]), (10, &want[99_990..]));
+        assert_eq!(block_on(file.read_at(vec![0; 64], 200_000)).0.unwrap(), 0);
+        assert!(block_on(file.read_exact_at(vec![0; 64], 99_990)).0.is_err());
+        // More segments than one call takes.
+        let parts: Vec<Vec<u8>> = (0..20u8).map(|i| vec![i; 1 + usize::from(i)]).collect();
+        let (result, parts) = block_on(file.write_all_at(parts, 1000));
+        assert_eq!(result.unwrap(), parts.concat().len());
+        assert!(std::fs::read(&path).unwrap()[1000..1000 + parts.concat().len()] == parts.concat());
+        block_on(file.sync(fullbore::file::Sync::Data)).unwrap();
+        block_on(file.sync(fullbore::file::Sync::Full)).unwrap();
+        block_on(file.close()).unwrap();
+        let missing = path.with_extension("missing");
+        assert!(block_on(AsyncFile::open_with(&driver, move || File::open(missing))).is_err());
+    }
+}
+
+#[test]
+fn an_error_of_the_system_comes_with_the_buffer() {
+    for driver in drivers(4) {
+        let (_dir, path) = scratch(b"x");
+        let file = AsyncFile::new(File::open(&path).unwrap(), &driver);
+        let (result, buffer) = block_on(file.write_at(b"abc".to_vec(), 7));
+        assert!(result.unwrap_err().to_string().contains("at offset 7"));
+        assert_eq!(buffer, b"abc");
+        assert!(block_on(file.read_at(vec![0; 4], u64::MAX)).0.is_err());
+    }
+}
+
+#[test]
+fn more_futures_than_may_be_in_flight_all_end_on_tokio() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    for driver in drivers(2) {
+        let want = pattern(400_000);
+        let (_dir, path) = scratch(&want);
+        let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
+        runtime.block_on(async {
+            let tasks: Vec<_> = (0..100usize)
+                .map(|i| {
+                    let (file, bytes) = (file.clone(), vec![i as u8; 4000]);
+                    tokio::spawn(async move {
+                        file.write_all_at(bytes, i as u64 * 4000).await.0.unwrap();
+                        file.read_exact_at(vec![0u8; 4000], i as u64 * 4000).await.1
+                    })
+                })
+                .collect();
+            for (i, task) in tasks.into_iter().enumerate() {
+                assert_eq!(task.await.unwrap(), vec![i as u8; 4000]);
+            }
+        });
+        assert_eq!(driver.load(), (0, 0));
+    }
+}
+
+#[test]
+fn no_operation_allocates_after_the_first() {
+    // One thread: a second one may be hired at any time, once, and that allocates.
+    for backend in [Backend::Threads, Backend::Uring] {
+        let driver = match Driver::new(Settings { backend, in_flight: 4, threads: 1 }) {
+            Ok(driver) => driver,
+            Err(error) => {
+                println!("skipped: {error}");
+                continue;
+            }
+        };
+        let (_dir, path) = scratch(&pattern(65_536));
+        let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
+        let mut buffer = vec![0u8; 4096];
+        let mut counts = Vec::new();
+        for round in 0..50u64 {
+            if round % 2 == 0 {
+                file.file().drop_cache().unwrap();
+            }
+            let before = ALLOCATIONS.get();
+            let (result, back) = block_on(file.read_exact_at(buffer, round % 16 * 4096));
+            result.unwrap();
+            let (result, back) = block_on(file.write_all_at(back, round % 16 * 4096));
+            result.unwrap();
+            buffer = back;
+            counts.push(ALLOCATIONS.get() - before);
+        }
+        // The thread is hired in the first rounds.
+        assert_eq!(counts[10..].iter().sum::<usize>(), 0, "{:?}: {counts:?}", driver.backend());
+    }
+}
+
+#[test]
+fn limits_out_of_range_are_refused() {
+    for (in_flight, threads) in [(0, 1), (5000, 1), (1, 0), (1, 5000)] {
+        let settings = Settings { backend: Backend::Threads, in_flight, threads };
+        assert_eq!(Driver::new(settings).unwrap_err().kind(), Kind::Invalid);
+    }
+}
