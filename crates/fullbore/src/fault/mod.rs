@@ -5,6 +5,9 @@
 //! it pass, makes it shorter or fails it. With [`Plan::with_power_failure`] it also remembers what no sync has covered
 //! and can [take it away](Plan::crash) as a power failure would.
 //!
+//! What has no offsets, a pipe or a device, has its bytes counted from where it was put under the plan, those read and those
+//! written apart: that is where a fault of an offset strikes.
+//!
 //! Behind the feature `fault`: without it none of this is compiled, and a file without a plan pays one branch a call.
 //!
 //! ```

@@ -5,8 +5,9 @@
 
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::closing::Doomed;
 use crate::error::Result;
 
 static STATE: Mutex<State> = Mutex::new(State { next: 0, files: Vec::new(), unfinished: Vec::new() });
@@ -14,8 +15,26 @@ static STATE: Mutex<State> = Mutex::new(State { next: 0, files: Vec::new(), unfi
 #[derive(Debug)]
 struct State {
     next: u64,
-    files: Vec<(u64, PathBuf)>,
+    files: Vec<(u64, Left)>,
     unfinished: Vec<(u64, PathBuf)>,
+}
+
+/// What would be left.
+#[derive(Debug)]
+enum Left {
+    /// Whatever stands at this path.
+    Path(PathBuf),
+    /// The name of an open file, as long as it leads to it.
+    Open(Arc<Doomed>),
+}
+
+impl State {
+    fn enter(&mut self, left: Left) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.files.push((id, left));
+        id
+    }
 }
 
 fn state() -> MutexGuard<'static, State> {
@@ -39,9 +58,7 @@ impl Temporary {
     pub fn make<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
         let mut state = state();
         let made = make(&path)?;
-        let id = state.next;
-        state.next += 1;
-        state.files.push((id, path.clone()));
+        let id = state.enter(Left::Path(path.clone()));
         Ok((Self { id, path, kept: false }, made))
     }
 
@@ -66,6 +83,40 @@ impl Drop for Temporary {
     }
 }
 
+/// An open file whose name is removed when the run is abandoned, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Entered {
+    id: u64,
+    doomed: Arc<Doomed>,
+}
+
+impl Entered {
+    /// The file.
+    pub(super) fn doomed(&self) -> &Doomed {
+        &self.doomed
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        state().files.retain(|(id, _)| *id != self.id);
+    }
+}
+
+/// Enters the file that `open` opens. It runs under the lock, so that there is no moment at which a file that it made is
+/// not entered: it must not wait for anybody.
+///
+/// # Errors
+/// Those of `open`.
+pub(super) fn enter<E>(
+    open: impl FnOnce() -> std::result::Result<Doomed, E>,
+) -> std::result::Result<Entered, E> {
+    let mut state = state();
+    let doomed = Arc::new(open()?);
+    let id = state.enter(Left::Open(doomed.clone()));
+    Ok(Entered { id, doomed })
+}
+
 /// A file that is being rewritten where it stands: until this is dropped, stopping leaves it part old, part
 /// new, and [`abandon_all`] says so.
 #[derive(Debug)]
@@ -86,13 +137,17 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes every temporary path and returns the files that are left part old, part new. No temporary path can
+/// Removes every temporary path and every file opened with [delete-on-close](super::OpenOptions::delete_on_close), and returns the files that are left part old, part new. No temporary path can
 /// be made any more: for the moment before the process ends.
 pub fn abandon_all() -> Vec<PathBuf> {
     let mut state = state();
     // Youngest first: files before the directory they were made in.
-    for (_, path) in state.files.drain(..).rev() {
-        remove(&path);
+    for (_, left) in state.files.drain(..).rev() {
+        match left {
+            Left::Path(path) => remove(&path),
+            // Whoever holds it open may learn of it when they close it.
+            Left::Open(doomed) => drop(doomed.remove()),
+        }
     }
     // Nobody need be told of a half-written file that has just been removed.
     let unfinished = state.unfinished.drain(..).map(|(_, path)| path).filter(|path| path.exists()).collect();

@@ -9,9 +9,9 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::{Mode, OFlags};
 
 use super::asked::Blocks;
+use super::closing::Closing;
 use super::explain::{Answer, Explanation};
 use super::kind::{FileKind, Snapshot};
-use super::lock::Closing;
 use super::options::Hint;
 use super::sync::Health;
 use super::way::Way;
@@ -257,7 +257,8 @@ impl File {
     }
 
     /// Closes the file and tells what dropping keeps to itself: `close(2)` is where some file systems (NFS, FUSE, quotas)
-    /// report a write that failed. Clones keep it open; then there is nothing to tell yet.
+    /// report a write that failed, and a file that was to be [deleted](super::OpenOptions::delete_on_close) may stay. Clones keep
+    /// it open; then there is nothing to tell yet.
     ///
     /// ```
     /// # fn main() -> fullbore::Result<()> {
@@ -270,11 +271,16 @@ impl File {
     pub fn close(self) -> Result<()> {
         let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
         let Inner { fd, path, closing, way, .. } = inner;
-        drop((way, closing));
-        match Arc::into_inner(fd) {
-            Some(fd) => crate::sys::close::close(fd).map_err(|error| Error::io("close", path, error)),
+        drop(way);
+        let finished = closing.and_then(Arc::into_inner).map_or(Ok(()), Closing::finish);
+        let closed = match Arc::into_inner(fd) {
+            Some(fd) => crate::sys::close::close(fd),
             None => Ok(()),
-        }
+        };
+        // The worse first: bytes that may be lost, then a name too many.
+        closed.map_err(|error| Error::io("close", &path, error))?;
+        finished
+            .map_err(|error| Error::io("remove", &path, error.into()).advise("the file is closed and stays"))
     }
 
     /// Tells the system how a range of bytes will be read, and what became of that.
@@ -287,7 +293,7 @@ impl File {
     /// # Ok(()) }
     /// ```
     pub fn advise(&self, range: Range<u64>, hint: Hint) -> Answer {
-        super::open::hinted(&self.inner.fd, range, hint)
+        super::honour::hinted(&self.inner.fd, range, hint)
     }
 
     /// Whether whatever is written goes to the end, wherever it is written.

@@ -12,7 +12,6 @@ use std::sync::{Mutex, PoisonError};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
-use super::sequential::{read_next, write_next};
 use super::spans::clonable;
 use super::{CopyReport, File, FileKind, LONGEST, cut};
 use crate::buf::{Direction, Pool};
@@ -193,7 +192,7 @@ impl Copying<'_> {
             let read = if positional(self.source) {
                 self.source.read_at(buf.data_mut(), self.from)?
             } else {
-                read_next(self.source, buf.data_mut())?
+                self.source.read_next(buf.data_mut())?
             };
             if read == 0 {
                 return Ok(());
@@ -209,7 +208,7 @@ impl Copying<'_> {
         if positional(self.target) {
             return self.target.write_all_at(data, self.to);
         }
-        write_next(self.target, data)
+        self.target.write_all_next(data)
     }
 
     /// How many bytes to ask a call for.

@@ -1,11 +1,8 @@
-//! Share locks, and what is done when the last handle of an open goes.
+//! Share locks.
 
-use std::ffi::OsString;
 use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use super::explain::Answer;
@@ -45,55 +42,6 @@ pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Answer, E
                 Ok(Answer::Refused(format!("the system has no lock for it: {error}")))
             }
         };
-    }
-}
-
-/// A name in a directory that is held, so that neither a change of the working directory nor a rename of its
-/// directory makes it another.
-#[derive(Debug)]
-pub(super) struct Name {
-    directory: OwnedFd,
-    name: OsString,
-}
-
-impl Name {
-    pub(super) fn of(path: &Path) -> Result<Self, Errno> {
-        let name = path.file_name().ok_or(Errno::INVAL)?.to_owned();
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = rustix::fs::open(directory.unwrap_or(Path::new(".")), flags, Mode::empty())?;
-        Ok(Self { directory, name })
-    }
-
-    /// Removes the name if it leads to `fd`'s file. The system has no call that does both at once: who renames
-    /// between the two without asking for the lock can still lose a name.
-    pub(super) fn remove(&self, fd: &OwnedFd) {
-        let there = rustix::fs::statat(&self.directory, &self.name, AtFlags::empty());
-        if let (Ok(there), Ok(ours)) = (there, rustix::fs::fstat(fd))
-            && (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
-        {
-            let _ = rustix::fs::unlinkat(&self.directory, &self.name, AtFlags::empty());
-        }
-    }
-}
-
-/// What is done when the last handle of an open is dropped: the name goes first, then the lock, then the
-/// descriptor.
-#[derive(Debug)]
-pub(super) struct Closing {
-    pub(super) fd: Arc<OwnedFd>,
-    pub(super) name: Option<Name>,
-    pub(super) locked: bool,
-}
-
-impl Drop for Closing {
-    fn drop(&mut self) {
-        if let Some(name) = &self.name {
-            name.remove(&self.fd);
-        }
-        if self.locked {
-            let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
-        }
     }
 }
 

@@ -1,31 +1,28 @@
 //! Carries out what [`OpenOptions`] ask for, in the order that keeps it safe: open, lock, look again, truncate,
 //! preallocate, hints.
 
-use std::num::NonZeroU64;
-use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{Advice, AtFlags, FallocateFlags, Mode as Bits, OFlags};
+use rustix::fs::{AtFlags, Mode as Bits, OFlags};
 use rustix::io::Errno;
 
 use super::File;
 use super::abandon::Temporary;
+use super::closing::Closing;
 use super::explain::{Answer, Explanation};
 use super::handle::Inner;
-use super::lock::{self, Closing, Name};
+use super::lock;
+use super::made::Found;
 use super::naming::temporary_name;
-use super::options::{Access, Hint, Mode, OpenOptions, WriteThrough};
+use super::options::{Access, Mode, OpenOptions};
 use super::way::Cache;
 use super::way::Way;
 use crate::error::{Error, Kind, Result};
 
 /// How often a file that is replaced between its opening and its locking is opened again.
-const ATTEMPTS: usize = 16;
-
-/// Magic numbers of `statfs(2)`: tmpfs, ramfs, procfs, sysfs.
-const IN_MEMORY: [u64; 4] = [0x0102_1994, 0x8584_58f6, 0x9fa0, 0x6265_6572];
+pub(super) const ATTEMPTS: usize = 16;
 
 impl OpenOptions {
     /// Opens `path`. What it leads to is not asked: a directory opened for reading says so at the first read.
@@ -38,58 +35,77 @@ impl OpenOptions {
         let path = path.as_ref();
         self.check(path)?;
         let mut answers = Vec::new();
-        let name = match self.delete {
-            true => Some(Name::of(path).map_err(|error| Error::io("open", path, error.into()))?),
-            false => None,
-        };
         for _ in 0..ATTEMPTS {
             answers.clear();
-            let (fd, made) = if self.temporary {
-                (self.nameless(path, &mut answers)?, false)
+            let found = if self.temporary {
+                let fd = Arc::new(self.nameless(path, &mut answers)?);
+                Found { fd, made: None, doomed: None }
             } else {
-                self.descriptor(path)?
+                self.find(path).map_err(|error| self.refusal(path, error))?
             };
-            let locked = self.lock(path, &fd, &mut answers)?;
-            if locked && !self.temporary && !leads_to(path, &fd) {
+            let locked = self.lock(path, &found.fd, &mut answers)?;
+            if locked && !self.temporary && !leads_to(path, &found.fd) {
                 continue;
             }
-            let fd = Arc::new(fd);
-            if let Err(error) = self.prepare(path, &fd, &mut answers) {
-                if made && let Ok(name) = Name::of(path) {
-                    name.remove(&fd);
-                }
+            let mut inner = Inner::shared(found.fd.clone(), path.to_owned(), self.flags());
+            if self.cache != Cache::Keep {
+                inner = self.cached(inner, &mut answers);
+            }
+            if let Err(error) = self.prepare(path, &found, &mut answers) {
+                found.unmake();
                 return Err(error);
             }
-            let closing =
-                (locked || name.is_some()).then(|| Arc::new(Closing { fd: fd.clone(), name, locked }));
-            let inner = Inner { closing, answers, ..Inner::shared(fd, path.to_owned(), self.flags()) };
-            let file = File { inner: Arc::new(inner) };
-            return if self.cache == Cache::Keep { Ok(file) } else { self.cached(file) };
+            let Found { fd, doomed, .. } = found;
+            inner.closing = (locked || doomed.is_some()).then(|| Arc::new(Closing { fd, doomed, locked }));
+            inner.answers = answers;
+            return Ok(File { inner: Arc::new(inner) });
         }
         Err(Error::new(Kind::Changed, "open", path, "it is replaced each time it is locked"))
     }
 
-    /// The file under its cache policy, which is found out by using it.
-    fn cached(&self, file: File) -> Result<File> {
+    /// The same under its cache policy, which is found out by using the file, and changes nothing of it.
+    fn cached(&self, inner: Inner, answers: &mut Vec<Explanation>) -> Inner {
+        let file = File { inner: Arc::new(inner) };
         let (way, answer) = Way::find(&file, self.cache);
         let option = if self.cache == Cache::Drop { "cache=drop" } else { "cache=direct" };
-        let answered = Explanation { option, answer };
-        self.insist(file.path(), std::slice::from_ref(&answered))?;
-        let mut inner = file.inner.kin();
-        inner.way = way;
-        inner.answers.push(answered);
-        Ok(File { inner: Arc::new(inner) })
+        answers.push(Explanation { option, answer });
+        Inner { way, ..file.inner.kin() }
     }
 
     /// What is done to the file between the lock and the first use. What can be refused without touching it comes
     /// before the truncation, so that a strict open that fails for it has lost no bytes.
-    fn prepare(&self, path: &Path, fd: &OwnedFd, answers: &mut Vec<Explanation>) -> Result<()> {
+    fn prepare(&self, path: &Path, found: &Found, answers: &mut Vec<Explanation>) -> Result<()> {
+        let fd = &found.fd;
         self.advise(fd, answers);
-        self.note(answers);
+        self.note(path, fd, answers)?;
         self.insist(path, answers)?;
+        if self.room == 0 {
+            return self.empty(path, fd);
+        }
+        let new = found.made.is_some() || self.temporary;
+        if new {
+            self.empty(path, fd)?;
+        }
+        // What is there keeps its bytes until the room is known to be there too.
+        let answer = self.set_room_aside(path, fd).inspect_err(|_| {
+            if !new {
+                give_back(fd)
+            }
+        })?;
+        let honoured = answer == Answer::Honoured;
+        answers.push(Explanation { option: "preallocate", answer });
+        self.insist(path, answers)?;
+        if new {
+            return Ok(());
+        }
         self.empty(path, fd)?;
-        self.allocate(path, fd, answers)?;
-        self.insist(path, answers)
+        if honoured {
+            // Emptying gave back all that it had, which is at least as much.
+            self.set_room_aside(path, fd).map_err(|error| {
+                error.advise("it is empty now: there was the room, and somebody took it meanwhile")
+            })?;
+        }
+        Ok(())
     }
 
     /// Fails for an option that was refused, if that is asked for.
@@ -102,9 +118,10 @@ impl OpenOptions {
         }
     }
 
-    /// Whether there is something between opening and truncation that may fail: a lock, an option that is refused.
-    fn empties_late(&self) -> bool {
-        self.share.is_some() || self.strict
+    /// Whether there is something between opening and truncation that may fail: a lock, an option that is refused, no
+    /// room.
+    pub(super) fn empties_late(&self) -> bool {
+        self.share.is_some() || self.strict || self.room > 0
     }
 
     /// A file without a name in the directory `path`; where the file system has none (`O_TMPFILE`), one whose name is
@@ -130,25 +147,9 @@ impl OpenOptions {
         Ok(fd)
     }
 
-    /// The descriptor, and whether the file is known to be new.
-    fn descriptor(&self, path: &Path) -> Result<(OwnedFd, bool)> {
-        let flags = self.flags();
-        let bits = Bits::from_raw_mode(self.permissions);
-        let open = |more: OFlags| rustix::fs::open(path, flags | more, bits);
-        let truncate = if self.empties_late() { OFlags::empty() } else { OFlags::TRUNC };
-        let opened = match self.mode {
-            Mode::Open => open(OFlags::empty()).map(|fd| (fd, false)),
-            Mode::Truncate => open(truncate).map(|fd| (fd, false)),
-            Mode::CreateNew => open(OFlags::CREATE | OFlags::EXCL).map(|fd| (fd, true)),
-            Mode::OpenOrCreate | Mode::Append => open(OFlags::CREATE).map(|fd| (fd, false)),
-            // Only what is made here may be removed when the rest fails.
-            Mode::Create if self.room > 0 || self.strict => match open(OFlags::CREATE | OFlags::EXCL) {
-                Err(Errno::EXIST) => open(OFlags::CREATE | truncate).map(|fd| (fd, false)),
-                made => made.map(|fd| (fd, true)),
-            },
-            Mode::Create => open(OFlags::CREATE | truncate).map(|fd| (fd, false)),
-        };
-        opened.map_err(|error| match error {
+    /// What the system's refusal means here.
+    fn refusal(&self, path: &Path, error: Errno) -> Error {
+        match error {
             Errno::ISDIR => super::handle::directory(path),
             Errno::LOOP if !self.follow => Error::new(
                 Kind::Unsupported,
@@ -158,7 +159,7 @@ impl OpenOptions {
             ),
             Errno::NXIO => super::handle::absent(path),
             error => Error::io("open", path, error.into()),
-        })
+        }
     }
 
     /// Takes the lock that was asked for; whether there is one.
@@ -193,91 +194,19 @@ impl OpenOptions {
             Err(error) => Err(Error::io("truncate", path, error.into())),
         }
     }
-
-    fn allocate(&self, path: &Path, fd: &OwnedFd, answers: &mut Vec<Explanation>) -> Result<()> {
-        if self.room == 0 {
-            return Ok(());
-        }
-        let answer = loop {
-            break match rustix::fs::fallocate(fd, FallocateFlags::KEEP_SIZE, 0, self.room) {
-                Ok(()) => Answer::Honoured,
-                Err(Errno::INTR) => continue,
-                Err(error @ (Errno::NOSPC | Errno::FBIG | Errno::DQUOT)) => {
-                    let what = format!("{}: {} bytes", crate::error::message(&error.into()), self.room);
-                    return Err(Error::new(Kind::NoSpace, "preallocate", path, what)
-                        .advise("free some space or write somewhere else"));
-                }
-                Err(Errno::OPNOTSUPP | Errno::NODEV | Errno::SPIPE | Errno::NOSYS) => {
-                    Answer::Refused("the file system has no such call".to_owned())
-                }
-                Err(error) => return Err(Error::io("preallocate", path, error.into())),
-            };
-        };
-        answers.push(Explanation { option: "preallocate", answer });
-        Ok(())
-    }
-
-    fn advise(&self, fd: &OwnedFd, answers: &mut Vec<Explanation>) {
-        for &hint in &self.hints {
-            let option = match hint {
-                Hint::Sequential => "hint=sequential",
-                Hint::Random => "hint=random",
-                Hint::WillNeed => "hint=will-need",
-                Hint::NoReuse => "hint=no-reuse",
-            };
-            let answer = if hint == Hint::Sequential && self.hints.contains(&Hint::Random) {
-                Answer::Refused("hint=random was given too, and wins".to_owned())
-            } else {
-                hinted(fd, 0..u64::MAX, hint)
-            };
-            answers.push(Explanation { option, answer });
-        }
-    }
-
-    /// What the system did by opening.
-    fn note(&self, answers: &mut Vec<Explanation>) {
-        let honoured = [
-            ("mode=append", self.mode == Mode::Append),
-            ("write-through=data", self.through == WriteThrough::Data),
-            ("write-through=full", self.through == WriteThrough::Full),
-            ("follow-symlinks=no", !self.follow),
-        ];
-        let honoured = honoured.into_iter().filter(|(_, asked)| *asked);
-        answers.extend(honoured.map(|(option, _)| Explanation { option, answer: Answer::Honoured }));
-        if self.delete {
-            let how = "the name is removed when the last handle goes; a killed process leaves it";
-            answers.push(Explanation { option: "delete-on-close", answer: Answer::Emulated(how.to_owned()) });
-        }
-    }
-}
-
-/// Gives the system a hint, and what becomes of it.
-pub(super) fn hinted(fd: &OwnedFd, range: Range<u64>, hint: Hint) -> Answer {
-    let advice = match hint {
-        Hint::Sequential => Advice::Sequential,
-        Hint::Random => Advice::Random,
-        Hint::WillNeed => Advice::WillNeed,
-        Hint::NoReuse => Advice::NoReuse,
-    };
-    // Such file systems take advice and have nothing to read ahead.
-    if rustix::fs::fstatfs(fd).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u64))) {
-        return Answer::Refused("the file system is memory: there is nothing to read ahead".to_owned());
-    }
-    // A length of zero is "to the end".
-    let len =
-        if range.end == u64::MAX { None } else { NonZeroU64::new(range.end.saturating_sub(range.start)) };
-    if len.is_none() && range.end != u64::MAX {
-        return Answer::Refused("the range is empty".to_owned());
-    }
-    match rustix::fs::fadvise(fd, range.start, len, advice) {
-        Ok(()) => Answer::Honoured,
-        Err(error) => Answer::Refused(crate::error::message(&error.into())),
-    }
 }
 
 /// Whether the environment switches share locks off.
 fn switched_off() -> bool {
     std::env::var_os("FULLBORE_NO_LOCKS").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Gives back the blocks past the end of a file: what there was no room for in whole may be there in part. Its bytes stay,
+/// unless somebody who asks for no lock appends some at this very moment to what is opened to be emptied.
+fn give_back(fd: &OwnedFd) {
+    if let Ok(stat) = rustix::fs::fstat(fd) {
+        let _ = rustix::fs::ftruncate(fd, stat.st_size as u64);
+    }
 }
 
 /// Whether `path` still leads to what was opened.

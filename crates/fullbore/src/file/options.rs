@@ -248,8 +248,22 @@ impl OpenOptions {
         self
     }
 
-    /// Has `len` bytes set aside; the end of the file stays where it is (`FALLOC_FL_KEEP_SIZE`). Only for modes that
-    /// leave the file empty.
+    /// Has `len` bytes set aside; the end of the file stays where it is (`FALLOC_FL_KEEP_SIZE`). Only for files that
+    /// are new: [`Mode::Create`], [`Mode::CreateNew`] and [temporary](Self::temporary) ones. A file that [`Mode::Create`] finds is
+    /// emptied only once the room is there, beside what it has: if there is none, it keeps its bytes, and opening fails. A file
+    /// that opening made is removed then.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// use fullbore::file::{Mode, OpenOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// std::fs::write(&path, "old")?;
+    /// let opened = OpenOptions::new().mode(Mode::Create).preallocate(i64::MAX as u64).open(&path);
+    /// assert_eq!(opened.unwrap_err().kind(), Kind::NoSpace);
+    /// assert_eq!(std::fs::read(&path)?, b"old");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn preallocate(&mut self, len: u64) -> &mut Self {
         self.room = len;
         self
@@ -310,11 +324,10 @@ impl OpenOptions {
                 "a temporary file is new, open for both, and gone by itself: mode, access and delete-on-close say otherwise",
             );
         }
-        if self.room > 0
-            && !self.temporary
-            && !matches!(self.mode, Mode::Create | Mode::CreateNew | Mode::Truncate)
-        {
-            return invalid("preallocation is for the modes create, create-new and truncate");
+        if self.room > 0 && !self.temporary && !matches!(self.mode, Mode::Create | Mode::CreateNew) {
+            let what = format!("preallocation is for new files, and the mode is {:?}", self.mode);
+            return Err(Error::new(Kind::Invalid, "open", path, what)
+                .advise("open with the mode Create or CreateNew, or call File::allocate after opening"));
         }
         if i64::try_from(self.room).is_err() {
             return invalid("no file is as large as the preallocation");

@@ -1,57 +1,86 @@
 //! Reads and writes of what has no offsets: pipes, sockets and character devices, from front to back.
 
+use std::io::{self, IoSlice};
+
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::{File, cut};
+use crate::buf::Direction;
 use crate::error::{Error, Result};
 
 impl File {
     /// Reads what comes next of a file without offsets.
     pub(crate) fn read_next(&self, data: &mut [u8]) -> Result<usize> {
-        read_next(self, data)
-    }
-
-    /// Writes next to a file without offsets; how many bytes.
-    pub(crate) fn write_next(&self, data: &[u8]) -> Result<usize> {
-        self.sound().map_err(|error| Error::io("write", self.path(), error))?;
-        let data = &data[..cut(data.len(), 1)];
         loop {
-            match rustix::io::write(self, data) {
-                Ok(count) => return Ok(count),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => wait(self, PollFlags::OUT)?,
-                Err(error) => return Err(Error::io("write", self.path(), error.into())),
+            let asked = self.before(Direction::Read, self.flowed(Direction::Read), cut(data.len(), 1));
+            match asked.and_then(|len| Ok(rustix::io::read(self, &mut data[..len])?)) {
+                Ok(count) => {
+                    self.flows(Direction::Read, count);
+                    return Ok(count);
+                }
+                Err(error) => self.comes_again("read", PollFlags::IN, error)?,
             }
         }
     }
-}
 
-/// Reads what comes next of a file without offsets.
-pub(super) fn read_next(file: &File, data: &mut [u8]) -> Result<usize> {
-    let len = cut(data.len(), 1);
-    loop {
-        match rustix::io::read(file, &mut data[..len]) {
-            Ok(count) => return Ok(count),
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => wait(file, PollFlags::IN)?,
-            Err(error) => return Err(Error::io("read", file.path(), error.into())),
+    /// Writes next to a file without offsets; how many bytes, of some at least one.
+    pub(crate) fn write_next(&self, data: &[u8]) -> Result<usize> {
+        self.write_once_next(data.len(), |file| {
+            let len = file.before(Direction::Write, file.flowed(Direction::Write), cut(data.len(), 1))?;
+            Ok(rustix::io::write(file, &data[..len])?)
+        })
+    }
+
+    /// Writes all of `data` next to a file without offsets.
+    pub(crate) fn write_all_next(&self, mut data: &[u8]) -> Result<()> {
+        while !data.is_empty() {
+            data = &data[self.write_next(data)?..];
+        }
+        Ok(())
+    }
+
+    /// Writes buffers, one after the other, next to a file without offsets, by one call; how many bytes. The first is not
+    /// empty.
+    pub(crate) fn write_vectored_next(&self, buffers: &[IoSlice<'_>]) -> Result<usize> {
+        let most = &buffers[..cut(buffers.len().min(self.most_buffers()), 1)];
+        let [first, _, ..] = most else { return self.write_next(&buffers[0]) };
+        self.write_once_next(first.len(), |file| {
+            let lens = most.iter().map(|one| one.len());
+            Ok(match file.before_vector(Direction::Write, file.flowed(Direction::Write), lens)? {
+                (0, part) => rustix::io::write(file, &first[..part])?,
+                (count, _) => rustix::io::writev(file, &most[..count])?,
+            })
+        })
+    }
+
+    /// One write of `len` bytes or more, asked again while it was only interrupted.
+    fn write_once_next(&self, len: usize, write: impl Fn(&Self) -> io::Result<usize>) -> Result<usize> {
+        let fail = |error| Error::io("write", self.path(), error);
+        self.sound().map_err(fail)?;
+        loop {
+            match write(self) {
+                // Whoever asked again would ask for ever.
+                Ok(0) if len > 0 => return Err(fail(io::ErrorKind::WriteZero.into())),
+                Ok(count) => {
+                    self.flows(Direction::Write, count);
+                    return Ok(count);
+                }
+                Err(error) => self.comes_again("write", PollFlags::OUT, error)?,
+            }
         }
     }
-}
 
-/// Writes all of `data` next to a file without offsets.
-pub(super) fn write_next(file: &File, mut data: &[u8]) -> Result<()> {
-    while !data.is_empty() {
-        data = &data[file.write_next(data)?..];
-    }
-    Ok(())
-}
-
-/// Waits until a file that does not wait by itself is ready.
-fn wait(file: &File, what: PollFlags) -> Result<()> {
-    match poll(&mut [PollFd::new(file, what)], None) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(Error::io("wait for", file.path(), error.into())),
+    /// Returns if the call is to be made again: at once after an interruption, or when a file that does not wait by itself is
+    /// ready.
+    fn comes_again(&self, doing: &'static str, what: PollFlags, error: io::Error) -> Result<()> {
+        match error.kind() {
+            io::ErrorKind::Interrupted => Ok(()),
+            io::ErrorKind::WouldBlock => match poll(&mut [PollFd::new(self, what)], None) {
+                Ok(_) | Err(Errno::INTR) => Ok(()),
+                Err(error) => Err(Error::io("wait for", self.path(), error.into())),
+            },
+            _ => Err(Error::io(doing, self.path(), error)),
+        }
     }
 }

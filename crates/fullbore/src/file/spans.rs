@@ -65,7 +65,7 @@ pub(super) fn widened(offset: u64, len: usize, unit: usize) -> Option<Range<u64>
 /// Where a transfer of `count` bytes into or out of buffers of these lengths stopped: the buffer it stopped in and
 /// the place there. Buffers that are full, or empty from the start, are passed.
 #[inline]
-pub(super) fn landed(lens: impl IntoIterator<Item = usize>, count: usize) -> (usize, usize) {
+pub(crate) fn landed(lens: impl IntoIterator<Item = usize>, count: usize) -> (usize, usize) {
     let (mut index, mut left) = (0, count);
     for len in lens {
         if left < len {

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
+#[cfg(feature = "fault")]
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::io::Errno;
@@ -39,6 +41,9 @@ pub(super) struct Health {
     /// The faults that a test asked for.
     #[cfg(feature = "fault")]
     plan: Option<Plan>,
+    /// How many bytes were read and written, under that plan, of a file that has no offsets.
+    #[cfg(feature = "fault")]
+    flowed: Option<Arc<[AtomicU64; 2]>>,
 }
 
 impl Health {
@@ -52,39 +57,54 @@ impl Health {
         self.state.get_or_init(Arc::default)
     }
 
-    /// The sync that failed.
-    fn failed(&self) -> Option<&Arc<io::Error>> {
+    /// What went wrong.
+    fn failed(&self) -> Option<&Arc<Failure>> {
         self.state.get().and_then(|state| state.failed.get())
     }
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The first sync that failed.
-    failed: OnceLock<Arc<io::Error>>,
+    /// What went wrong first.
+    failed: OnceLock<Arc<Failure>>,
     /// Held during a sync: the system tells one caller of a failure, and whoever syncs at the same time must not
     /// hear "done" before that caller has passed it on.
     syncing: Mutex<()>,
 }
 
+/// What a file is poisoned by.
+#[derive(Debug)]
+struct Failure {
+    /// A sync, or a write that nobody was there to be told of.
+    sync: bool,
+    error: io::Error,
+}
+
 /// Why a poisoned file takes no writes.
 #[derive(Debug)]
-struct Poisoned(Arc<io::Error>);
+struct Poisoned(Arc<Failure>);
 
 impl fmt::Display for Poisoned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "an earlier sync of this file failed ({}), and the system may have dropped what was written before it; \
-             write the file anew from its source",
-            message(&self.0)
-        )
+        let cause = message(&self.0.error);
+        if self.0.sync {
+            write!(
+                f,
+                "an earlier sync of this file failed ({cause}), and the system may have dropped what was written before it"
+            )?;
+        } else {
+            write!(
+                f,
+                "an earlier write of a stream that was dropped failed ({cause}), and what it held is lost"
+            )?;
+        }
+        f.write_str("; write the file anew from its source")
     }
 }
 
 impl std::error::Error for Poisoned {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&*self.0)
+        Some(&self.0.error)
     }
 }
 
@@ -118,7 +138,7 @@ impl File {
         }
     }
 
-    /// The error of the sync that poisoned this file, if one did.
+    /// The error of the sync that poisoned this file, or of the write of a dropped stream, if one did.
     ///
     /// ```
     /// # fn main() -> fullbore::Result<()> {
@@ -129,7 +149,7 @@ impl File {
     /// # }
     /// ```
     pub fn poisoned(&self) -> Option<&io::Error> {
-        self.inner.health.failed().map(|error| &**error)
+        self.inner.health.failed().map(|failure| &failure.error)
     }
 
     /// One `fdatasync` or `fsync`.
@@ -162,20 +182,29 @@ impl File {
         if unsyncable(&error) {
             return error;
         }
-        let copy = match error.raw_os_error() {
+        self.fails(true, &error);
+        error
+    }
+
+    /// Marks the file as one that lost bytes: a stream was dropped, and what it had yet to write could not be written.
+    pub(crate) fn lose(&self, error: &io::Error) {
+        self.fails(false, error);
+    }
+
+    fn fails(&self, sync: bool, error: &io::Error) {
+        let error = match error.raw_os_error() {
             Some(code) => io::Error::from_raw_os_error(code),
             None => io::Error::new(error.kind(), error.to_string()),
         };
         // Only the first failure tells what was lost.
-        let _ = self.inner.health.state().failed.set(Arc::new(copy));
-        error
+        let _ = self.inner.health.state().failed.set(Arc::new(Failure { sync, error }));
     }
 
-    /// Fails if a sync of this file failed: asked before every write, at the cost of one load.
+    /// Fails if a sync of this file failed or bytes of it were lost: asked before every write, at the cost of one load.
     pub(crate) fn sound(&self) -> io::Result<()> {
         match self.inner.health.failed() {
             None => Ok(()),
-            Some(error) => Err(io::Error::other(Poisoned(error.clone()))),
+            Some(failure) => Err(io::Error::other(Poisoned(failure.clone()))),
         }
     }
 
@@ -192,6 +221,27 @@ impl File {
         }
         let _ = (direction, offset);
         Ok(len)
+    }
+
+    /// Where the next byte stands of a file that has no offsets, to a plan: how many went before, in that direction.
+    #[inline]
+    pub(super) fn flowed(&self, direction: Direction) -> u64 {
+        #[cfg(feature = "fault")]
+        if let Some(flowed) = &self.inner.health.flowed {
+            return flowed[direction as usize].load(Ordering::Relaxed);
+        }
+        let _ = direction;
+        0
+    }
+
+    /// Counts bytes that went by.
+    #[inline]
+    pub(super) fn flows(&self, direction: Direction, count: usize) {
+        #[cfg(feature = "fault")]
+        if let Some(flowed) = &self.inner.health.flowed {
+            flowed[direction as usize].fetch_add(count as u64, Ordering::Relaxed);
+        }
+        let _ = (direction, count);
     }
 
     /// How many buffers one call may take.
@@ -284,6 +334,7 @@ impl File {
     #[cfg(feature = "fault")]
     pub(crate) fn under_plan(&self, plan: Option<Plan>) -> Self {
         let mut inner = self.inner.kin();
+        inner.health.flowed = plan.is_some().then(Arc::default);
         inner.health.plan = plan;
         let file = Self { inner: Arc::new(inner) };
         match self.cache_policy().0 {

@@ -2,9 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::order::wait;
 use crate::buf::Buf;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file::File;
 
 /// A source without offsets.
@@ -41,15 +40,10 @@ impl Front {
         buf.place(offset, request);
         let mut held = 0;
         while !state.ended && held < request && (patient || held == 0 || held % unit != 0) {
-            match rustix::io::read(&self.file, &mut buf.data_mut()[held..]) {
-                Ok(0) => state.ended = true,
-                Ok(count) => held += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => wait(&self.file, rustix::event::PollFlags::IN)
-                    .map_err(|error| Error::io("read", self.file.path(), error.into()))?,
-                Err(error) => {
-                    return Err(Error::io("read", self.file.path(), error.into()).at(offset + held as u64));
-                }
+            let at = offset + held as u64;
+            match self.file.read_next(&mut buf.data_mut()[held..]).map_err(|error| error.at(at))? {
+                0 => state.ended = true,
+                count => held += count,
             }
         }
         buf.truncate(held);

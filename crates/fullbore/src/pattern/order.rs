@@ -113,7 +113,7 @@ impl InOrder {
         }
         // Nobody else has this turn, so the lock need not be held while the reader takes its time.
         drop(state);
-        self.write_all(offset, data)?;
+        self.file.write_all_next(data).map_err(|error| error.at(offset))?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.next = offset + data.len() as u64;
         drop(state);
@@ -125,30 +125,6 @@ impl InOrder {
     pub(super) fn abandon(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).abandoned = true;
         self.turn.notify_all();
-    }
-
-    fn write_all(&self, offset: u64, mut data: &[u8]) -> Result<()> {
-        let fail = |error: rustix::io::Errno| Error::io("write", self.file.path(), error.into()).at(offset);
-        while !data.is_empty() {
-            match rustix::io::write(&self.file, data) {
-                Ok(0) => return Err(fail(rustix::io::Errno::IO)),
-                Ok(count) => data = &data[count..],
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => {
-                    wait(&self.file, rustix::event::PollFlags::OUT).map_err(fail)?
-                }
-                Err(error) => return Err(fail(error)),
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Waits until a pipe that does not block can be used again.
-pub(super) fn wait(file: &File, until: rustix::event::PollFlags) -> rustix::io::Result<()> {
-    match rustix::event::poll(&mut [rustix::event::PollFd::new(file, until)], None) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error),
     }
 }
 

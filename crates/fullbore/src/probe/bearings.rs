@@ -4,6 +4,10 @@ use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 
+use rustix::fs::{FileType, Stat};
+
+use super::file_system::{Memory, memory};
+
 /// What a strategy is chosen by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearings {
@@ -13,14 +17,6 @@ pub struct Bearings {
     pub rotational: bool,
     /// What tells this file system on this device from every other.
     pub key: String,
-}
-
-/// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`.
-const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
-
-/// Whether the file system keeps its files in memory.
-pub(crate) fn in_memory(file: impl AsFd) -> bool {
-    rustix::fs::fstatfs(file).is_ok_and(|system| IN_MEMORY.contains(&(system.f_type as u64)))
 }
 
 /// Finds the bearings of an open file.
@@ -47,10 +43,28 @@ pub fn bearings(file: impl AsFd) -> io::Result<Bearings> {
         of_disk("device/serial").or_else(|| of_disk("serial")),
     ];
     Ok(Bearings {
-        in_memory: IN_MEMORY.contains(&kind),
+        in_memory: in_memory(file),
         rotational: of_disk("queue/rotational").as_deref() == Some("1") && !virtual_disk(&device),
         key: parts.into_iter().flatten().collect::<Vec<_>>().join(":"),
     })
+}
+
+/// Whether a file's bytes are kept in memory and nowhere else, as on tmpfs: no transfer waits for a device.
+pub(crate) fn in_memory(file: impl AsFd) -> bool {
+    lies_on(file, |number| memory(number) == Some(Memory::Bytes))
+}
+
+/// Whether a file has nothing on any device: as above, or made up when it is read, as on procfs.
+pub(crate) fn off_device(file: impl AsFd) -> bool {
+    lies_on(file, |number| memory(number).is_some())
+}
+
+/// Whether a file lies on such a file system. A block device's name does, in `/dev`, and its bytes do not.
+fn lies_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
+    let file = file.as_fd();
+    let block = |found: Stat| FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
+    rustix::fs::fstatfs(file).is_ok_and(|found| such(found.f_type as u64))
+        && !rustix::fs::fstat(file).is_ok_and(block)
 }
 
 /// Whether the device is made by software, which often says wrongly that it turns.

@@ -102,33 +102,51 @@ pub(crate) fn is_network(kind: &str) -> Option<bool> {
     }
 }
 
+/// What a file system has that has nothing on any device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// The bytes that were written, in memory.
+    Bytes,
+    /// What the system makes up when it is read, which may take it a while.
+    Answers,
+}
+
+/// The types of file system that keep nothing on any device: as mount tables name them, as `statfs(2)` numbers them
+/// (`linux/magic.h`), and what they have.
+const MEMORY: [(&str, u64, Memory); 22] = [
+    ("autofs", 0x0187, Memory::Answers),
+    ("binfmt_misc", 0x4249_4e4d, Memory::Answers),
+    ("bpf", 0xcafe_4a11, Memory::Answers),
+    ("cgroup", 0x0027_e0eb, Memory::Answers),
+    ("cgroup2", 0x6367_7270, Memory::Answers),
+    ("configfs", 0x6265_6570, Memory::Answers),
+    ("debugfs", 0x6462_6720, Memory::Answers),
+    ("devpts", 0x1cd1, Memory::Answers),
+    ("devtmpfs", 0x0102_1994, Memory::Bytes),
+    ("efivarfs", 0xde5e_81e4, Memory::Answers),
+    ("fusectl", 0x6573_5543, Memory::Answers),
+    ("hugetlbfs", 0x9584_58f6, Memory::Bytes),
+    ("mqueue", 0x1980_0202, Memory::Answers),
+    ("nsfs", 0x6e73_6673, Memory::Answers),
+    ("proc", 0x9fa0, Memory::Answers),
+    ("pstore", 0x6165_676c, Memory::Answers),
+    ("ramfs", 0x8584_58f6, Memory::Bytes),
+    ("rootfs", 0x8584_58f6, Memory::Bytes),
+    ("securityfs", 0x7363_6673, Memory::Answers),
+    ("sysfs", 0x6265_6572, Memory::Answers),
+    ("tmpfs", 0x0102_1994, Memory::Bytes),
+    ("tracefs", 0x7472_6163, Memory::Answers),
+];
+
 /// Whether a type of file system keeps nothing on any device.
 pub(crate) fn is_in_memory(kind: &str) -> bool {
-    const MEMORY: [&str; 22] = [
-        "autofs",
-        "binfmt_misc",
-        "bpf",
-        "cgroup",
-        "cgroup2",
-        "configfs",
-        "debugfs",
-        "devpts",
-        "devtmpfs",
-        "efivarfs",
-        "fusectl",
-        "hugetlbfs",
-        "mqueue",
-        "nsfs",
-        "proc",
-        "pstore",
-        "ramfs",
-        "rootfs",
-        "securityfs",
-        "sysfs",
-        "tmpfs",
-        "tracefs",
-    ];
-    MEMORY.contains(&kind)
+    MEMORY.iter().any(|(name, ..)| *name == kind)
+}
+
+/// What a file system of that number has instead of a device; `None` if it has one.
+pub(super) fn memory(number: u64) -> Option<Memory> {
+    let found = MEMORY.iter().find(|(_, magic, _)| *magic == number & 0xffff_ffff)?;
+    Some(found.2)
 }
 
 #[cfg(test)]
@@ -144,5 +162,28 @@ mod tests {
         assert_eq!(is_network("fuseblk"), Some(false));
         assert_eq!(is_network("ext4"), Some(false));
         assert!(is_in_memory("tmpfs") && !is_in_memory("xfs"));
+    }
+
+    #[test]
+    fn names_and_numbers_agree_on_every_mount_here() {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let mut seen = 0;
+        for line in mounts.lines() {
+            let mut words = line.split(' ').skip(1);
+            let (place, kind) = (words.next().unwrap(), words.next().unwrap());
+            // Looking at such a mount may wait for a server.
+            if kind == "autofs" || is_network(kind) != Some(false) {
+                continue;
+            }
+            if let Ok(found) = rustix::fs::statfs(place) {
+                // What is mounted over it is what is looked at; the last line of a place counts.
+                let last = mounts.lines().rfind(|line| line.split(' ').nth(1) == Some(place));
+                if last == Some(line) {
+                    assert_eq!(memory(found.f_type as u64).is_some(), is_in_memory(kind), "{line}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 1, "{mounts}");
     }
 }

@@ -27,8 +27,8 @@ mod usage;
 #[cfg(test)]
 mod against_tools;
 
-pub(crate) use bearings::in_memory;
 pub use bearings::{Bearings, bearings, processors};
+pub(crate) use bearings::{in_memory, off_device};
 pub use device::{Device, Partition};
 pub use device_number::DeviceNumber;
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};

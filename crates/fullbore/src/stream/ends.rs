@@ -1,9 +1,11 @@
 //! The file under a stream: read and written at offsets, or, if it has none, as it flows.
 
+use std::io::{self, IoSlice};
+
 use rustix::io::Errno;
 
 use crate::error::{Error, Kind, Result};
-use crate::file::{File, FileKind};
+use crate::file::{File, FileKind, landed};
 
 /// A file, and whether it has offsets: found out by the first transfer, which costs nothing.
 #[derive(Debug)]
@@ -80,13 +82,8 @@ impl Ends {
     pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<usize> {
         if !self.flows() {
             let result = self.file.write_at(data, offset);
-            match self.learn(result)? {
-                Some(0) => {
-                    let nothing = std::io::ErrorKind::WriteZero.into();
-                    return Err(Error::io("write", self.file.path(), nothing).at(offset));
-                }
-                Some(count) => return Ok(count),
-                None => {}
+            if let Some(count) = self.learn(result)? {
+                return self.some(count, offset);
             }
         }
         self.file.write_next(data)
@@ -99,6 +96,52 @@ impl Ends {
             written += self.write(&data[written..], offset + written as u64)?;
         }
         Ok(())
+    }
+
+    /// Writes all of `buffers`, in as few calls as that takes; how many bytes, fewer only if an error came after them: whoever
+    /// writes the rest meets it.
+    pub(super) fn write_gathered(&mut self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
+        let (mut next, mut place, mut written) = (0, 0, 0);
+        while let Some(first) = buffers.get(next) {
+            if place == first.len() {
+                (next, place) = (next + 1, 0);
+                continue;
+            }
+            let at = offset + written as u64;
+            let result = match place {
+                0 => self.write_vector(&buffers[next..], at),
+                // It stopped within this buffer, which is completed by itself.
+                _ => self.write(&first[place..], at),
+            };
+            let count = match result {
+                Err(error) if written == 0 => return Err(error),
+                Err(_) => break,
+                Ok(count) => count,
+            };
+            written += count;
+            let (whole, rest) = landed(buffers[next..].iter().map(|buffer| buffer.len()), place + count);
+            (next, place) = (next + whole, rest);
+        }
+        Ok(written)
+    }
+
+    /// Writes buffers by one call; how many bytes. The first is not empty.
+    fn write_vector(&mut self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
+        if !self.flows() {
+            let result = self.file.write_vectored_at(buffers, offset);
+            if let Some(count) = self.learn(result)? {
+                return self.some(count, offset);
+            }
+        }
+        self.file.write_vectored_next(buffers)
+    }
+
+    /// Of some bytes at least one is written, or that is an error: whoever asked again would ask for ever.
+    fn some(&self, count: usize, offset: u64) -> Result<usize> {
+        match count {
+            0 => Err(Error::io("write", self.file.path(), io::ErrorKind::WriteZero.into()).at(offset)),
+            count => Ok(count),
+        }
     }
 
     /// What a transfer at an offset says of the file.

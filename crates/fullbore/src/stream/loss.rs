@@ -41,7 +41,10 @@ pub fn on_loss(hook: impl Fn(&Error) + Send + Sync + 'static) {
 pub(super) fn report(file: &File, bytes: usize, error: Error) {
     let kind = error.kind();
     let what = format!("{bytes} bytes that were pending are lost ({error})");
-    let _ = file.poison(io::Error::other(error));
+    file.lose(&match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::other(error),
+    });
     let error = Error::new(kind, "write", file.path(), what)
         .advise("close the stream and look at the error before dropping it");
     // Called without the lock: a hook that writes a log to the same full device loses something too.

@@ -60,12 +60,14 @@ impl Write for FileStream {
 
     fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
         let total: usize = buffers.iter().map(|buffer| buffer.len()).sum();
-        if total >= self.size && total > 0 && self.ends.placed() {
+        if total >= self.size && total > 0 {
             self.write_pending()?;
-            self.ahead.forget();
-            self.ends.file.write_all_vectored_at(buffers, self.position)?;
-            self.wrote(total);
-            return Ok(total);
+            if !self.ends.flows() {
+                self.ahead.forget();
+            }
+            let count = self.ends.write_gathered(buffers, self.position)?;
+            self.wrote(count);
+            return Ok(count);
         }
         let mut written = 0;
         for buffer in buffers {

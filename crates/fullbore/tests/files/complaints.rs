@@ -121,13 +121,13 @@ fn dotnet_108380_offsets_past_2_gib_are_not_cut() {
 }
 
 /// A device of this test's own, gone with it.
-struct Loop {
-    device: PathBuf,
+pub(crate) struct Loop {
+    pub(crate) device: PathBuf,
 }
 
 impl Loop {
     /// Of 4 MiB, with sectors of this many bytes; or why there is none.
-    fn new(directory: &Path, sector: usize) -> Result<Self, String> {
+    pub(crate) fn new(directory: &Path, sector: usize) -> Result<Self, String> {
         let image = directory.join("image");
         fs::write(&image, vec![0; 4 << 20]).unwrap();
         let made = Command::new("losetup")

@@ -3,16 +3,20 @@
 #[path = "../ground/mod.rs"]
 mod ground;
 
+mod closing;
 mod complaints;
 mod copies;
 mod direct;
 mod drops;
 mod durability;
 mod killed;
+mod kinds;
 mod more_options;
 mod opening;
 mod planned;
 mod ranges;
 mod space;
+mod strict;
+mod traced;
 mod transfers;
 mod windows;

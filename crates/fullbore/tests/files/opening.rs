@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
+use std::process::Command;
 
 use fullbore::error::Kind;
 use fullbore::file::{Access, Answer, File, Hint, Mode, OpenOptions, Share};
@@ -70,13 +71,83 @@ fn preallocation_leaves_the_end_of_file_and_removes_only_what_it_made() {
             let said = error.to_string();
             assert!(said.contains("9223372036854775807") && said.contains(path.to_str().unwrap()), "{said}");
         }
-        assert!(!new.exists() && old.exists());
-        for options in
-            [OpenOptions::new().preallocate(1), OpenOptions::new().mode(Mode::Create).preallocate(1 << 63)]
+        assert!(!new.exists());
+        assert_eq!(fs::read(&old).unwrap(), b"old", "emptied before there was room");
+        for (mode, room) in
+            [Mode::Open, Mode::Truncate, Mode::OpenOrCreate, Mode::Append].map(|mode| (mode, 1))
         {
-            assert_eq!(options.open(&old).unwrap_err().kind(), Kind::Invalid);
+            let error = OpenOptions::new().mode(mode).preallocate(room).open(&old).unwrap_err();
+            assert_eq!(error.kind(), Kind::Invalid);
+            assert!(error.to_string().contains("; open with the mode Create or CreateNew"), "{error}");
+        }
+        let negative = OpenOptions::new().mode(Mode::Create).preallocate(1 << 63).open(&old).unwrap_err();
+        assert_eq!(negative.kind(), Kind::Invalid);
+        assert_eq!(fs::read(&old).unwrap(), b"old");
+    });
+}
+
+#[test]
+fn preallocation_of_a_file_that_is_there_empties_it_and_has_the_room() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        for len in [0, 10_000, 3 << 20] {
+            fs::write(&path, bytes(len, 3)).unwrap();
+            let file = OpenOptions::new().mode(Mode::Create).preallocate(1 << 20).open(&path).unwrap();
+            let found = fs::metadata(&path).unwrap();
+            assert_eq!(found.len(), 0);
+            if file.explain()[0].answer == Answer::Honoured {
+                let room = found.blocks() * 512;
+                assert!(((1 << 20)..(2 << 20)).contains(&room), "{room}");
+            }
         }
     });
+}
+
+/// A file system of a megabyte, gone with it.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    fn new() -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=1m", "fullbore-test"])
+            .arg(directory.path())
+            .output();
+        match mount {
+            Ok(output) if output.status.success() => Some(Self(directory)),
+            other => {
+                println!("skipped: nothing can be mounted: {other:?}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn preallocation_without_room_leaves_a_file_that_was_there_as_it_was() {
+    let Some(small) = Small::new() else { return };
+    let (old, new) = (small.0.path().join("old"), small.0.path().join("new"));
+    let content = bytes(300_000, 4);
+    fs::write(&old, &content).unwrap();
+    let create = |path, room| OpenOptions::new().mode(Mode::Create).preallocate(room).open(path);
+    for (path, room) in [(&old, 2 << 20), (&new, 900_000)] {
+        let error = create(path, room).unwrap_err();
+        assert_eq!(error.kind(), Kind::NoSpace);
+        let said = error.to_string();
+        assert!(said.contains(path.to_str().unwrap()) && said.contains(&room.to_string()), "{said}");
+    }
+    assert!(!new.exists());
+    assert!(fs::read(&old).unwrap() == content);
+    assert!(fs::metadata(&old).unwrap().blocks() * 512 < 400_000, "what it got for nothing is given back");
+    // There is room for it in the place of its old bytes.
+    create(&old, 900_000).unwrap();
+    assert_eq!(fs::metadata(&old).unwrap().len(), 0);
 }
 
 #[test]

@@ -36,7 +36,11 @@ fn errors_at_flush_and_close_are_told_and_a_drop_poisons() {
     drop(stream);
     let told = TOLD.lock().unwrap().clone();
     assert!(told.len() == 1 && told[0].contains("5 bytes that were pending are lost"), "{told:?}");
-    assert!(file.poisoned().is_some() && file.write_at(b"x", 0).is_err());
+    assert_eq!(file.poisoned().unwrap().raw_os_error(), Some(28));
+    // What failed is said, and no sync did.
+    let said = file.write_at(b"x", 0).unwrap_err().to_string();
+    assert!(said.contains("an earlier write of a stream that was dropped failed (No space left"), "{said}");
+    assert!(!said.contains("sync"), "{said}");
 }
 
 #[test]
@@ -83,6 +87,16 @@ fn a_gathered_write_that_fails_in_the_middle_tells_what_it_took() {
     assert!(stream.write_vectored(&[IoSlice::new(b"bb")]).is_err());
     assert_eq!(stream.stream_position().unwrap(), 2);
     assert_eq!(std::fs::read(&path).unwrap(), b"aa");
+
+    // In the middle of a buffer, too, and when it is known already that there are offsets.
+    let path = directory.path().join("other");
+    let full = Plan::new(1).with(Fault::NoSpace { at: 10 });
+    let mut stream = FileStream::with_buffer(File::create_new(&path).unwrap().with_faults(&full), 0);
+    stream.write_all(b"12345").unwrap();
+    assert_eq!(stream.write_vectored(&[IoSlice::new(b"678"), IoSlice::new(b"90ab")]).unwrap(), 5);
+    assert!(stream.write_vectored(&[IoSlice::new(b"ab")]).is_err());
+    assert_eq!(stream.stream_position().unwrap(), 10);
+    assert_eq!(std::fs::read(&path).unwrap(), b"1234567890");
 }
 
 fn lose() {

@@ -1,12 +1,17 @@
 //! What cannot be sought: never read ahead, never waited for by mistake.
 
-use std::io::{BufRead, Read, Seek, Write};
+use std::io::{BufRead, ErrorKind, IoSlice, Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::Duration;
 
+use fullbore::error::Kind;
+use fullbore::fault::{Fault, Plan};
 use fullbore::file::File;
 use fullbore::stream::FileStream;
+
+use crate::calls::counted;
+use crate::ground::bytes;
 
 fn pipe() -> (FileStream, FileStream) {
     let (reader, writer) = std::io::pipe().unwrap();
@@ -90,4 +95,133 @@ fn procfs_is_read_whole_although_it_says_it_is_empty() {
     let mut all = String::new();
     stream.read_to_string(&mut all).unwrap();
     assert_eq!(all, std::fs::read_to_string("/proc/version").unwrap());
+}
+
+#[test]
+fn a_gathered_write_to_a_pipe_is_one_call() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut reader = std::fs::File::from(OwnedFd::from(reader));
+    for size in [0, 100] {
+        let file = File::from_fd(writer.try_clone().unwrap().into(), "writer").unwrap();
+        let mut stream = FileStream::with_buffer(file, size);
+        let data = bytes(8000, 7);
+        let mut parts: Vec<IoSlice<'_>> = data.chunks(77).map(IoSlice::new).collect();
+        parts.insert(3, IoSlice::new(b""));
+        // The first call finds out that there are no offsets.
+        for most in [2, 1, 1] {
+            let (count, _, writes) = counted(|| stream.write_vectored(&parts).unwrap());
+            assert_eq!(count, 8000, "size {size}");
+            assert!(writes <= if cfg!(debug_assertions) { 104 } else { most }, "size {size}: {writes} calls");
+            let mut found = vec![0; 8000];
+            reader.read_exact(&mut found).unwrap();
+            assert!(found == data, "size {size}");
+        }
+        stream.close().unwrap();
+    }
+}
+
+/// A pipe that nobody reads from, under a plan.
+fn faulty(plan: &Plan) -> (std::io::PipeReader, File) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    (reader, File::from_fd(writer.into(), "pipe").unwrap().with_faults(plan))
+}
+
+#[test]
+fn faults_reach_what_has_no_offsets() {
+    let data = bytes(30_000, 8);
+    for gathered in [false, true] {
+        let plan = Plan::new(3)
+            .with(Fault::Short { one_in: 2 })
+            .with(Fault::Interrupted { one_in: 3 })
+            .with(Fault::NotNow { one_in: 3 })
+            .with(Fault::Buffers { most: 3 });
+        let (reader, writer) = faulty(&plan);
+        let mut stream = FileStream::with_buffer(writer, 16);
+        for piece in data.chunks(1000) {
+            if gathered {
+                let parts: Vec<IoSlice<'_>> = piece.chunks(70).map(IoSlice::new).collect();
+                assert_eq!(stream.write_vectored(&parts).unwrap(), piece.len());
+            } else {
+                stream.write_all(piece).unwrap();
+            }
+        }
+        stream.close().unwrap();
+        let counts = plan.counts();
+        assert!(counts.short > 0 && counts.interrupted > 0 && counts.not_now > 0, "{counts:?}");
+
+        let plan = Plan::new(4).with(Fault::Short { one_in: 2 }).with(Fault::Interrupted { one_in: 2 });
+        let mut found = Vec::new();
+        let file = File::from_fd(reader.into(), "pipe").unwrap().with_faults(&plan);
+        FileStream::with_buffer(file, 16).read_to_end(&mut found).unwrap();
+        assert!(found == data);
+        let counts = plan.counts();
+        assert!(counts.short > 0 && counts.interrupted > 0, "{counts:?}");
+    }
+}
+
+#[test]
+fn faults_of_an_offset_strike_after_as_many_bytes_of_a_pipe() {
+    for gathered in [false, true] {
+        let (mut reader, writer) = faulty(&Plan::new(1).with(Fault::NoSpace { at: 100 }));
+        let mut stream = FileStream::with_buffer(writer, 0);
+        stream.write_all(&[1; 60]).unwrap();
+        if gathered {
+            let parts = [IoSlice::new(&[1; 30]), IoSlice::new(&[1; 30])];
+            assert_eq!(stream.write_vectored(&parts).unwrap(), 40);
+        } else {
+            stream.write_all(&[1; 40]).unwrap();
+        }
+        assert_eq!(stream.write_all(&[1]).unwrap_err().kind(), ErrorKind::StorageFull);
+        drop(stream);
+        let mut found = Vec::new();
+        reader.read_to_end(&mut found).unwrap();
+        assert_eq!(found, [1; 100]);
+    }
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(&[2; 500]).unwrap();
+    let plan = Plan::new(1).with(Fault::IoErrorAt { offset: 300 });
+    let file = File::from_fd(reader.into(), "pipe").unwrap().with_faults(&plan);
+    let mut stream = FileStream::with_buffer(file, 0);
+    stream.read_exact(&mut [0; 300]).unwrap();
+    assert!(stream.read(&mut [0; 10]).is_err());
+    stream.read_exact(&mut [0; 200]).unwrap();
+    assert_eq!(plan.counts().io_errors, 1);
+}
+
+/// `strace` can make a call return nothing; no pipe does.
+#[test]
+fn a_pipe_that_takes_nothing_is_an_error_and_not_waited_for_for_ever() {
+    const CHILD: &str = "FULLBORE_TEST_TAKES_NOTHING";
+    if let Some(path) = std::env::var_os(CHILD) {
+        let (send, receive) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let mut stream = FileStream::new(File::open_write(&path).unwrap());
+            stream.write_all(b"bytes").unwrap();
+            let kind = stream.flush().unwrap_err().kind();
+            send.send((kind, stream.close().unwrap_err().kind())).unwrap();
+        });
+        let found = receive.recv_timeout(Duration::from_secs(20));
+        std::process::exit(if found == Ok((ErrorKind::WriteZero, Kind::Io)) { 77 } else { 1 });
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let strace = |inject: &str| {
+        let mut command = std::process::Command::new("strace");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", inject, "-P"]).arg(&path);
+        command
+    };
+    match strace("inject=write:retval=0").arg("true").output() {
+        Ok(output) if output.status.success() => {}
+        other => return println!("skipped: strace may not trace here: {other:?}"),
+    }
+    let name = "pipes::a_pipe_that_takes_nothing_is_an_error_and_not_waited_for_for_ever";
+    let output = strace("inject=write:retval=0")
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name])
+        .env(CHILD, &path)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(77), "{output:?}");
 }

@@ -1,0 +1,239 @@
+//! Every kind of path: what can be done with it, what cannot, and that the answers say so.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use fullbore::error::Kind;
+use fullbore::file::{Access, Answer, Cache, File, FileKind, Hint, Mode, OpenOptions, Sync, WriteThrough};
+use fullbore::stream::FileStream;
+
+use crate::complaints::Loop;
+use crate::ground::{bytes, everywhere};
+
+/// What became of the one option asked for.
+fn answer(options: &OpenOptions, path: &Path) -> Answer {
+    let file = options.open(path).unwrap();
+    let [found] = file.explain() else { panic!("{:?}", file.explain()) };
+    let strict = options.clone().strict(true).open(path).map(drop);
+    match &found.answer {
+        Answer::Refused(why) => {
+            let error = strict.unwrap_err();
+            assert_eq!(error.kind(), Kind::Unsupported);
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        _ => strict.unwrap(),
+    }
+    found.answer.clone()
+}
+
+fn writing() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.access(Access::ReadWrite);
+    options
+}
+
+fn refused(answer: &Answer, why: &str) {
+    assert!(matches!(answer, Answer::Refused(said) if said.contains(why)), "{answer:?}");
+}
+
+/// The answers of what has no offsets.
+fn flows(path: &Path, name: &str) {
+    let appending = OpenOptions::new().mode(Mode::Append).access(Access::ReadWrite).to_owned();
+    let append = answer(&appending, path);
+    assert!(matches!(&append, Answer::Emulated(how) if how.contains(name)), "{append:?}");
+    for through in [WriteThrough::Data, WriteThrough::Full] {
+        refused(&answer(writing().write_through(through), path), &format!("{name} has nothing on a device"));
+    }
+    refused(&answer(writing().mode(Mode::Create).preallocate(4096), path), &format!("{name} has no blocks"));
+    for cache in [Cache::Drop, Cache::Direct] {
+        refused(&answer(writing().cache(cache), path), &format!("{name} has no pages"));
+    }
+    let file = writing().open(path).unwrap();
+    assert_eq!(file.sync(Sync::Data).unwrap_err().kind(), Kind::Unsupported);
+    assert!(file.set_len(1).is_err() && file.seek_data(0).is_err() && file.allocate(0..1).is_err());
+    assert!(path.exists(), "it is not ours");
+}
+
+#[test]
+fn a_named_pipe_is_read_and_written_as_it_flows() {
+    everywhere(|directory| {
+        let path = directory.join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        let data = bytes(300_000, 1);
+        let found = thread::scope(|scope| {
+            // Each waits for the other.
+            scope.spawn(|| {
+                let file = OpenOptions::new().access(Access::Write).open(&path).unwrap();
+                assert!(!file.seekable());
+                let mut stream = FileStream::new(file);
+                stream.write_all(&data).unwrap();
+                stream.close().unwrap();
+            });
+            let file = OpenOptions::new().open(&path).unwrap();
+            assert_eq!(file.kind(), FileKind::Fifo);
+            assert!(file.seekable_len().unwrap().is_none());
+            let mut found = Vec::new();
+            FileStream::new(file).read_to_end(&mut found).unwrap();
+            found
+        });
+        assert!(found == data);
+        flows(&path, "a pipe");
+        // A name to be deleted is one of any kind.
+        writing().delete_on_close(true).open(&path).unwrap().close().unwrap();
+        assert!(!path.exists());
+    });
+}
+
+#[test]
+fn a_socket_is_an_error_that_says_so() {
+    everywhere(|directory| {
+        let path = directory.join("socket");
+        let _listener = UnixListener::bind(&path).unwrap();
+        for mode in [Mode::Open, Mode::Create, Mode::Truncate, Mode::OpenOrCreate, Mode::Append] {
+            for strict in [false, true] {
+                let error = OpenOptions::new().mode(mode).strict(strict).open(&path).unwrap_err();
+                assert_eq!(error.kind(), Kind::Unsupported, "{mode:?}");
+                assert!(error.to_string().contains("socket: cannot open: it is a socket"), "{error}");
+            }
+        }
+        assert_eq!(File::open(&path).unwrap_err().kind(), Kind::Unsupported);
+        assert!(path.exists());
+    });
+}
+
+#[test]
+fn character_devices_are_read_and_written_and_their_answers_are_true() {
+    for name in ["/dev/zero", "/dev/null", "/dev/full"] {
+        let path = Path::new(name);
+        flows(path, "a character device");
+        let file = writing().open(path).unwrap();
+        assert_eq!(file.kind(), FileKind::CharacterDevice);
+        assert_eq!(file.seekable_len().unwrap(), None);
+        let mut data = [9; 5000];
+        match name {
+            "/dev/null" => assert_eq!(file.read_at(&mut data, 0).unwrap(), 0),
+            _ => {
+                file.read_exact_at(&mut data, 77).unwrap();
+                assert_eq!(data, [0; 5000]);
+            }
+        }
+        match (name, file.write_all_at(&[1; 5000], 0)) {
+            ("/dev/full", written) => assert_eq!(written.unwrap_err().kind(), Kind::NoSpace),
+            (_, written) => written.unwrap(),
+        }
+        // Mode create empties files, and a device is none.
+        let emptied = OpenOptions::new().mode(Mode::Create).open(path).unwrap();
+        assert_eq!(emptied.kind(), FileKind::CharacterDevice);
+    }
+}
+
+#[test]
+fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let made = match Loop::new(directory.path(), 512) {
+        Ok(made) => made,
+        Err(reason) => return println!("skipped: needs root and loop devices: {reason}"),
+    };
+    let file = writing().open(&made.device).unwrap();
+    assert_eq!((file.kind(), file.seekable()), (FileKind::BlockDevice, true));
+    assert_eq!((file.len().unwrap(), file.seekable_len().unwrap()), (4 << 20, Some(4 << 20)));
+    let data = bytes(70_000, 5);
+    file.write_all_at(&data, 12_345).unwrap();
+    let mut found = vec![0; data.len()];
+    file.read_exact_at(&mut found, 12_345).unwrap();
+    assert!(found == data);
+    assert_eq!(file.read_at(&mut found, 4 << 20).unwrap(), 0);
+    assert_eq!(file.write_all_at(&data, 4 << 20).unwrap_err().kind(), Kind::NoSpace);
+    assert!(file.set_len(1).is_err());
+
+    // What the answer says of appending is what happens.
+    let appending = OpenOptions::new().mode(Mode::Append).access(Access::ReadWrite).to_owned();
+    refused(&answer(&appending, &made.device), "writes go to their offsets");
+    appending.open(&made.device).unwrap().write_all_at(b"here", 4096).unwrap();
+    let mut four = [0; 4];
+    file.read_exact_at(&mut four, 4096).unwrap();
+    assert_eq!(&four, b"here");
+    assert_eq!(answer(writing().write_through(WriteThrough::Data), &made.device), Answer::Honoured);
+    refused(&answer(writing().mode(Mode::Create).preallocate(4096), &made.device), "all its blocks already");
+    // Its name stands in memory, its bytes do not.
+    assert_eq!(answer(OpenOptions::new().hint(Hint::Random), &made.device), Answer::Honoured);
+    file.sync(Sync::Full).unwrap();
+}
+
+#[test]
+fn writing_through_is_honoured_where_there_is_a_device_and_refused_on_memory() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, "").unwrap();
+        let in_memory = fullbore::probe::bearings(File::open(&path).unwrap()).unwrap().in_memory;
+        let found = answer(writing().write_through(WriteThrough::Full), &path);
+        assert_eq!(found == Answer::Honoured, !in_memory, "{found:?}");
+        let append = answer(OpenOptions::new().mode(Mode::Append), &path);
+        assert_eq!(append, Answer::Honoured);
+    });
+}
+
+/// The mask is the process's: a process of its own.
+#[test]
+fn permissions_are_those_asked_for_less_the_mask_and_an_old_file_keeps_its_own() {
+    const CHILD: &str = "FULLBORE_TEST_MASK";
+    let cases = [("022", 0o666, 0o644), ("077", 0o666, 0o600), ("000", 0o640, 0o640), ("027", 0o777, 0o750)];
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let index: usize = std::env::var("INDEX").unwrap().parse().unwrap();
+        let (_, asked, expected) = cases[index];
+        for (name, mode) in [
+            ("create", Mode::Create),
+            ("create-new", Mode::CreateNew),
+            ("open-or-create", Mode::OpenOrCreate),
+            ("append", Mode::Append),
+        ] {
+            for (strict, room) in [(false, 0), (true, 0), (false, 4096)] {
+                let path = Path::new(&directory).join(format!("{name}-{strict}-{room}-{index}"));
+                let room = if matches!(mode, Mode::Create | Mode::CreateNew) { room } else { 0 };
+                OpenOptions::new()
+                    .mode(mode)
+                    .permissions(asked)
+                    .strict(strict)
+                    .preallocate(room)
+                    .open(&path)
+                    .unwrap();
+                assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, expected, "{}", path.display());
+            }
+        }
+        let old = Path::new(&directory).join("old");
+        OpenOptions::new().mode(Mode::Create).permissions(asked).open(&old).unwrap();
+        assert_eq!(fs::metadata(&old).unwrap().mode() & 0o7777, 0o604);
+        let temporary = OpenOptions::new().temporary(true).permissions(asked).open(&directory).unwrap();
+        assert_eq!(rustix::fs::fstat(&temporary).unwrap().st_mode & 0o7777, expected);
+        return;
+    }
+    everywhere(|directory| {
+        fs::write(directory.join("old"), "old").unwrap();
+        fs::set_permissions(directory.join("old"), fs::Permissions::from_mode(0o604)).unwrap();
+        let name = "kinds::permissions_are_those_asked_for_less_the_mask_and_an_old_file_keeps_its_own";
+        for (index, (mask, ..)) in cases.iter().enumerate() {
+            // The shell sets the mask: a test's own thread would set it for all the others.
+            let output = Command::new("sh")
+                .args(["-c", &format!("umask {mask}; exec \"$0\" --exact {name}")])
+                .arg(std::env::current_exe().unwrap())
+                .env(CHILD, directory)
+                .env("INDEX", index.to_string())
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{output:?}");
+            assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
+        }
+    });
+}

@@ -1,0 +1,116 @@
+//! A strict open that fails leaves everything as it was: what it made goes, what it found stays.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use fullbore::error::Kind;
+use fullbore::file::{Cache, Hint, Mode, OpenOptions};
+
+use crate::ground::everywhere;
+
+/// Refused on every file system: random wins over sequential.
+fn refused(mode: Mode) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(mode).strict(true).hint(Hint::Sequential).hint(Hint::Random);
+    options
+}
+
+const MAKERS: [Mode; 4] = [Mode::Create, Mode::CreateNew, Mode::OpenOrCreate, Mode::Append];
+
+#[test]
+fn a_strict_open_that_fails_removes_what_it_made_and_nothing_else() {
+    everywhere(|directory| {
+        let (path, dangling) = (directory.join("file"), directory.join("dangling"));
+        symlink("file", &dangling).unwrap();
+        for mode in MAKERS {
+            for delete in [false, true] {
+                for name in [&path, &dangling] {
+                    let opened = refused(mode).delete_on_close(delete).open(name);
+                    let kind = opened.unwrap_err().kind();
+                    let exists = mode == Mode::CreateNew && name == &dangling;
+                    assert_eq!(kind, if exists { Kind::Io } else { Kind::Unsupported }, "{mode:?}");
+                    assert!(!path.exists() && dangling.is_symlink(), "{mode:?}");
+                }
+                fs::write(&path, "old").unwrap();
+                for name in [&path, &dangling] {
+                    refused(mode).delete_on_close(delete).open(name).unwrap_err();
+                    assert_eq!(fs::read(&path).unwrap(), b"old", "{mode:?}");
+                }
+                fs::remove_file(&path).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_strict_open_that_succeeds_makes_opens_and_empties_as_any_other() {
+    everywhere(|directory| {
+        let (path, dangling) = (directory.join("file"), directory.join("dangling"));
+        symlink("file", &dangling).unwrap();
+        for mode in [Mode::Create, Mode::OpenOrCreate, Mode::Append] {
+            for name in [&path, &dangling] {
+                let options = || {
+                    let mut options = OpenOptions::new();
+                    options.mode(mode).strict(true);
+                    options
+                };
+                options().open(name).unwrap().write_all_at(b"bytes", 0).unwrap();
+                assert_eq!(fs::read(&path).unwrap(), b"bytes", "{mode:?}");
+                options().open(name).unwrap();
+                let left = if mode == Mode::Create { b"".as_slice() } else { b"bytes" };
+                assert_eq!(fs::read(&path).unwrap(), left, "{mode:?}");
+                // Emptied at once where nothing can fail between: deleting alone does not wait.
+                fs::write(&path, "again").unwrap();
+                let file = options().strict(false).delete_on_close(true).open(&path).unwrap();
+                assert_eq!(file.len().unwrap(), if mode == Mode::Create { 0 } else { 5 }, "{mode:?}");
+                drop(file);
+                assert!(!path.exists());
+            }
+        }
+    });
+}
+
+#[test]
+fn a_cache_policy_that_is_refused_fails_before_anything_is_lost_or_made() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        // Direct and appending contradict each other on every file system; to drop is refused on memory.
+        let appending =
+            || OpenOptions::new().mode(Mode::Append).strict(true).cache(Cache::Direct).open(&path);
+        assert_eq!(appending().unwrap_err().kind(), Kind::Unsupported);
+        assert!(!path.exists());
+        for mode in [Mode::Create, Mode::Truncate] {
+            fs::write(&path, "old").unwrap();
+            for cache in [Cache::Drop, Cache::Direct] {
+                let opened = OpenOptions::new().mode(mode).strict(true).cache(cache).open(&path);
+                let left = if opened.is_err() { b"old".as_slice() } else { b"" };
+                assert_eq!(fs::read(&path).unwrap(), left, "{mode:?} {cache:?}");
+                fs::write(&path, "old").unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn many_who_open_or_create_at_once_all_come_through() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        for round in 0..50 {
+            std::thread::scope(|scope| {
+                // One that would have to remove what it made, others that want it.
+                scope.spawn(|| refused(Mode::OpenOrCreate).open(&path).unwrap_err());
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        let file = OpenOptions::new().mode(Mode::OpenOrCreate).strict(true).open(&path);
+                        file.unwrap().write_all_at(b"x", 0).unwrap();
+                    });
+                }
+            });
+            let _ = fs::remove_file(&path);
+            assert!(
+                fs::read_dir(directory).unwrap().all(|entry| entry.unwrap().file_name() == "lost+found"),
+                "{round}"
+            );
+        }
+    });
+}
