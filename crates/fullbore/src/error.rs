@@ -6,9 +6,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// `Result` with this crate's [`Error`].
+///
+/// ```
+/// fn length(path: &str) -> fullbore::Result<u64> {
+///     fullbore::file::File::open(path)?.len()
+/// }
+/// assert!(length("Cargo.toml").is_ok() && length("missing").is_err());
+/// ```
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What sort of trouble an [`Error`] is. A caller that turns errors into exit codes looks here.
+///
+/// ```
+/// use fullbore::error::{Error, Kind};
+/// let error = fullbore::file::File::open("src").unwrap().len().unwrap_err();
+/// assert_eq!(error.kind(), Kind::Unsupported);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The system refused or failed a call; `source()` has its error.
@@ -32,6 +45,11 @@ pub enum Kind {
 }
 
 /// An operation on a path that failed.
+///
+/// ```
+/// let error = fullbore::file::File::open("missing").unwrap_err();
+/// assert_eq!(error.to_string(), "missing: cannot open: No such file or directory");
+/// ```
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
@@ -45,6 +63,12 @@ pub struct Error {
 
 impl Error {
     /// An error of the system at `path` while `doing` (a verb phrase: "open", "read").
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// let error = Error::io("write", "file", std::io::Error::from_raw_os_error(28));
+    /// assert_eq!(error.kind(), Kind::NoSpace);
+    /// ```
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let (kind, advice) = match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => {
@@ -71,6 +95,12 @@ impl Error {
     }
 
     /// An error that is not the system's: `what` is wrong with `path` while `doing`.
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// let error = Error::new(Kind::Invalid, "open", "file", "it names no file");
+    /// assert_eq!(error.to_string(), "file: cannot open: it names no file");
+    /// ```
     pub fn new(kind: Kind, doing: &'static str, path: impl AsRef<Path>, what: impl Into<String>) -> Self {
         Self {
             kind,
@@ -84,6 +114,12 @@ impl Error {
     }
 
     /// Says where in the file it happened, in bytes.
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// let error = Error::new(Kind::Changed, "read", "file", "it ends there").at(512);
+    /// assert_eq!(error.to_string(), "file: cannot read at offset 512: it ends there");
+    /// ```
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.offset = Some(offset);
@@ -91,6 +127,12 @@ impl Error {
     }
 
     /// Says what to do about it.
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// let error = Error::new(Kind::Invalid, "open", "dir", "it is a directory").advise("name a file");
+    /// assert!(error.to_string().ends_with("name a file"));
+    /// ```
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
@@ -98,21 +140,41 @@ impl Error {
     }
 
     /// The sort of trouble.
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// assert_eq!(Error::new(Kind::Locked, "lock", "file", "it is held").kind(), Kind::Locked);
+    /// ```
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// What was wrong, in words, if the system did not say it.
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// assert_eq!(Error::new(Kind::Locked, "lock", "file", "it is held").what(), Some("it is held"));
+    /// ```
     pub fn what(&self) -> Option<&str> {
         self.what.as_deref()
     }
 
     /// The system's number for the error, if it is the system's.
+    ///
+    /// ```
+    /// let error = fullbore::file::File::open("missing").unwrap_err();
+    /// assert_eq!(error.raw_os_error(), Some(2));
+    /// ```
     pub fn raw_os_error(&self) -> Option<i32> {
         self.source.as_ref().and_then(io::Error::raw_os_error)
     }
 
     /// The path that the operation was on.
+    ///
+    /// ```
+    /// let error = fullbore::file::File::open("missing").unwrap_err();
+    /// assert_eq!(error.path(), "missing");
+    /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -10,6 +10,11 @@ const LETTERS: &str = "KMGTPE";
 const MAX_FRACTION_DIGITS: u32 = 20;
 
 /// A size that could not be understood.
+///
+/// ```
+/// let error = fullbore::size::parse("12 parsecs").unwrap_err();
+/// assert!(error.to_string().contains("unknown unit"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseSizeError {
     text: String,
@@ -54,6 +59,12 @@ impl std::error::Error for ParseSizeError {}
 /// `K M G T P E` and `KiB` … `EiB` are powers of 1024, `KB` … `EB` powers of 1000, `B` or nothing bytes; upper or
 /// lower case, with or without a space before the unit. `_` may separate digits. A fraction of a unit is
 /// rounded down to whole bytes.
+///
+/// ```
+/// use fullbore::size::parse;
+/// assert_eq!((parse("256K")?, parse("640MB")?, parse("1.5GiB")?), (262_144, 640_000_000, 1_610_612_736));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn parse(text: &str) -> Result<u64, ParseSizeError> {
     bytes(text.trim()).map_err(|problem| ParseSizeError { text: text.to_owned(), problem })
 }
@@ -120,6 +131,10 @@ fn unit_bytes(unit: &str) -> Result<u128, Problem> {
 
 /// The shortest way to write exactly `bytes` with a whole number and a power of 1024: `256K`, `4K`, `1000`.
 /// [`parse`] reads it back.
+///
+/// ```
+/// assert_eq!(fullbore::size::exact(262_144), "256K");
+/// ```
 #[must_use]
 pub fn exact(bytes: u64) -> String {
     let mut number = bytes;
@@ -133,6 +148,10 @@ pub fn exact(bytes: u64) -> String {
 }
 
 /// A size in bytes for reading, to three digits, in powers of 1000: `640 MB`, `1.07 GB`, `12 B`.
+///
+/// ```
+/// assert_eq!(fullbore::size::human(1_073_741_824), "1.07 GB");
+/// ```
 #[must_use]
 pub fn human(bytes: u64) -> String {
     if bytes < 1000 { format!("{bytes} B") } else { three_digits(bytes as f64) }
@@ -140,6 +159,10 @@ pub fn human(bytes: u64) -> String {
 
 /// A rate for reading, to three digits, in powers of 1000: `10.4 GB/s`. A rate that is no number or below zero
 /// (nothing was moved, or no time passed) is `n/a`.
+///
+/// ```
+/// assert_eq!(fullbore::size::rate(10.4e9), "10.4 GB/s");
+/// ```
 #[must_use]
 pub fn rate(bytes_per_second: f64) -> String {
     if bytes_per_second.is_finite() && bytes_per_second >= 0.0 {

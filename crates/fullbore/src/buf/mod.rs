@@ -86,6 +86,16 @@ impl Drop for Region {
 /// A buffer: a slot of a pool's memory and the run of data that stands in it.
 ///
 /// It owns its slot alone, so it can be handed to the kernel and taken back.
+///
+/// ```
+/// use fullbore::buf::Pool;
+/// let mut pool = Pool::new(1, 4096)?;
+/// let mut buffer = pool.take().expect("one of one");
+/// buffer.place(0, 5);
+/// buffer.data_mut().copy_from_slice(b"bytes");
+/// assert_eq!(buffer.data(), b"bytes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Buf {
     region: Arc<Region>,
@@ -100,6 +110,15 @@ impl Buf {
     /// an alignment boundary as `offset` does, so that the aligned middle of an unaligned run can be
     /// transferred directly.
     ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// let mut buffer = pool.take().expect("one of one");
+    /// buffer.place(1000, 100);
+    /// assert_eq!((buffer.len(), buffer.data().as_ptr().addr() % 4096), (100, 1000));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// If the run does not fit: the pool was made for smaller requests.
     pub fn place(&mut self, offset: u64, len: usize) {
@@ -113,6 +132,16 @@ impl Buf {
 
     /// Widens or narrows the data: it starts `head` bytes later (negative: earlier) and is `len` bytes long.
     ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// let mut buffer = pool.take().expect("one of one");
+    /// buffer.place(100, 50);
+    /// buffer.shift(-100, 4096);
+    /// assert_eq!((buffer.len(), buffer.data().as_ptr().addr() % 4096), (4096, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// If that reaches out of the buffer.
     pub fn shift(&mut self, head: isize, len: usize) {
@@ -123,11 +152,30 @@ impl Buf {
     }
 
     /// Keeps the first `len` bytes of the data.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// let mut buffer = pool.take().expect("one of one");
+    /// buffer.place(0, 50);
+    /// buffer.truncate(7);
+    /// assert_eq!(buffer.len(), 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
     /// The data.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// let mut buffer = pool.take().expect("one of one");
+    /// buffer.place(0, 3);
+    /// assert_eq!(buffer.data(), [0; 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn data(&self) -> &[u8] {
         // SAFETY: the slot is this buffer's alone, mapped and zeroed by the kernel at the least, and
         // `start + len` is within its capacity.
@@ -135,17 +183,43 @@ impl Buf {
     }
 
     /// The data, to be changed.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// let mut buffer = pool.take().expect("one of one");
+    /// buffer.place(0, 3);
+    /// buffer.data_mut().fill(7);
+    /// assert_eq!(buffer.data(), [7; 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn data_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `data`, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.len) }
     }
 
     /// How many bytes of data it holds.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// let mut buffer = pool.take().expect("one of one");
+    /// buffer.place(0, 3);
+    /// assert_eq!(buffer.len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether it holds no data.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// assert!(pool.take().expect("one of one").is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -158,6 +232,14 @@ impl Buf {
 }
 
 /// A fixed number of equal buffers.
+///
+/// ```
+/// use fullbore::buf::Pool;
+/// let mut pool = Pool::new(2, 1 << 20)?;
+/// let (one, two) = (pool.take(), pool.take());
+/// assert!(one.is_some() && two.is_some() && pool.take().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Pool {
     region: Arc<Region>,
@@ -166,6 +248,13 @@ pub struct Pool {
 
 impl Pool {
     /// A pool of `count` buffers, each with room for a run of `request` bytes at any offset.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// assert_eq!(Pool::new(8, 256 << 10)?.free(), 8);
+    /// assert!(Pool::new(8, usize::MAX).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the memory is not to be had.
@@ -185,6 +274,11 @@ impl Pool {
 
     /// The memory one buffer for requests of `request` bytes takes, in bytes; the most there is for requests that no
     /// memory can hold.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// assert_eq!(Pool::capacity(10_000), 16_384);
+    /// ```
     pub fn capacity(request: usize) -> usize {
         // An unaligned request touches one block more than an aligned one of that size.
         let blocks = request.checked_next_multiple_of(ALIGNMENT);
@@ -192,16 +286,43 @@ impl Pool {
     }
 
     /// Takes a buffer out, if one is free.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// let buffer = pool.take();
+    /// assert!(buffer.is_some() && pool.take().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn take(&mut self) -> Option<Buf> {
         self.free.pop()
     }
 
     /// Puts a buffer back.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// let buffer = pool.take().expect("one of one");
+    /// pool.put(buffer);
+    /// assert_eq!(pool.free(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put(&mut self, buf: Buf) {
         self.free.push(buf);
     }
 
     /// Lets `prepare` write into the whole memory of each free buffer.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(1, 4096)?;
+    /// pool.prepare(|memory| memory.fill(7));
+    /// let mut buffer = pool.take().expect("one of one");
+    /// buffer.place(0, 2);
+    /// assert_eq!(buffer.data(), [7, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn prepare(&mut self, mut prepare: impl FnMut(&mut [u8])) {
         for buf in &mut self.free {
             buf.start = 0;
@@ -212,6 +333,14 @@ impl Pool {
     }
 
     /// How many buffers are free.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// let mut pool = Pool::new(2, 4096)?;
+    /// let _one = pool.take();
+    /// assert_eq!(pool.free(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn free(&self) -> usize {
         self.free.len()
     }

@@ -3,6 +3,12 @@
 use super::Buf;
 
 /// A run of memory that a [`Buffer`] lends to the system.
+///
+/// ```
+/// use fullbore::buf::Buffer;
+/// let segment = vec![1, 2, 3].segment(0);
+/// assert_eq!(segment.len, 3);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
     /// Where it starts.

@@ -5,6 +5,11 @@ use std::io;
 use super::Buf;
 
 /// Which way the bytes go.
+///
+/// ```
+/// use fullbore::buf::Direction;
+/// assert_ne!(Direction::Read, Direction::Write);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the file into the buffer.
@@ -14,6 +19,15 @@ pub enum Direction {
 }
 
 /// One read or write, which owns its buffer until it is complete.
+///
+/// ```
+/// use fullbore::buf::{Direction, Pool, Request};
+/// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
+/// buf.place(0, 100);
+/// let request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
+/// assert_eq!((request.len(), request.data().len()), (50, 50));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Request {
     /// The caller's name for it.
@@ -32,22 +46,59 @@ pub struct Request {
 
 impl Request {
     /// How many bytes the transfer covers: none if it starts past the data.
+    ///
+    /// ```
+    /// use fullbore::buf::{Direction, Pool, Request};
+    /// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
+    /// buf.place(0, 100);
+    /// let request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
+    /// assert_eq!(request.len(), 50);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         // The kernel is given what this says, so it must not wrap.
         self.buf.len().saturating_sub(self.from).min(self.most)
     }
 
     /// Whether there is nothing to transfer.
+    ///
+    /// ```
+    /// use fullbore::buf::{Direction, Pool, Request};
+    /// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
+    /// buf.place(0, 100);
+    /// let request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
+    /// assert!(!request.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.buf.len() <= self.from
     }
 
     /// The bytes to write.
+    ///
+    /// ```
+    /// use fullbore::buf::{Direction, Pool, Request};
+    /// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
+    /// buf.place(0, 100);
+    /// let request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
+    /// assert_eq!(request.data(), [0; 50]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn data(&self) -> &[u8] {
         &self.buf.data()[self.from.min(self.buf.len())..][..self.len()]
     }
 
     /// The room to read into.
+    ///
+    /// ```
+    /// use fullbore::buf::{Direction, Pool, Request};
+    /// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
+    /// buf.place(0, 100);
+    /// let mut request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
+    /// request.data_mut().fill(7);
+    /// assert_eq!(request.buf.data()[40..90], [7; 50]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn data_mut(&mut self) -> &mut [u8] {
         let (from, len) = (self.from.min(self.buf.len()), self.len());
         &mut self.buf.data_mut()[from..][..len]
@@ -63,6 +114,16 @@ impl Request {
 }
 
 /// A request that came back.
+///
+/// ```
+/// use fullbore::buf::{Completion, Direction, Pool, Request};
+/// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
+/// buf.place(0, 100);
+/// let request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
+/// let completion = Completion { request, result: Ok(50) };
+/// assert_eq!(completion.result?, 50);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Completion {
     /// The request, with its buffer.

@@ -7,6 +7,17 @@ use crate::file::Sync;
 /// One thing that a plan did or let pass. Transfers that passed untouched are only counted.
 ///
 /// [`Plan::events`](super::Plan::events) shows it.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore::fault::{Event, Fault, Plan};
+/// use fullbore::file::File;
+/// let plan = Plan::new(1).with(Fault::Short { one_in: 1 });
+/// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+/// file.write_all_at(b"bytes", 0)?;
+/// assert!(matches!(plan.events()[0], Event::Short { asked: 5, given: 1..5 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {

@@ -8,6 +8,14 @@ use crate::engine::{Engine, Method, Opening};
 use crate::file::File;
 
 /// An engine that asks a plan before every request, view and relay. What the plan fails never reaches the engine beneath.
+///
+/// ```
+/// // An engine and the file it works on, both as the channel opens them.
+/// use fullbore::{engine::Engine, fault::Faulty, file::File};
+/// fn under_plan(engine: Box<dyn Engine>, file: &File) -> Faulty {
+///     Faulty::new(engine, file, None, 1)
+/// }
+/// ```
 pub struct Faulty {
     engine: Box<dyn Engine>,
     to: Option<(Plan, File)>,

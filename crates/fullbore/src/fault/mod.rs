@@ -111,6 +111,16 @@ pub enum Fault {
 /// A call that is about to be made.
 ///
 /// [`Operation`] shows it.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore::fault::{Call, Fault, Operation, Plan, Verdict};
+/// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+/// let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
+/// let call = Call::Sync(fullbore::file::Sync::Data);
+/// assert!(matches!(plan.before(&Operation { file: &file, unit: 1, call }), Verdict::Fail(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Call<'a> {
@@ -223,6 +233,12 @@ pub struct Operation<'a> {
 }
 
 /// What a plan says to a call.
+///
+/// ```
+/// use fullbore::fault::Verdict;
+/// let error = Verdict::Fail(std::io::ErrorKind::StorageFull.into()).into_result().unwrap_err();
+/// assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+/// ```
 #[derive(Debug)]
 pub enum Verdict {
     /// Make it, with at most this many bytes; for calls that move none, the number says nothing.

@@ -13,6 +13,17 @@ use crate::file::File;
 
 /// Faults to come, and what has come of them. A clone is the same plan, so that one can be shared by several files and
 /// asked afterwards. The same seed and the same calls in the same order meet the same faults.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore::fault::{Fault, Plan};
+/// use fullbore::file::File;
+/// let plan = Plan::new(1).with(Fault::Short { one_in: 1 });
+/// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+/// file.write_all_at(b"bytes", 0)?;
+/// assert!(plan.counts().short > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Plan {
     state: Arc<Mutex<State>>,
@@ -95,6 +106,15 @@ impl Plan {
 
     /// Decides what becomes of a call, and notes it as made if it may go on. Files and engines that carry the plan ask by
     /// themselves; whoever hands calls to the system in another way asks here first ([`Operation`] shows how).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::fault::{Call, Operation, Plan, Verdict};
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// let call = Call::Write { offset: 0, len: 64 };
+    /// assert!(matches!(Plan::new(1).before(&Operation { file: &file, unit: 1, call }), Verdict::Go(64)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn before(&self, operation: &Operation<'_>) -> Verdict {
         match self.state().judge(operation) {
             Ok(len) => Verdict::Go(len),

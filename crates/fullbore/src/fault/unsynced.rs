@@ -18,6 +18,19 @@ use crate::file::File;
 /// Which of the states that a power failure could leave.
 ///
 /// [`Plan::crash`](super::Plan::crash) shows it.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore::fault::{Plan, Worst};
+/// let plan = Plan::new(1).with_power_failure();
+/// let path = directory.path().join("file");
+/// # std::fs::write(&path, "old")?;
+/// let file = fullbore::file::File::open_write(&path)?.with_faults(&plan);
+/// file.write_all_at(b"new", 0)?;
+/// plan.crash(Worst::RenameLost)?;
+/// assert_eq!(std::fs::read(&path)?, b"old");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worst {
     /// No unsynced byte, length or name is there.

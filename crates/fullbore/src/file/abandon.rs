@@ -42,6 +42,16 @@ fn state() -> MutexGuard<'static, State> {
 }
 
 /// A path that is removed when this is dropped or the run is abandoned, unless it was [kept](Self::keep).
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore::file::Temporary;
+/// # let path = directory.path().join("part");
+/// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
+/// drop(temporary);
+/// assert!(!path.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Temporary {
     id: u64,
@@ -53,6 +63,16 @@ impl Temporary {
     /// Makes something at `path` with `make`, and takes the duty to remove it. If `make` fails, there is
     /// nothing to remove: it must not have made anything.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::Temporary;
+    /// # let path = directory.path().join("part");
+    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
+    /// assert!(path.exists());
+    /// # drop(temporary);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of `make`.
     pub fn make<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
@@ -63,11 +83,30 @@ impl Temporary {
     }
 
     /// The path.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::Temporary;
+    /// # let path = directory.path().join("part");
+    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
+    /// assert_eq!(temporary.path(), path);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Gives up the duty: the path is somebody's file now, or has another name.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::Temporary;
+    /// # let path = directory.path().join("part");
+    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
+    /// temporary.keep();
+    /// assert!(path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn keep(mut self) {
         self.kept = true;
     }
@@ -119,10 +158,22 @@ pub(super) fn enter<E>(
 
 /// A file that is being rewritten where it stands: until this is dropped, stopping leaves it part old, part
 /// new, and [`abandon_all`] says so.
+///
+/// ```
+/// let half_way = fullbore::file::unfinished("Cargo.toml".as_ref());
+/// // … it is rewritten …
+/// drop(half_way);
+/// ```
 #[derive(Debug)]
 pub struct Unfinished(u64);
 
 /// Notes that `path` is being rewritten where it stands.
+///
+/// ```
+/// let half_way = fullbore::file::unfinished("Cargo.toml".as_ref());
+/// // … it is rewritten …
+/// drop(half_way);
+/// ```
 pub fn unfinished(path: &Path) -> Unfinished {
     let mut state = state();
     let id = state.next;
@@ -139,6 +190,12 @@ impl Drop for Unfinished {
 
 /// Removes every temporary path and every file opened with [delete-on-close](super::OpenOptions::delete_on_close), and returns the files that are left part old, part new. No temporary path can
 /// be made any more: for the moment before the process ends.
+///
+/// ```
+/// // Where the process ends before its time, in a thread that waits for signals.
+/// let half_written = fullbore::file::abandon_all();
+/// assert!(half_written.is_empty());
+/// ```
 pub fn abandon_all() -> Vec<PathBuf> {
     let mut state = state();
     // Youngest first: files before the directory they were made in.

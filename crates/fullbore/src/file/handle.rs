@@ -19,6 +19,16 @@ use crate::buf::ALIGNMENT;
 use crate::error::{Error, Kind, Result};
 
 /// An open file and the path it was opened by. A clone is the same open file, and the last one closes it.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore::file::File;
+/// let file = File::create_new(directory.path().join("file"))?;
+/// let other = file.clone();
+/// other.write_all_at(b"bytes", 0)?;
+/// assert_eq!(file.len()?, 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct File {
     pub(super) inner: Arc<Inner>,
@@ -135,6 +145,16 @@ impl File {
 
     /// Opens an existing file for reading and writing; its bytes stay.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::File;
+    /// # let path = directory.path().join("file");
+    /// std::fs::write(&path, "bytes")?;
+    /// File::open_write(&path)?.write_all_at(b"B", 0)?;
+    /// assert_eq!(std::fs::read(&path)?, b"Bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_write(path: impl AsRef<Path>) -> Result<Self> {
@@ -153,6 +173,15 @@ impl File {
 
     /// Creates a file that must not exist yet, open for reading and writing.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::File;
+    /// let path = directory.path().join("file");
+    /// File::create_new(&path)?.write_all_at(b"bytes", 0)?;
+    /// assert!(File::create_new(&path).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If it exists or the system refuses.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
@@ -164,6 +193,14 @@ impl File {
     }
 
     /// Takes over an open descriptor; `path` is what messages call it.
+    ///
+    /// ```
+    /// use fullbore::file::File;
+    /// let handed_over = std::fs::File::open("Cargo.toml")?;
+    /// let file = File::from_fd(handed_over.into(), "the manifest")?;
+    /// assert_eq!(file.path(), "the manifest");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system cannot say what it is, and if that is a directory.
@@ -187,6 +224,12 @@ impl File {
 
     /// The process's standard input.
     ///
+    /// ```
+    /// if let Ok(input) = fullbore::file::File::stdin() {
+    ///     println!("it is a {}", input.kind());
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// If it is closed.
     pub fn stdin() -> Result<Self> {
@@ -194,6 +237,12 @@ impl File {
     }
 
     /// The process's standard output.
+    ///
+    /// ```
+    /// if let Ok(output) = fullbore::file::File::stdout() {
+    ///     println!("it is a {}", output.kind());
+    /// }
+    /// ```
     ///
     /// # Errors
     /// If it is closed.
@@ -208,11 +257,23 @@ impl File {
     }
 
     /// The path it was opened by.
+    ///
+    /// ```
+    /// use fullbore::file::File;
+    /// assert_eq!(File::open("./Cargo.toml")?.path(), "./Cargo.toml");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
     /// What it is. The first time the system is asked, unless opening has found it out.
+    ///
+    /// ```
+    /// use fullbore::file::{File, FileKind};
+    /// assert_eq!(File::open("/dev/zero")?.kind(), FileKind::CharacterDevice);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn kind(&self) -> FileKind {
         *self.inner.kind.get_or_init(|| {
             rustix::fs::fstat(&self.inner.fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode))
@@ -303,6 +364,17 @@ impl File {
 
     /// Its identity, length and time of modification now.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::File;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// let before = file.snapshot()?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// assert!(file.snapshot()? != before);
+    /// assert_eq!(file.snapshot()?.identity, before.identity);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If it is a directory, and if the system cannot say.
     pub fn snapshot(&self) -> Result<Snapshot> {
@@ -329,6 +401,13 @@ impl File {
     /// devices, a file that was read in part already, and a regular file that says it is empty, which may be
     /// one of `/proc`, whose length nobody knows before the end.
     ///
+    /// ```
+    /// use fullbore::file::File;
+    /// assert!(File::open("Cargo.toml")?.seekable_len()?.is_some());
+    /// assert!(File::open("/dev/zero")?.seekable_len()?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the system cannot say.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
@@ -344,6 +423,16 @@ impl File {
     }
 
     /// Gives the file blocks for `len` bytes and that length, so that no write has to allocate or extend.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::File;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// if file.preallocate(1 << 20).is_ok() {
+    ///     assert_eq!(file.len()?, 1 << 20);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it.
@@ -387,6 +476,16 @@ impl File {
 
     /// Drops the file's clean pages from the page cache.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::File;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// file.sync(fullbore::file::Sync::Data)?;
+    /// file.drop_cache()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the system refuses. That it kept some (dirty, mapped, in use) is no error: ask for the residency.
     pub fn drop_cache(&self) -> Result<()> {
@@ -425,6 +524,13 @@ impl File {
 
     /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
     /// that, the same open file.
+    ///
+    /// ```
+    /// use fullbore::file::File;
+    /// let file = File::open("Cargo.toml")?;
+    /// assert_eq!(file.again(false).snapshot()?, file.snapshot()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn again(&self, write: bool) -> Self {
         match self.reopen(write) {
             Ok(fd) => self.same(fd, 1),
@@ -492,6 +598,12 @@ impl File {
     /// page cache all the same, or does not tell, one of its blocks, which is right everywhere: whether that
     /// happens can change from one moment to the next (btrfs moves small files into its tree and out of it), so
     /// it is no reason to fail. [`crate::engine::probe`] tells who wants to know.
+    ///
+    /// ```
+    /// use fullbore::file::File;
+    /// assert!(File::open("Cargo.toml")?.direct_alignment() >= 512);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn direct_alignment(&self) -> usize {
         let offset = match crate::probe::direct_alignment(self) {
             Ok(alignment) => alignment.offset.max(alignment.memory),

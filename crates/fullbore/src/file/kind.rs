@@ -8,6 +8,13 @@ use rustix::fs::{AtFlags, FileType};
 use crate::error::{Error, Result};
 
 /// What a path leads to.
+///
+/// ```
+/// use fullbore::file::{File, FileKind};
+/// assert_eq!(File::open("Cargo.toml")?.kind(), FileKind::Regular);
+/// assert_eq!(File::open("/dev/null")?.kind().to_string(), "character device");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -55,6 +62,13 @@ impl fmt::Display for FileKind {
 }
 
 /// What a file looked like at one moment, to tell whether it has changed since and whether two are one.
+///
+/// ```
+/// use fullbore::file::File;
+/// let (one, two) = (File::open("Cargo.toml")?, File::open("./Cargo.toml")?);
+/// assert_eq!(one.snapshot()?.identity, two.snapshot()?.identity);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Snapshot {
     /// The device and inode numbers, which name the file.
@@ -66,6 +80,14 @@ pub struct Snapshot {
 }
 
 /// Looks at a path without opening it, following symbolic links; `None` if nothing is there.
+///
+/// ```
+/// use fullbore::file::{FileKind, look};
+/// let (kind, _) = look("src".as_ref())?.expect("it is there");
+/// assert_eq!(kind, FileKind::Directory);
+/// assert_eq!(look("missing".as_ref())?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// If the system refuses for another reason.

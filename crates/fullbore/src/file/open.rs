@@ -27,6 +27,19 @@ pub(super) const ATTEMPTS: usize = 16;
 impl OpenOptions {
     /// Opens `path`. What it leads to is not asked: a directory opened for reading says so at the first read.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Access, Cache, Mode, OpenOptions};
+    /// let file = OpenOptions::new()
+    ///     .mode(Mode::CreateNew)
+    ///     .access(Access::ReadWrite)
+    ///     .cache(Cache::Drop)
+    ///     .open(directory.path().join("file"))?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// println!("{}", file.explain()[0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Kind::Invalid`] if the options contradict each other; [`Kind::NoSpace`] if there is no room to preallocate;
     /// [`Kind::Locked`] for a lock that somebody else holds; [`Kind::Unsupported`] for a symbolic link that may not be followed, and with

@@ -159,6 +159,15 @@ impl Default for OpenOptions {
 
 impl OpenOptions {
     /// An existing file, for reading, with no lock.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// assert_eq!(OpenOptions::new().open(&path)?.len()?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Self {
         Self {
             mode: Mode::Open,
@@ -178,24 +187,68 @@ impl OpenOptions {
     }
 
     /// What is to be there before; [`Mode::Open`] unless told.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Mode, OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// OpenOptions::new().mode(Mode::CreateNew).open(&path)?;
+    /// assert!(OpenOptions::new().mode(Mode::CreateNew).open(&path).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mode(&mut self, mode: Mode) -> &mut Self {
         self.mode = mode;
         self
     }
 
     /// What is to be done with the bytes. Unless told: [`Mode::Open`] reads, [`Mode::Append`] writes, the others do both.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Access, OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// let file = OpenOptions::new().access(Access::ReadWrite).open(&path)?;
+    /// file.write_all_at(b"B", 0)?;
+    /// assert_eq!(std::fs::read(&path)?, b"Bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn access(&mut self, access: Access) -> &mut Self {
         self.access = Some(access);
         self
     }
 
     /// The mode bits of a new file, less the process's mask; `0o666` unless told.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Mode, OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// use std::os::unix::fs::PermissionsExt;
+    /// OpenOptions::new().mode(Mode::CreateNew).permissions(0o600).open(&path)?;
+    /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o600);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn permissions(&mut self, permissions: u32) -> &mut Self {
         self.permissions = permissions;
         self
     }
 
     /// Asks for a lock, without waiting for it: opening fails only if somebody else holds one against it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Share, OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// use fullbore::error::Kind;
+    /// # std::fs::write(&path, "bytes")?;
+    /// let alone = OpenOptions::new().share(Share::NONE).open(&path)?;
+    /// if alone.explain()[0].answer == fullbore::file::Answer::Honoured {
+    ///     let second = OpenOptions::new().share(Share::READ).open(&path);
+    ///     assert_eq!(second.unwrap_err().kind(), Kind::Locked);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn share(&mut self, share: Share) -> &mut Self {
         self.share = Some(share);
         self
@@ -203,18 +256,47 @@ impl OpenOptions {
 
     /// Whether [`share`](Self::share) takes its lock. The environment variable `FULLBORE_NO_LOCKS`, set to anything but
     /// nothing or 0, switches it off for the whole process.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Answer, Share, OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// let file = OpenOptions::new().share(Share::NONE).locking(false).open(&path)?;
+    /// assert!(matches!(file.explain()[0].answer, Answer::Refused(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn locking(&mut self, locking: bool) -> &mut Self {
         self.locking = locking;
         self
     }
 
     /// Says how the file will be read (`man 2 posix_fadvise`); several may be given.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Hint, OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// let file = OpenOptions::new().hint(Hint::Random).open(&path)?;
+    /// println!("{}", file.explain()[0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn hint(&mut self, hint: Hint) -> &mut Self {
         self.hints.push(hint);
         self
     }
 
     /// When a write counts as done.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Mode, WriteThrough, OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// let file = OpenOptions::new().mode(Mode::Create).write_through(WriteThrough::Data).open(&path)?;
+    /// file.write_all_at(b"on the device when this returns", 0)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_through(&mut self, through: WriteThrough) -> &mut Self {
         self.through = through;
         self
@@ -222,6 +304,17 @@ impl OpenOptions {
 
     /// Whether the name is removed when the last handle is dropped, if it leads to this file then. A symbolic
     /// link goes, what it leads to stays.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Mode, OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// let file = OpenOptions::new().mode(Mode::Create).delete_on_close(true).open(&path)?;
+    /// assert!(path.exists());
+    /// drop(file);
+    /// assert!(!path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete_on_close(&mut self, delete: bool) -> &mut Self {
         self.delete = delete;
         self
@@ -243,6 +336,17 @@ impl OpenOptions {
 
     /// Whether it is a new file without a name, in the directory that is opened, for reading and writing, which is gone
     /// when its last handle is, unless [`File::link_to`](super::File::link_to) gives it a name.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// let file = OpenOptions::new().temporary(true).open(directory.path())?;
+    /// file.write_all_at(b"seen by nobody else", 0)?;
+    /// assert_eq!(std::fs::read_dir(directory.path())?.count(), 0);
+    /// # let _ = path;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn temporary(&mut self, temporary: bool) -> &mut Self {
         self.temporary = temporary;
         self
@@ -270,12 +374,31 @@ impl OpenOptions {
     }
 
     /// Whether a symbolic link at the end of the path is followed; it is unless told.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// std::os::unix::fs::symlink("Cargo.toml", &path)?;
+    /// assert!(OpenOptions::new().follow_symlinks(false).open(&path).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn follow_symlinks(&mut self, follow: bool) -> &mut Self {
         self.follow = follow;
         self
     }
 
     /// Whether an option that is refused is an error instead of an [explanation](super::File::explain).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Share, OpenOptions};
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// let refused = OpenOptions::new().strict(true).locking(false).share(Share::NONE).open(&path);
+    /// assert!(refused.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn strict(&mut self, strict: bool) -> &mut Self {
         self.strict = strict;
         self

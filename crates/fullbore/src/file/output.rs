@@ -13,6 +13,17 @@ use super::{Durability, File, FileKind, Receipt, Step, look};
 use crate::error::{Error, Kind, Result};
 
 /// Where an output's bytes go while it is written.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore::file::{Durability, Output, Placement};
+/// let path = directory.path().join("file");
+/// # std::fs::write(&path, "old")?;
+/// let output = Output::create(&path, Placement::Overwrite, None)?;
+/// assert!(output.overwrites());
+/// output.commit(Durability::Process)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Placement {
     /// Beside the destination, and renamed over it when whole.
@@ -23,6 +34,18 @@ pub enum Placement {
 }
 
 /// An output being written.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore::file::{Durability, Output, Placement};
+/// let path = directory.path().join("file");
+/// let output = Output::create(&path, Placement::Replace, None)?;
+/// output.file().write_all_at(b"whole", 0)?;
+/// assert!(!path.exists());
+/// output.commit(Durability::Process)?;
+/// assert_eq!(std::fs::read(&path)?, b"whole");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Output {
     file: File,
@@ -50,6 +73,17 @@ struct Attributes {
 
 impl Output {
     /// Opens the output `path` of what is read from `input`. A pipe or device is written to as it is.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{File, Output, Placement};
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// // What is read is not written over by accident.
+    /// let input = File::open(&path)?;
+    /// assert!(Output::create(&path, Placement::Replace, Some(&input)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If it is `input` itself, is a directory, may not be written, is a block device that `placement` does not overwrite, or the
@@ -110,6 +144,12 @@ impl Output {
 
     /// An output that is the process's standard output.
     ///
+    /// ```
+    /// let output = fullbore::file::Output::stdout()?;
+    /// assert!(!output.overwrites());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If it is closed.
     pub fn stdout() -> Result<Self> {
@@ -117,6 +157,18 @@ impl Output {
     }
 
     /// The output that is the input itself, changed where it stands.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output};
+    /// # let path = directory.path().join("file");
+    /// std::fs::write(&path, "bytes")?;
+    /// let output = Output::in_place(&path)?;
+    /// output.file().write_all_at(b"B", 0)?;
+    /// output.commit(Durability::Process)?;
+    /// assert_eq!(std::fs::read(&path)?, b"Bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If it is no regular file or block device, or may not be written.
@@ -199,16 +251,40 @@ impl Output {
     }
 
     /// The file to write to.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Output, Placement};
+    /// let output = Output::create(&directory.path().join("file"), Placement::Replace, None)?;
+    /// assert_eq!(output.file().len()?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn file(&self) -> &File {
         &self.file
     }
 
     /// Whether it can be written at any offset.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Output, Placement};
+    /// let output = Output::create(&directory.path().join("file"), Placement::Replace, None)?;
+    /// assert!(output.seekable());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn seekable(&self) -> bool {
         !matches!(self.state, State::Stream)
     }
 
     /// Whether its bytes are written to blocks that stand already.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Output, Placement};
+    /// let output = Output::create(&directory.path().join("file"), Placement::Replace, None)?;
+    /// assert!(!output.overwrites());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn overwrites(&self) -> bool {
         matches!(self.state, State::Existing(_))
     }
@@ -221,6 +297,16 @@ impl Output {
 
     /// Ends the output at the length it has: it is as durable as asked, and then it has its name. ([`Receipt`] and
     /// [`replace`](Self::replace) show it.)
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output, Placement};
+    /// let path = directory.path().join("file");
+    /// let output = Output::create(&path, Placement::Replace, None)?;
+    /// let receipt = output.commit(Durability::Full)?;
+    /// assert!(receipt.directory() && path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses; then the old file, unless it was overwritten, is as it was. Only if the very last step fails, the

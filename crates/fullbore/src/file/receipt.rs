@@ -105,22 +105,58 @@ impl Receipt {
     }
 
     /// Whether the bytes were synced.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output};
+    /// let output = Output::replace(directory.path().join("file"))?;
+    /// let receipt = output.commit(Durability::Data)?;
+    /// assert!(receipt.data() && !receipt.metadata());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn data(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Synced(_)))
     }
 
     /// Whether mode, owner and times were synced too.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output};
+    /// let output = Output::replace(directory.path().join("file"))?;
+    /// let receipt = output.commit(Durability::Full)?;
+    /// assert!(receipt.metadata());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn metadata(&self) -> bool {
         self.steps.contains(&Step::Synced(Sync::Full))
     }
 
     /// Whether the directory with the new name was synced. It is not where no name changed: a file overwritten where it
     /// stands.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output};
+    /// let output = Output::replace(directory.path().join("file"))?;
+    /// let receipt = output.commit(Durability::Full)?;
+    /// assert!(receipt.directory());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn directory(&self) -> bool {
         self.steps.contains(&Step::SyncedDirectory)
     }
 
     /// The calls, in the order in which they were made.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output};
+    /// let output = Output::replace(directory.path().join("file"))?;
+    /// let receipt = output.commit(Durability::Full)?;
+    /// assert!(receipt.steps().contains(&fullbore::file::Step::SyncedDirectory));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }

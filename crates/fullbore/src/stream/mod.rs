@@ -137,6 +137,14 @@ impl FileStream {
 
     /// Whether the length is 0; [`len`](Self::len) shows it.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::{file::File, stream::FileStream};
+    /// let stream = FileStream::new(File::create_new(directory.path().join("file"))?);
+    /// assert!(stream.is_empty()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the system cannot say.
     pub fn is_empty(&self) -> Result<bool> {
