@@ -21,11 +21,13 @@ pub(super) fn skipped(share: Share, writes: bool, magic: u64) -> Option<String> 
 
 /// Takes the lock, without waiting; `Err` if somebody else's is against it.
 pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Answer, Errno> {
-    let magic = rustix::fs::fstatfs(fd).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
-    if let Some(why) = skipped(share, writes, magic) {
-        return Ok(Answer::Refused(why));
-    }
     let exclusive = share == Share::NONE;
+    if !exclusive && writes {
+        let magic = rustix::fs::fstatfs(fd).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
+        if let Some(why) = skipped(share, writes, magic) {
+            return Ok(Answer::Refused(why));
+        }
+    }
     let operation = if exclusive {
         FlockOperation::NonBlockingLockExclusive
     } else {

@@ -3,7 +3,7 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rustix::fs::{AtFlags, Mode as Bits, OFlags};
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ use super::handle::Inner;
 use super::lock;
 use super::made::Found;
 use super::naming::temporary_name;
-use super::options::{Access, Mode, OpenOptions};
+use super::options::{Access, Mode, OpenOptions, WriteThrough};
 use super::way::Cache;
 use super::way::Way;
 use crate::error::{Error, Kind, Result};
@@ -47,6 +47,10 @@ impl OpenOptions {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
         self.check(path)?;
+        if self.asks_nothing_more() {
+            let found = self.find(path).map_err(|error| self.refusal(path, error))?;
+            return Ok(File { inner: Arc::new(Inner::shared(found.fd, path.to_owned(), self.flags())) });
+        }
         let mut answers = Vec::new();
         for _ in 0..ATTEMPTS {
             answers.clear();
@@ -74,6 +78,18 @@ impl OpenOptions {
             return Ok(File { inner: Arc::new(inner) });
         }
         Err(Error::new(Kind::Changed, "open", path, "it is replaced each time it is locked"))
+    }
+
+    /// Whether a system call that opens is all there is to do.
+    fn asks_nothing_more(&self) -> bool {
+        self.share.is_none()
+            && self.hints.is_empty()
+            && self.cache == Cache::Keep
+            && self.through == WriteThrough::None
+            && self.mode != Mode::Append
+            && self.room == 0
+            && self.follow
+            && !(self.temporary || self.delete || self.strict)
     }
 
     /// The same under its cache policy, which is found out by using the file, and changes nothing of it.
@@ -209,9 +225,12 @@ impl OpenOptions {
     }
 }
 
-/// Whether the environment switches share locks off.
+/// Whether the environment switches share locks off; looked at once.
 fn switched_off() -> bool {
-    std::env::var_os("FULLBORE_NO_LOCKS").is_some_and(|value| !value.is_empty() && value != "0")
+    static OFF: LazyLock<bool> = LazyLock::new(|| {
+        std::env::var_os("FULLBORE_NO_LOCKS").is_some_and(|value| !value.is_empty() && value != "0")
+    });
+    *OFF
 }
 
 /// Gives back the blocks past the end of a file: what there was no room for in whole may be there in part. Its bytes stay,

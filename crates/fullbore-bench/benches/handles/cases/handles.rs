@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use fullbore::file::{File, Mode, OpenOptions, Share};
-use rustix::fs::{FlockOperation, OFlags};
+use fullbore::file::{File, Mode, OpenOptions, RangeLock, Share};
+use rustix::fs::OFlags;
 
 use crate::case::{Case, Demand, closed, each, exactly};
 use crate::place::{MIDDLE, SMALL};
@@ -12,7 +12,7 @@ use crate::place::{MIDDLE, SMALL};
 const LENGTHS: u64 = 1024;
 
 pub(crate) fn cases() -> Vec<Case> {
-    vec![open(), lock(), length(), set_length(), copy(SMALL), copy(MIDDLE), copy(100 * MIDDLE)]
+    vec![open(), lock_range(), share(), length(), set_length(), copy(SMALL), copy(MIDDLE), copy(100 * MIDDLE)]
 }
 
 fn open() -> Case {
@@ -40,30 +40,56 @@ fn open() -> Case {
         .like_std("fullbore options")
 }
 
-fn lock() -> Case {
-    Case::new("lock", "opening a file, locking it alone, unlocking and closing it")
+/// `FileStream.Lock` and `Unlock`: a range of an open file. std locks whole files only.
+fn lock_range() -> Case {
+    Case::new("lock-range", "locking a range of an open file and unlocking it")
         .with("std", |place| {
-            let path = place.source(SMALL);
+            let file = fs::File::options().read(true).write(true).open(place.filled(SMALL)?)?;
             each(move |_| {
-                let file = fs::File::open(&path)?;
-                file.try_lock()?;
+                file.lock()?;
                 Ok(file.unlock()?)
             })
         })
-        .with("raw", |place| {
-            let path = place.source(SMALL);
+        .with("fullbore", |place| {
+            let file = File::open_write(place.filled(SMALL)?)?;
             each(move |_| {
-                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-                let file = rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?;
-                rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-                Ok(rustix::fs::flock(&file, FlockOperation::Unlock)?)
+                drop(file.lock_range(0..SMALL, RangeLock::Exclusive)?);
+                Ok(())
             })
         })
-        .with("fullbore", |place| {
-            let path = place.source(SMALL);
-            each(move |_| closed(OpenOptions::new().share(Share::NONE).open(&path)?))
-        })
         .like_std("fullbore")
+}
+
+/// More than std does: the lock counts only if the path still leads to what was locked, which takes two system calls.
+fn share() -> Case {
+    Case::new(
+        "open-alone",
+        "opening a file, locking it alone, seeing that it was not replaced, unlocking and closing it",
+    )
+    .with("std, without looking", |place| {
+        let path = place.source(SMALL);
+        each(move |_| {
+            let file = fs::File::open(&path)?;
+            file.try_lock()?;
+            Ok(file.unlock()?)
+        })
+    })
+    .with("std", |place| {
+        let path = place.source(SMALL);
+        each(move |_| {
+            use std::os::unix::fs::MetadataExt;
+            let file = fs::File::open(&path)?;
+            file.try_lock()?;
+            let (there, ours) = (fs::metadata(&path)?, file.metadata()?);
+            exactly((there.dev(), there.ino()) == (ours.dev(), ours.ino()), true)?;
+            Ok(file.unlock()?)
+        })
+    })
+    .with("fullbore", |place| {
+        let path = place.source(SMALL);
+        each(move |_| closed(OpenOptions::new().share(Share::NONE).open(&path)?))
+    })
+    .like_std("fullbore")
 }
 
 fn length() -> Case {
