@@ -321,3 +321,47 @@ fn transforms_are_right_or_leave_the_old_file() {
         assert!(ran >= 30, "only {ran} runs in {}", directory.display());
     });
 }
+
+/// A named pipe.
+fn fifo(path: &Path) {
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
+#[test]
+fn pipes_are_transformed_right_under_every_fault() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+    fifo(&input);
+    fifo(&output);
+    let content = bytes(LENGTH, 7);
+    let gentle: [Case; 3] = [
+        (Fault::Short { one_in: 3 }, Outcome::Right, |counts| counts.short > 0),
+        (Fault::Interrupted { one_in: 3 }, Outcome::Right, |counts| counts.interrupted > 0),
+        (Fault::NotNow { one_in: 3 }, Outcome::Right, |counts| counts.not_now > 0),
+    ];
+    let rough: [Case; 2] = [
+        (Fault::IoErrorAt { offset: PLACE }, Outcome::Failed, |counts| counts.io_errors == 1),
+        (Fault::NoSpace { at: PLACE }, Outcome::NoSpace, |counts| counts.no_space > 0),
+    ];
+    for (fault, outcome, struck) in gentle.into_iter().chain(rough) {
+        for faulty_output in [false, true] {
+            if matches!(fault, Fault::NoSpace { .. }) && !faulty_output {
+                continue;
+            }
+            let (quiet, plan) = (Plan::new(1), Plan::new(2).with(fault));
+            let (reading, writing) = if faulty_output { (&quiet, &plan) } else { (&plan, &quiet) };
+            let (result, found) = std::thread::scope(|scope| {
+                // What the transform does not read, nobody does.
+                scope.spawn(|| fs::write(&input, &content));
+                let found = scope.spawn(|| fs::read(&output).unwrap());
+                let result = transform("request=16K,workers=2", (&input, reading), (&output, writing));
+                (result, found.join().unwrap())
+            });
+            let whole = found == content;
+            assert!(content.starts_with(&found), "{fault:?}: other bytes came");
+            let name = format!("{fault:?}, output: {faulty_output}");
+            outcome.judge(&name, &plan, struck, result.map(|ran| ran && whole));
+        }
+    }
+}

@@ -12,6 +12,12 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
+    /// How many bytes of memory it has.
+    #[cfg(test)]
+    pub(super) fn room(&self) -> usize {
+        self.memory.capacity()
+    }
+
     /// The bytes from `position` on.
     #[inline]
     pub(super) fn from(&self, position: u64) -> &[u8] {
@@ -63,6 +69,12 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// How many bytes of memory it has.
+    #[cfg(test)]
+    pub(super) fn room(&self) -> usize {
+        self.memory.capacity()
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.memory.is_empty()

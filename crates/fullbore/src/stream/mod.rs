@@ -370,3 +370,33 @@ impl Drop for FileStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, Read, Seek, Write};
+
+    use super::*;
+
+    /// .NET's rule, which nothing outside can see.
+    #[test]
+    fn the_buffer_is_allocated_lazily() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = File::create_new(directory.path().join("file")).unwrap();
+        let mut stream = FileStream::with_buffer(file, 4096);
+        let held = |stream: &FileStream| (stream.ahead.room(), stream.pending.room());
+        let large = [7; 5000];
+        stream.write_all(&large).unwrap();
+        stream.rewind().unwrap();
+        assert!(stream.read(&mut [0; 5000]).unwrap() > 0);
+        assert_eq!(stream.len().unwrap(), 5000);
+        assert_eq!(held(&stream), (0, 0), "large requests pass it by");
+        stream.seek(SeekFrom::Start(0)).unwrap();
+        assert_eq!(stream.fill_buf().unwrap()[0], 7);
+        assert_eq!(held(&stream), (4096, 0));
+        stream.write_all(&[1]).unwrap();
+        assert_eq!(held(&stream), (4096, 4096));
+        // A buffer larger than any memory costs nothing until it is used.
+        let huge = FileStream::with_buffer(stream.file().clone(), usize::MAX);
+        assert_eq!(held(&huge), (0, 0));
+    }
+}

@@ -15,6 +15,7 @@ mod more_options;
 mod opening;
 mod planned;
 mod ranges;
+mod rules;
 mod space;
 mod strict;
 mod traced;

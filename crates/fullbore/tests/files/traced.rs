@@ -7,11 +7,23 @@ use std::process::{Command, Stdio};
 /// `directory` and is to [`mark`] the beginning and the end of its work. The lines of its calls between the marks, or
 /// `None`, and the reason printed, where nothing can be traced.
 pub(crate) fn calls(name: &str, directory: &Path) -> Option<Vec<String>> {
-    let works = Command::new("strace").args(["-f", "true"]).stderr(Stdio::null()).status();
+    calls_with(name, directory, &[], |_| ())
+}
+
+/// As [`calls`], with some of the system calls made to fail or to wait, as `strace`'s `-e inject=` says; `meanwhile` is run
+/// beside it and can watch the trace.
+pub(crate) fn calls_with(
+    name: &str,
+    directory: &Path,
+    inject: &[&str],
+    meanwhile: impl FnOnce(&Path),
+) -> Option<Vec<String>> {
+    let inject: Vec<_> = inject.iter().flat_map(|what| ["-e".to_owned(), format!("inject={what}")]).collect();
+    let works = Command::new("strace").arg("-f").args(&inject).arg("true").output();
     match works {
-        Ok(status) if status.success() => {}
-        Ok(status) => {
-            println!("skipped: strace may not trace here: {status}");
+        Ok(output) if output.status.success() => {}
+        Ok(output) => {
+            println!("skipped: strace may not trace here: {output:?}");
             return None;
         }
         Err(error) => {
@@ -20,21 +32,34 @@ pub(crate) fn calls(name: &str, directory: &Path) -> Option<Vec<String>> {
         }
     }
     let trace = tempfile::NamedTempFile::new().unwrap();
-    let output = Command::new("strace")
+    let child = Command::new("strace")
         .args(["-f", "-o"])
         .arg(trace.path())
+        .args(&inject)
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", name])
         .env(CHILD, directory)
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .unwrap();
+    meanwhile(trace.path());
+    let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = std::fs::read_to_string(trace.path()).unwrap();
-    let mut lines = text.lines().map(str::to_owned).skip_while(|line| !line.contains(BEGIN));
-    let begin = lines.next().expect("the beginning is marked");
-    let thread = begin.split(' ').next().unwrap().to_owned();
-    let mine = lines.take_while(|line| !line.contains(END)).filter(|line| line.starts_with(&thread));
-    Some(mine.map(|line| line[thread.len()..].trim_start().to_owned()).collect())
+    let mut lines = text.lines().skip_while(|line| !line.contains(BEGIN));
+    let begin = lines.next().unwrap_or_else(|| panic!("the beginning is not marked: {output:?}"));
+    let thread = begin.split(' ').next().unwrap();
+    let mine = lines.take_while(|line| !line.contains(END)).filter_map(|line| line.strip_prefix(thread));
+    Some(mine.map(|line| line.trim_start().to_owned()).collect())
+}
+
+/// Without what the allocator asks for, and what std looks at before closing in builds with debug assertions.
+pub(crate) fn plainly(calls: Vec<String>) -> Vec<String> {
+    let besides = ["brk(", "mmap(", "munmap(", "mremap(", "madvise("];
+    let beside =
+        |call: &String| besides.iter().any(|name| call.starts_with(name)) || call.contains("F_GETFD");
+    calls.into_iter().filter(|call| !beside(call)).collect()
 }
 
 /// Set in the process that is traced.

@@ -13,8 +13,9 @@ use fullbore::stream::{FileStream, on_loss};
 
 static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
+/// tokio#6325: what a flush or a close could not write was lost without a word.
 #[test]
-fn errors_at_flush_and_close_are_told_and_a_drop_poisons() {
+fn tokio_6325_errors_at_flush_and_close_are_told_and_a_drop_poisons() {
     on_loss(|error| TOLD.lock().unwrap().push(error.to_string()));
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");

@@ -1,0 +1,254 @@
+//! Rules of .NET that only the system calls show: which are made, in which order, and what becomes of a file when they fail
+//! or when somebody comes between them.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use fullbore::file::{Answer, Cache, File, Hint, Mode, OpenOptions, Share, Sync};
+use fullbore::stream::FileStream;
+
+use crate::ground::{bytes, directories, everywhere};
+use crate::traced::{self, CHILD, calls, calls_with, mark, plainly};
+
+/// What a line of `strace` calls. There are two ways to open, and which is taken depends on the machine.
+fn name(call: &str) -> &str {
+    match call.split('(').next().unwrap() {
+        "openat" => "open",
+        name => name,
+    }
+}
+
+#[test]
+fn opening_is_one_system_call() {
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let path = Path::new(&directory).join("file");
+        mark(|| {
+            drop(File::open(&path).unwrap());
+            drop(OpenOptions::new().open(&path).unwrap());
+            drop(OpenOptions::new().mode(Mode::Create).open(&path).unwrap());
+            drop(OpenOptions::new().mode(Mode::OpenOrCreate).open(&path).unwrap());
+        });
+        return;
+    }
+    everywhere(|directory| {
+        fs::write(directory.join("file"), "").unwrap();
+        let Some(calls) = calls("rules::opening_is_one_system_call", directory) else { return };
+        let calls = plainly(calls);
+        let names: Vec<_> = calls.iter().map(|call| name(call)).collect();
+        assert_eq!(names, ["open", "close"].repeat(4), "{calls:#?}");
+    });
+}
+
+#[test]
+fn looking_at_a_handle_makes_no_hidden_system_call() {
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let path = Path::new(&directory).join("file");
+        let mut options = OpenOptions::new();
+        options.mode(Mode::OpenOrCreate).share(Share::READ).hint(Hint::Random).cache(Cache::Drop);
+        let (plain, full) = (File::open(&path).unwrap(), options.open(&path).unwrap());
+        let stream = FileStream::new(plain.clone());
+        // What a file is, is asked for once, and says that it is.
+        for file in [&plain, &full] {
+            file.kind();
+        }
+        mark(|| {
+            for file in [&plain, &full, stream.file()] {
+                let clone = file.clone();
+                assert_eq!(clone.path(), path);
+                assert!(clone.explain().len() < 4 && clone.poisoned().is_none() && clone.plan().is_none());
+                assert!(format!("{clone:?} {:?} {:?}", clone.as_fd(), clone.cache_policy()).len() > 10);
+                clone.kind();
+            }
+        });
+        return;
+    }
+    everywhere(|directory| {
+        fs::write(directory.join("file"), "").unwrap();
+        let Some(calls) = calls("rules::looking_at_a_handle_makes_no_hidden_system_call", directory) else {
+            return;
+        };
+        assert_eq!(plainly(calls), [""; 0]);
+    });
+}
+
+#[test]
+fn share_only_would_block_fails_the_open() {
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let path = Path::new(&directory).join("file");
+        let mut options = OpenOptions::new();
+        options.share(Share::NONE);
+        mark(|| {
+            let file = options.open(&path).unwrap();
+            let [answer] = file.explain() else { panic!("{:?}", file.explain()) };
+            assert!(
+                matches!(&answer.answer, Answer::Refused(why) if why.contains("No locks available")),
+                "{answer}"
+            );
+        });
+        assert!(options.strict(true).open(&path).is_err());
+        return;
+    }
+    everywhere(|directory| {
+        fs::write(directory.join("file"), "").unwrap();
+        let name = "rules::share_only_would_block_fails_the_open";
+        let Some(calls) = calls_with(name, directory, &["flock:error=ENOLCK"], |_| ()) else { return };
+        let place = |of: &str| calls.iter().position(|call| call.contains(of)).expect(of);
+        // After it was opened, and without waiting.
+        assert!(place("/file\"") < place("LOCK_EX|LOCK_NB"), "{calls:#?}");
+        assert!(!calls.iter().any(|call| call.contains("LOCK_UN")), "there was none: {calls:#?}");
+    });
+}
+
+#[test]
+fn share_truncates_after_the_lock_and_unlocks_before_the_close() {
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let path = Path::new(&directory).join("file");
+        let mut options = OpenOptions::new();
+        options.mode(Mode::Create).share(Share::READ);
+        mark(|| options.open(&path).unwrap().close()).unwrap();
+        return;
+    }
+    everywhere(|directory| {
+        fs::write(directory.join("file"), "bytes").unwrap();
+        let name = "rules::share_truncates_after_the_lock_and_unlocks_before_the_close";
+        let Some(calls) = calls(name, directory) else { return };
+        let mut left = calls.iter();
+        for of in ["/file\"", "LOCK_SH|LOCK_NB", "ftruncate(", "LOCK_UN", "close("] {
+            assert!(left.any(|call| call.contains(of)), "{of}: {calls:#?}");
+        }
+        assert!(!calls.iter().any(|call| call.contains("O_TRUNC")), "{calls:#?}");
+    });
+}
+
+/// Waits until the trace shows something.
+fn shown(trace: &Path, what: &str) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !fs::read_to_string(trace).is_ok_and(|text| text.contains(what)) {
+        assert!(Instant::now() < end, "{what} was never called");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn delete_on_close_checks_the_inode_again_after_locking() {
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let path = Path::new(&directory).join("raced");
+        let mut options = OpenOptions::new();
+        options.share(Share::NONE).delete_on_close(true);
+        let file = mark(|| options.open(&path)).unwrap();
+        // Not the file that was there when it was opened first: that one has no name any more.
+        assert_eq!(file.snapshot().unwrap().identity.1, fs::metadata(&path).unwrap().ino());
+        assert_eq!(file.len().unwrap(), 5);
+        file.close().unwrap();
+        assert!(!path.exists());
+        return;
+    }
+    everywhere(|directory| {
+        let (path, other) = (directory.join("raced"), directory.join("other"));
+        fs::write(&path, "").unwrap();
+        fs::write(&other, "other").unwrap();
+        let name = "rules::delete_on_close_checks_the_inode_again_after_locking";
+        // The first lock waits for half a second, and meanwhile the file is replaced.
+        let replace = |trace: &Path| {
+            shown(trace, "raced\", O_RDONLY");
+            fs::rename(&other, &path).unwrap();
+        };
+        let slow = ["flock:delay_enter=500000:when=1"];
+        let Some(calls) = calls_with(name, directory, &slow, replace) else { return };
+        let opened = calls.iter().filter(|call| call.contains("raced\", O_RDONLY")).count();
+        assert_eq!(opened, 2, "{calls:#?}");
+    });
+}
+
+#[test]
+fn preallocation_keeps_the_size_and_comes_before_the_truncation_of_what_is_there() {
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let path = Path::new(&directory).join("file");
+        mark(|| OpenOptions::new().mode(Mode::Create).preallocate(4096).open(&path)).unwrap();
+        return;
+    }
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, "bytes").unwrap();
+        let name = "rules::preallocation_keeps_the_size_and_comes_before_the_truncation_of_what_is_there";
+        let Some(calls) = calls(name, directory) else { return };
+        let of = ["fallocate", "ftruncate"];
+        let order: Vec<_> =
+            calls.iter().map(|call| self::name(call)).filter(|call| of.contains(call)).collect();
+        assert_eq!(order, ["fallocate", "ftruncate", "fallocate"], "{calls:#?}");
+        let mut allocating = calls.iter().filter(|call| self::name(call) == "fallocate");
+        assert!(allocating.all(|call| call.contains("FALLOC_FL_KEEP_SIZE")), "{calls:#?}");
+        // One that is new has nothing to lose.
+        fs::remove_file(&path).unwrap();
+        let Some(calls) = traced::calls(name, directory) else { return };
+        assert_eq!(calls.iter().filter(|call| call.starts_with("fallocate(")).count(), 1, "{calls:#?}");
+    });
+}
+
+/// dotnet#124722: a flush to the device truncated the file (macOS, on SMB).
+#[test]
+fn dotnet_124722_flush_to_disk_changes_neither_length_nor_bytes() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let data = bytes(100_000, 4);
+        let file = File::create_new(&path).unwrap();
+        file.write_all_at(&data, 0).unwrap();
+        file.set_len(150_000).unwrap();
+        for level in [Sync::Data, Sync::Full] {
+            file.sync(level).unwrap();
+            let found = fs::read(&path).unwrap();
+            assert!(found.len() == 150_000 && found[..100_000] == data, "{level:?}");
+        }
+    });
+}
+
+/// The calls of a copy, each rung of the ladder once, in the order in which they come first.
+fn rungs(calls: &[String]) -> Vec<&'static str> {
+    let rung = |call: &String| match name(call) {
+        "ioctl" if call.contains("FICLONE") => Some("clone"),
+        "copy_file_range" => Some("copy_file_range"),
+        "sendfile" | "splice" => Some("splice"),
+        "pread64" | "preadv2" | "read" => Some("loop"),
+        _ => None,
+    };
+    let mut order = Vec::new();
+    for found in calls.iter().filter_map(rung) {
+        if !order.contains(&found) {
+            order.push(found);
+        }
+    }
+    order
+}
+
+#[test]
+fn the_copy_ladder_is_clone_then_copy_file_range_then_splice_then_a_loop() {
+    const BLOCKS: usize = 4 << 20;
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let at = |name: &str| Path::new(&directory).join(name);
+        let source = if at("source").exists() { at("source") } else { "/proc/self/status".into() };
+        let source = File::open(source).unwrap();
+        let target = File::create_new(at("target")).unwrap();
+        let report = mark(|| source.copy_range(0..u64::MAX, &target, 0)).unwrap();
+        assert!(report.through_memory > 0, "{report:?}");
+        return;
+    }
+    let name = "rules::the_copy_ladder_is_clone_then_copy_file_range_then_splice_then_a_loop";
+    let directory = &directories()[0];
+    let (source, target) = (directory.path().join("source"), directory.path().join("target"));
+    let data = bytes(BLOCKS, 6);
+    fs::write(&source, &data).unwrap();
+    // Each rung is broken, so that the next one is seen.
+    let broken = ["ioctl:error=EOPNOTSUPP", "copy_file_range:error=EXDEV", "splice:error=EINVAL"];
+    let Some(calls) = calls_with(name, directory.path(), &broken, |_| ()) else { return };
+    assert_eq!(rungs(&calls), ["clone", "copy_file_range", "splice", "loop"], "{calls:#?}");
+    assert!(fs::read(&target).unwrap() == data);
+    // What says that it is empty goes straight to the loop.
+    fs::remove_file(&source).unwrap();
+    fs::remove_file(&target).unwrap();
+    let Some(calls) = traced::calls(name, directory.path()) else { return };
+    assert_eq!(rungs(&calls), ["loop"], "{calls:#?}");
+    assert!(fs::metadata(&target).unwrap().len() > 0);
+}
