@@ -52,6 +52,12 @@ pub enum Kind {
 /// ```
 #[derive(Debug)]
 pub struct Error {
+    /// Apart, so that results that are no error are small.
+    inner: Box<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
     kind: Kind,
     doing: &'static str,
     path: PathBuf,
@@ -83,7 +89,7 @@ impl Error {
             Some(rustix::io::Errno::TXTBSY) => (Kind::Io, Some("it is a program that is running")),
             _ => (Kind::Io, None),
         };
-        Self {
+        let inner = Inner {
             kind,
             doing,
             path: path.as_ref().to_owned(),
@@ -91,7 +97,8 @@ impl Error {
             what: None,
             advice: advice.map(str::to_owned),
             source: Some(source),
-        }
+        };
+        Self { inner: Box::new(inner) }
     }
 
     /// An error that is not the system's: `what` is wrong with `path` while `doing`.
@@ -102,7 +109,7 @@ impl Error {
     /// assert_eq!(error.to_string(), "file: cannot open: it names no file");
     /// ```
     pub fn new(kind: Kind, doing: &'static str, path: impl AsRef<Path>, what: impl Into<String>) -> Self {
-        Self {
+        let inner = Inner {
             kind,
             doing,
             path: path.as_ref().to_owned(),
@@ -110,7 +117,8 @@ impl Error {
             what: Some(what.into()),
             advice: None,
             source: None,
-        }
+        };
+        Self { inner: Box::new(inner) }
     }
 
     /// Says where in the file it happened, in bytes.
@@ -122,7 +130,7 @@ impl Error {
     /// ```
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
-        self.offset = Some(offset);
+        self.inner.offset = Some(offset);
         self
     }
 
@@ -135,7 +143,7 @@ impl Error {
     /// ```
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
-        self.advice = Some(advice.into());
+        self.inner.advice = Some(advice.into());
         self
     }
 
@@ -146,7 +154,7 @@ impl Error {
     /// assert_eq!(Error::new(Kind::Locked, "lock", "file", "it is held").kind(), Kind::Locked);
     /// ```
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.inner.kind
     }
 
     /// What was wrong, in words, if the system did not say it.
@@ -156,7 +164,7 @@ impl Error {
     /// assert_eq!(Error::new(Kind::Locked, "lock", "file", "it is held").what(), Some("it is held"));
     /// ```
     pub fn what(&self) -> Option<&str> {
-        self.what.as_deref()
+        self.inner.what.as_deref()
     }
 
     /// The system's number for the error, if it is the system's.
@@ -166,7 +174,7 @@ impl Error {
     /// assert_eq!(error.raw_os_error(), Some(2));
     /// ```
     pub fn raw_os_error(&self) -> Option<i32> {
-        self.source.as_ref().and_then(io::Error::raw_os_error)
+        self.inner.source.as_ref().and_then(io::Error::raw_os_error)
     }
 
     /// The path that the operation was on.
@@ -176,23 +184,23 @@ impl Error {
     /// assert_eq!(error.path(), "missing");
     /// ```
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.inner.path
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: cannot {}", self.path.display(), self.doing)?;
-        if let Some(offset) = self.offset {
+        write!(f, "{}: cannot {}", self.inner.path.display(), self.inner.doing)?;
+        if let Some(offset) = self.inner.offset {
             write!(f, " at offset {offset}")?;
         }
-        if let Some(what) = &self.what {
+        if let Some(what) = &self.inner.what {
             write!(f, ": {what}")?;
         }
-        if let Some(source) = &self.source {
+        if let Some(source) = &self.inner.source {
             write!(f, ": {}", message(source))?;
         }
-        if let Some(advice) = &self.advice {
+        if let Some(advice) = &self.inner.advice {
             write!(f, "; {advice}")?;
         }
         Ok(())
@@ -201,14 +209,14 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
+        self.inner.source.as_ref().map(|source| source as _)
     }
 }
 
 /// For the traits of `std::io`: of the kind that the system's error has, with the whole message.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
-        let kind = match (&error.source, error.kind) {
+        let kind = match (&error.inner.source, error.inner.kind) {
             // Whoever loops over `std::io` asks again after an interruption, and this one is meant to end things.
             (_, Kind::Interrupted) => io::ErrorKind::Other,
             (Some(source), _) => source.kind(),

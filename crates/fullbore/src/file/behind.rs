@@ -7,10 +7,11 @@
 
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
 
 use super::File;
+use super::descriptor::Descriptor;
 use crate::sys::writeback;
 
 /// How many bytes are moved between two droppings.
@@ -57,7 +58,7 @@ struct State {
 pub(crate) struct Behind {
     /// An open file of its own on the same inode. Waiting for writeback takes the news of its failure from the open
     /// file that waits, and the user's must still have it when it is synced (`man 2 sync_file_range`, errors).
-    fd: Arc<OwnedFd>,
+    fd: Descriptor,
     /// Whether `fd` is the user's after all, so that nothing is waited for.
     shared: bool,
     state: Mutex<State>,
@@ -67,8 +68,8 @@ impl Behind {
     /// Nothing is moved yet.
     pub(crate) fn of(file: &File) -> Self {
         let (fd, shared) = match file.reopen(false) {
-            Ok(fd) => (Arc::new(fd), false),
-            Err(_) => (file.inner.fd.clone(), true),
+            Ok(fd) => (Descriptor::Own(fd), false),
+            Err(_) => (Descriptor::Of(file.inner.clone()), true),
         };
         Self { fd, shared, state: Mutex::default() }
     }

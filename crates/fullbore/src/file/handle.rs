@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::asked::Blocks;
 use super::closing::Closing;
+use super::descriptor::Descriptor;
 use super::explain::{Answer, Explanation};
 use super::kind::{FileKind, Snapshot};
 use super::options::Hint;
@@ -37,8 +38,7 @@ pub struct File {
 /// What the clones of a [`File`] share.
 #[derive(Debug)]
 pub(super) struct Inner {
-    /// The descriptor; engines and rings hold it too, so that the kernel is never left with a closed one.
-    pub(super) fd: Arc<OwnedFd>,
+    pub(super) fd: Descriptor,
     /// The path it was opened by: what messages call it.
     pub(super) path: PathBuf,
     /// What it is, once somebody asked.
@@ -56,17 +56,21 @@ pub(super) struct Inner {
     /// What is done when the last handle of the open goes.
     pub(super) closing: Option<Arc<Closing>>,
     /// What became of the options it was opened with.
-    pub(super) answers: Vec<Explanation>,
+    pub(super) answers: OnceLock<Vec<Explanation>>,
 }
 
 impl Inner {
     /// What was opened just now, with these flags, and nobody has asked about yet.
     pub(super) fn plain(fd: OwnedFd, path: PathBuf, flags: OFlags) -> Self {
-        Self::shared(Arc::new(fd), path, flags)
+        Self::on(Descriptor::Own(fd), path, flags)
     }
 
-    /// As [`plain`](Self::plain) on a descriptor that something else holds too.
+    /// As [`plain`](Self::plain) on a descriptor that something else may hold too.
     pub(super) fn shared(fd: Arc<OwnedFd>, path: PathBuf, flags: OFlags) -> Self {
+        Self::on(Descriptor::Shared(fd), path, flags)
+    }
+
+    fn on(fd: Descriptor, path: PathBuf, flags: OFlags) -> Self {
         Self {
             fd,
             path,
@@ -77,14 +81,19 @@ impl Inner {
             status: flags & (OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC),
             start: 0,
             closing: None,
-            answers: Vec::new(),
+            answers: OnceLock::new(),
         }
     }
 
     /// The same again, under the plain way, for a handle that differs in a field.
-    pub(super) fn kin(&self) -> Self {
+    pub(super) fn kin(self: &Arc<Self>) -> Self {
+        let fd = match &self.fd {
+            Descriptor::Own(_) => Descriptor::Of(self.clone()),
+            Descriptor::Shared(fd) => Descriptor::Shared(fd.clone()),
+            Descriptor::Of(inner) => Descriptor::Of(inner.clone()),
+        };
         Self {
-            fd: self.fd.clone(),
+            fd,
             path: self.path.clone(),
             kind: self.kind.clone(),
             unit: self.unit,
@@ -213,7 +222,12 @@ impl File {
         }
         let status = rustix::fs::fcntl_getfl(&fd).unwrap_or(OFlags::empty());
         let start = rustix::fs::tell(&fd).unwrap_or(0);
-        let inner = Inner { kind: OnceLock::from(kind), start, ..Inner::plain(fd, path, status) };
+        let inner = Inner {
+            kind: OnceLock::from(kind),
+            start,
+            answers: OnceLock::from(Vec::new()),
+            ..Inner::plain(fd, path, status)
+        };
         let mut file = Self { inner: Arc::new(inner) };
         if status.contains(OFlags::DIRECT) {
             let unit = file.direct_alignment();
@@ -290,7 +304,11 @@ impl File {
     /// # Ok(()) }
     /// ```
     pub fn explain(&self) -> &[Explanation] {
-        &self.inner.answers
+        // Opened in one call, there is nothing to say, or that alone.
+        self.inner.answers.get_or_init(|| {
+            let appends = self.inner.status.contains(OFlags::APPEND);
+            appends.then(|| super::honour::appending(self.kind())).into_iter().collect()
+        })
     }
 
     /// Where a stream over it begins: its start, unless the descriptor was handed over with a position.
@@ -334,10 +352,13 @@ impl File {
         let Inner { fd, path, closing, way, .. } = inner;
         drop(way);
         let finished = closing.and_then(Arc::into_inner).map_or(Ok(()), Closing::finish);
-        let closed = match Arc::into_inner(fd) {
-            Some(fd) => crate::sys::close::close(fd),
-            None => Ok(()),
+        let fd = match fd {
+            Descriptor::Own(fd) => Some(fd),
+            Descriptor::Shared(fd) => Arc::into_inner(fd),
+            // It holds what is done on closing, too.
+            Descriptor::Of(inner) => return Self { inner }.close(),
         };
+        let closed = fd.map_or(Ok(()), crate::sys::close::close);
         // The worse first: bytes that may be lost, then a name too many.
         closed.map_err(|error| Error::io("close", &path, error))?;
         finished
@@ -558,7 +579,7 @@ impl File {
     /// If something has the name, and if the system refuses: another file system, a file that has lost its last name.
     pub fn link_to(&self, name: impl AsRef<Path>) -> Result<()> {
         let name = name.as_ref();
-        let link = format!("/proc/self/fd/{}", self.inner.fd.as_raw_fd());
+        let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
         rustix::fs::linkat(rustix::fs::CWD, link, rustix::fs::CWD, name, rustix::fs::AtFlags::SYMLINK_FOLLOW)
             .map_err(|error| Error::io("create", name, error.into()))
     }
@@ -577,7 +598,7 @@ impl File {
 
     /// Another open file on the same inode.
     pub(super) fn same(&self, fd: OwnedFd, unit: usize) -> Self {
-        Self { inner: Arc::new(Inner { fd: Arc::new(fd), unit, ..self.inner.kin() }) }
+        Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }) }
     }
 
     /// The same open file, whose transfers go another way.
@@ -586,7 +607,7 @@ impl File {
     }
 
     pub(super) fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
-        let link = format!("/proc/self/fd/{}", self.inner.fd.as_raw_fd());
+        let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
         Ok(rustix::fs::open(
             link,
             flags | self.inner.status | OFlags::CLOEXEC | OFlags::NOCTTY,

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{Advice, FallocateFlags};
@@ -22,7 +22,7 @@ impl OpenOptions {
             let stat = rustix::fs::fstat(fd).map_err(|error| Error::io("inspect", path, error.into()))?;
             let kind = FileKind::of(stat.st_mode);
             if self.mode == Mode::Append {
-                answers.push(Explanation { option: "mode=append", answer: appending(kind) });
+                answers.push(appending(kind));
             }
             let option = match self.through {
                 WriteThrough::None => None,
@@ -87,15 +87,16 @@ impl OpenOptions {
 }
 
 /// What `O_APPEND` means for a file of that kind.
-fn appending(kind: FileKind) -> Answer {
-    match kind {
+pub(super) fn appending(kind: FileKind) -> Explanation {
+    let answer = match kind {
         FileKind::Regular => Answer::Honoured,
         // Linux writes where it is told, whatever the flag says: `blkdev_write_iter` does not look at it.
         FileKind::BlockDevice => {
             Answer::Refused("a block device has a fixed end: writes go to their offsets".to_owned())
         }
         kind => Answer::Emulated(format!("a {kind} has no end: writes follow one another")),
-    }
+    };
+    Explanation { option: "mode=append", answer }
 }
 
 /// What `O_DSYNC` and `O_SYNC` mean for a file of that kind.
@@ -110,7 +111,7 @@ fn writing_through(kind: FileKind, in_memory: bool) -> Answer {
 }
 
 /// Gives the system a hint, and what becomes of it.
-pub(super) fn hinted(fd: &OwnedFd, range: Range<u64>, hint: Hint) -> Answer {
+pub(super) fn hinted(fd: impl AsFd, range: Range<u64>, hint: Hint) -> Answer {
     let advice = match hint {
         Hint::Sequential => Advice::Sequential,
         Hint::Random => Advice::Random,
@@ -118,7 +119,7 @@ pub(super) fn hinted(fd: &OwnedFd, range: Range<u64>, hint: Hint) -> Answer {
         Hint::NoReuse => Advice::NoReuse,
     };
     // Such file systems take advice and have nothing to read ahead.
-    if off_device(fd) {
+    if off_device(&fd) {
         return Answer::Refused("the file system is memory: there is nothing to read ahead".to_owned());
     }
     // A length of zero is "to the end".

@@ -50,6 +50,20 @@ impl OpenOptions {
         }
     }
 
+    /// Opens what `path` leads to in one call.
+    pub(super) fn plainly(&self, path: &Path) -> Result<OwnedFd, Errno> {
+        self.call(
+            path,
+            match self.mode {
+                Mode::Open => OFlags::empty(),
+                Mode::Truncate => OFlags::TRUNC,
+                Mode::CreateNew => OFlags::CREATE | OFlags::EXCL,
+                Mode::Create => OFlags::CREATE | OFlags::TRUNC,
+                Mode::OpenOrCreate | Mode::Append => OFlags::CREATE,
+            },
+        )
+    }
+
     /// Whether it must be known if the file is new.
     fn knows(&self) -> bool {
         self.strict || self.delete || self.room > 0

@@ -8,6 +8,7 @@ mod bounce;
 mod calls;
 mod closing;
 mod copy;
+mod descriptor;
 mod direct;
 mod explain;
 mod handle;

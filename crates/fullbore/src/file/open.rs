@@ -3,7 +3,7 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use rustix::fs::{AtFlags, Mode as Bits, OFlags};
 use rustix::io::Errno;
@@ -48,8 +48,8 @@ impl OpenOptions {
         let path = path.as_ref();
         self.check(path)?;
         if self.asks_nothing_more() {
-            let found = self.find(path).map_err(|error| self.refusal(path, error))?;
-            return Ok(File { inner: Arc::new(Inner::shared(found.fd, path.to_owned(), self.flags())) });
+            let fd = self.plainly(path).map_err(|error| self.refusal(path, error))?;
+            return Ok(File { inner: Arc::new(Inner::plain(fd, path.to_owned(), self.flags())) });
         }
         let mut answers = Vec::new();
         for _ in 0..ATTEMPTS {
@@ -74,7 +74,7 @@ impl OpenOptions {
             }
             let Found { fd, doomed, .. } = found;
             inner.closing = (locked || doomed.is_some()).then(|| Arc::new(Closing { fd, doomed, locked }));
-            inner.answers = answers;
+            inner.answers = OnceLock::from(answers);
             return Ok(File { inner: Arc::new(inner) });
         }
         Err(Error::new(Kind::Changed, "open", path, "it is replaced each time it is locked"))
@@ -86,7 +86,6 @@ impl OpenOptions {
             && self.hints.is_empty()
             && self.cache == Cache::Keep
             && self.through == WriteThrough::None
-            && self.mode != Mode::Append
             && self.room == 0
             && self.follow
             && !(self.temporary || self.delete || self.strict)

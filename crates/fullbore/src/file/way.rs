@@ -42,7 +42,7 @@ pub(super) enum Way {
     /// With `RWF_DONTCACHE`.
     Flagged,
     /// Plain, and the pages are dropped from behind.
-    Behind(Behind),
+    Behind(Box<Behind>),
     /// Past the page cache.
     Direct(Box<Direct>),
 }
@@ -73,7 +73,7 @@ impl Way {
         if crate::probe::bearings(file).is_ok_and(|found| found.in_memory) {
             return Err("the file system is memory: its pages are the file".to_owned());
         }
-        Ok((Self::Behind(Behind::of(file)), Answer::Emulated(EMULATED.to_owned())))
+        Ok((Self::Behind(Box::new(Behind::of(file))), Answer::Emulated(EMULATED.to_owned())))
     }
 }
 
