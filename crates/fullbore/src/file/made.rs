@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustix::fs::{Mode as Bits, OFlags};
 use rustix::io::Errno;
 
+use super::FileKind;
 use super::abandon::{self, Entered};
 use super::closing::{Doomed, Name};
 use super::open::ATTEMPTS;
@@ -104,6 +105,8 @@ impl OpenOptions {
             }
             match self.there(path, more) {
                 Err(Errno::NOENT) => {}
+                // Whoever may make a file is refused a directory (`O_CREAT`), also one that could be opened for reading.
+                Ok(found) if is_directory(&found.fd) => return Err(Errno::ISDIR),
                 found => return found,
             }
             // It was removed between the two, or is a link to what is not there.
@@ -118,4 +121,8 @@ impl OpenOptions {
     fn call(&self, path: &Path, more: OFlags) -> Result<OwnedFd, Errno> {
         rustix::fs::open(path, self.flags() | more, Bits::from_raw_mode(self.permissions))
     }
+}
+
+fn is_directory(fd: &OwnedFd) -> bool {
+    rustix::fs::fstat(fd).is_ok_and(|found| FileKind::of(found.st_mode) == FileKind::Directory)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use fullbore::error::Kind;
-use fullbore::file::{Cache, Hint, Mode, OpenOptions};
+use fullbore::file::{Access, Cache, Hint, Mode, OpenOptions};
 
 use crate::ground::everywhere;
 
@@ -88,6 +88,21 @@ fn a_cache_policy_that_is_refused_fails_before_anything_is_lost_or_made() {
                 fs::write(&path, "old").unwrap();
             }
         }
+    });
+}
+
+#[test]
+fn a_directory_is_refused_alike_whether_or_not_it_must_be_known_who_made_it() {
+    everywhere(|directory| {
+        for (strict, delete) in [(false, false), (true, false), (false, true), (true, true)] {
+            for access in [Access::Read, Access::ReadWrite] {
+                let mut options = OpenOptions::new();
+                options.mode(Mode::OpenOrCreate).access(access).strict(strict).delete_on_close(delete);
+                let error = options.open(directory).unwrap_err();
+                assert!(error.to_string().contains("it is a directory"), "{error}");
+            }
+        }
+        assert!(directory.exists());
     });
 }
 
