@@ -2,10 +2,13 @@
 
 use std::io;
 
+use rustix::buffer::spare_capacity;
 use rustix::io::ReadWriteFlags;
 
 use super::File;
+use super::calls::cut;
 use super::way::Way;
+use crate::buf::Direction;
 use crate::error::{Error, Kind, Result};
 
 impl File {
@@ -48,6 +51,33 @@ impl File {
     pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
         loop {
             match self.read_once(offset, data, flags) {
+                Ok(count) => return Ok(count),
+                Err(error) => self.interrupted("read", offset, error)?,
+            }
+        }
+    }
+
+    /// Reads once at `offset` into `memory`, which has room for `size` bytes and nothing in it yet; how many bytes. The memory
+    /// is not cleared before: for a small file that would cost as much as reading it.
+    pub(crate) fn read_fresh_at(&self, memory: &mut Vec<u8>, size: usize, offset: u64) -> Result<usize> {
+        if !matches!(self.inner.way, Way::Plain) {
+            memory.resize(size, 0);
+            let count = self.read_at(memory, offset)?;
+            memory.truncate(count);
+            return Ok(count);
+        }
+        loop {
+            let read = self.before(Direction::Read, offset, cut(size, self.inner.unit)).and_then(|len| {
+                if len == memory.capacity() {
+                    return Ok(rustix::io::pread(&self.inner.fd, spare_capacity(memory), offset)?);
+                }
+                memory.resize(len, 0);
+                let count = rustix::io::pread(&self.inner.fd, &mut memory[..], offset)
+                    .inspect_err(|_| memory.clear())?;
+                memory.truncate(count);
+                Ok(count)
+            });
+            match read {
                 Ok(count) => return Ok(count),
                 Err(error) => self.interrupted("read", offset, error)?,
             }

@@ -8,7 +8,6 @@ pub(super) struct Ahead {
     memory: Vec<u8>,
     /// Where in the file they stand, in bytes.
     start: u64,
-    len: usize,
 }
 
 impl Ahead {
@@ -23,7 +22,7 @@ impl Ahead {
     pub(super) fn from(&self, position: u64) -> &[u8] {
         let skipped = position.wrapping_sub(self.start);
         match usize::try_from(skipped) {
-            Ok(skipped) if skipped < self.len => &self.memory[skipped..self.len],
+            Ok(skipped) if skipped < self.memory.len() => &self.memory[skipped..],
             _ => &[],
         }
     }
@@ -37,24 +36,27 @@ impl Ahead {
         count
     }
 
-    /// Replaces them by what `read` reads into `size` bytes of memory, at `position`.
+    /// Replaces them by what `read` reads into memory with room for `size` bytes, at `position`.
     pub(super) fn fill(
         &mut self,
         size: usize,
         position: u64,
-        read: impl FnOnce(&mut [u8]) -> Result<usize>,
+        read: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        self.len = 0;
-        self.memory.resize(size, 0);
-        self.len = read(&mut self.memory)?;
+        self.memory.clear();
+        self.memory.reserve_exact(size);
         self.start = position;
-        Ok(())
+        let read = read(&mut self.memory);
+        if read.is_err() {
+            self.memory.clear();
+        }
+        read
     }
 
     /// They may not be the file's any more.
     #[inline]
     pub(super) fn forget(&mut self) {
-        self.len = 0;
+        self.memory.clear();
     }
 }
 

@@ -70,11 +70,22 @@ impl Ends {
     }
 
     /// Reads once at an offset; `None` if there are none.
-    pub(super) fn read_unless_flowing(&mut self, data: &mut [u8], offset: u64) -> Result<Option<usize>> {
+    fn read_unless_flowing(&mut self, data: &mut [u8], offset: u64) -> Result<Option<usize>> {
         if self.flows() {
             return Ok(None);
         }
         let result = self.file.read_at(data, offset);
+        self.learn(result)
+    }
+
+    /// The same into memory that is not cleared before, with room for `size` bytes.
+    pub(super) fn read_fresh(
+        &mut self,
+        memory: &mut Vec<u8>,
+        size: usize,
+        offset: u64,
+    ) -> Result<Option<usize>> {
+        let result = self.file.read_fresh_at(memory, size, offset);
         self.learn(result)
     }
 

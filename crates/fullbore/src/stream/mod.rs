@@ -289,14 +289,18 @@ impl FileStream {
     /// shall not be read ahead.
     fn fill(&mut self, flowing: bool) -> Result<bool> {
         let (ends, position) = (&mut self.ends, self.position);
-        let mut refused = false;
-        self.ahead.fill(self.size.max(1), position, |room| {
-            if flowing {
-                return ends.read(room, position);
+        let (size, mut refused) = (self.size.max(1), false);
+        self.ahead.fill(size, position, |memory| {
+            if !ends.flows() && ends.read_fresh(memory, size, position)?.is_some() {
+                return Ok(());
             }
-            let count = ends.read_unless_flowing(room, position)?;
-            refused = count.is_none();
-            Ok(count.unwrap_or(0))
+            refused = !flowing;
+            if flowing {
+                memory.resize(size, 0);
+                let count = ends.read(memory, position)?;
+                memory.truncate(count);
+            }
+            Ok(())
         })?;
         Ok(!refused)
     }
