@@ -1,4 +1,12 @@
 //! The one error type: what was done to which path, where in it, what went wrong and what to do about it.
+//!
+//! ```
+//! use fullbore::error::Kind;
+//! use fullbore::file::File;
+//! let error = File::open("/nowhere").unwrap_err();
+//! assert_eq!(error.kind(), Kind::Io);
+//! assert_eq!(error.to_string(), "/nowhere: cannot open: No such file or directory");
+//! ```
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -6,9 +14,28 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// `Result` with this crate's [`Error`].
+///
+/// ```
+/// fn length(path: &str) -> fullbore::Result<u64> {
+///     fullbore::file::File::open(path)?.len()
+/// }
+/// assert!(length("Cargo.toml").is_ok() && length("/nowhere").is_err());
+/// ```
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What sort of trouble an [`Error`] is. A caller that turns errors into exit codes looks here.
+///
+/// ```
+/// use fullbore::error::{Error, Kind};
+/// fn exit_code(error: &Error) -> u8 {
+///     match error.kind() {
+///         Kind::Invalid => 2,
+///         Kind::Interrupted => 130,
+///         _ => 1,
+///     }
+/// }
+/// assert_eq!(exit_code(&Error::new(Kind::Invalid, "read", "file", "nothing was asked for")), 2);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The system refused or failed a call; `source()` has its error.
@@ -32,6 +59,14 @@ pub enum Kind {
 }
 
 /// An operation on a path that failed.
+///
+/// ```
+/// use std::error::Error as _;
+/// let error = fullbore::file::File::open("/nowhere").unwrap_err();
+/// assert_eq!(error.path(), "/nowhere");
+/// let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+/// assert_eq!(cause.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
+/// ```
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
@@ -45,6 +80,13 @@ pub struct Error {
 
 impl Error {
     /// An error of the system at `path` while `doing` (a verb phrase: "open", "read").
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// let error = Error::io("write", "/data/out", std::io::Error::from_raw_os_error(28));
+    /// assert_eq!(error.kind(), Kind::NoSpace, "28 is ENOSPC");
+    /// assert!(error.to_string().starts_with("/data/out: cannot write: No space left on device;"));
+    /// ```
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let (kind, advice) = match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => {
@@ -71,6 +113,12 @@ impl Error {
     }
 
     /// An error that is not the system's: `what` is wrong with `path` while `doing`.
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// let error = Error::new(Kind::Unsupported, "map", "/dev/tty", "a character device cannot be mapped");
+    /// assert_eq!(error.to_string(), "/dev/tty: cannot map: a character device cannot be mapped");
+    /// ```
     pub fn new(kind: Kind, doing: &'static str, path: impl AsRef<Path>, what: impl Into<String>) -> Self {
         Self {
             kind,
@@ -84,6 +132,12 @@ impl Error {
     }
 
     /// Says where in the file it happened, in bytes.
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// let error = Error::new(Kind::Changed, "read", "log", "it became shorter").at(4096);
+    /// assert_eq!(error.to_string(), "log: cannot read at offset 4096: it became shorter");
+    /// ```
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.offset = Some(offset);
@@ -91,6 +145,12 @@ impl Error {
     }
 
     /// Says what to do about it.
+    ///
+    /// ```
+    /// use fullbore::error::{Error, Kind};
+    /// let error = Error::new(Kind::Locked, "open", "log", "somebody holds a lock").advise("try again later");
+    /// assert_eq!(error.to_string(), "log: cannot open: somebody holds a lock; try again later");
+    /// ```
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
@@ -98,21 +158,43 @@ impl Error {
     }
 
     /// The sort of trouble.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// let error = fullbore::file::File::open_write("/").unwrap_err();
+    /// assert_eq!(error.kind(), Kind::Unsupported, "it is a directory");
+    /// ```
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// What was wrong, in words, if the system did not say it.
+    ///
+    /// ```
+    /// use fullbore::file::File;
+    /// assert_eq!(File::open_write("/").unwrap_err().what(), Some("it is a directory"));
+    /// assert_eq!(File::open("/nowhere").unwrap_err().what(), None);
+    /// ```
     pub fn what(&self) -> Option<&str> {
         self.what.as_deref()
     }
 
     /// The system's number for the error, if it is the system's.
+    ///
+    /// ```
+    /// let error = fullbore::file::File::open("/nowhere").unwrap_err();
+    /// assert_eq!(error.raw_os_error(), Some(2), "ENOENT");
+    /// ```
     pub fn raw_os_error(&self) -> Option<i32> {
         self.source.as_ref().and_then(io::Error::raw_os_error)
     }
 
     /// The path that the operation was on.
+    ///
+    /// ```
+    /// let error = fullbore::file::File::open("/nowhere").unwrap_err();
+    /// assert_eq!(error.path(), "/nowhere");
+    /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }

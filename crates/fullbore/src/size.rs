@@ -1,4 +1,12 @@
 //! Sizes as people write them: `640MB`, `256K`, `1.5GiB`; and rates as people read them.
+//!
+//! ```
+//! use fullbore::size;
+//! assert_eq!(size::parse("1.5GiB")?, 3 << 29);
+//! assert_eq!(size::exact(3 << 29), "1536M");
+//! assert_eq!(size::human(3 << 29), "1.61 GB");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -10,6 +18,11 @@ const LETTERS: &str = "KMGTPE";
 const MAX_FRACTION_DIGITS: u32 = 20;
 
 /// A size that could not be understood.
+///
+/// ```
+/// let error = fullbore::size::parse("1X").unwrap_err();
+/// assert!(error.to_string().starts_with("invalid size \"1X\": unknown unit \"X\";"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseSizeError {
     text: String,
@@ -54,6 +67,15 @@ impl std::error::Error for ParseSizeError {}
 /// `K M G T P E` and `KiB` … `EiB` are powers of 1024, `KB` … `EB` powers of 1000, `B` or nothing bytes; upper or
 /// lower case, with or without a space before the unit. `_` may separate digits. A fraction of a unit is
 /// rounded down to whole bytes.
+///
+/// ```
+/// use fullbore::size::parse;
+/// assert_eq!((parse("256K")?, parse("640 MB")?, parse("1_000")?), (262_144, 640_000_000, 1000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with the text, and the forms that are right; also for more than `u64` holds.
 pub fn parse(text: &str) -> Result<u64, ParseSizeError> {
     bytes(text.trim()).map_err(|problem| ParseSizeError { text: text.to_owned(), problem })
 }
@@ -120,6 +142,11 @@ fn unit_bytes(unit: &str) -> Result<u128, Problem> {
 
 /// The shortest way to write exactly `bytes` with a whole number and a power of 1024: `256K`, `4K`, `1000`.
 /// [`parse`] reads it back.
+///
+/// ```
+/// use fullbore::size::exact;
+/// assert_eq!((exact(256 << 10), exact(1000)), ("256K".into(), "1000".into()));
+/// ```
 #[must_use]
 pub fn exact(bytes: u64) -> String {
     let mut number = bytes;
@@ -133,6 +160,11 @@ pub fn exact(bytes: u64) -> String {
 }
 
 /// A size in bytes for reading, to three digits, in powers of 1000: `640 MB`, `1.07 GB`, `12 B`.
+///
+/// ```
+/// use fullbore::size::human;
+/// assert_eq!((human(12), human(640_000_000)), ("12 B".into(), "640 MB".into()));
+/// ```
 #[must_use]
 pub fn human(bytes: u64) -> String {
     if bytes < 1000 { format!("{bytes} B") } else { three_digits(bytes as f64) }
@@ -140,6 +172,11 @@ pub fn human(bytes: u64) -> String {
 
 /// A rate for reading, to three digits, in powers of 1000: `10.4 GB/s`. A rate that is no number or below zero
 /// (nothing was moved, or no time passed) is `n/a`.
+///
+/// ```
+/// use fullbore::size::rate;
+/// assert_eq!((rate(10.4e9), rate(f64::NAN)), ("10.4 GB/s".into(), "n/a".into()));
+/// ```
 #[must_use]
 pub fn rate(bytes_per_second: f64) -> String {
     if bytes_per_second.is_finite() && bytes_per_second >= 0.0 {

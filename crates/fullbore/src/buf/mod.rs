@@ -2,6 +2,18 @@
 //!
 //! A buffer is a slot of one anonymous mapping, so that direct I/O may use it, an io_uring may register the
 //! whole pool at once, and the memory of a run is known before it starts.
+//!
+//! ```
+//! use fullbore::buf::Pool;
+//! let mut pool = Pool::new(2, 64 << 10)?;
+//! let mut buf = pool.take().unwrap();
+//! buf.place(10, 5); // for five bytes at offset 10 of a file
+//! buf.data_mut().copy_from_slice(b"bytes");
+//! assert_eq!(pool.free(), 1);
+//! pool.put(buf);
+//! assert_eq!(pool.free(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![allow(unsafe_code)]
 
 mod loan;
@@ -16,6 +28,14 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// What the start of every buffer, and the place of data in it, is aligned to, in bytes. Direct I/O asks for
 /// 512 or 4096 on every device known (`STATX_DIOALIGN`).
+///
+/// ```
+/// use fullbore::buf::{ALIGNMENT, Pool};
+/// let mut buf = Pool::new(1, 100)?.take().unwrap();
+/// buf.place(0, 100);
+/// assert!(buf.data().as_ptr().addr().is_multiple_of(ALIGNMENT));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const ALIGNMENT: usize = 4096;
 
 pub(crate) use loan::Loan;
@@ -86,6 +106,14 @@ impl Drop for Region {
 /// A buffer: a slot of a pool's memory and the run of data that stands in it.
 ///
 /// It owns its slot alone, so it can be handed to the kernel and taken back.
+///
+/// ```
+/// let mut buf = fullbore::buf::Pool::new(1, 8192)?.take().unwrap();
+/// buf.place(0, 5);
+/// buf.data_mut().copy_from_slice(b"bytes");
+/// assert_eq!(buf.data(), b"bytes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Buf {
     region: Arc<Region>,
@@ -100,6 +128,14 @@ impl Buf {
     /// an alignment boundary as `offset` does, so that the aligned middle of an unaligned run can be
     /// transferred directly.
     ///
+    /// ```
+    /// use fullbore::buf::{ALIGNMENT, Pool};
+    /// let mut buf = Pool::new(1, 8192)?.take().unwrap();
+    /// buf.place(3 * ALIGNMENT as u64 + 7, 100);
+    /// assert_eq!(buf.data().as_ptr().addr() % ALIGNMENT, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// If the run does not fit: the pool was made for smaller requests.
     pub fn place(&mut self, offset: u64, len: usize) {
@@ -113,6 +149,17 @@ impl Buf {
 
     /// Widens or narrows the data: it starts `head` bytes later (negative: earlier) and is `len` bytes long.
     ///
+    /// ```
+    /// let mut buf = fullbore::buf::Pool::new(1, 8192)?.take().unwrap();
+    /// buf.place(0, 8);
+    /// buf.data_mut().copy_from_slice(b"01234567");
+    /// buf.shift(2, 3);
+    /// assert_eq!(buf.data(), b"234");
+    /// buf.shift(-1, 6);
+    /// assert_eq!(buf.data(), b"123456");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// If that reaches out of the buffer.
     pub fn shift(&mut self, head: isize, len: usize) {
@@ -123,11 +170,28 @@ impl Buf {
     }
 
     /// Keeps the first `len` bytes of the data.
+    ///
+    /// ```
+    /// let mut buf = fullbore::buf::Pool::new(1, 8192)?.take().unwrap();
+    /// buf.place(0, 100);
+    /// buf.truncate(7);
+    /// buf.truncate(50); // makes nothing longer
+    /// assert_eq!(buf.len(), 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
     /// The data.
+    ///
+    /// ```
+    /// let mut buf = fullbore::buf::Pool::new(1, 8192)?.take().unwrap();
+    /// assert_eq!(buf.data(), b"", "nothing is placed yet");
+    /// buf.place(0, 3);
+    /// assert_eq!(buf.data(), [0; 3], "fresh memory is zero");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn data(&self) -> &[u8] {
         // SAFETY: the slot is this buffer's alone, mapped and zeroed by the kernel at the least, and
         // `start + len` is within its capacity.
@@ -135,17 +199,40 @@ impl Buf {
     }
 
     /// The data, to be changed.
+    ///
+    /// ```
+    /// let mut buf = fullbore::buf::Pool::new(1, 8192)?.take().unwrap();
+    /// buf.place(0, 3);
+    /// buf.data_mut().fill(7);
+    /// assert_eq!(buf.data(), [7; 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn data_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `data`, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.len) }
     }
 
     /// How many bytes of data it holds.
+    ///
+    /// ```
+    /// let mut buf = fullbore::buf::Pool::new(1, 8192)?.take().unwrap();
+    /// buf.place(4095, 5000);
+    /// assert_eq!(buf.len(), 5000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether it holds no data.
+    ///
+    /// ```
+    /// let mut buf = fullbore::buf::Pool::new(1, 8192)?.take().unwrap();
+    /// assert!(buf.is_empty());
+    /// buf.place(0, 1);
+    /// assert!(!buf.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -158,6 +245,13 @@ impl Buf {
 }
 
 /// A fixed number of equal buffers.
+///
+/// ```
+/// let mut pool = fullbore::buf::Pool::new(2, 4096)?;
+/// let (one, two) = (pool.take(), pool.take());
+/// assert!(one.is_some() && two.is_some() && pool.take().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Pool {
     region: Arc<Region>,
@@ -166,6 +260,13 @@ pub struct Pool {
 
 impl Pool {
     /// A pool of `count` buffers, each with room for a run of `request` bytes at any offset.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// assert_eq!(Pool::new(4, 256 << 10)?.free(), 4);
+    /// assert!(Pool::new(1, usize::MAX).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the memory is not to be had.
@@ -185,6 +286,12 @@ impl Pool {
 
     /// The memory one buffer for requests of `request` bytes takes, in bytes; the most there is for requests that no
     /// memory can hold.
+    ///
+    /// ```
+    /// use fullbore::buf::{ALIGNMENT, Pool};
+    /// assert_eq!(Pool::capacity(64 << 10), (64 << 10) + ALIGNMENT);
+    /// assert_eq!(Pool::capacity(usize::MAX), usize::MAX);
+    /// ```
     pub fn capacity(request: usize) -> usize {
         // An unaligned request touches one block more than an aligned one of that size.
         let blocks = request.checked_next_multiple_of(ALIGNMENT);
@@ -192,16 +299,40 @@ impl Pool {
     }
 
     /// Takes a buffer out, if one is free.
+    ///
+    /// ```
+    /// let mut pool = fullbore::buf::Pool::new(1, 4096)?;
+    /// assert!(pool.take().is_some());
+    /// assert!(pool.take().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn take(&mut self) -> Option<Buf> {
         self.free.pop()
     }
 
     /// Puts a buffer back.
+    ///
+    /// ```
+    /// let mut pool = fullbore::buf::Pool::new(1, 4096)?;
+    /// let buf = pool.take().unwrap();
+    /// pool.put(buf);
+    /// assert!(pool.take().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put(&mut self, buf: Buf) {
         self.free.push(buf);
     }
 
     /// Lets `prepare` write into the whole memory of each free buffer.
+    ///
+    /// ```
+    /// let mut pool = fullbore::buf::Pool::new(2, 4096)?;
+    /// pool.prepare(|memory| memory.fill(7));
+    /// let mut buf = pool.take().unwrap();
+    /// buf.place(0, 3);
+    /// assert_eq!(buf.data(), [7; 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn prepare(&mut self, mut prepare: impl FnMut(&mut [u8])) {
         for buf in &mut self.free {
             buf.start = 0;
@@ -212,6 +343,13 @@ impl Pool {
     }
 
     /// How many buffers are free.
+    ///
+    /// ```
+    /// let mut pool = fullbore::buf::Pool::new(3, 4096)?;
+    /// let buf = pool.take();
+    /// assert_eq!(pool.free(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn free(&self) -> usize {
         self.free.len()
     }

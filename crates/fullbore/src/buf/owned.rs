@@ -3,6 +3,13 @@
 use super::Buf;
 
 /// A run of memory that a [`Buffer`] lends to the system.
+///
+/// ```
+/// use fullbore::buf::Buffer;
+/// let mut bytes = vec![1u8, 2, 3];
+/// let segment = bytes.segment(0);
+/// assert_eq!((segment.start, segment.len), (bytes.as_mut_ptr(), 3));
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
     /// Where it starts.
@@ -34,14 +41,38 @@ pub struct Segment {
 /// A type wider than eight words is refused when the program is compiled.
 pub unsafe trait Buffer: Send + Sized + 'static {
     /// How many segments it has.
+    ///
+    /// ```
+    /// use fullbore::buf::Buffer;
+    /// assert_eq!(vec![1u8, 2].segments(), 1);
+    /// assert_eq!(vec![vec![1u8], vec![2, 3]].segments(), 2);
+    /// ```
     fn segments(&self) -> usize {
         1
     }
 
     /// The segment number `index`, from 0.
+    ///
+    /// ```
+    /// use fullbore::buf::Buffer;
+    /// let mut both = vec![vec![1u8], vec![2, 3]];
+    /// assert_eq!(both.segment(1).start, both[1].as_mut_ptr());
+    /// ```
     fn segment(&mut self, index: usize) -> Segment;
 
     /// Learns that a read filled the first `count` bytes, counted through all segments.
+    ///
+    /// ```
+    /// use fullbore::buf::Buffer;
+    /// let mut bytes = Vec::<u8>::with_capacity(64);
+    /// let segment = bytes.segment(0);
+    /// // SAFETY: there is room for a byte, and it is written.
+    /// unsafe {
+    ///     segment.start.write(7);
+    ///     bytes.filled(1);
+    /// }
+    /// assert_eq!(bytes, [7]);
+    /// ```
     ///
     /// # Safety
     /// That many bytes are initialised, and there is room for them.

@@ -6,7 +6,19 @@ use crate::file::Sync;
 
 /// One thing that a plan did or let pass. Transfers that passed untouched are only counted.
 ///
-/// [`Plan::events`](super::Plan::events) shows it.
+/// [`Plan::events`](super::Plan::events) tells them.
+///
+/// ```
+/// use fullbore::fault::{Event, Fault, Plan};
+/// use fullbore::file::{File, Sync};
+/// # let directory = tempfile::tempdir()?;
+/// let plan = Plan::new(1).with(Fault::SyncFails { sync: 2 });
+/// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+/// file.sync(Sync::Data)?;
+/// assert!(file.sync(Sync::Data).is_err());
+/// assert_eq!(plan.events(), [Event::Synced(Sync::Data), Event::SyncFailed]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {

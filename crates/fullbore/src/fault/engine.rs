@@ -8,6 +8,28 @@ use crate::engine::{Engine, Method, Opening};
 use crate::file::File;
 
 /// An engine that asks a plan before every request, view and relay. What the plan fails never reaches the engine beneath.
+///
+/// ```
+/// use fullbore::engine::Engine;
+/// use fullbore::fault::{Fault, Faulty, Plan};
+/// use fullbore::file::File;
+///
+/// /// An engine that relays whatever it is asked to.
+/// struct Willing;
+/// impl Engine for Willing {
+///     fn relay(&mut self, _offset: u64, _target: u64, len: usize) -> std::io::Result<usize> {
+///         Ok(len)
+///     }
+/// }
+///
+/// let plan = Plan::new(1).with(Fault::NoSpace { at: 100 });
+/// # let directory = tempfile::tempdir()?;
+/// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+/// let mut engine = Faulty::new(Box::new(Willing), &file, None, 1);
+/// assert_eq!(engine.relay(0, 0, 64)?, 64);
+/// assert_eq!(engine.relay(64, 64, 64)?, 36);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Faulty {
     engine: Box<dyn Engine>,
     to: Option<(Plan, File)>,

@@ -107,7 +107,15 @@ pub enum Fault {
 
 /// A call that is about to be made.
 ///
-/// [`Operation`] shows it.
+/// ```
+/// use fullbore::fault::{Call, Fault, Operation, Plan, Verdict};
+/// # let file = fullbore::file::File::open("Cargo.toml")?;
+/// let plan = Plan::new(1).with(Fault::IoErrorAt { offset: 10 });
+/// let ask = |call| plan.before(&Operation { file: &file, unit: 1, call });
+/// assert!(matches!(ask(Call::Read { offset: 0, len: 10 }), Verdict::Go(10)));
+/// assert!(matches!(ask(Call::Read { offset: 8, len: 10 }), Verdict::Fail(_)));
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Call<'a> {
@@ -220,6 +228,17 @@ pub struct Operation<'a> {
 }
 
 /// What a plan says to a call.
+///
+/// ```
+/// use fullbore::fault::{Call, Fault, Operation, Plan, Verdict};
+/// # let file = fullbore::file::File::open("Cargo.toml")?;
+/// let plan = Plan::new(1).with(Fault::IoErrorOn { call: 1 });
+/// match plan.before(&Operation { file: &file, unit: 1, call: Call::View { offset: 0, len: 8 } }) {
+///     Verdict::Go(_) => unreachable!("the plan says otherwise"),
+///     Verdict::Fail(error) => assert_eq!(error.raw_os_error(), Some(5), "EIO"),
+/// }
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Verdict {
     /// Make it, with at most this many bytes; for calls that move none, the number says nothing.

@@ -13,6 +13,17 @@ use crate::file::File;
 
 /// Faults to come, and what has come of them. A clone is the same plan, so that one can be shared by several files and
 /// asked afterwards. The same seed and the same calls in the same order meet the same faults.
+///
+/// ```
+/// use fullbore::fault::{Fault, Plan};
+/// use fullbore::file::File;
+/// # let directory = tempfile::tempdir()?;
+/// let plan = Plan::new(1).with(Fault::NoSpace { at: 8 });
+/// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+/// assert!(file.write_all_at(b"ten bytes!", 0).is_err());
+/// assert_eq!(plan.counts().no_space, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Plan {
     state: Arc<Mutex<State>>,
@@ -94,7 +105,17 @@ impl Plan {
     }
 
     /// Decides what becomes of a call, and notes it as made if it may go on. Files and engines that carry the plan ask by
-    /// themselves; whoever hands calls to the system in another way asks here first ([`Operation`] shows how).
+    /// themselves; whoever hands calls to the system in another way asks here first.
+    ///
+    /// ```
+    /// use fullbore::fault::{Call, Fault, Operation, Plan};
+    /// # let file = fullbore::file::File::open("Cargo.toml")?;
+    /// let plan = Plan::new(1).with(Fault::Short { one_in: 1 });
+    /// let call = Call::Read { offset: 0, len: 100 };
+    /// let most = plan.before(&Operation { file: &file, unit: 1, call }).into_result()?;
+    /// assert!(most < 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn before(&self, operation: &Operation<'_>) -> Verdict {
         match self.state().judge(operation) {
             Ok(len) => Verdict::Go(len),

@@ -17,7 +17,22 @@ use crate::file::File;
 
 /// Which of the states that a power failure could leave.
 ///
-/// [`Plan::crash`](super::Plan::crash) shows it.
+/// [`Plan::crash`](super::Plan::crash) takes it.
+///
+/// ```
+/// use fullbore::fault::{Plan, Worst};
+/// use fullbore::file::{Durability, Output};
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("file");
+/// std::fs::write(&path, "old")?;
+/// let plan = Plan::new(1).with_power_failure();
+/// let output = Output::replace(&path)?.with_faults(&plan);
+/// output.file().write_all_at(b"new", 0)?;
+/// output.commit(Durability::Process)?;
+/// plan.crash(Worst::RenameLost)?;
+/// assert_eq!(std::fs::read(&path)?, b"old");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worst {
     /// No unsynced byte, length or name is there.

@@ -23,6 +23,16 @@ fn state() -> MutexGuard<'static, State> {
 }
 
 /// A path that is removed when this is dropped or the run is abandoned, unless it was [kept](Self::keep).
+///
+/// ```
+/// use fullbore::file::{File, Temporary};
+/// # let directory = tempfile::tempdir()?;
+/// let (temporary, file) = Temporary::make(directory.path().join("scratch"), |path| File::create_new(path))?;
+/// assert!(temporary.path().exists());
+/// drop(temporary);
+/// assert_eq!(std::fs::read_dir(&directory)?.count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Temporary {
     id: u64,
@@ -33,6 +43,16 @@ pub struct Temporary {
 impl Temporary {
     /// Makes something at `path` with `make`, and takes the duty to remove it. If `make` fails, there is
     /// nothing to remove: it must not have made anything.
+    ///
+    /// ```
+    /// use fullbore::file::{File, Temporary};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("scratch");
+    /// let (temporary, file) = Temporary::make(path.clone(), |path| File::create_new(path))?;
+    /// assert!(Temporary::make(path.clone(), |path| File::create_new(path)).is_err(), "it exists");
+    /// assert!(path.exists(), "what the second did not make, it did not remove");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Those of `make`.
@@ -46,11 +66,30 @@ impl Temporary {
     }
 
     /// The path.
+    ///
+    /// ```
+    /// use fullbore::file::{File, Temporary};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("scratch");
+    /// let (temporary, _file) = Temporary::make(path.clone(), |path| File::create_new(path))?;
+    /// assert_eq!(temporary.path(), path);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Gives up the duty: the path is somebody's file now, or has another name.
+    ///
+    /// ```
+    /// use fullbore::file::{File, Temporary};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("scratch");
+    /// let (temporary, _file) = Temporary::make(path.clone(), |path| File::create_new(path))?;
+    /// temporary.keep();
+    /// assert!(path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn keep(mut self) {
         self.kept = true;
     }
@@ -88,6 +127,20 @@ impl Drop for Unfinished {
 
 /// Removes every temporary path and returns the files that are left part old, part new. No temporary path can
 /// be made any more: for the moment before the process ends.
+///
+/// ```
+/// use fullbore::file::{File, Output, Temporary, abandon_all};
+/// # let directory = tempfile::tempdir()?;
+/// let rewritten = directory.path().join("rewritten");
+/// std::fs::write(&rewritten, "old")?;
+/// let output = Output::in_place(&rewritten)?;
+/// let made = Temporary::make(directory.path().join("scratch"), |path| File::create_new(path))?;
+/// // In the thread that a signal woke:
+/// assert_eq!(abandon_all(), [rewritten]);
+/// assert!(!directory.path().join("scratch").exists());
+/// # std::mem::forget((output, made)); // as when the process ends now: dropping them would wait for the lock
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn abandon_all() -> Vec<PathBuf> {
     let mut state = state();
     // Youngest first: files before the directory they were made in.

@@ -19,6 +19,18 @@ use crate::buf::ALIGNMENT;
 use crate::error::{Error, Kind, Result};
 
 /// An open file and the path it was opened by. A clone is the same open file, and the last one closes it.
+///
+/// ```
+/// use fullbore::file::File;
+/// # let directory = tempfile::tempdir()?;
+/// let file = File::create_new(directory.path().join("file"))?;
+/// file.write_all_at(b"some bytes", 0)?;
+/// let same = file.clone(); // the positional calls need no `&mut`
+/// let mut bytes = [0; 5];
+/// same.read_exact_at(&mut bytes, 5)?;
+/// assert_eq!(&bytes, b"bytes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct File {
     pub(super) inner: Arc<Inner>,
@@ -107,6 +119,15 @@ impl File {
 
     /// Opens an existing file for reading and writing; its bytes stay.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// std::fs::write(&path, "old bytes")?;
+    /// fullbore::file::File::open_write(&path)?.write_all_at(b"new", 0)?;
+    /// assert_eq!(std::fs::read(&path)?, b"new bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_write(path: impl AsRef<Path>) -> Result<Self> {
@@ -125,6 +146,15 @@ impl File {
 
     /// Creates a file that must not exist yet, open for reading and writing.
     ///
+    /// ```
+    /// use fullbore::file::File;
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// assert_eq!(File::create_new(&path)?.len()?, 0);
+    /// assert!(File::create_new(&path).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If it exists or the system refuses.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
@@ -136,6 +166,14 @@ impl File {
     }
 
     /// Takes over an open descriptor; `path` is what messages call it.
+    ///
+    /// ```
+    /// use fullbore::file::{File, FileKind};
+    /// let (reader, _writer) = std::io::pipe()?;
+    /// let pipe = File::from_fd(reader.into(), "the log's pipe")?;
+    /// assert_eq!((pipe.kind(), pipe.path().to_str()), (FileKind::Fifo, Some("the log's pipe")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system cannot say what it is, and if that is a directory.
@@ -154,6 +192,12 @@ impl File {
 
     /// The process's standard input.
     ///
+    /// ```
+    /// let input = fullbore::file::File::stdin()?;
+    /// assert_eq!(input.path(), "standard input");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If it is closed.
     pub fn stdin() -> Result<Self> {
@@ -161,6 +205,12 @@ impl File {
     }
 
     /// The process's standard output.
+    ///
+    /// ```
+    /// let output = fullbore::file::File::stdout()?;
+    /// assert_eq!(output.path(), "standard output");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If it is closed.
@@ -175,11 +225,24 @@ impl File {
     }
 
     /// The path it was opened by.
+    ///
+    /// ```
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// assert_eq!(file.path(), "Cargo.toml");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
     /// What it is. The first time the system is asked, unless opening has found it out.
+    ///
+    /// ```
+    /// use fullbore::file::{File, FileKind};
+    /// assert_eq!(File::open("Cargo.toml")?.kind(), FileKind::Regular);
+    /// assert_eq!(File::open("/dev/null")?.kind(), FileKind::CharacterDevice);
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn kind(&self) -> FileKind {
         *self.inner.kind.get_or_init(|| {
             rustix::fs::fstat(&self.inner.fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode))
@@ -264,6 +327,17 @@ impl File {
 
     /// Its identity, length and time of modification now.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// let before = file.snapshot()?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// let after = file.snapshot()?;
+    /// assert_eq!((before.len, after.len), (0, 5));
+    /// assert_eq!(before.identity, after.identity);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If it is a directory, and if the system cannot say.
     pub fn snapshot(&self) -> Result<Snapshot> {
@@ -290,6 +364,14 @@ impl File {
     /// devices, a file that was read in part already, and a regular file that says it is empty, which may be
     /// one of `/proc`, whose length nobody knows before the end.
     ///
+    /// ```
+    /// use fullbore::file::File;
+    /// let file = File::open("Cargo.toml")?;
+    /// assert_eq!(file.seekable_len()?, Some(file.len()?));
+    /// assert_eq!(File::open("/proc/self/status")?.seekable_len()?, None);
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the system cannot say.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
@@ -305,6 +387,17 @@ impl File {
     }
 
     /// Gives the file blocks for `len` bytes and that length, so that no write has to allocate or extend.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// match file.preallocate(1 << 20) {
+    ///     Ok(()) => assert_eq!(file.len()?, 1 << 20),
+    ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it.
@@ -348,6 +441,19 @@ impl File {
 
     /// Drops the file's clean pages from the page cache.
     ///
+    /// ```
+    /// use fullbore::file::{File, Sync};
+    /// use fullbore::probe::residency;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(&[7; 1 << 16], 0)?;
+    /// file.sync(Sync::Data)?; // only clean pages can go
+    /// let before = residency(&file, 0..1 << 16)?.cached;
+    /// file.drop_cache()?;
+    /// assert!(residency(&file, 0..1 << 16)?.cached <= before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the system refuses. That it kept some (dirty, mapped, in use) is no error: ask for the residency.
     pub fn drop_cache(&self) -> Result<()> {
@@ -386,6 +492,16 @@ impl File {
 
     /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
     /// that, the same open file.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// let reader = file.again(false);
+    /// assert_eq!(reader.snapshot()?.identity, file.snapshot()?.identity);
+    /// assert!(reader.write_all_at(b"other", 0).is_err(), "opened for reading only");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn again(&self, write: bool) -> Self {
         match self.reopen(write) {
             Ok(fd) => self.same(fd, 1),
@@ -453,6 +569,12 @@ impl File {
     /// page cache all the same, or does not tell, one of its blocks, which is right everywhere: whether that
     /// happens can change from one moment to the next (btrfs moves small files into its tree and out of it), so
     /// it is no reason to fail. [`crate::engine::probe`] tells who wants to know.
+    ///
+    /// ```
+    /// let unit = fullbore::file::File::open("Cargo.toml")?.direct_alignment();
+    /// assert!(unit.is_power_of_two() && unit >= 512);
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn direct_alignment(&self) -> usize {
         let offset = match crate::probe::direct_alignment(self) {
             Ok(alignment) => alignment.offset.max(alignment.memory),

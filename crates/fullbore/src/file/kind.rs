@@ -8,6 +8,13 @@ use rustix::fs::{AtFlags, FileType};
 use crate::error::{Error, Result};
 
 /// What a path leads to.
+///
+/// ```
+/// use fullbore::file::{File, FileKind};
+/// let kind = File::open("/dev/zero")?.kind();
+/// assert_eq!((kind, kind.to_string()), (FileKind::CharacterDevice, "character device".into()));
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -55,6 +62,16 @@ impl fmt::Display for FileKind {
 }
 
 /// What a file looked like at one moment, to tell whether it has changed since and whether two are one.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+/// let before = file.snapshot()?;
+/// assert_eq!(file.snapshot()?, before, "nothing has changed");
+/// file.set_len(10)?;
+/// assert_ne!(file.snapshot()?, before);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Snapshot {
     /// The device and inode numbers, which name the file.
@@ -66,6 +83,15 @@ pub struct Snapshot {
 }
 
 /// Looks at a path without opening it, following symbolic links; `None` if nothing is there.
+///
+/// ```
+/// use std::path::Path;
+/// use fullbore::file::{FileKind, look};
+/// let (kind, _) = look(Path::new("/"))?.unwrap();
+/// assert_eq!(kind, FileKind::Directory);
+/// assert!(look(Path::new("/nowhere"))?.is_none());
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 ///
 /// # Errors
 /// If the system refuses for another reason.

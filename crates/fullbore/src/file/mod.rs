@@ -1,4 +1,15 @@
 //! Files: opening any kind of path, outputs that are whole or not there, and what is cleaned up.
+//!
+//! ```
+//! use fullbore::file::{Durability, File, Output};
+//! # let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("greeting");
+//! let output = Output::replace(&path)?;
+//! output.file().write_all_at(b"hello", 0)?;
+//! output.commit(Durability::Data)?; // only now it is there, whole
+//! assert_eq!(File::open(&path)?.len()?, 5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod abandon;

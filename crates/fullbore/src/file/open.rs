@@ -30,6 +30,14 @@ const IN_MEMORY: [u64; 4] = [0x0102_1994, 0x8584_58f6, 0x9fa0, 0x6265_6572];
 impl OpenOptions {
     /// Opens `path`. What it leads to is not asked: a directory opened for reading says so at the first read.
     ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// use fullbore::file::OpenOptions;
+    /// assert!(OpenOptions::new().open("Cargo.toml").is_ok());
+    /// let error = OpenOptions::new().preallocate(4096).open("Cargo.toml").unwrap_err();
+    /// assert_eq!(error.kind(), Kind::Invalid, "there are bytes already");
+    /// ```
+    ///
     /// # Errors
     /// [`Kind::Invalid`] if the options contradict each other; [`Kind::NoSpace`] if there is no room to preallocate;
     /// [`Kind::Locked`] for a lock that somebody else holds; [`Kind::Unsupported`] for a symbolic link that may not be followed, and with

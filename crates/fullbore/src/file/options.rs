@@ -56,12 +56,48 @@ pub struct Share(u8);
 
 impl Share {
     /// Nothing: the lock is exclusive.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// use fullbore::file::{OpenOptions, Share};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// let held = OpenOptions::new().share(Share::NONE).open(&path)?;
+    /// let error = OpenOptions::new().share(Share::NONE).open(&path).unwrap_err();
+    /// assert_eq!(error.kind(), Kind::Locked);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const NONE: Self = Self(0);
     /// Read.
+    ///
+    /// ```
+    /// use fullbore::file::{OpenOptions, Share};
+    /// let one = OpenOptions::new().share(Share::READ).open("Cargo.toml")?;
+    /// assert!(OpenOptions::new().share(Share::READ).open("Cargo.toml").is_ok(), "whoever shares too");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub const READ: Self = Self(1);
     /// Write.
+    ///
+    /// ```
+    /// use fullbore::file::{OpenOptions, Share};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// let one = OpenOptions::new().share(Share::READ | Share::WRITE).open(&path)?;
+    /// assert!(OpenOptions::new().share(Share::READ).open(&path).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const WRITE: Self = Self(2);
     /// Delete and rename.
+    ///
+    /// ```
+    /// use fullbore::file::{OpenOptions, Share};
+    /// let file = OpenOptions::new().share(Share::READ | Share::DELETE).open("Cargo.toml")?;
+    /// assert_eq!(file.explain()[0].option, "share=read|delete");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub const DELETE: Self = Self(4);
 
     /// How it was asked for.
@@ -159,6 +195,13 @@ impl Default for OpenOptions {
 
 impl OpenOptions {
     /// An existing file, for reading, with no lock.
+    ///
+    /// ```
+    /// use fullbore::file::OpenOptions;
+    /// let file = OpenOptions::new().open("Cargo.toml")?;
+    /// assert!(file.explain().is_empty(), "nothing was asked for");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn new() -> Self {
         Self {
             mode: Mode::Open,
@@ -178,24 +221,66 @@ impl OpenOptions {
     }
 
     /// What is to be there before; [`Mode::Open`] unless told.
+    ///
+    /// ```
+    /// use fullbore::file::{Mode, OpenOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// assert!(OpenOptions::new().mode(Mode::CreateNew).open(&path).is_ok());
+    /// assert!(OpenOptions::new().mode(Mode::CreateNew).open(&path).is_err(), "it exists now");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mode(&mut self, mode: Mode) -> &mut Self {
         self.mode = mode;
         self
     }
 
     /// What is to be done with the bytes. Unless told: [`Mode::Open`] reads, [`Mode::Append`] writes, the others do both.
+    ///
+    /// ```
+    /// use fullbore::file::{Access, OpenOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// std::fs::write(&path, "old")?;
+    /// let file = OpenOptions::new().access(Access::ReadWrite).open(&path)?;
+    /// file.write_all_at(b"new", 0)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn access(&mut self, access: Access) -> &mut Self {
         self.access = Some(access);
         self
     }
 
     /// The mode bits of a new file, less the process's mask; `0o666` unless told.
+    ///
+    /// ```
+    /// use std::os::unix::fs::PermissionsExt;
+    /// use fullbore::file::{Mode, OpenOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("secret");
+    /// OpenOptions::new().mode(Mode::CreateNew).permissions(0o600).open(&path)?;
+    /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o077, 0, "nobody else's");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn permissions(&mut self, permissions: u32) -> &mut Self {
         self.permissions = permissions;
         self
     }
 
     /// Asks for a lock, without waiting for it: opening fails only if somebody else holds one against it.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// use fullbore::file::{Mode, OpenOptions, Share};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// let held = OpenOptions::new().mode(Mode::CreateNew).share(Share::NONE).open(&path)?;
+    /// let refused = OpenOptions::new().share(Share::READ).open(&path).unwrap_err();
+    /// assert_eq!(refused.kind(), Kind::Locked);
+    /// drop(held);
+    /// assert!(OpenOptions::new().share(Share::READ).open(&path).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn share(&mut self, share: Share) -> &mut Self {
         self.share = Some(share);
         self
@@ -203,18 +288,42 @@ impl OpenOptions {
 
     /// Whether [`share`](Self::share) takes its lock. The environment variable `FULLBORE_NO_LOCKS`, set to anything but
     /// nothing or 0, switches it off for the whole process.
+    ///
+    /// ```
+    /// use fullbore::file::{Answer, OpenOptions, Share};
+    /// let file = OpenOptions::new().share(Share::READ).locking(false).open("Cargo.toml")?;
+    /// assert!(matches!(file.explain()[0].answer, Answer::Refused(_)));
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn locking(&mut self, locking: bool) -> &mut Self {
         self.locking = locking;
         self
     }
 
     /// Says how the file will be read (`man 2 posix_fadvise`); several may be given.
+    ///
+    /// ```
+    /// use fullbore::file::{Hint, OpenOptions};
+    /// let file = OpenOptions::new().hint(Hint::Random).hint(Hint::NoReuse).open("Cargo.toml")?;
+    /// assert_eq!(file.explain().len(), 2);
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn hint(&mut self, hint: Hint) -> &mut Self {
         self.hints.push(hint);
         self
     }
 
     /// When a write counts as done.
+    ///
+    /// ```
+    /// use fullbore::file::{Mode, OpenOptions, WriteThrough};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("journal");
+    /// let file = OpenOptions::new().mode(Mode::CreateNew).write_through(WriteThrough::Data).open(&path)?;
+    /// file.write_all_at(b"paid 5", 0)?; // returns when the bytes are on the device
+    /// assert_eq!(file.explain()[0].option, "write-through=data");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_through(&mut self, through: WriteThrough) -> &mut Self {
         self.through = through;
         self
@@ -222,6 +331,17 @@ impl OpenOptions {
 
     /// Whether the name is removed when the last handle is dropped, if it leads to this file then. A symbolic
     /// link goes, what it leads to stays.
+    ///
+    /// ```
+    /// use fullbore::file::{Mode, OpenOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("scratch");
+    /// let file = OpenOptions::new().mode(Mode::CreateNew).delete_on_close(true).open(&path)?;
+    /// assert!(path.exists());
+    /// drop(file);
+    /// assert!(!path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete_on_close(&mut self, delete: bool) -> &mut Self {
         self.delete = delete;
         self
@@ -243,6 +363,15 @@ impl OpenOptions {
 
     /// Whether it is a new file without a name, in the directory that is opened, for reading and writing, which is gone
     /// when its last handle is, unless [`File::link_to`](super::File::link_to) gives it a name.
+    ///
+    /// ```
+    /// use fullbore::file::OpenOptions;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = OpenOptions::new().temporary(true).open(directory.path())?;
+    /// file.write_all_at(b"scratch", 0)?;
+    /// assert_eq!(std::fs::read_dir(directory.path())?.count(), 0, "it has no name");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn temporary(&mut self, temporary: bool) -> &mut Self {
         self.temporary = temporary;
         self
@@ -250,18 +379,46 @@ impl OpenOptions {
 
     /// Has `len` bytes set aside; the end of the file stays where it is (`FALLOC_FL_KEEP_SIZE`). Only for modes that
     /// leave the file empty.
+    ///
+    /// ```
+    /// use fullbore::file::{Mode, OpenOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// let file = OpenOptions::new().mode(Mode::Create).preallocate(1 << 20).open(&path)?;
+    /// assert_eq!(file.len()?, 0);
+    /// assert_eq!(file.explain()[0].option, "preallocate");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn preallocate(&mut self, len: u64) -> &mut Self {
         self.room = len;
         self
     }
 
     /// Whether a symbolic link at the end of the path is followed; it is unless told.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// use fullbore::file::OpenOptions;
+    /// # let directory = tempfile::tempdir()?;
+    /// let link = directory.path().join("link");
+    /// std::os::unix::fs::symlink("/dev/null", &link)?;
+    /// let error = OpenOptions::new().follow_symlinks(false).open(&link).unwrap_err();
+    /// assert_eq!(error.kind(), Kind::Unsupported);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn follow_symlinks(&mut self, follow: bool) -> &mut Self {
         self.follow = follow;
         self
     }
 
     /// Whether an option that is refused is an error instead of an [explanation](super::File::explain).
+    ///
+    /// ```
+    /// use fullbore::file::{Cache, OpenOptions};
+    /// // A character device has no pages to drop.
+    /// assert!(OpenOptions::new().cache(Cache::Drop).open("/dev/null").is_ok());
+    /// assert!(OpenOptions::new().cache(Cache::Drop).strict(true).open("/dev/null").is_err());
+    /// ```
     pub fn strict(&mut self, strict: bool) -> &mut Self {
         self.strict = strict;
         self

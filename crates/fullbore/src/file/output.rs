@@ -13,6 +13,17 @@ use super::{Durability, File, FileKind, Receipt, Step, look};
 use crate::error::{Error, Kind, Result};
 
 /// Where an output's bytes go while it is written.
+///
+/// ```
+/// use fullbore::file::{Output, Placement};
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("file");
+/// std::fs::write(&path, "old bytes")?;
+/// let output = Output::create(&path, Placement::Overwrite, None)?;
+/// output.file().write_all_at(b"new", 0)?;
+/// assert_eq!(std::fs::read(&path)?, b"new bytes", "there before it is committed");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Placement {
     /// Beside the destination, and renamed over it when whole.
@@ -23,6 +34,18 @@ pub enum Placement {
 }
 
 /// An output being written.
+///
+/// ```
+/// use fullbore::file::Output;
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("settings");
+/// std::fs::write(&path, "old")?;
+/// let output = Output::replace(&path)?;
+/// output.file().write_all_at(b"half", 0)?;
+/// drop(output); // something went wrong
+/// assert_eq!(std::fs::read(&path)?, b"old");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Output {
     file: File,
@@ -50,6 +73,18 @@ struct Attributes {
 
 impl Output {
     /// Opens the output `path` of what is read from `input`. A pipe or device is written to as it is.
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// use fullbore::file::{File, Output, Placement};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "bytes")?;
+    /// let input = File::open(&path)?;
+    /// let error = Output::create(&path, Placement::Replace, Some(&input)).unwrap_err();
+    /// assert_eq!(error.kind(), Kind::SameFile);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If it is `input` itself, is a directory, may not be written, is a block device that `placement` does not overwrite, or the
@@ -110,6 +145,12 @@ impl Output {
 
     /// An output that is the process's standard output.
     ///
+    /// ```
+    /// let output = fullbore::file::Output::stdout()?;
+    /// assert!(!output.seekable());
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If it is closed.
     pub fn stdout() -> Result<Self> {
@@ -117,6 +158,18 @@ impl Output {
     }
 
     /// The output that is the input itself, changed where it stands.
+    ///
+    /// ```
+    /// use fullbore::file::{Durability, Output};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "bytes")?;
+    /// let output = Output::in_place(&path)?;
+    /// output.file().write_all_at(b"B", 0)?;
+    /// output.commit(Durability::Process)?;
+    /// assert_eq!(std::fs::read(&path)?, b"Bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If it is no regular file or block device, or may not be written.
@@ -199,16 +252,42 @@ impl Output {
     }
 
     /// The file to write to.
+    ///
+    /// ```
+    /// use fullbore::file::Output;
+    /// # let directory = tempfile::tempdir()?;
+    /// let output = Output::replace(directory.path().join("file"))?;
+    /// output.file().write_all_at(b"bytes", 0)?;
+    /// assert_eq!(output.file().len()?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn file(&self) -> &File {
         &self.file
     }
 
     /// Whether it can be written at any offset.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use fullbore::file::{Output, Placement};
+    /// assert!(!Output::create(Path::new("/dev/null"), Placement::Replace, None)?.seekable());
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     pub fn seekable(&self) -> bool {
         !matches!(self.state, State::Stream)
     }
 
     /// Whether its bytes are written to blocks that stand already.
+    ///
+    /// ```
+    /// use fullbore::file::{Output, Placement};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "bytes")?;
+    /// assert!(Output::create(&path, Placement::Overwrite, None)?.overwrites());
+    /// assert!(!Output::create(&path, Placement::Replace, None)?.overwrites());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn overwrites(&self) -> bool {
         matches!(self.state, State::Existing(_))
     }
@@ -219,8 +298,19 @@ impl Output {
         Self { file, ..self }
     }
 
-    /// Ends the output at the length it has: it is as durable as asked, and then it has its name. ([`Receipt`] and
-    /// [`replace`](Self::replace) show it.)
+    /// Ends the output at the length it has: it is as durable as asked, and then it has its name.
+    ///
+    /// ```
+    /// use fullbore::file::{Durability, Output};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// let output = Output::replace(&path)?;
+    /// output.file().write_all_at(b"bytes", 0)?;
+    /// assert!(!path.exists());
+    /// let receipt = output.commit(Durability::Process)?;
+    /// assert!(path.exists() && !receipt.data(), "nothing was synced");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses; then the old file, unless it was overwritten, is as it was. Only if the very last step fails, the

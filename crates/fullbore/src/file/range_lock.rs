@@ -12,7 +12,14 @@ use crate::sys::range_lock::{self, Wish};
 
 /// What a lock on a range keeps others from.
 ///
-/// [`File::lock_range`] shows it.
+/// ```
+/// use fullbore::file::{File, RangeLock};
+/// let (one, two) = (File::open("Cargo.toml")?, File::open("Cargo.toml")?);
+/// let shared = one.lock_range(0..10, RangeLock::Shared)?;
+/// assert!(two.try_lock_range(0..10, RangeLock::Shared)?.is_some());
+/// assert!(two.try_lock_range(0..10, RangeLock::Exclusive).is_err(), "open for reading only");
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeLock {
     /// Others may share it. The file must be open for reading.
@@ -23,7 +30,17 @@ pub enum RangeLock {
 
 /// A lock on a range, given up when this is dropped.
 ///
-/// [`File::lock_range`] shows it.
+/// ```
+/// use fullbore::file::{File, RangeLock};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("records");
+/// let (one, two) = (File::create_new(&path)?, File::open_write(&path)?);
+/// let guard = one.lock_range(0..10, RangeLock::Exclusive)?;
+/// assert!(two.try_lock_range(0..10, RangeLock::Exclusive)?.is_none());
+/// drop(guard);
+/// assert!(two.try_lock_range(0..10, RangeLock::Exclusive)?.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RangeGuard {
     file: File,
@@ -66,6 +83,17 @@ impl File {
     }
 
     /// As [`lock_range`](Self::lock_range) without waiting; `None` if somebody holds a lock against it.
+    ///
+    /// ```
+    /// use fullbore::file::{File, RangeLock};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("records");
+    /// let (one, two) = (File::create_new(&path)?, File::open_write(&path)?);
+    /// let guard = one.try_lock_range(0..10, RangeLock::Exclusive)?;
+    /// assert!(guard.is_some());
+    /// assert!(two.try_lock_range(5..15, RangeLock::Exclusive)?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`lock_range`](Self::lock_range).

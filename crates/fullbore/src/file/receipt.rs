@@ -105,22 +105,58 @@ impl Receipt {
     }
 
     /// Whether the bytes were synced.
+    ///
+    /// ```
+    /// use fullbore::file::{Durability, Output};
+    /// # let directory = tempfile::tempdir()?;
+    /// let output = Output::replace(directory.path().join("file"))?;
+    /// assert!(output.commit(Durability::Data)?.data());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn data(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Synced(_)))
     }
 
     /// Whether mode, owner and times were synced too.
+    ///
+    /// ```
+    /// use fullbore::file::{Durability, Output};
+    /// # let directory = tempfile::tempdir()?;
+    /// let output = Output::replace(directory.path().join("file"))?;
+    /// let receipt = output.commit(Durability::Data)?;
+    /// assert!(receipt.data() && !receipt.metadata());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn metadata(&self) -> bool {
         self.steps.contains(&Step::Synced(Sync::Full))
     }
 
     /// Whether the directory with the new name was synced. It is not where no name changed: a file overwritten where it
     /// stands.
+    ///
+    /// ```
+    /// use fullbore::file::{Durability, Output};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// assert!(Output::replace(&path)?.commit(Durability::Full)?.directory());
+    /// assert!(!Output::in_place(&path)?.commit(Durability::Full)?.directory(), "it has its name already");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn directory(&self) -> bool {
         self.steps.contains(&Step::SyncedDirectory)
     }
 
     /// The calls, in the order in which they were made.
+    ///
+    /// ```
+    /// use fullbore::file::{Durability, Output, Step, Sync};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "old")?;
+    /// let receipt = Output::in_place(&path)?.commit(Durability::Data)?;
+    /// assert_eq!(receipt.steps(), [Step::Synced(Sync::Data)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }

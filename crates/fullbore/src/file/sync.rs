@@ -22,7 +22,15 @@ use crate::fault::{Call, Operation, Plan};
 
 /// What a [sync](File::sync) brings to the device.
 ///
-/// [`File::sync`] shows it.
+/// ```
+/// use fullbore::file::{File, Sync};
+/// # let directory = tempfile::tempdir()?;
+/// let file = File::create_new(directory.path().join("file"))?;
+/// file.write_all_at(b"bytes", 0)?;
+/// file.sync(Sync::Full)?;
+/// assert!(file.poisoned().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
     /// The bytes and what is needed to find them again, the length among it (`fdatasync`).

@@ -1,7 +1,19 @@
 //! A file as a stream: a position in memory, an optional buffer, `Read`, `Write`, `Seek` and `BufRead`.
 //!
 //! The layers are those of .NET's `FileStream` (Sitnik, "File IO improvements in .NET 6"): positional calls of a
-//! [`File`], a position that lives here and never in the kernel ([`ends`]), a buffer, and this facade.
+//! [`File`], a position that lives here and never in the kernel (`ends`), a buffer, and this facade.
+//!
+//! ```
+//! use std::io::{Read, Seek, SeekFrom};
+//!
+//! use fullbore::{file::File, stream::FileStream};
+//! let mut stream = FileStream::new(File::open("Cargo.toml")?);
+//! stream.seek(SeekFrom::Start(1))?;
+//! let mut word = [0; 7];
+//! stream.read_exact(&mut word)?;
+//! assert_eq!(&word, b"package");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod buffer;
@@ -135,7 +147,17 @@ impl FileStream {
         })
     }
 
-    /// Whether the length is 0; [`len`](Self::len) shows it.
+    /// Whether the [length](Self::len) is 0.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// let mut stream = fullbore::stream::FileStream::new(file);
+    /// assert!(stream.is_empty()?);
+    /// std::io::Write::write_all(&mut stream, b"bytes")?;
+    /// assert!(!stream.is_empty()?, "what is pending counts");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system cannot say.
