@@ -63,7 +63,7 @@ pub enum Kind {
 /// ```
 /// use std::error::Error as _;
 /// let error = fullbore::file::File::open("/nowhere").unwrap_err();
-/// assert_eq!(error.path(), "/nowhere");
+/// assert_eq!(error.path().to_str(), Some("/nowhere"));
 /// let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
 /// assert_eq!(cause.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
 /// ```
@@ -193,7 +193,7 @@ impl Error {
     ///
     /// ```
     /// let error = fullbore::file::File::open("/nowhere").unwrap_err();
-    /// assert_eq!(error.path(), "/nowhere");
+    /// assert_eq!(error.path().to_str(), Some("/nowhere"));
     /// ```
     pub fn path(&self) -> &Path {
         &self.path

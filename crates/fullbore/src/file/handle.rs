@@ -107,7 +107,7 @@ impl File {
     /// ```
     /// # fn main() -> fullbore::Result<()> {
     /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// assert_eq!(file.path(), "Cargo.toml");
+    /// assert_eq!(file.path().to_str(), Some("Cargo.toml"));
     /// # Ok(()) }
     /// ```
     ///
@@ -194,7 +194,7 @@ impl File {
     ///
     /// ```
     /// let input = fullbore::file::File::stdin()?;
-    /// assert_eq!(input.path(), "standard input");
+    /// assert_eq!(input.path().to_str(), Some("standard input"));
     /// # Ok::<(), fullbore::Error>(())
     /// ```
     ///
@@ -208,7 +208,7 @@ impl File {
     ///
     /// ```
     /// let output = fullbore::file::File::stdout()?;
-    /// assert_eq!(output.path(), "standard output");
+    /// assert_eq!(output.path().to_str(), Some("standard output"));
     /// # Ok::<(), fullbore::Error>(())
     /// ```
     ///
@@ -228,7 +228,7 @@ impl File {
     ///
     /// ```
     /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// assert_eq!(file.path(), "Cargo.toml");
+    /// assert_eq!(file.path().to_str(), Some("Cargo.toml"));
     /// # Ok::<(), fullbore::Error>(())
     /// ```
     pub fn path(&self) -> &Path {
