@@ -14,6 +14,18 @@ use crate::error::{Error, Kind, Result};
 use crate::file::{File, LONGEST, cut};
 
 /// A read or write that is whole.
+///
+/// ```
+/// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+/// # let file = File::open("Cargo.toml")?;
+/// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+/// #     pool: None, window: None, random: false };
+/// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+/// channel.read(7, 1, 7, Pool::new(1, 4096)?.take().unwrap())?;
+/// let done = channel.next()?.unwrap();
+/// assert_eq!((done.token, done.offset, done.buf.data()), (7, 1, &b"package"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Done {
     /// The name it was given.
@@ -25,6 +37,19 @@ pub struct Done {
 }
 
 /// What a channel counted.
+///
+/// ```
+/// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+/// # let file = File::open("Cargo.toml")?;
+/// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+/// #     pool: None, window: None, random: false };
+/// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+/// channel.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
+/// channel.next()?;
+/// let tally = channel.tally();
+/// assert_eq!((tally.requests, tally.bytes, tally.short), (1, 9, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Requests handed to the system, repeated ones and edges included.
@@ -41,6 +66,13 @@ pub struct Tally {
 
 impl Tally {
     /// Adds another channel's counts.
+    ///
+    /// ```
+    /// use fullbore::engine::Tally;
+    /// let mut all = Tally { requests: 1, bytes: 4096, ..Tally::default() };
+    /// all.add(&Tally { requests: 2, bytes: 8192, ..Tally::default() });
+    /// assert_eq!((all.requests, all.bytes), (3, 12_288));
+    /// ```
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.bytes += other.bytes;
@@ -50,6 +82,12 @@ impl Tally {
     }
 
     /// The mean number of requests in flight when one was waited for.
+    ///
+    /// ```
+    /// use fullbore::engine::Tally;
+    /// assert_eq!(Tally { in_flight: 20, waits: 8, ..Tally::default() }.depth(), 2.5);
+    /// assert_eq!(Tally::default().depth(), 1.0, "nothing was waited for");
+    /// ```
     pub fn depth(&self) -> f64 {
         if self.waits == 0 { 1.0 } else { self.in_flight as f64 / self.waits as f64 }
     }
@@ -67,6 +105,30 @@ struct Asked {
 }
 
 /// An engine with what is above every engine.
+///
+/// ```
+/// use fullbore::buf::Pool;
+/// use fullbore::engine::{Cache, Channel, Opening, method};
+/// use fullbore::file::File;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("file");
+/// std::fs::write(&path, "some bytes")?;
+/// let file = File::open(&path)?;
+/// let mut pool = Pool::new(2, 4096)?;
+/// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 2,
+/// #     pool: None, window: None, random: false };
+/// let mut channel = Channel::open(method("buffered").unwrap(), &opening, Some(10))?;
+/// channel.read(1, 0, 5, pool.take().unwrap())?;
+/// channel.read(2, 5, 5, pool.take().unwrap())?;
+/// let mut bytes = 0;
+/// while let Some(done) = channel.next()? {
+///     bytes += done.buf.len();
+///     pool.put(done.buf);
+/// }
+/// assert_eq!(bytes, 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Channel {
     engine: Box<dyn Engine>,
     file: File,
@@ -97,6 +159,16 @@ impl std::fmt::Debug for Channel {
 impl Channel {
     /// Puts a file under an access method. `limit` is the length of a file that is read, in bytes: less is an
     /// error of its own ([`Kind::Changed`]). Without one the first empty read is the end.
+    ///
+    /// ```
+    /// use fullbore::engine::{Cache, Channel, Opening, method};
+    /// # let file = fullbore::file::File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// assert!(Channel::open(method("buffered").unwrap(), &opening, None).is_ok());
+    /// assert!(Channel::open(method("splice").unwrap(), &opening, None).is_err(), "from where?");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the method refuses the file.
@@ -129,21 +201,70 @@ impl Channel {
     }
 
     /// Whether it lends the file in place.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("mmap").unwrap(), &opening, None)?;
+    /// assert!(channel.mapped());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mapped(&self) -> bool {
         self.mapped
     }
 
     /// Says that no more requests will come: the depth from here on is nobody's measure.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// channel.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
+    /// channel.drain();
+    /// channel.next()?;
+    /// assert_eq!(channel.tally().waits, 0, "this wait was not counted");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn drain(&mut self) {
         self.draining = true;
     }
 
     /// How many requests are on their way.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// channel.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
+    /// assert_eq!(channel.in_flight(), 1);
+    /// channel.next()?;
+    /// assert_eq!(channel.in_flight(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn in_flight(&self) -> usize {
         self.in_flight + self.done.len()
     }
 
     /// What was counted so far.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// assert_eq!(channel.tally(), fullbore::engine::Tally::default());
+    /// channel.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
+    /// channel.next()?;
+    /// assert_eq!(channel.tally().bytes, 9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn tally(&self) -> Tally {
         self.tally
     }
@@ -163,6 +284,21 @@ impl Channel {
 
     /// Asks for `len` bytes at `offset` in `buf`. At most the depth opened with may be on their way.
     ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// let mut pool = Pool::new(2, 4096)?;
+    /// channel.read(0, 0, 9, pool.take().unwrap())?;
+    /// assert_eq!(channel.next()?.unwrap().buf.data(), b"[package]");
+    /// let error = channel.read(0, u64::MAX, 9, pool.take().unwrap()).unwrap_err();
+    /// assert_eq!(error.kind(), Kind::Invalid);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the system refuses the request; [`Kind::Invalid`] for a range where no file reaches, here and wherever
     /// an offset is taken.
@@ -178,6 +314,24 @@ impl Channel {
     }
 
     /// Writes the data of `buf`, which was [placed](Buf::place) at `offset`.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// # let file = File::open_write(&path)?;
+    /// # let opening = Opening { file: &file, from: None, write: true, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// let mut buf = Pool::new(1, 4096)?.take().unwrap();
+    /// buf.place(2, 3);
+    /// buf.data_mut().copy_from_slice(b"TES");
+    /// channel.write(0, 2, buf)?;
+    /// while channel.next()?.is_some() {}
+    /// assert_eq!(std::fs::read(&path)?, b"byTES");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses the request.
@@ -215,6 +369,18 @@ impl Channel {
 
     /// Tells the system of what was asked for.
     ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// channel.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
+    /// channel.commit()?; // now it is on its way, whatever else is done before the next wait
+    /// assert_eq!(channel.next()?.unwrap().buf.len(), 9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the system refuses.
     pub fn commit(&mut self) -> Result<()> {
@@ -222,6 +388,18 @@ impl Channel {
     }
 
     /// A transfer that is whole; waits for one if none is, as long as any is on its way.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// channel.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
+    /// assert!(channel.next()?.is_some());
+    /// assert!(channel.next()?.is_none(), "nothing more was asked for");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The system's error of a transfer, and [`Kind::Changed`] if the file ended before its length.
@@ -238,6 +416,18 @@ impl Channel {
 
     /// A transfer that is whole already, without waiting.
     ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// assert!(channel.ready()?.is_none(), "nothing was asked for");
+    /// channel.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
+    /// assert!(channel.ready()?.is_some(), "a synchronous method completes at queueing");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`next`](Self::next).
     pub fn ready(&mut self) -> Result<Option<Done>> {
@@ -248,6 +438,17 @@ impl Channel {
     }
 
     /// Lends the file's bytes in place; [`check`](Self::check) afterwards whether they were there.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("mmap").unwrap(), &opening, None)?;
+    /// assert_eq!(channel.view(1, 7)?, b"package");
+    /// channel.check("read", 8)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Kind::Changed`] if the file has become shorter, and the system's.
@@ -260,6 +461,21 @@ impl Channel {
     }
 
     /// As [`view`](Self::view), to be changed.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// # let file = File::open_write(&path)?;
+    /// # let opening = Opening { file: &file, from: None, write: true, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("mmap").unwrap(), &opening, None)?;
+    /// channel.view_mut(0, 5)?.make_ascii_uppercase();
+    /// channel.check("write", 5)?;
+    /// assert_eq!(std::fs::read(&path)?, b"BYTES");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`view`](Self::view).
@@ -274,6 +490,18 @@ impl Channel {
 
     /// Whether all bytes lent so far, up to `offset`, were the file's.
     ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("mmap").unwrap(), &opening, None)?;
+    /// let ones = channel.view(0, 9)?.iter().filter(|&&byte| byte == b'a').count();
+    /// channel.check("read", 9)?; // before the result is believed
+    /// assert_eq!(ones, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Kind::Changed`] if the file was cut short under a reader, [`Kind::NoSpace`] if there was no room under
     /// a writer.
@@ -282,6 +510,19 @@ impl Channel {
     }
 
     /// Moves `len` bytes at `offset` of the file relayed from to the same place of this one, whole.
+    ///
+    /// ```
+    /// use fullbore::engine::{Cache, Channel, Opening, method};
+    /// use fullbore::file::File;
+    /// # let directory = tempfile::tempdir()?;
+    /// let (from, to) = (File::open("Cargo.toml")?, File::create_new(directory.path().join("copy"))?);
+    /// # let opening = Opening { file: &to, from: Some(&from), write: true, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// let mut channel = Channel::open(method("splice").unwrap(), &opening, None)?;
+    /// channel.relay(0, 9)?;
+    /// assert_eq!(std::fs::read(directory.path().join("copy"))?, b"[package]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The system's, and [`Kind::Changed`] if the source ended before.
@@ -314,6 +555,25 @@ impl Channel {
     }
 
     /// Hands over to the system what the method holds back; nothing may be on its way.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// # let file = File::open_write(&path)?;
+    /// # let opening = Opening { file: &file, from: None, write: true, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("stdio").unwrap(), &opening, None)?;
+    /// let mut buf = Pool::new(1, 4096)?.take().unwrap();
+    /// buf.place(0, 5);
+    /// buf.data_mut().copy_from_slice(b"BYTES");
+    /// channel.write(0, 0, buf)?;
+    /// channel.next()?;
+    /// channel.flush()?; // until now the C library may hold it
+    /// assert_eq!(std::fs::read(&path)?, b"BYTES");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses it.

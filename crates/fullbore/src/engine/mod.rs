@@ -4,6 +4,17 @@
 //! asynchronous engines alike, as fio's `ioengine_ops` showed: requests are queued, committed and reaped, and
 //! a synchronous engine completes at queueing. Engines never retry, reorder or interpret: short transfers,
 //! `EINTR` and alignment are handled once, above them, by [`Channel`].
+//!
+//! ```
+//! use fullbore::engine::{Cache, METHODS, probe};
+//! let file = fullbore::file::File::open("Cargo.toml")?;
+//! let works = |name: &str| {
+//!     let method = METHODS.iter().find(|method| method.name == name).unwrap();
+//!     probe(method, &file, None, false, Cache::Keep).is_ok()
+//! };
+//! assert!(works("buffered") && works("mmap"));
+//! # Ok::<(), fullbore::Error>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod aio;
@@ -35,6 +46,13 @@ pub use crate::file::Cache;
 use crate::file::File;
 
 /// What an access method can do.
+///
+/// ```
+/// use fullbore::engine::method;
+/// let (uring, mmap) = (method("uring").unwrap().capabilities, method("mmap").unwrap().capabilities);
+/// assert!(uring.depth > 1 && !uring.mapped);
+/// assert!(mmap.depth == 1 && mmap.mapped);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// Whether it can read and write: take requests with buffers.
@@ -55,12 +73,28 @@ pub struct Capabilities {
 
 impl Capabilities {
     /// Whether a method with these passes the page cache by when it is told `cache`.
+    ///
+    /// ```
+    /// use fullbore::engine::{Cache, method};
+    /// let passes = |name, cache| method(name).unwrap().capabilities.passes_cache(cache);
+    /// assert!(passes("direct", Cache::Keep), "it cannot do otherwise");
+    /// assert!(passes("uring", Cache::Direct) && !passes("uring", Cache::Keep), "as told");
+    /// assert!(!passes("buffered", Cache::Direct), "it never does");
+    /// ```
     pub fn passes_cache(&self, cache: Cache) -> bool {
         matches!((self.direct, cache), (Choice::Always, _) | (Choice::AsTold, Cache::Direct))
     }
 }
 
 /// Whether an access method does a thing.
+///
+/// ```
+/// use fullbore::engine::{Choice, method};
+/// let direct = |name| method(name).unwrap().capabilities.direct;
+/// assert_eq!(direct("buffered"), Choice::Never);
+/// assert_eq!(direct("uring"), Choice::AsTold);
+/// assert_eq!(direct("aio"), Choice::Always);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// It never does.
@@ -83,6 +117,15 @@ const SYNCHRONOUS: Capabilities = Capabilities {
 };
 
 /// An access method: its name, what it can do, and how to put a file under it.
+///
+/// ```
+/// let relays: Vec<_> = fullbore::engine::METHODS
+///     .iter()
+///     .filter(|method| method.capabilities.relays)
+///     .map(|method| method.name)
+///     .collect();
+/// assert!(relays.contains(&"splice"));
+/// ```
 #[derive(Debug)]
 pub struct Method {
     /// The name that `--strategy method=` takes.
@@ -102,6 +145,25 @@ impl PartialEq for Method {
 }
 
 /// What an engine is opened with.
+///
+/// ```
+/// use fullbore::engine::{Cache, Channel, Opening, method};
+/// use fullbore::file::File;
+/// let file = File::open("Cargo.toml")?;
+/// let opening = Opening {
+///     file: &file,
+///     from: None,
+///     write: false,
+///     cache: Cache::Keep,
+///     depth: 1,
+///     pool: None,
+///     window: Some(1 << 20),
+///     random: false,
+/// };
+/// let mut channel = Channel::open(method("mmap").unwrap(), &opening, Some(file.len()?))?;
+/// assert_eq!(channel.view(0, 9)?, b"[package]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Opening<'a> {
     /// The file. An engine that needs other flags opens it again.
@@ -126,8 +188,40 @@ pub struct Opening<'a> {
 ///
 /// A method that transfers takes requests ([`queue`](Self::queue), [`commit`](Self::commit), [`reap`](Self::reap));
 /// one that only [relays](Self::relay) has none of its own and takes none.
+///
+/// ```
+/// use std::io;
+///
+/// use fullbore::engine::Engine;
+///
+/// /// Lends bytes that are in memory already.
+/// struct Memory(Vec<u8>);
+/// impl Engine for Memory {
+///     fn view(&mut self, offset: u64, len: usize) -> io::Result<&[u8]> {
+///         let start = usize::try_from(offset).unwrap_or(usize::MAX);
+///         self.0.get(start..start.saturating_add(len)).ok_or(io::ErrorKind::UnexpectedEof.into())
+///     }
+/// }
+///
+/// let mut memory = Memory(b"some bytes".to_vec());
+/// assert_eq!(memory.view(5, 5)?, b"bytes");
+/// assert!(memory.view(5, 6).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Engine {
     /// Queues a request; gives it back if no more can be taken before some are reaped.
+    ///
+    /// ```
+    /// use fullbore::engine::Engine;
+    /// # use fullbore::buf::{Direction, Pool, Request};
+    /// # let buf = Pool::new(1, 4096)?.take().unwrap();
+    /// # let request = Request { token: 1, direction: Direction::Read, offset: 0, buf, from: 0, most: usize::MAX };
+    /// struct Relay; // takes no requests, as every engine that does not say otherwise
+    /// impl Engine for Relay {}
+    /// let refused = Relay.queue(request).unwrap_err();
+    /// assert_eq!(refused.token, 1, "it comes back with its buffer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The request, if the queue is full.
@@ -136,6 +230,21 @@ pub trait Engine {
     }
 
     /// Tells the system of all that is queued.
+    ///
+    /// ```
+    /// use fullbore::engine::Engine;
+    /// struct Batch(Vec<u64>);
+    /// impl Engine for Batch {
+    ///     fn commit(&mut self) -> std::io::Result<()> {
+    ///         self.0.clear(); // all of it is the system's now
+    ///         Ok(())
+    ///     }
+    /// }
+    /// let mut batch = Batch(vec![1, 2, 3]);
+    /// batch.commit()?;
+    /// assert!(batch.0.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system takes none of it; errors of single requests come with their completions.
@@ -146,6 +255,25 @@ pub trait Engine {
     /// Commits what is queued, waits until `least` requests are complete (0: does not wait) and moves the
     /// completions that are there to the end of `done`.
     ///
+    /// ```
+    /// use fullbore::buf::Completion;
+    /// use fullbore::engine::Engine;
+    /// struct Finished(Vec<Completion>);
+    /// impl Engine for Finished {
+    ///     fn reap(&mut self, _least: usize, done: &mut Vec<Completion>) -> std::io::Result<()> {
+    ///         done.append(&mut self.0);
+    ///         Ok(())
+    ///     }
+    /// }
+    /// # use fullbore::buf::{Direction, Pool, Request};
+    /// # let buf = Pool::new(1, 4096)?.take().unwrap();
+    /// # let request = Request { token: 1, direction: Direction::Read, offset: 0, buf, from: 0, most: usize::MAX };
+    /// let (mut engine, mut done) = (Finished(vec![Completion { request, result: Ok(0) }]), Vec::new());
+    /// engine.reap(1, &mut done)?;
+    /// assert_eq!((engine.0.len(), done.len()), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`commit`](Self::commit).
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
@@ -154,6 +282,13 @@ pub trait Engine {
     }
 
     /// Lends `len` bytes at `offset` in place. They count only if [`check`](Self::check) finds nothing.
+    ///
+    /// ```
+    /// use fullbore::engine::Engine;
+    /// struct Relay; // lends nothing, as every engine that does not say otherwise
+    /// impl Engine for Relay {}
+    /// assert_eq!(Relay.view(0, 1).unwrap_err().kind(), std::io::ErrorKind::Unsupported);
+    /// ```
     ///
     /// # Errors
     /// If the method does not map, or the system refuses the window.
@@ -164,6 +299,20 @@ pub trait Engine {
 
     /// As [`view`](Self::view), to be changed.
     ///
+    /// ```
+    /// use fullbore::engine::Engine;
+    /// struct Memory([u8; 5]);
+    /// impl Engine for Memory {
+    ///     fn view_mut(&mut self, offset: u64, len: usize) -> std::io::Result<&mut [u8]> {
+    ///         Ok(&mut self.0[offset as usize..][..len])
+    ///     }
+    /// }
+    /// let mut memory = Memory(*b"bytes");
+    /// memory.view_mut(0, 1)?.make_ascii_uppercase();
+    /// assert_eq!(&memory.0, b"Bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`view`](Self::view).
     fn view_mut(&mut self, offset: u64, len: usize) -> io::Result<&mut [u8]> {
@@ -173,6 +322,18 @@ pub trait Engine {
 
     /// Whether every byte lent so far was the file's.
     ///
+    /// ```
+    /// use fullbore::engine::Engine;
+    /// struct Mapped { missing: bool }
+    /// impl Engine for Mapped {
+    ///     fn check(&self) -> std::io::Result<()> {
+    ///         if self.missing { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    ///     }
+    /// }
+    /// assert!(Mapped { missing: false }.check().is_ok());
+    /// assert!(Mapped { missing: true }.check().is_err());
+    /// ```
+    ///
     /// # Errors
     /// `UnexpectedEof` if a page was missing: the file was truncated, could not be read or had no room.
     fn check(&self) -> io::Result<()> {
@@ -180,6 +341,18 @@ pub trait Engine {
     }
 
     /// Moves up to `len` bytes from `offset` of the file relayed from to `target` of this one.
+    ///
+    /// ```
+    /// use fullbore::engine::Engine;
+    /// struct Pipe; // moves what one page holds at a time: whoever calls goes on from there
+    /// impl Engine for Pipe {
+    ///     fn relay(&mut self, _offset: u64, _target: u64, len: usize) -> std::io::Result<usize> {
+    ///         Ok(len.min(4096))
+    ///     }
+    /// }
+    /// assert_eq!(Pipe.relay(0, 0, 10_000)?, 4096);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the method does not relay, or the system refuses.
@@ -189,6 +362,23 @@ pub trait Engine {
     }
 
     /// Hands over to the system what the method itself holds back.
+    ///
+    /// ```
+    /// use std::io::{self, BufWriter, Write};
+    ///
+    /// use fullbore::engine::Engine;
+    /// struct Buffered(BufWriter<Vec<u8>>);
+    /// impl Engine for Buffered {
+    ///     fn flush(&mut self) -> io::Result<()> {
+    ///         self.0.flush()
+    ///     }
+    /// }
+    /// let mut buffered = Buffered(BufWriter::new(Vec::new()));
+    /// buffered.0.write_all(b"bytes")?;
+    /// buffered.flush()?;
+    /// assert_eq!(buffered.0.get_ref(), b"bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses it.

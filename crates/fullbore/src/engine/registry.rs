@@ -5,6 +5,11 @@ use super::{
 };
 
 /// Every access method of this platform.
+///
+/// ```
+/// let names: Vec<_> = fullbore::engine::METHODS.iter().map(|method| method.name).collect();
+/// assert!(names.contains(&"buffered") && names.contains(&"uring"));
+/// ```
 pub static METHODS: &[&Method] = &[
     &buffered::METHOD,
     &uncached::METHOD,
@@ -20,6 +25,12 @@ pub static METHODS: &[&Method] = &[
 ];
 
 /// The access method of that name.
+///
+/// ```
+/// use fullbore::engine::method;
+/// assert_eq!(method("mmap").map(|method| method.name), Some("mmap"));
+/// assert_eq!(method("floppy"), None);
+/// ```
 pub fn method(name: &str) -> Option<&'static Method> {
     METHODS.iter().copied().find(|method| method.name == name)
 }

@@ -10,6 +10,12 @@ use crate::file::File;
 use crate::probe::NoDirect;
 
 /// Why an access method cannot be used here.
+///
+/// ```
+/// use fullbore::engine::Refusal;
+/// let refusal = Refusal { method: "uring", reason: "forbidden here".into() };
+/// assert_eq!(refusal.to_string(), "uring: forbidden here");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The method's name.
@@ -25,6 +31,15 @@ impl fmt::Display for Refusal {
 }
 
 /// Uses `method` on `file` for one small read.
+///
+/// ```
+/// use fullbore::engine::{Cache, method, probe};
+/// let file = fullbore::file::File::open("Cargo.toml")?;
+/// assert!(probe(method("buffered").unwrap(), &file, None, false, Cache::Keep).is_ok());
+/// let refusal = probe(method("splice").unwrap(), &file, None, true, Cache::Keep).unwrap_err();
+/// assert_eq!(refusal.reason, "needs a source to move bytes from");
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 ///
 /// # Errors
 /// The reason, if it does not work.

@@ -5,6 +5,15 @@ use std::sync::LazyLock;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 /// The machine code that an operation runs. Both give the same bytes.
+///
+/// ```
+/// use fullbore::operation::{Kernel, parse};
+/// let (mut simd, mut scalar) = (*b"some bytes", *b"some bytes");
+/// parse("rot13", Kernel::Simd)?.apply_in_place(0, &mut simd);
+/// parse("rot13", Kernel::Scalar)?.apply_in_place(0, &mut scalar);
+/// assert_eq!((&simd, simd), (b"fbzr olgrf", scalar));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kernel {
     /// The widest vector instructions that this processor has, found at run time.

@@ -21,6 +21,11 @@ const OPERATIONS: &[Operation] = &[
 type Build = fn(&str, Kernel) -> Result<Box<dyn Transform>, String>;
 
 /// A shipped operation.
+///
+/// ```
+/// let shift = &fullbore::operation::registry()[0];
+/// assert_eq!((shift.name, shift.usage), ("shift", "shift:N"));
+/// ```
 #[derive(Debug)]
 pub struct Operation {
     /// What it is called: `shift`.
@@ -40,6 +45,11 @@ impl Operation {
 }
 
 /// Every shipped operation.
+///
+/// ```
+/// let names: Vec<_> = fullbore::operation::registry().iter().map(|operation| operation.name).collect();
+/// assert!(names.contains(&"rot13"));
+/// ```
 #[must_use]
 pub fn registry() -> &'static [Operation] {
     OPERATIONS
@@ -48,6 +58,16 @@ pub fn registry() -> &'static [Operation] {
 /// Makes the operation that `spec` names, such as `shift:10` or `upper`, to run with `kernel`.
 ///
 /// What it displays parses back to the same operation.
+///
+/// ```
+/// use fullbore::operation::{Kernel, parse};
+/// assert_eq!(parse("shift:+007", Kernel::Simd)?.to_string(), "shift:7");
+/// assert!(parse("shift", Kernel::Simd).is_err(), "by how much?");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with the text, and how the operation is written.
 pub fn parse(spec: &str, kernel: Kernel) -> Result<Box<dyn Transform>, ParseOperationError> {
     let (name, argument) = match spec.split_once(':') {
         Some((name, argument)) => (name, Some(argument)),
@@ -67,6 +87,12 @@ pub fn parse(spec: &str, kernel: Kernel) -> Result<Box<dyn Transform>, ParseOper
 }
 
 /// What was written is no operation.
+///
+/// ```
+/// use fullbore::operation::{Kernel, parse};
+/// let error = parse("upper:1", Kernel::Simd).err().unwrap();
+/// assert!(error.to_string().starts_with("invalid operation \"upper:1\": it takes no argument; write upper"));
+/// ```
 #[derive(Debug)]
 pub struct ParseOperationError {
     spec: String,

@@ -3,6 +3,20 @@
 //! One loop (`lane`) serves them all: it takes blocks from a feed (an engine, a pipe, a generator), lets the
 //! operation have them, and gives them to a drain (an engine, a pipe, a visitor). The meter runs the same
 //! loop, so what it measures is what the tools get.
+//!
+//! ```
+//! use fullbore::file::File;
+//! use fullbore::pattern::{Monitor, Scope, visit};
+//! use fullbore::strategy::{Strategy, Wish};
+//! let file = File::open("Cargo.toml")?;
+//! let strategy = "workers=2,request=1K".parse::<Wish>()?.apply(Strategy::plain());
+//! let (outcome, sums) = visit(&file, &Scope::whole(file.len()?), &strategy, &Monitor::default(), || 0, |sum, _, bytes| {
+//!     *sum += bytes.iter().filter(|&&byte| byte == b'\n').count();
+//! })?;
+//! assert_eq!(outcome.bytes, file.len()?);
+//! assert_eq!(sums.iter().sum::<usize>(), std::fs::read_to_string("Cargo.toml")?.lines().count());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod front;
@@ -22,6 +36,17 @@ use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Allocation, Strategy};
 
 /// What others may know of a run, and do to it, while it goes on.
+///
+/// ```
+/// use fullbore::operation::generate::Zeros;
+/// use fullbore::pattern::{Monitor, Scope, fill};
+/// # let directory = tempfile::tempdir()?;
+/// # let output = fullbore::file::Output::replace(directory.path().join("file"))?;
+/// let monitor = Monitor::default(); // another thread may look at it meanwhile
+/// fill(&Zeros, &Scope::whole(10_000), &output, &fullbore::strategy::Strategy::plain(), &monitor)?;
+/// assert_eq!(monitor.done(), 10_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Monitor {
     done: AtomicU64,
@@ -30,11 +55,28 @@ pub struct Monitor {
 
 impl Monitor {
     /// How many bytes are done.
+    ///
+    /// ```
+    /// assert_eq!(fullbore::pattern::Monitor::default().done(), 0);
+    /// ```
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
     /// Asks the run to stop soon, with [`Kind::Interrupted`].
+    ///
+    /// ```
+    /// use fullbore::error::Kind;
+    /// use fullbore::operation::generate::Zeros;
+    /// use fullbore::pattern::{Monitor, Scope, fill};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let output = fullbore::file::Output::replace(directory.path().join("file"))?;
+    /// let monitor = Monitor::default();
+    /// monitor.stop();
+    /// let stopped = fill(&Zeros, &Scope::whole(10_000), &output, &fullbore::strategy::Strategy::plain(), &monitor);
+    /// assert_eq!(stopped.unwrap_err().kind(), Kind::Interrupted);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -49,6 +91,11 @@ impl Monitor {
 }
 
 /// What a run did.
+///
+/// ```
+/// let outcome = fullbore::pattern::Outcome { bytes: 640_000_000, seconds: 0.0625, ..Default::default() };
+/// assert_eq!(fullbore::size::rate(outcome.bytes as f64 / outcome.seconds), "10.2 GB/s");
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome {
     /// Bytes that went through the operation.
@@ -62,6 +109,20 @@ pub struct Outcome {
 }
 
 /// Runs `operation` from `input` to `output`, which is whole and has its name when this returns.
+///
+/// ```
+/// use fullbore::file::{Durability, File, Output};
+/// use fullbore::operation::{Kernel, parse};
+/// use fullbore::pattern::{Monitor, transform};
+/// use fullbore::strategy::Strategy;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("loud");
+/// let (upper, input) = (parse("upper", Kernel::Simd)?, File::open("Cargo.toml")?);
+/// let output = Output::replace(&path)?;
+/// transform(&*upper, &input, output, &Strategy::plain(), Durability::Process, &Monitor::default())?;
+/// assert!(std::fs::read(&path)?.starts_with(b"[PACKAGE]"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Those of the system with path and offset; [`Kind::Changed`] if the input became shorter or was modified
@@ -130,6 +191,19 @@ pub fn transform(
 
 /// Writes `len` bytes made by `generator` to `output`, which is whole and has its name when this returns.
 ///
+/// ```
+/// use fullbore::file::{Durability, Output};
+/// use fullbore::operation::generate::Random;
+/// use fullbore::pattern::{Monitor, generate};
+/// use fullbore::strategy::Strategy;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("noise");
+/// let output = Output::replace(&path)?;
+/// generate(&Random::new(1), 10_000, output, &Strategy::plain(), Durability::Process, &Monitor::default())?;
+/// assert_eq!(std::fs::metadata(&path)?.len(), 10_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Those of the system, with path and offset.
 pub fn generate(
@@ -148,6 +222,20 @@ pub fn generate(
 
 /// As [`generate`], into blocks that are there already or as [`allocate`]d, without ending the output: what the
 /// meter times.
+///
+/// ```
+/// use fullbore::file::Output;
+/// use fullbore::operation::generate::Zeros;
+/// use fullbore::pattern::{Monitor, Scope, fill};
+/// use fullbore::strategy::Strategy;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("file");
+/// std::fs::write(&path, "some bytes")?;
+/// let scope = Scope { range: 0..4, ..Scope::whole(10) };
+/// fill(&Zeros, &scope, &Output::in_place(&path)?, &Strategy::plain(), &Monitor::default())?;
+/// assert_eq!(std::fs::read(&path)?, b"\0\0\0\0 bytes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Those of the system, with path and offset.
@@ -168,6 +256,17 @@ pub fn fill(
 
 /// Looks at the bytes of a file: each worker has a state of its own, which `block` changes, and the states are
 /// returned in the order of the workers.
+///
+/// ```
+/// use fullbore::file::File;
+/// use fullbore::pattern::{Monitor, Scope, visit};
+/// use fullbore::strategy::Strategy;
+/// let (file, scope) = (File::open("Cargo.toml")?, Scope::whole(9));
+/// let collect = |seen: &mut Vec<u8>, _offset, bytes: &[u8]| seen.extend(bytes);
+/// let (_, seen) = visit(&file, &scope, &Strategy::plain(), &Monitor::default(), Vec::new, collect)?;
+/// assert_eq!(seen, [b"[package]"]);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 ///
 /// # Errors
 /// Those of the system, with path and offset; [`Kind::Changed`] if the input became shorter.
@@ -190,6 +289,17 @@ pub fn visit<S: Send>(
 }
 
 /// Gives a new output its length and blocks as the strategy says.
+///
+/// ```
+/// use fullbore::file::Output;
+/// use fullbore::strategy::{Allocation, Strategy};
+/// # let directory = tempfile::tempdir()?;
+/// let output = Output::replace(directory.path().join("file"))?;
+/// let strategy = Strategy { allocation: Allocation::Size, ..Strategy::plain() };
+/// fullbore::pattern::allocate(&output, 10_000, &strategy)?;
+/// assert_eq!(output.file().len()?, 10_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Kind::NoSpace`] if the blocks are not to be had.

@@ -7,6 +7,20 @@ use crate::error::{Error, Kind, Result};
 use crate::file::File;
 
 /// The order in which the requests of a file are made.
+///
+/// ```
+/// use fullbore::pattern::{Monitor, Order, Scope, visit};
+/// use fullbore::strategy::Strategy;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("file");
+/// std::fs::write(&path, [7; 10 * 4096])?;
+/// let file = fullbore::file::File::open(&path)?;
+/// let scope = Scope { range: 0..10 * 4096, order: Order::Random { seed: 1, count: 3 } };
+/// let strategy = Strategy { request: 4096, ..Strategy::plain() };
+/// let (outcome, _) = visit(&file, &scope, &strategy, &Monitor::default(), || (), |_, _, _| ())?;
+/// assert_eq!(outcome.bytes, 3 * 4096);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// From front to back.
@@ -22,6 +36,12 @@ pub enum Order {
 }
 
 /// Which bytes of a file a run covers, and in which order.
+///
+/// ```
+/// use fullbore::pattern::{Order, Scope};
+/// let second_mebibyte = Scope { range: 1 << 20..2 << 20, order: Order::Sequential };
+/// assert_ne!(second_mebibyte, Scope::whole(1 << 20));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The bytes.
@@ -32,6 +52,11 @@ pub struct Scope {
 
 impl Scope {
     /// The first `len` bytes, from front to back.
+    ///
+    /// ```
+    /// use fullbore::pattern::{Order, Scope};
+    /// assert_eq!(Scope::whole(100), Scope { range: 0..100, order: Order::Sequential });
+    /// ```
     pub fn whole(len: u64) -> Self {
         Self { range: 0..len, order: Order::Sequential }
     }

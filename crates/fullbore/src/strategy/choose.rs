@@ -7,6 +7,14 @@ use super::{Allocation, Model, Strategy};
 use crate::engine::{Cache, method};
 
 /// What the bytes go to.
+///
+/// ```
+/// use fullbore::strategy::{Job, Situation, Target, Temperature};
+/// # let situation = Situation { len: Some(1 << 30), cached: Some(1.0), target: Target::New, target_in_memory: false,
+/// #     processors: 2, rotational: false, no_deep_reads: None };
+/// let looked_at = Situation { target: Target::Nowhere, ..situation };
+/// assert_eq!(looked_at.job(), Some(Job::Read(Temperature::Warm)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// Nowhere: they are only looked at.
@@ -20,6 +28,20 @@ pub enum Target {
 }
 
 /// The facts that decide.
+///
+/// ```
+/// use fullbore::strategy::{Situation, Target, choose};
+/// let turning = Situation {
+///     len: Some(1 << 30),
+///     cached: Some(0.0),
+///     target: Target::Nowhere,
+///     target_in_memory: false,
+///     processors: 8,
+///     rotational: true,
+///     no_deep_reads: None,
+/// };
+/// assert_eq!(choose(&turning, None).strategy.workers, 1, "eight would make the disk seek");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Situation {
     /// The input's length in bytes; `None` if it is read from front to back.
@@ -41,6 +63,15 @@ pub struct Situation {
 
 impl Situation {
     /// The kind of job this is, as profiles name it; `None` for an input that is read from front to back.
+    ///
+    /// ```
+    /// use fullbore::strategy::{Job, Situation, Target, Temperature};
+    /// # let situation = Situation { len: Some(1 << 30), cached: Some(0.0), target: Target::New, target_in_memory: false,
+    /// #     processors: 2, rotational: false, no_deep_reads: None };
+    /// assert_eq!(situation.job(), Some(Job::TransformNew(Temperature::Cold)));
+    /// let pipe = Situation { len: None, ..situation };
+    /// assert_eq!(pipe.job(), None);
+    /// ```
     pub fn job(&self) -> Option<Job> {
         let temperature = match self.cached {
             Some(cached) if cached < COLD => Temperature::Cold,
@@ -69,6 +100,15 @@ const SMALL: u64 = 2 << 20;
 const CROWD: usize = 8;
 
 /// A strategy that was not chosen.
+///
+/// ```
+/// # use fullbore::strategy::{Situation, Target, choose};
+/// # let warm = Situation { len: Some(1 << 30), cached: Some(1.0), target: Target::Nowhere, target_in_memory: false,
+/// #     processors: 2, rotational: false, no_deep_reads: None };
+/// let decision = choose(&warm, None);
+/// let beaten = decision.alternatives.iter().find(|other| other.strategy == "uring").unwrap();
+/// assert_eq!(beaten.reason, "has nothing to wait for in the page cache");
+/// ```
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Alternative {
     /// The strategy.
@@ -78,6 +118,15 @@ pub struct Alternative {
 }
 
 /// A strategy and why.
+///
+/// ```
+/// # use fullbore::strategy::{Situation, Target, choose};
+/// # let warm = Situation { len: Some(1 << 30), cached: Some(1.0), target: Target::Nowhere, target_in_memory: false,
+/// #     processors: 2, rotational: false, no_deep_reads: None };
+/// let decision = choose(&warm, None);
+/// assert_eq!(decision.strategy.read.name, "buffered");
+/// assert_eq!(decision.evidence[0], "buffered: 100% of the input is in the page cache");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// What was chosen.
@@ -90,6 +139,16 @@ pub struct Decision {
 
 /// Chooses for a situation. `measured` are the strategies that the profile of this file system has for the
 /// same job, if it has any.
+///
+/// ```
+/// use fullbore::strategy::{Entry, Job, Measured, Situation, Target, Temperature, choose};
+/// # let warm = Situation { len: Some(1 << 30), cached: Some(1.0), target: Target::Nowhere, target_in_memory: false,
+/// #     processors: 2, rotational: false, no_deep_reads: None };
+/// assert_eq!(choose(&warm, None).strategy.read.name, "buffered");
+/// let best = Measured { strategy: "method=mmap".into(), rate: 9e9, low: 8e9, high: 1e10 };
+/// let entry = Entry { job: Job::Read(Temperature::Warm), measured: "2026-01-02".into(), ranked: vec![best] };
+/// assert_eq!(choose(&warm, Some(&entry)).strategy.read.name, "mmap");
+/// ```
 pub fn choose(situation: &Situation, measured: Option<&Entry>) -> Decision {
     let by_facts = by_facts(situation);
     from_profile(situation, measured, &by_facts).unwrap_or(by_facts)

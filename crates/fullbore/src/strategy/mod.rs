@@ -1,4 +1,12 @@
 //! How the bytes move: all that decides speed, and none of what decides the result.
+//!
+//! ```
+//! use fullbore::strategy::{Strategy, Wish};
+//! let wish: Wish = "cci-mt,workers=4,request=256K".parse()?;
+//! let strategy = wish.apply(Strategy::plain());
+//! assert_eq!((strategy.workers, strategy.request, strategy.read.name), (4, 256 << 10, "buffered"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod choose;
@@ -20,9 +28,20 @@ use crate::engine::{Cache, Method, method};
 use crate::size;
 
 /// The memory that the buffers of a run may take, in bytes, unless told otherwise.
+///
+/// ```
+/// use fullbore::strategy::{BUDGET, Strategy};
+/// assert!(Strategy::plain().memory() <= BUDGET);
+/// ```
 pub const BUDGET: u64 = 64 << 20;
 
 /// How the work is shared out.
+///
+/// ```
+/// use fullbore::strategy::Model;
+/// assert_eq!("striped".parse(), Ok(Model::Striped));
+/// assert_eq!(Model::Pool.to_string(), "pool");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Model {
     /// One worker, from front to back.
@@ -35,6 +54,12 @@ pub enum Model {
 }
 
 /// How a new output gets its blocks.
+///
+/// ```
+/// use fullbore::strategy::Allocation;
+/// assert_eq!("preallocate".parse(), Ok(Allocation::Preallocate));
+/// assert_eq!(Allocation::default().to_string(), "extend");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Allocation {
     /// As it is written; the file grows.
@@ -47,6 +72,12 @@ pub enum Allocation {
 }
 
 /// In which order completions are handled.
+///
+/// ```
+/// use fullbore::strategy::Completion;
+/// assert_eq!("ordered".parse(), Ok(Completion::Ordered));
+/// assert_eq!(Completion::default().to_string(), "any");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Completion {
     /// As they come.
@@ -84,6 +115,16 @@ names!(Completion { Any = "any", Ordered = "ordered" });
 names!(Cache { Keep = "keep", Drop = "drop", Direct = "direct" });
 
 /// A strategy in full. Two runs that differ in nothing else give the same bytes.
+///
+/// ```
+/// use fullbore::engine::method;
+/// use fullbore::strategy::Strategy;
+/// let strategy = Strategy { read: method("uring").unwrap(), depth: 8, ..Strategy::plain() };
+/// assert_eq!(
+///     strategy.to_string(),
+///     "read=uring,write=buffered,request=256K,depth=8,workers=1,model=serial,alloc=extend,cache=keep"
+/// );
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strategy {
     /// The access method for reading.
@@ -115,6 +156,11 @@ pub struct Strategy {
 impl Strategy {
     /// One worker that reads and writes 256 KiB at a time: right everywhere, and the best one worker can do on
     /// most machines (GNU coreutils measured the same size on eleven, `ioblksize.h`).
+    ///
+    /// ```
+    /// let strategy = fullbore::strategy::Strategy::plain();
+    /// assert_eq!((strategy.read.name, strategy.request, strategy.workers), ("buffered", 256 << 10, 1));
+    /// ```
     pub fn plain() -> Self {
         Self {
             read: buffered(),
@@ -134,6 +180,14 @@ impl Strategy {
 
     /// The memory that its buffers and mapped windows take, in bytes. Files that are mapped whole are not
     /// counted: they take what they take.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// use fullbore::strategy::Strategy;
+    /// let buffer = Pool::capacity(256 << 10) as u64; // one where it reads, one where it writes
+    /// assert_eq!(Strategy::plain().memory(), 2 * buffer);
+    /// assert_eq!(Strategy { workers: 3, ..Strategy::plain() }.memory(), 6 * buffer);
+    /// ```
     pub fn memory(&self) -> u64 {
         let way = |method: &Method| match (method.capabilities.mapped, self.window) {
             (true, Some(window)) => window.max(self.request),

@@ -5,6 +5,11 @@ use crate::engine::method;
 use crate::probe;
 
 /// A strategy with a name.
+///
+/// ```
+/// let named = &fullbore::strategy::NAMED[0];
+/// assert_eq!((named.name, named.summary), ("cci", "read, work, write: one worker, 64 KiB at a time"));
+/// ```
 #[derive(Debug)]
 pub struct Named {
     /// The name `--strategy` takes.
@@ -44,6 +49,15 @@ fn asynchronous(completion: Completion) -> Wish {
 }
 
 /// Every strategy with a name but `auto`.
+///
+/// ```
+/// use fullbore::strategy::{NAMED, Wish};
+/// for named in NAMED {
+///     let wish: Wish = named.name.parse()?;
+///     assert_eq!(wish.named, Some(named));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub static NAMED: &[Named] = &[
     Named {
         name: "cci",

@@ -10,6 +10,15 @@ use crate::file::{File, FileKind, Output};
 use crate::{probe, size};
 
 /// A strategy that works here, and how it came about.
+///
+/// ```
+/// # use fullbore::strategy::{Wish, plan};
+/// # let input = fullbore::file::File::open("Cargo.toml")?;
+/// let plan = plan(Some(&input), input.seekable_len()?, None, &Wish::default(), None, None)?;
+/// assert!(plan.to_string().starts_with("strategy: method=buffered,"));
+/// assert!(plan.to_string().contains("because: 1 worker"));
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The strategy.
@@ -46,6 +55,19 @@ impl fmt::Display for Plan {
 
 /// Decides how to bring `input` (nothing: bytes that are made, `len` of them) to `output` (nothing: they are
 /// only looked at).
+///
+/// ```
+/// use fullbore::error::Kind;
+/// use fullbore::strategy::{Wish, plan};
+/// let input = fullbore::file::File::open("Cargo.toml")?;
+/// let asked = |text: &str| {
+///     let wish: Wish = text.parse().unwrap();
+///     plan(Some(&input), input.seekable_len()?, None, &wish, Some(text), None)
+/// };
+/// assert_eq!(asked("read=mmap")?.strategy.read.name, "mmap");
+/// assert_eq!(asked("read=null").unwrap_err().kind(), Kind::Unsupported);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Kind::Unsupported`] if the user insists on what cannot be had here, and the system's errors.

@@ -11,6 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::file::File;
 
 /// Whether the input was in the page cache.
+///
+/// ```
+/// use fullbore::strategy::{Job, Temperature};
+/// assert_eq!(Job::Read(Temperature::Cold).to_string(), "read, cold");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Temperature {
     /// It was.
@@ -20,6 +25,11 @@ pub enum Temperature {
 }
 
 /// A kind of job that strategies were measured for.
+///
+/// ```
+/// use fullbore::strategy::{Job, Temperature};
+/// assert_eq!("transform to a new file, warm".parse(), Ok(Job::TransformNew(Temperature::Warm)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Job {
@@ -33,6 +43,11 @@ pub enum Job {
 
 impl Job {
     /// Every kind of job.
+    ///
+    /// ```
+    /// use fullbore::strategy::Job;
+    /// assert!(Job::ALL.iter().all(|job| job.to_string().parse() == Ok(*job)));
+    /// ```
     pub const ALL: [Self; 6] = [
         Self::Read(Temperature::Warm),
         Self::Read(Temperature::Cold),
@@ -84,6 +99,14 @@ impl TryFrom<String> for Job {
 }
 
 /// A strategy that was measured.
+///
+/// ```
+/// use fullbore::strategy::{Measured, Strategy, Wish};
+/// let measured = Measured { strategy: "method=mmap".into(), rate: 9e9, low: 8e9, high: 1e10 };
+/// let strategy = measured.strategy.parse::<Wish>()?.apply(Strategy::plain());
+/// assert_eq!(strategy.read.name, "mmap");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The strategy, as `--strategy` takes it.
@@ -97,6 +120,12 @@ pub struct Measured {
 }
 
 /// What was measured for one job.
+///
+/// ```
+/// use fullbore::strategy::{Entry, Job, Temperature};
+/// let entry = Entry { job: Job::Read(Temperature::Warm), measured: "2026-01-02".into(), ranked: vec![] };
+/// assert!(entry.ranked.first().is_none(), "nothing was measured yet");
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The job.
@@ -108,6 +137,16 @@ pub struct Entry {
 }
 
 /// Everything that was measured, by file system.
+///
+/// ```
+/// use fullbore::strategy::Profile;
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("profile.json");
+/// assert_eq!(Profile::load(&path)?, Profile::default());
+/// std::fs::write(&path, "{}")?;
+/// assert!(Profile::load(&path).is_err(), "it says no version");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The version of this format.
@@ -117,6 +156,13 @@ pub struct Profile {
 }
 
 /// What was measured on one file system.
+///
+/// ```
+/// use fullbore::strategy::{FileSystem, Profile};
+/// let mut profile = Profile::default();
+/// profile.file_systems.insert("key".into(), FileSystem { directory: "/data".into(), entries: vec![] });
+/// assert!(profile.file_systems["key"].directory.is_absolute());
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileSystem {
     /// The directory that was measured, for people.
@@ -129,6 +175,16 @@ pub struct FileSystem {
 const VERSION: u32 = 1;
 
 /// Why a profile cannot be used or kept.
+///
+/// ```
+/// use fullbore::strategy::Profile;
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("profile.json");
+/// std::fs::write(&path, "no JSON")?;
+/// let error = Profile::load(&path).unwrap_err().to_string();
+/// assert!(error.contains("not a profile") && error.ends_with("`fullbore profile forget` removes it"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ProfileError {
     path: PathBuf,
@@ -145,6 +201,11 @@ impl std::error::Error for ProfileError {}
 
 impl Profile {
     /// Where the profile is kept: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `~/.config`.
+    ///
+    /// ```
+    /// let path = fullbore::strategy::Profile::path();
+    /// assert!(path.is_none_or(|path| path.ends_with("fullbore/profile.json")));
+    /// ```
     pub fn path() -> Option<PathBuf> {
         let absolute =
             |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
@@ -153,6 +214,13 @@ impl Profile {
     }
 
     /// Reads a profile; one that is not there is empty.
+    ///
+    /// ```
+    /// use fullbore::strategy::Profile;
+    /// let none = Profile::load("/nowhere/profile.json".as_ref())?;
+    /// assert!(none.file_systems.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If it cannot be read or understood, with what to do about it.
@@ -177,6 +245,15 @@ impl Profile {
 
     /// Writes the profile whole or not at all, making its directory.
     ///
+    /// ```
+    /// use fullbore::strategy::Profile;
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("new/profile.json");
+    /// Profile::default().save(&path)?;
+    /// assert_eq!(Profile::load(&path)?.version, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the system refuses.
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
@@ -200,6 +277,16 @@ impl Profile {
     }
 
     /// What was measured for `job` on the file system of that key.
+    ///
+    /// ```
+    /// use fullbore::strategy::{Entry, FileSystem, Job, Profile, Temperature};
+    /// let job = Job::Read(Temperature::Warm);
+    /// let entry = Entry { job, measured: "2026-01-02".into(), ranked: vec![] };
+    /// # let system = FileSystem { directory: "/data".into(), entries: vec![entry.clone()] };
+    /// # let profile = Profile { version: 1, file_systems: [("key".into(), system)].into() };
+    /// assert_eq!(profile.entry("key", job), Some(&entry));
+    /// assert_eq!(profile.entry("key", Job::Read(Temperature::Cold)), None);
+    /// ```
     pub fn entry(&self, key: &str, job: Job) -> Option<&Entry> {
         self.file_systems.get(key)?.entries.iter().find(|entry| entry.job == job)
     }
@@ -207,6 +294,13 @@ impl Profile {
 
 /// What tells a file system from every other: its type, its own identity and its device's, so that neither a
 /// copy of it nor another disk in the same place uses its measurements.
+///
+/// ```
+/// use fullbore::file::File;
+/// use fullbore::strategy::key;
+/// assert_eq!(key(&File::open("Cargo.toml")?)?, key(&File::open("src/lib.rs")?)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// If the system does not say.

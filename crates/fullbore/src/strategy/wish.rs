@@ -10,6 +10,13 @@ use crate::size;
 
 /// The fields asked for; the chooser fills in the others. Parses from a name (`cci-mt`), fields
 /// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`).
+///
+/// ```
+/// use fullbore::strategy::Wish;
+/// let wish: Wish = "read=uring,depth=8".parse()?;
+/// assert_eq!((wish.read.map(|method| method.name), wish.depth, wish.workers), (Some("uring"), Some(8), None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Wish {
     /// The named strategy it started from.
@@ -41,6 +48,11 @@ pub struct Wish {
 }
 
 /// What is wrong with the text of a strategy.
+///
+/// ```
+/// let error = "depth=0".parse::<fullbore::strategy::Wish>().unwrap_err();
+/// assert_eq!(error.to_string(), "depth=0: it can be 1 to 1024");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseWishError(String);
 
@@ -128,6 +140,13 @@ impl Wish {
     }
 
     /// The strategy with the fields asked for in place of the chosen ones.
+    ///
+    /// ```
+    /// use fullbore::strategy::{Model, Strategy, Wish};
+    /// let strategy = "workers=4".parse::<Wish>()?.apply(Strategy::plain());
+    /// assert_eq!((strategy.workers, strategy.model), (4, Model::Striped), "one worker has no stripes, four do");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn apply(&self, mut strategy: Strategy) -> Strategy {
         // What was chosen to go with a method does not go with another.
         if self.read.is_some_and(|method| method != strategy.read)

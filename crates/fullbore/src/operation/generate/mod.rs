@@ -1,4 +1,12 @@
 //! Test data: any run of it can be made without the runs before it, so many workers can make one file.
+//!
+//! ```
+//! use fullbore::operation::{Generate, generate::Text};
+//! let mut line = [0; 80];
+//! Text::new(1, 80)?.fill(80_000_000, &mut line); // line one million
+//! assert_eq!(line[79], b'\n');
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod random;
 mod stamped;

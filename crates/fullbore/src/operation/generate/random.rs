@@ -14,6 +14,14 @@ const LANES: usize = 4;
 
 /// Random bytes from a seed. The same seed gives the same bytes on every machine and in every version; each block
 /// of 4 KiB has generators of its own, so no block of a file equals another.
+///
+/// ```
+/// use fullbore::operation::{Generate, generate::Random};
+/// let (mut one, mut two) = ([0; 4096], [0; 4096]);
+/// Random::new(7).fill(0, &mut one);
+/// Random::new(7).fill(4096, &mut two);
+/// assert_ne!(one, two);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Random {
     seed: u64,
@@ -21,6 +29,15 @@ pub struct Random {
 
 impl Random {
     /// The random data of `seed`.
+    ///
+    /// ```
+    /// use fullbore::operation::{Generate, generate::Random};
+    /// let (mut one, mut again, mut other) = ([0; 16], [0; 16], [0; 16]);
+    /// Random::new(1).fill(0, &mut one);
+    /// Random::new(1).fill(0, &mut again);
+    /// Random::new(2).fill(0, &mut other);
+    /// assert!(one == again && one != other);
+    /// ```
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed }

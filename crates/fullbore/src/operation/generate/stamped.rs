@@ -8,6 +8,14 @@ use crate::operation::Generate;
 
 /// Random bytes made once, with the place of every block and a seed stamped into it: nothing compresses them, no
 /// two blocks are equal, and a write of them is not held up by making them.
+///
+/// ```
+/// use fullbore::operation::{Generate, generate::Stamped};
+/// let mut data = [0; 8192];
+/// Stamped::new(1, 4096).fill(0, &mut data);
+/// let (one, two) = data.split_at(4096);
+/// assert_ne!(one, two);
+/// ```
 #[derive(Debug)]
 pub struct Stamped {
     seed: u64,
@@ -19,6 +27,14 @@ const BLOCK: usize = 4096;
 
 impl Stamped {
     /// Data of `seed` for requests of up to `request` bytes.
+    ///
+    /// ```
+    /// use fullbore::operation::{Generate, generate::Stamped};
+    /// let mut block = [0; 4096];
+    /// Stamped::new(7, 64 << 10).fill(8192, &mut block);
+    /// assert_eq!(block[..8], 8192u64.to_le_bytes(), "the place");
+    /// assert_eq!(block[8..16], 7u64.to_le_bytes(), "the seed");
+    /// ```
     pub fn new(seed: u64, request: usize) -> Self {
         let mut template = vec![0; request.next_multiple_of(BLOCK) + BLOCK];
         Random::new(seed).fill(0, &mut template);

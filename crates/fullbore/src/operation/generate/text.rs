@@ -16,6 +16,14 @@ const PAGE: usize = 2 * SENTENCE as usize + ROOM;
 
 /// Lines of text from a seed, each of exactly the given length. The same seed and length give the same text on
 /// every machine and in every version.
+///
+/// ```
+/// use fullbore::operation::{Generate, generate::Text};
+/// let mut data = [0; 400];
+/// Text::new(1, 100)?.fill(0, &mut data);
+/// assert!(data.split_inclusive(|&byte| byte == b'\n').all(|line| line.len() == 100));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text {
     seed: u64,
@@ -23,6 +31,11 @@ pub struct Text {
 }
 
 /// A line of no bytes was asked for; a line has at least its newline.
+///
+/// ```
+/// use fullbore::operation::generate::{LineLengthError, Text};
+/// assert_eq!(Text::new(1, 0), Err(LineLengthError));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineLengthError;
 
@@ -36,6 +49,15 @@ impl std::error::Error for LineLengthError {}
 
 impl Text {
     /// The text of `seed` in lines of `line_length` bytes, the newline included.
+    ///
+    /// ```
+    /// use fullbore::operation::generate::Text;
+    /// assert!(Text::new(1, 1).is_ok(), "empty lines");
+    /// assert!(Text::new(1, 0).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// If `line_length` is 0.
     pub fn new(seed: u64, line_length: u64) -> Result<Self, LineLengthError> {
         if line_length == 0 { Err(LineLengthError) } else { Ok(Self { seed, line_length }) }
     }

@@ -4,6 +4,13 @@ use crate::operation::Generate;
 use std::fmt;
 
 /// Bytes of 0, written out.
+///
+/// ```
+/// use fullbore::operation::{Generate, generate::Zeros};
+/// let mut data = [1; 3];
+/// Zeros.fill(0, &mut data);
+/// assert_eq!(data, [0; 3]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zeros;
 
