@@ -181,7 +181,7 @@ impl Error {
     ///
     /// ```
     /// let error = fullbore::file::File::open("missing").unwrap_err();
-    /// assert_eq!(error.path(), "missing");
+    /// assert_eq!(error.path().to_str(), Some("missing"));
     /// ```
     pub fn path(&self) -> &Path {
         &self.inner.path

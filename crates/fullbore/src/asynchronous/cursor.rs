@@ -83,7 +83,7 @@ impl Cursor {
     /// use fullbore::asynchronous::{AsyncFile, Cursor, Driver};
     /// let file = fullbore::file::File::open("Cargo.toml")?;
     /// let cursor = Cursor::new(AsyncFile::new(file, &Driver::shared()?));
-    /// assert_eq!(cursor.file().file().path(), "Cargo.toml");
+    /// assert_eq!(cursor.file().file().path().to_str(), Some("Cargo.toml"));
     /// # Ok::<(), fullbore::Error>(())
     /// ```
     pub fn file(&self) -> &AsyncFile {

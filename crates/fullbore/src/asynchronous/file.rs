@@ -125,7 +125,7 @@ impl AsyncFile {
     /// ```
     /// use fullbore::asynchronous::{AsyncFile, Driver};
     /// let file = AsyncFile::new(fullbore::file::File::open("Cargo.toml")?, &Driver::shared()?);
-    /// assert_eq!(file.file().path(), "Cargo.toml");
+    /// assert_eq!(file.file().path().to_str(), Some("Cargo.toml"));
     /// # Ok::<(), fullbore::Error>(())
     /// ```
     pub fn new(file: File, driver: &Driver) -> Self {

@@ -107,7 +107,7 @@ impl FileStream {
     /// ```
     /// # fn main() -> fullbore::Result<()> {
     /// let stream = fullbore::stream::FileStream::new(fullbore::file::File::open("Cargo.toml")?);
-    /// assert_eq!(stream.file().path(), "Cargo.toml");
+    /// assert_eq!(stream.file().path().to_str(), Some("Cargo.toml"));
     /// # Ok(()) }
     /// ```
     pub fn file(&self) -> &File {
