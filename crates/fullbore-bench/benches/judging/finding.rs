@@ -47,14 +47,22 @@ pub(crate) struct Finding {
     pub(crate) ours: String,
     /// The peer's.
     pub(crate) peer: String,
-    /// The figure that the bound is for.
+    /// The figure; of two series, the ratio of their medians.
     pub(crate) figure: f64,
     /// Its unit; empty for a ratio.
     pub(crate) unit: &'static str,
-    /// The same figure as the median of the rounds' own ratios.
+    /// Of two series, the median of the rounds' own ratios. The bound is for it: whatever slows a whole round down, as the host
+    /// of a virtual machine does for seconds, is in both of its times.
     pub(crate) paired: Option<f64>,
     /// What it must keep to.
     pub(crate) bound: Bound,
+}
+
+impl Finding {
+    /// The figure that the bound is for.
+    fn judged(&self) -> f64 {
+        self.paired.unwrap_or(self.figure)
+    }
 }
 
 /// All that was found.
@@ -110,20 +118,20 @@ impl Findings {
     /// Whether every bound was kept.
     pub(crate) fn all_kept(&self) -> bool {
         self.troubles == 0
-            && self.findings.iter().all(|finding| finding.bound.kept(finding.figure) != Some(false))
+            && self.findings.iter().all(|finding| finding.bound.kept(finding.judged()) != Some(false))
     }
 
     /// Prints the count and writes the Markdown, if that was asked for.
     pub(crate) fn conclude(&self) -> Attempt<()> {
         let count =
-            |kept| self.findings.iter().filter(|one| one.bound.kept(one.figure) == Some(kept)).count();
+            |kept| self.findings.iter().filter(|one| one.bound.kept(one.judged()) == Some(kept)).count();
         println!(
             "\n{} bounds kept, {} not, {} comparisons broken off",
             count(true),
             count(false),
             self.troubles
         );
-        for finding in self.findings.iter().filter(|one| one.bound.kept(one.figure) == Some(false)) {
+        for finding in self.findings.iter().filter(|one| one.bound.kept(one.judged()) == Some(false)) {
             println!("  {:7} {}", verdict(finding), sentence(finding));
         }
         let Some(path) = &self.markdown else { return Ok(()) };
@@ -135,24 +143,24 @@ impl Findings {
         let mut text = String::from("# fullbore against its peers\n\n");
         writeln!(text, "```\n{}\n```\n", self.context.join("\n"))?;
         text.push_str(
-            "| comparison | ours | peer | figure | paired | bound | |\n|---|---|---|---|---|---|---|\n",
+            "| comparison | ours | peer | figure | of the medians | bound | |\n|---|---|---|---|---|---|---|\n",
         );
         for one in &self.findings {
-            let paired = one.paired.map_or_else(|| "–".into(), |paired| format!("{paired:.3}"));
+            let medians = one.paired.map_or_else(|| "–".into(), |_| format!("{:.3}", one.figure));
             let (unit, bound) = (one.unit, one.bound.text(one.unit));
             writeln!(
                 text,
-                "| {} | {} | {} | {:.3}{unit} | {paired} | {bound} | {} |",
+                "| {} | {} | {} | {:.3}{unit} | {medians} | {bound} | {} |",
                 one.what,
                 one.ours,
                 one.peer,
-                one.figure,
+                one.judged(),
                 verdict(one)
             )?;
         }
         text.push_str(
-            "\nFigure: ratio of the medians (ours to the peer) or a median itself. Paired: the median of the ratios \
-             taken round by round.\n",
+            "\nFigure: the median of the rounds' own ratios (ours to the peer), or a median itself. Beside it the ratio \
+             of the medians.\n",
         );
         writeln!(text, "\n## What was seen\n\n```\n{}\n```", self.notes.join("\n"))?;
         Ok(text)
@@ -160,7 +168,7 @@ impl Findings {
 }
 
 fn verdict(finding: &Finding) -> &'static str {
-    match finding.bound.kept(finding.figure) {
+    match finding.bound.kept(finding.judged()) {
         Some(true) => "PASS",
         Some(false) => "FAIL",
         None => "",
@@ -169,8 +177,8 @@ fn verdict(finding: &Finding) -> &'static str {
 
 fn sentence(finding: &Finding) -> String {
     let Finding { what, ours, peer, figure, unit, paired, bound } = finding;
-    let paired = paired.map_or_else(String::new, |paired| format!(" (paired {paired:.3})"));
+    let medians = paired.map_or_else(String::new, |_| format!(" (of the medians {figure:.3})"));
     let against = if peer.is_empty() { String::new() } else { format!(" against {peer}") };
     let bound = if *bound == Bound::None { String::new() } else { format!(", bound {}", bound.text(unit)) };
-    format!("{what}: {figure:.3}{unit}{paired}{bound}: {ours}{against}")
+    format!("{what}: {:.3}{unit}{medians}{bound}: {ours}{against}", finding.judged())
 }

@@ -107,6 +107,20 @@ impl Pending {
         }
     }
 
+    /// Adds `data` to others, if there are any and the memory has the room: the short way of most small writes.
+    #[inline]
+    pub(super) fn add(&mut self, data: &[u8]) -> bool {
+        let len = self.memory.len();
+        if len == 0 || data.len() > self.memory.capacity() - len {
+            return false;
+        }
+        match data {
+            [byte] => self.memory.push(*byte),
+            many => self.memory.extend_from_slice(many),
+        }
+        true
+    }
+
     /// Takes back up to `len` of the last, those that the system has not taken.
     pub(super) fn pull(&mut self, len: usize) {
         let count = len.min(self.bytes().len());

@@ -39,9 +39,8 @@ impl Write for FileStream {
     #[inline]
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         // Once something is pending, nothing is read ahead and the position is where it ends.
-        let held = self.pending.bytes().len();
-        if held > 0 && held + data.len() <= self.size {
-            self.hold(data);
+        if self.pending.add(data) {
+            self.wrote(data.len());
             return Ok(data.len());
         }
         self.write_on(data)?;
@@ -50,9 +49,8 @@ impl Write for FileStream {
 
     #[inline]
     fn write_all(&mut self, data: &[u8]) -> io::Result<()> {
-        let held = self.pending.bytes().len();
-        if held > 0 && held + data.len() <= self.size {
-            self.hold(data);
+        if self.pending.add(data) {
+            self.wrote(data.len());
             return Ok(());
         }
         Ok(self.write_on(data)?)
