@@ -21,6 +21,17 @@ impl AsFd for Descriptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Own(fd) => fd.as_fd(),
+            _ => self.of_another(),
+        }
+    }
+}
+
+impl Descriptor {
+    /// Apart, so that what comes before the system call of most handles is short.
+    #[cold]
+    fn of_another(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Own(fd) => fd.as_fd(),
             Self::Shared(fd) => fd.as_fd(),
             Self::Of(inner) => inner.fd.as_fd(),
         }

@@ -49,10 +49,26 @@ impl File {
     /// One read through the cache, asked again when it was interrupted.
     #[inline]
     pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
+        match self.read_once(offset, data, flags) {
+            Ok(count) => Ok(count),
+            Err(error) => self.read_again(data, offset, flags, error),
+        }
+    }
+
+    /// Apart, so that the call that goes well is passed straight through.
+    #[cold]
+    fn read_again(
+        &self,
+        data: &mut [u8],
+        offset: u64,
+        flags: ReadWriteFlags,
+        mut error: io::Error,
+    ) -> Result<usize> {
         loop {
+            self.interrupted("read", offset, error)?;
             match self.read_once(offset, data, flags) {
                 Ok(count) => return Ok(count),
-                Err(error) => self.interrupted("read", offset, error)?,
+                Err(next) => error = next,
             }
         }
     }
@@ -139,10 +155,25 @@ impl File {
     /// One write through the cache, asked again when it was interrupted.
     #[inline]
     pub(super) fn write_flagged(&self, data: &[u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
+        match self.write_once(offset, data, flags) {
+            Ok(count) => Ok(count),
+            Err(error) => self.write_again(data, offset, flags, error),
+        }
+    }
+
+    #[cold]
+    fn write_again(
+        &self,
+        data: &[u8],
+        offset: u64,
+        flags: ReadWriteFlags,
+        mut error: io::Error,
+    ) -> Result<usize> {
         loop {
+            self.interrupted("write", offset, error)?;
             match self.write_once(offset, data, flags) {
                 Ok(count) => return Ok(count),
-                Err(error) => self.interrupted("write", offset, error)?,
+                Err(next) => error = next,
             }
         }
     }
