@@ -10,11 +10,10 @@
 //! use fullbore::strategy::{Strategy, Wish};
 //! let file = File::open("Cargo.toml")?;
 //! let strategy = "workers=2,request=1K".parse::<Wish>()?.apply(Strategy::plain());
-//! let (outcome, sums) = visit(&file, &Scope::whole(file.len()?), &strategy, &Monitor::default(), || 0, |sum, _, bytes| {
-//!     *sum += bytes.iter().filter(|&&byte| byte == b'\n').count();
-//! })?;
-//! assert_eq!(outcome.bytes, file.len()?);
-//! assert_eq!(sums.iter().sum::<usize>(), std::fs::read_to_string("Cargo.toml")?.lines().count());
+//! let scope = Scope::whole(file.len()?);
+//! let count = |lines: &mut usize, _offset, bytes: &[u8]| *lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
+//! let (_, counts) = visit(&file, &scope, &strategy, &Monitor::default(), || 0, count)?;
+//! assert_eq!(counts.iter().sum::<usize>(), std::fs::read_to_string("Cargo.toml")?.lines().count());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]

@@ -9,6 +9,14 @@ use rustix::fs::{FileType, Stat};
 use super::file_system::{Memory, memory};
 
 /// What a strategy is chosen by.
+///
+/// ```
+/// # use std::fs::File;
+/// use fullbore::probe::bearings;
+/// let (one, two) = (bearings(File::open("Cargo.toml")?)?, bearings(File::open("src/lib.rs")?)?);
+/// assert_eq!(one.key, two.key, "one file system");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearings {
     /// Whether the file system keeps its files in memory.
@@ -20,6 +28,13 @@ pub struct Bearings {
 }
 
 /// Finds the bearings of an open file.
+///
+/// ```
+/// let found = fullbore::probe::bearings(std::fs::File::open("Cargo.toml")?)?;
+/// assert!(!found.key.is_empty());
+/// assert!(!(found.in_memory && found.rotational));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// If the system does not say what file system it is on.
@@ -76,6 +91,10 @@ fn virtual_disk(device: &str) -> bool {
 
 /// The processors this process may use at a time: by its affinity and its control groups' quota, rounded down,
 /// at least 1.
+///
+/// ```
+/// assert!(fullbore::probe::processors() >= 1);
+/// ```
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -12,6 +12,19 @@ use super::queue::Queue;
 const DEEPEST: usize = 8;
 
 /// A disk, or what stands for one. None: the system does not say.
+///
+/// ```
+/// use std::path::Path;
+/// use fullbore::probe::{Device, facts};
+/// fn disks(device: &Device) -> usize {
+///     if device.stands_on.is_empty() { 1 } else { device.stands_on.iter().map(disks).sum() }
+/// }
+/// for device in &facts(Path::new("Cargo.toml"))?.devices {
+///     assert!(disks(device) >= 1);
+///     assert!(Path::new(&format!("/sys/dev/block/{}", device.number)).exists());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// The kernel's name, without `/dev/`.
@@ -49,6 +62,14 @@ pub struct Device {
 }
 
 /// A part of a disk.
+///
+/// ```
+/// use fullbore::probe::Partition;
+/// let number = "254:1".parse()?;
+/// let partition = Partition { name: "vda1".into(), number, start: Some(63 * 512), size: Some(1 << 30) };
+/// assert_ne!(partition.start.map(|start| start % 4096), Some(0), "badly aligned");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
     /// The kernel's name, without `/dev/`.

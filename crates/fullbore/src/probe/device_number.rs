@@ -6,6 +6,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// The major and minor number of a device, written `254:0`.
+///
+/// ```
+/// use fullbore::probe::DeviceNumber;
+/// assert_eq!("254:3".parse(), Ok(DeviceNumber { major: 254, minor: 3 }));
+/// assert_eq!(DeviceNumber::from((8, 16)).to_string(), "8:16");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct DeviceNumber {

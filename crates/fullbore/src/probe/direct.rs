@@ -27,6 +27,19 @@ const SAMPLE: usize = 64 << 10;
 const LARGEST_FOLIO: u64 = 2 << 20;
 
 /// What direct I/O wants. All in bytes.
+///
+/// ```
+/// use fullbore::probe::{Alignment, AlignmentSource};
+/// let alignment = Alignment {
+///     memory: 512,
+///     offset: 4096,
+///     read_offset: Some(512),
+///     writes_cached: None,
+///     source: AlignmentSource::Statx,
+/// };
+/// let least = alignment.read_offset.unwrap_or(alignment.offset);
+/// assert_eq!((512 % least, 512 % alignment.offset), (0, 512), "to be read directly, but not written");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alignment {
     /// Buffers must start at a multiple of this.
@@ -43,6 +56,18 @@ pub struct Alignment {
 }
 
 /// How an alignment is known.
+///
+/// ```
+/// use fullbore::probe::{AlignmentSource, direct_alignment};
+/// # let file = fullbore::file::File::open("Cargo.toml")?;
+/// if let Ok(alignment) = direct_alignment(&file)
+///     && alignment.source == AlignmentSource::Assumed
+/// {
+///     println!("{} bytes are safe, fewer may do", alignment.offset);
+///     assert_eq!(alignment.read_offset, None);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlignmentSource {
@@ -56,6 +81,12 @@ pub enum AlignmentSource {
 }
 
 /// Why there is no direct I/O.
+///
+/// ```
+/// use fullbore::probe::NoDirect;
+/// let no = NoDirect::Refused("the file system is memory".into());
+/// assert_eq!(no.to_string(), "no direct I/O: the file system is memory");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoDirect {
@@ -67,6 +98,11 @@ pub enum NoDirect {
 
 impl NoDirect {
     /// The reason, for people.
+    ///
+    /// ```
+    /// let no = fullbore::probe::NoDirect::Unknown("it cannot be opened".into());
+    /// assert_eq!(no.reason(), "it cannot be opened");
+    /// ```
     pub fn reason(&self) -> &str {
         match self {
             Self::Refused(reason) | Self::Unknown(reason) => reason,
@@ -94,6 +130,15 @@ fn unknown(what: &str) -> impl Fn(io::Error) -> NoDirect {
 /// Where the file system does not tell, a second description of the file is opened with `O_DIRECT` and small
 /// reads are tried at its start; what the page cache holds there, at most 2 MiB, is dropped first, so that a read
 /// which the system silently serves through the cache is seen. Nothing is written.
+///
+/// ```
+/// let file = std::fs::File::open("Cargo.toml")?;
+/// match fullbore::probe::direct_alignment(&file) {
+///     Ok(alignment) => assert!(alignment.offset.is_power_of_two()),
+///     Err(no) => assert!(!no.reason().is_empty()),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`NoDirect`] where the file has no direct I/O or it could not be found out.

@@ -4,6 +4,11 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 /// A path could not be looked at: which, what was tried, and what the system answered.
+///
+/// ```
+/// let error = fullbore::probe::facts("/nowhere".as_ref()).unwrap_err();
+/// assert_eq!(error.to_string(), "/nowhere: cannot look at: No such file or directory");
+/// ```
 #[derive(Debug)]
 pub struct Error {
     path: PathBuf,
@@ -17,16 +22,31 @@ impl Error {
     }
 
     /// The path that was asked about.
+    ///
+    /// ```
+    /// let error = fullbore::probe::facts("/nowhere".as_ref()).unwrap_err();
+    /// assert_eq!(error.path().to_str(), Some("/nowhere"));
+    /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// What was tried, as a verb: "look at".
+    ///
+    /// ```
+    /// let error = fullbore::probe::facts("/nowhere".as_ref()).unwrap_err();
+    /// assert_eq!(error.operation(), "look at");
+    /// ```
     pub fn operation(&self) -> &str {
         self.operation
     }
 
     /// The kind of the system's error.
+    ///
+    /// ```
+    /// let error = fullbore::probe::facts("/nowhere".as_ref()).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    /// ```
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }

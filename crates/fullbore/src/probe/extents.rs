@@ -10,6 +10,16 @@ use serde::{Deserialize, Serialize};
 use crate::sys::{fiemap, statx};
 
 /// A run of a file that stands in one place.
+///
+/// ```
+/// # let file = std::fs::File::open("Cargo.toml")?;
+/// // Nothing where the file system does not tell.
+/// let extents = fullbore::probe::extents(&file).unwrap_or_default();
+/// for pair in extents.windows(2) {
+///     assert!(pair[0].offset + pair[0].length <= pair[1].offset, "in the order of the file");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// Where it starts in the file, in bytes.
@@ -64,6 +74,16 @@ impl Extent {
 }
 
 /// How much of a file was really written.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+/// file.write_all_at(&[7; 100_000], 0)?;
+/// file.sync(fullbore::file::Sync::Data)?;
+/// let provenance = fullbore::probe::provenance(&file)?;
+/// assert_eq!((provenance.size, provenance.hole_bytes), (100_000, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The file's size, in bytes.
@@ -83,6 +103,13 @@ pub struct Provenance {
 }
 
 /// The call that told the provenance.
+///
+/// ```
+/// use fullbore::probe::ProvenanceSource;
+/// let found = fullbore::probe::provenance(std::fs::File::open("Cargo.toml")?)?;
+/// assert_eq!(found.source == ProvenanceSource::Fiemap, found.unwritten.is_some(), "only FIEMAP tells");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProvenanceSource {
@@ -95,6 +122,20 @@ pub enum ProvenanceSource {
 impl Provenance {
     /// Why speeds measured on this file would be wrong: bytes that no device ever held. None: nothing speaks
     /// against it.
+    ///
+    /// ```
+    /// use fullbore::probe::{Provenance, ProvenanceSource};
+    /// let sparse = Provenance {
+    ///     size: 8192,
+    ///     allocated: 4096,
+    ///     holes: 1,
+    ///     hole_bytes: 4096,
+    ///     unwritten: None,
+    ///     delayed: None,
+    ///     source: ProvenanceSource::SeekHole,
+    /// };
+    /// assert_eq!(sparse.objection().as_deref(), Some("4096 of 8192 bytes are holes"));
+    /// ```
     pub fn objection(&self) -> Option<String> {
         if self.hole_bytes > 0 {
             return Some(format!("{} of {} bytes are holes", self.hole_bytes, self.size));
@@ -109,6 +150,15 @@ impl Provenance {
 }
 
 /// How a file is laid out.
+///
+/// ```
+/// # let file = std::fs::File::open("Cargo.toml")?;
+/// match fullbore::probe::layout(&file) {
+///     Ok((_, layout)) => assert!(layout.discontiguous <= layout.extents),
+///     Err(error) => println!("the file system does not tell: {error}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     /// How many extents it has.
@@ -131,6 +181,15 @@ pub struct Layout {
 
 impl Layout {
     /// How many extents a layout shows one by one.
+    ///
+    /// ```
+    /// use fullbore::probe::{Layout, layout};
+    /// # let file = std::fs::File::open("Cargo.toml")?;
+    /// if let Ok((_, layout)) = layout(&file) {
+    ///     assert_eq!(layout.first_extents.len() as u64, layout.extents.min(Layout::SHOWN as u64));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const SHOWN: usize = 64;
 }
 
@@ -219,6 +278,15 @@ impl Tally {
 
 /// All extents of a file, in file order. Data not yet placed is told as such, not flushed.
 ///
+/// ```
+/// # let file = std::fs::File::open("Cargo.toml")?;
+/// match fullbore::probe::extents(&file) {
+///     Ok(extents) => assert_eq!(extents[0].offset, 0),
+///     Err(error) => println!("the file system does not tell: {error}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// `Unsupported` (`EOPNOTSUPP`) or `ENOTTY` where the file system has no `FIEMAP`.
 pub fn extents(fd: impl AsFd) -> io::Result<Vec<Extent>> {
@@ -228,6 +296,15 @@ pub fn extents(fd: impl AsFd) -> io::Result<Vec<Extent>> {
 }
 
 /// How much of a file was really written: holes, reserved and unplaced bytes, without keeping its extents.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+/// file.write_all_at(&[7; 100_000], 0)?;
+/// file.sync(fullbore::file::Sync::Data)?;
+/// assert_eq!(fullbore::probe::provenance(&file)?.objection(), None, "fit to be measured");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// The system's; also where the file system has neither `FIEMAP` nor `SEEK_HOLE`.
@@ -244,6 +321,16 @@ pub fn provenance(fd: impl AsFd) -> io::Result<Provenance> {
 }
 
 /// The layout of a file and, of the same answer, its provenance.
+///
+/// ```
+/// use fullbore::probe::{layout, provenance};
+/// # let file = std::fs::File::open("Cargo.toml")?;
+/// match layout(&file) {
+///     Ok((found, _)) => assert_eq!(found, provenance(&file)?),
+///     Err(error) => println!("the file system does not tell: {error}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`extents`].

@@ -20,6 +20,13 @@ use super::storage::Storage;
 use crate::sys::statx::{self, Status};
 
 /// Everything known of a path. What could not be found out is None or empty, with a line in `unknown`.
+///
+/// ```
+/// let facts = fullbore::probe::facts("Cargo.toml".as_ref())?;
+/// let json = serde_json::to_string(&facts)?;
+/// assert_eq!(serde_json::from_str::<fullbore::probe::Facts>(&json)?, facts);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// The path that the facts are of. Bytes that are not UTF-8 are shown replaced, here and below.
@@ -47,6 +54,13 @@ pub struct Facts {
 }
 
 /// What a path leads to.
+///
+/// ```
+/// use fullbore::probe::{Kind, facts};
+/// assert_eq!(facts("/".as_ref())?.kind, Kind::Directory);
+/// assert_eq!(facts("/dev/null".as_ref())?.kind, Kind::CharacterDevice);
+/// # Ok::<(), fullbore::probe::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -81,6 +95,12 @@ impl Kind {
 }
 
 /// Whether direct I/O works.
+///
+/// ```
+/// use fullbore::probe::{Direct, NoDirect};
+/// let direct = Direct::from(Err(NoDirect::Refused("the file system is memory".into())));
+/// assert_eq!((direct.works, direct.reason.as_deref()), (Some(false), Some("the file system is memory")));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Direct {
     /// None: it could not be found out.
@@ -104,6 +124,13 @@ impl From<Result<Alignment, NoDirect>> for Direct {
 }
 
 /// Facts that only regular files have.
+///
+/// ```
+/// let file = fullbore::probe::facts("Cargo.toml".as_ref())?.file.unwrap();
+/// assert_eq!(file.size, std::fs::metadata("Cargo.toml")?.len());
+/// assert!(fullbore::probe::facts("/".as_ref())?.file.is_none(), "a directory has none");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileFacts {
     /// In bytes.
@@ -119,6 +146,24 @@ pub struct FileFacts {
 }
 
 /// Whether one engine works on a path.
+///
+/// ```
+/// use fullbore::engine::{Cache, METHODS, probe};
+/// use fullbore::probe::EngineFact;
+/// let file = fullbore::file::File::open("Cargo.toml")?;
+/// let fact = |method: &'static fullbore::engine::Method| {
+///     let tried = probe(method, &file, None, false, Cache::Keep);
+///     EngineFact {
+///         name: method.name.into(),
+///         summary: method.summary.into(),
+///         works: tried.is_ok(),
+///         reason: tried.err().map(|refusal| refusal.reason),
+///         note: None,
+///     }
+/// };
+/// assert!(fact(METHODS[0]).works);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineFact {
     /// The access method's name.
@@ -134,6 +179,14 @@ pub struct EngineFact {
 }
 
 /// Something that could not be found out.
+///
+/// ```
+/// use fullbore::probe::{Unknown, facts, human};
+/// let mut facts = facts("Cargo.toml".as_ref())?;
+/// facts.unknown.push(Unknown { fact: "warranty".into(), reason: "nobody keeps the bill".into() });
+/// assert!(human(&facts).contains("nobody keeps the bill"));
+/// # Ok::<(), fullbore::probe::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
     /// The field that is missing.
@@ -147,6 +200,13 @@ pub struct Unknown {
 /// Opens only regular files, for reading, and reads nothing of them unless the file system does not tell its
 /// direct-I/O alignment: then see [`direct_alignment`](super::direct_alignment). In a folder of such a file
 /// system a nameless file is made and written to find the alignment.
+///
+/// ```
+/// use fullbore::probe::{Kind, facts};
+/// assert_eq!(facts("Cargo.toml".as_ref())?.kind, Kind::Regular);
+/// assert!(facts("/nowhere".as_ref()).is_err());
+/// # Ok::<(), fullbore::probe::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error`] where the path does not exist or may not be looked at. Anything less is a line in

@@ -8,6 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::mounts::Mount;
 
 /// A file system, where it is mounted and how much room it has.
+///
+/// ```
+/// let facts = fullbore::probe::facts("Cargo.toml".as_ref())?;
+/// if let Some(system) = facts.file_system {
+///     assert!(system.available <= system.free && system.free <= system.total);
+/// }
+/// # Ok::<(), fullbore::probe::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystem {
     /// Its type, with the subtype where there is one: `ext4`, `fuse.sshfs`.

@@ -18,6 +18,13 @@ const WIDTH: usize = 80;
 const LABEL: usize = 18;
 
 /// Everything known of a path, as text.
+///
+/// ```
+/// let facts = fullbore::probe::facts("Cargo.toml".as_ref())?;
+/// let text = fullbore::probe::human(&facts);
+/// assert!(text.contains("Cargo.toml") && text.contains("regular file"));
+/// # Ok::<(), fullbore::probe::Error>(())
+/// ```
 pub fn human(facts: &Facts) -> String {
     let mut text = Text::default();
     if let Some(asked) = &facts.stands_for {
@@ -53,6 +60,11 @@ pub fn human(facts: &Facts) -> String {
 }
 
 /// The machine, as text.
+///
+/// ```
+/// use fullbore::probe::{human_machine, machine};
+/// assert!(human_machine(&machine()).contains(std::env::consts::ARCH));
+/// ```
 pub fn human_machine(machine: &Machine) -> String {
     let mut text = Text::default();
     text.maybe("kernel", machine.kernel.clone());

@@ -9,6 +9,12 @@ use crate::sys;
 
 /// What a run depends on beside the storage. The machine's name is left out on purpose. None: the system does
 /// not say.
+///
+/// ```
+/// let machine = fullbore::probe::machine();
+/// assert!(machine.processors > 0.0);
+/// assert!(machine.allowed_processors.is_none_or(|allowed| machine.processors <= allowed as f64));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// The kernel's release, such as `6.18.4`.
@@ -47,12 +53,24 @@ pub struct Machine {
 
 impl Machine {
     /// The memory this process can count on at most, in bytes: the lesser of what there is and what is granted.
+    ///
+    /// ```
+    /// use fullbore::probe::{Machine, machine};
+    /// let container = Machine { memory_total: Some(64 << 30), memory_limit: Some(1 << 30), ..machine() };
+    /// assert_eq!(container.memory(), Some(1 << 30));
+    /// ```
     pub fn memory(&self) -> Option<u64> {
         [self.memory_total, self.memory_limit].into_iter().flatten().min()
     }
 }
 
 /// Looks at the machine that this process runs on.
+///
+/// ```
+/// let machine = fullbore::probe::machine();
+/// assert_eq!(machine.architecture, std::env::consts::ARCH);
+/// assert!(machine.page_size.is_power_of_two());
+/// ```
 pub fn machine() -> Machine {
     let allowed = sys::processor::allowed().ok().map(|count| count as u64);
     of(&KernelFiles::running(), allowed)

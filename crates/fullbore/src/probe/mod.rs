@@ -4,6 +4,16 @@
 //! [`facts`] gathers all of a path and never fails for a part: what could not be found out is said in
 //! [`Facts::unknown`]. The pieces that a measurement needs again and again ([`residency`], [`provenance`],
 //! [`direct_alignment`], the counters) stand alone and take open files.
+//!
+//! ```
+//! use std::path::Path;
+//! let facts = fullbore::probe::facts(Path::new("Cargo.toml"))?;
+//! assert_eq!(facts.file.map(|file| file.size), Some(std::fs::metadata("Cargo.toml")?.len()));
+//! for unknown in &facts.unknown {
+//!     println!("{} is not known: {}", unknown.fact, unknown.reason);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod bearings;

@@ -3,6 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 /// How the kernel queues requests for one device. None: the system does not say.
+///
+/// ```
+/// use fullbore::probe::Queue;
+/// let queue = Queue { logical_block: Some(512), physical_block: Some(4096), ..Queue::default() };
+/// assert!(queue.physical_block > queue.logical_block, "a write of 512 bytes reads 4096 first");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
     /// Whether it says of itself that it turns. Virtual disks often claim so wrongly.

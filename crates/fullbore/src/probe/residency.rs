@@ -13,6 +13,13 @@ const OVERLAY: u64 = 0x794c_7630;
 
 /// What the page cache holds of a range of a file. All in bytes, in whole pages; None: the call that answered
 /// does not tell.
+///
+/// ```
+/// let found = fullbore::probe::residency(std::fs::File::open("Cargo.toml")?, 0..1)?;
+/// assert!(found.cached <= found.total, "both in whole pages");
+/// assert!(found.total.is_power_of_two(), "one page");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residency {
     /// The range itself, as far as it is inside the file, rounded out to whole pages.
@@ -32,6 +39,13 @@ pub struct Residency {
 }
 
 /// The call that told the residency.
+///
+/// ```
+/// use fullbore::probe::{ResidencySource, residency};
+/// let found = residency(std::fs::File::open("Cargo.toml")?, 0..1)?;
+/// assert_eq!(found.source == ResidencySource::Cachestat, found.dirty.is_some(), "mincore does not tell");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResidencySource {
@@ -43,6 +57,14 @@ pub enum ResidencySource {
 
 impl Residency {
     /// The cached share of the range, 0 to 1; None of an empty range.
+    ///
+    /// ```
+    /// use fullbore::probe::residency;
+    /// let file = std::fs::File::open("Cargo.toml")?;
+    /// assert!(residency(&file, 0..u64::MAX)?.share().is_some_and(|share| (0.0..=1.0).contains(&share)));
+    /// assert_eq!(residency(&file, 0..0)?.share(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn share(&self) -> Option<f64> {
         (self.total > 0).then(|| self.cached as f64 / self.total as f64)
     }
@@ -53,6 +75,13 @@ impl Residency {
 /// Three system calls with `cachestat(2)`: cheap enough to frame every trial. `mincore(2)` answers where that
 /// call is missing or forbidden, and on overlays, where it counts the pages of the overlay's own inode, which
 /// never has any.
+///
+/// ```
+/// let file = std::fs::File::open("Cargo.toml")?;
+/// let found = fullbore::probe::residency(&file, 0..u64::MAX)?;
+/// assert!(found.total >= file.metadata()?.len(), "as far as the file goes, in whole pages");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// The system's, from either call. `PermissionDenied` where the kernel would not tell the truth: a file that

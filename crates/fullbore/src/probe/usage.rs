@@ -9,6 +9,15 @@ use super::kernel_files::{KernelFiles, whole};
 use crate::sys;
 
 /// What this process, its threads included, has used since it began.
+///
+/// ```
+/// use fullbore::probe::ProcessUsage;
+/// let before = ProcessUsage::now()?;
+/// let sum: u64 = (0..1_000_000).sum();
+/// let cost = ProcessUsage::now()?.since(&before);
+/// assert!(cost.processor() >= 0.0 && cost.max_resident > 0, "{sum} took {} s", cost.processor());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessUsage {
     /// Processor time in the program, in seconds.
@@ -35,6 +44,11 @@ pub struct ProcessUsage {
 impl ProcessUsage {
     /// Up to this moment: `getrusage(2)`.
     ///
+    /// ```
+    /// assert!(fullbore::probe::ProcessUsage::now()?.max_resident > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// The system's, which has no reason to refuse.
     pub fn now() -> io::Result<Self> {
@@ -55,6 +69,13 @@ impl ProcessUsage {
     }
 
     /// What was used since an earlier moment.
+    ///
+    /// ```
+    /// use fullbore::probe::ProcessUsage;
+    /// let before = ProcessUsage { user: 1.0, ..ProcessUsage::default() };
+    /// let after = ProcessUsage { user: 1.5, max_resident: 4096, ..ProcessUsage::default() };
+    /// assert_eq!((after.since(&before).user, after.since(&before).max_resident), (0.5, 4096));
+    /// ```
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             user: (self.user - earlier.user).max(0.0),
@@ -70,6 +91,11 @@ impl ProcessUsage {
     }
 
     /// Processor time of both kinds, in seconds.
+    ///
+    /// ```
+    /// use fullbore::probe::ProcessUsage;
+    /// assert_eq!(ProcessUsage { user: 1.0, system: 0.5, ..ProcessUsage::default() }.processor(), 1.5);
+    /// ```
     pub fn processor(&self) -> f64 {
         self.user + self.system
     }
@@ -77,6 +103,11 @@ impl ProcessUsage {
 
 /// The most memory that this program has had resident since it was started, in bytes: `VmHWM` of
 /// `/proc/self/status`, which begins anew with the program. `None` where the kernel does not say.
+///
+/// ```
+/// let peak = fullbore::probe::peak_memory();
+/// assert!(peak.is_none_or(|bytes| bytes > 0 && bytes % 1024 == 0));
+/// ```
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -85,6 +116,14 @@ pub fn peak_memory() -> Option<u64> {
 
 /// How all processors together have spent their time, in seconds, since the machine started. The kernel counts
 /// in ticks, mostly of 10 ms.
+///
+/// ```
+/// use fullbore::probe::SystemUsage;
+/// let before = SystemUsage::now()?;
+/// let spent = SystemUsage::now()?.since(&before);
+/// assert!(spent.busy() >= 0.0 && spent.idle >= 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemUsage {
     /// In programs, guests of a hypervisor included.
@@ -107,6 +146,12 @@ pub struct SystemUsage {
 
 impl SystemUsage {
     /// Up to this moment: `/proc/stat`.
+    ///
+    /// ```
+    /// let since_start = fullbore::probe::SystemUsage::now()?;
+    /// assert!(since_start.busy() > 0.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the file cannot be read or has no line for all processors.
@@ -140,6 +185,13 @@ impl SystemUsage {
     }
 
     /// The time spent since an earlier moment.
+    ///
+    /// ```
+    /// use fullbore::probe::SystemUsage;
+    /// let before = SystemUsage { user: 1.0, idle: 9.0, ..SystemUsage::default() };
+    /// let after = SystemUsage { user: 1.5, idle: 8.99, ..SystemUsage::default() };
+    /// assert_eq!((after.since(&before).user, after.since(&before).idle), (0.5, 0.0));
+    /// ```
     pub fn since(&self, earlier: &Self) -> Self {
         // Idle and iowait can step back a little when a processor sleeps.
         let less = |now: f64, then: f64| (now - then).max(0.0);
@@ -156,12 +208,24 @@ impl SystemUsage {
     }
 
     /// Processor time that did work of this machine, in seconds: not idle, not waiting, not stolen.
+    ///
+    /// ```
+    /// use fullbore::probe::SystemUsage;
+    /// let spent = SystemUsage { user: 1.0, system: 0.5, iowait: 3.0, steal: 2.0, ..SystemUsage::default() };
+    /// assert_eq!(spent.busy(), 1.5);
+    /// ```
     pub fn busy(&self) -> f64 {
         self.user + self.nice + self.system + self.interrupts + self.soft_interrupts
     }
 }
 
 /// What a device, or a partition, has done since it was attached: one snapshot of its 17 counters.
+///
+/// ```
+/// use fullbore::probe::DeviceCounters;
+/// let trial = DeviceCounters { busy_ms: 100, weighted_ms: 800, ..DeviceCounters::default() };
+/// assert_eq!(trial.weighted_ms / trial.busy_ms, 8, "the mean depth");
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
     /// Reads.
@@ -183,6 +247,12 @@ pub struct DeviceCounters {
 }
 
 /// The counters of one kind of request.
+///
+/// ```
+/// use fullbore::probe::Transfers;
+/// let reads = Transfers { requests: 10, merged: 30, bytes: 10 << 20, ms: 40 };
+/// assert_eq!(reads.bytes / reads.requests, 1 << 20, "the mean request, after merging");
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfers {
     /// Requests completed.
@@ -208,6 +278,16 @@ impl Transfers {
 
 impl DeviceCounters {
     /// Up to this moment: `/sys/dev/block/<number>/stat`.
+    ///
+    /// ```
+    /// use fullbore::probe::{DeviceCounters, DeviceNumber};
+    /// let error = DeviceCounters::now(DeviceNumber { major: 0, minor: 0 }).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    /// for device in fullbore::probe::facts("Cargo.toml".as_ref())?.devices {
+    ///     assert!(DeviceCounters::now(device.number).is_ok());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// `NotFound` where there is no such device; `InvalidData` where its counters are not of the known form.
@@ -243,6 +323,14 @@ impl DeviceCounters {
     }
 
     /// What was done since an earlier moment.
+    ///
+    /// ```
+    /// use fullbore::probe::DeviceCounters;
+    /// let before = DeviceCounters { busy_ms: 100, in_flight: 3, ..DeviceCounters::default() };
+    /// let after = DeviceCounters { busy_ms: 150, in_flight: 1, ..DeviceCounters::default() };
+    /// let between = after.since(&before);
+    /// assert_eq!((between.busy_ms, between.in_flight), (50, 1));
+    /// ```
     pub fn since(&self, earlier: &Self) -> Self {
         let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Self {
