@@ -282,7 +282,7 @@ impl Channel {
         }
     }
 
-    /// Asks for `len` bytes at `offset` in `buf`. At most the depth opened with may be on their way.
+    /// Asks for `len` bytes at `offset` in `buf`; `token` is the name of what [`next`](Self::next) gives then. At most the depth opened with may be on their way.
     ///
     /// ```
     /// use fullbore::error::Kind;
@@ -313,7 +313,7 @@ impl Channel {
         self.send(Direction::Read, Asked { token, offset, len, head }, offset - head as u64, buf)
     }
 
-    /// Writes the data of `buf`, which was [placed](Buf::place) at `offset`.
+    /// Writes the data of `buf`, which was [placed](Buf::place) at `offset`, in bytes; `token` as for [`read`](Self::read).
     ///
     /// ```
     /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
@@ -437,7 +437,7 @@ impl Channel {
         Ok(self.done.pop_front())
     }
 
-    /// Lends the file's bytes in place; [`check`](Self::check) afterwards whether they were there.
+    /// Lends `len` bytes at `offset` of the file in place; [`check`](Self::check) afterwards whether they were there.
     ///
     /// ```
     /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
@@ -488,7 +488,8 @@ impl Channel {
         self.engine.view_mut(offset, len).map_err(|error| fault(file, limit, "write", offset, error))
     }
 
-    /// Whether all bytes lent so far, up to `offset`, were the file's.
+    /// Whether all bytes lent so far, up to `offset`, were the file's. `doing` is what an error says could not be done:
+    /// "read", "write".
     ///
     /// ```
     /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
@@ -509,7 +510,7 @@ impl Channel {
         self.engine.check().map_err(|error| fault(&self.file, self.limit, doing, offset, error))
     }
 
-    /// Moves `len` bytes at `offset` of the file relayed from to the same place of this one, whole.
+    /// Moves `len` bytes at `offset`, in bytes, of the file relayed from to the same place of this one, whole.
     ///
     /// ```
     /// use fullbore::engine::{Cache, Channel, Opening, method};

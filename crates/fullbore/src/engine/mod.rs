@@ -340,7 +340,8 @@ pub trait Engine {
         Ok(())
     }
 
-    /// Moves up to `len` bytes from `offset` of the file relayed from to `target` of this one.
+    /// Moves up to `len` bytes from `offset` of the file relayed from to `target` of this one, both in bytes; how many
+    /// bytes it moved.
     ///
     /// ```
     /// use fullbore::engine::Engine;

@@ -30,7 +30,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Uses `method` on `file` for one small read.
+/// Finds out whether `method` works on `file` under the policy `cache`: by one small read, or, if it moves bytes from file
+/// to file, by moving none of `from`. `write`: the engine is opened for writing too; nothing is written.
 ///
 /// ```
 /// use fullbore::engine::{Cache, method, probe};

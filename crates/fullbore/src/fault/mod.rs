@@ -50,9 +50,15 @@ use crate::file::{File, Sync};
 ///
 /// ```
 /// use fullbore::fault::{Fault, Plan};
+/// use fullbore::file::File;
+/// # let directory = tempfile::tempdir()?;
 ///
-/// let plan = Plan::new(1).with(Fault::Truncated { call: 3, len: 4096 });
-/// # let _ = plan;
+/// let plan = Plan::new(1).with(Fault::Truncated { call: 2, len: 4 });
+/// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+/// file.write_all_at(b"some bytes", 0)?;
+/// let mut bytes = [0; 10];
+/// assert_eq!(file.read_at(&mut bytes, 0)?, 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

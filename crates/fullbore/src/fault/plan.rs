@@ -42,7 +42,7 @@ struct State {
 }
 
 impl Plan {
-    /// A plan without faults.
+    /// A plan without faults. `seed` decides which calls those hit that strike at random.
     ///
     /// ```
     /// use fullbore::fault::{Fault, Plan};
@@ -68,9 +68,15 @@ impl Plan {
     ///
     /// ```
     /// use fullbore::fault::{Fault, Plan};
+    /// use fullbore::file::File;
+    /// # let directory = tempfile::tempdir()?;
     ///
-    /// let plan = Plan::new(1).with(Fault::NoSpace { at: 1 << 20 }).with(Fault::Short { one_in: 4 });
-    /// # let _ = plan;
+    /// let plan = Plan::new(1);
+    /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+    /// file.write_all_at(b"bytes", 0)?;
+    /// let plan = plan.with(Fault::NoSpace { at: 0 });
+    /// assert!(file.write_all_at(b"bytes", 0).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn with(self, fault: Fault) -> Self {

@@ -341,7 +341,11 @@ impl File {
     ///
     /// ```
     /// # fn main() -> fullbore::Result<()> {
-    /// fullbore::file::File::open("Cargo.toml")?.close()?;
+    /// let file = fullbore::file::File::open("Cargo.toml")?;
+    /// let clone = file.clone();
+    /// file.close()?;
+    /// assert!(clone.len()? > 0);
+    /// clone.close()?;
     /// # Ok(()) }
     /// ```
     ///
@@ -368,10 +372,11 @@ impl File {
     /// Tells the system how a range of bytes will be read, and what became of that.
     ///
     /// ```
-    /// use fullbore::file::Hint;
+    /// use fullbore::file::{Answer, Hint};
     /// # fn main() -> fullbore::Result<()> {
     /// let file = fullbore::file::File::open("Cargo.toml")?;
     /// println!("{}", file.advise(0..4096, Hint::WillNeed));
+    /// assert!(matches!(file.advise(7..7, Hint::WillNeed), Answer::Refused(_)), "no bytes");
     /// # Ok(()) }
     /// ```
     pub fn advise(&self, range: Range<u64>, hint: Hint) -> Answer {
@@ -543,8 +548,8 @@ impl File {
         Ok(self.same(fd, self.inner.unit))
     }
 
-    /// An open file of its own on the same inode, with its own read-ahead state; where the system cannot do
-    /// that, the same open file.
+    /// An open file of its own on the same inode, with its own read-ahead state, for reading and, if asked, for writing;
+    /// where the system cannot do that, the same open file.
     ///
     /// ```
     /// use fullbore::file::File;

@@ -10,7 +10,15 @@ use crate::error::{Error, Kind, Result};
 /// What is to be there before, and what becomes of it.
 ///
 /// ```
-/// assert_eq!(fullbore::file::Mode::default(), fullbore::file::Mode::Open);
+/// use fullbore::file::{Mode, OpenOptions};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("file");
+/// std::fs::write(&path, "old")?;
+/// OpenOptions::new().mode(Mode::Append).open(&path)?.write_all_at(b", new", 0)?;
+/// assert_eq!(std::fs::read(&path)?, b"old, new");
+/// OpenOptions::new().mode(Mode::Truncate).open(&path)?;
+/// assert_eq!(std::fs::read(&path)?, b"");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
@@ -32,7 +40,13 @@ pub enum Mode {
 /// What is to be done with the bytes.
 ///
 /// ```
-/// assert_ne!(fullbore::file::Access::Read, fullbore::file::Access::ReadWrite);
+/// use fullbore::file::{Access, OpenOptions};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("file");
+/// # std::fs::write(&path, "bytes")?;
+/// let file = OpenOptions::new().access(Access::Write).open(&path)?;
+/// assert!(file.read_at(&mut [0], 0).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -90,7 +104,10 @@ impl std::ops::BitOr for Share {
 /// How the file will be read.
 ///
 /// ```
-/// assert_ne!(fullbore::file::Hint::Random, fullbore::file::Hint::Sequential);
+/// use fullbore::file::{Hint, OpenOptions};
+/// let file = OpenOptions::new().hint(Hint::Random).open("Cargo.toml")?;
+/// assert_eq!(file.explain()[0].option, "hint=random");
+/// # Ok::<(), fullbore::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
@@ -107,7 +124,13 @@ pub enum Hint {
 /// When a write counts as done.
 ///
 /// ```
-/// assert_eq!(fullbore::file::WriteThrough::default(), fullbore::file::WriteThrough::None);
+/// use fullbore::file::{Mode, OpenOptions, WriteThrough};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("file");
+/// let file = OpenOptions::new().mode(Mode::Create).write_through(WriteThrough::Full).open(&path)?;
+/// file.write_all_at(b"bytes", 0)?; // returns when they and the length are on the device
+/// assert_eq!(file.explain()[0].option, "write-through=full");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WriteThrough {
@@ -132,6 +155,7 @@ pub enum WriteThrough {
 /// for line in file.explain() {
 ///     println!("{line}");
 /// }
+/// assert_eq!(file.explain().len(), 2, "one for the share, one for the room");
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,8 +233,8 @@ impl OpenOptions {
     /// # let path = directory.path().join("file");
     /// # std::fs::write(&path, "bytes")?;
     /// let file = OpenOptions::new().access(Access::ReadWrite).open(&path)?;
-    /// file.write_all_at(b"B", 0)?;
-    /// assert_eq!(std::fs::read(&path)?, b"Bytes");
+    /// file.write_all_at(b"new", 0)?;
+    /// assert_eq!(std::fs::read(&path)?, b"new");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn access(&mut self, access: Access) -> &mut Self {

@@ -130,6 +130,7 @@ impl File {
     /// let file = File::create_new(directory.path().join("journal"))?;
     /// file.write_all_at(b"paid 5", 0)?;
     /// file.sync(Sync::Data)?;
+    /// assert!(file.poisoned().is_none(), "it is on the device");
     /// # Ok(())
     /// # }
     /// ```

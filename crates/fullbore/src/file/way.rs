@@ -13,7 +13,9 @@ use crate::error::Result;
 /// What becomes of the page cache.
 ///
 /// ```
-/// assert_eq!(fullbore::file::Cache::default(), fullbore::file::Cache::Keep);
+/// use fullbore::file::Cache;
+/// assert_eq!("drop".parse(), Ok(Cache::Drop));
+/// assert_eq!(Cache::default(), Cache::Keep);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

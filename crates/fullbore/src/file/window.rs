@@ -287,6 +287,9 @@ impl WritableWindow {
     /// let mut window = file.map_writable(0..4)?;
     /// window.write_at(b"byte", 0)?;
     /// window.flush()?;
+    /// let mut bytes = [0; 4];
+    /// file.read_exact_at(&mut bytes, 0)?;
+    /// assert_eq!(&bytes, b"byte");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -355,6 +358,7 @@ impl File {
     /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
     /// file.set_len(4)?;
     /// file.map_writable(0..4)?.write_at(b"byte", 0)?;
+    /// assert!(file.map_writable(0..5).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -125,7 +125,8 @@ pub struct Outcome {
 ///
 /// # Errors
 /// Those of the system with path and offset; [`Kind::Changed`] if the input became shorter or was modified
-/// meanwhile; [`Kind::SameFile`] if the output is the input. The old output is as it was then, unless it is
+/// meanwhile; [`Kind::SameFile`] if the output is the input; [`Kind::Unsupported`] if the method moves bytes unseen and
+/// the operation has to see them. The old output is as it was then, unless it is
 /// overwritten.
 pub fn transform(
     operation: &dyn Transform,
@@ -253,8 +254,8 @@ pub fn fill(
     run::run(&lane::Feed::Generator { generator }, &work, &drain, scope, strategy, monitor)
 }
 
-/// Looks at the bytes of a file: each worker has a state of its own, which `block` changes, and the states are
-/// returned in the order of the workers.
+/// Looks at the bytes of a file: each worker has a state of its own, which `identity` makes and `block` changes, given the
+/// state, the offset in bytes, and the bytes there. The states are returned in the order of the workers.
 ///
 /// ```
 /// use fullbore::file::File;
@@ -268,7 +269,8 @@ pub fn fill(
 /// ```
 ///
 /// # Errors
-/// Those of the system, with path and offset; [`Kind::Changed`] if the input became shorter.
+/// Those of the system, with path and offset; [`Kind::Invalid`] if the scope reaches past the end; [`Kind::Changed`] if
+/// the input became shorter.
 pub fn visit<S: Send>(
     input: &File,
     scope: &Scope,
@@ -287,7 +289,7 @@ pub fn visit<S: Send>(
     run::visit(&feed, &work, scope, strategy, monitor, &identity, &block)
 }
 
-/// Gives a new output its length and blocks as the strategy says.
+/// Gives a new output the length `len`, in bytes, and its blocks as the strategy says.
 ///
 /// ```
 /// use fullbore::file::Output;

@@ -17,7 +17,7 @@ const WIDTH: usize = 80;
 /// Where values start, in characters.
 const LABEL: usize = 18;
 
-/// Everything known of a path, as text.
+/// Everything known of a path, as text: labelled lines of at most 80 columns.
 ///
 /// ```
 /// let facts = fullbore::probe::facts("Cargo.toml".as_ref())?;
@@ -59,7 +59,7 @@ pub fn human(facts: &Facts) -> String {
     text.0
 }
 
-/// The machine, as text.
+/// The machine, as text: labelled lines of at most 80 columns.
 ///
 /// ```
 /// use fullbore::probe::{human_machine, machine};

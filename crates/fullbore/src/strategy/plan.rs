@@ -53,8 +53,9 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Decides how to bring `input` (nothing: bytes that are made, `len` of them) to `output` (nothing: they are
-/// only looked at).
+/// Decides how to bring `len` bytes (nothing: nobody knows before the end) of `input` (nothing: they are made) to `output`
+/// (nothing: they are only looked at). What is in `wish` overrides the choice, `asked` is its text for the account, and
+/// `profile` has what was measured.
 ///
 /// ```
 /// use fullbore::error::Kind;
