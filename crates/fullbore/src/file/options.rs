@@ -233,8 +233,8 @@ impl OpenOptions {
     /// # let path = directory.path().join("file");
     /// # std::fs::write(&path, "bytes")?;
     /// let file = OpenOptions::new().access(Access::ReadWrite).open(&path)?;
-    /// file.write_all_at(b"new", 0)?;
-    /// assert_eq!(std::fs::read(&path)?, b"new");
+    /// file.write_all_at(b"B", 0)?;
+    /// assert_eq!(std::fs::read(&path)?, b"Bytes");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn access(&mut self, access: Access) -> &mut Self {
