@@ -8,7 +8,6 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use rustix::fs::{AtFlags, Mode as Bits, OFlags};
 use rustix::io::Errno;
 
-use super::File;
 use super::abandon::Temporary;
 use super::closing::Closing;
 use super::explain::{Answer, Explanation};
@@ -19,6 +18,7 @@ use super::naming::temporary_name;
 use super::options::{Access, Mode, OpenOptions, WriteThrough};
 use super::way::Cache;
 use super::way::Way;
+use super::{File, FileKind};
 use crate::error::{Error, Kind, Result};
 
 /// How often a file that is replaced between its opening and its locking is opened again.
@@ -114,6 +114,16 @@ impl OpenOptions {
         if new {
             self.empty(path, fd)?;
         }
+        let gone = |error: Error| {
+            error.advise("it is empty now: there was the room, and somebody took it meanwhile")
+        };
+        if !new && !self.strict && has_room(fd, self.room) {
+            // Emptying gives back all that it needs.
+            self.empty(path, fd)?;
+            let answer = self.set_room_aside(path, fd).map_err(gone)?;
+            answers.push(Explanation { option: "preallocate", answer });
+            return Ok(());
+        }
         // What is there keeps its bytes until the room is known to be there too.
         let answer = self.set_room_aside(path, fd).inspect_err(|_| {
             if !new {
@@ -129,9 +139,7 @@ impl OpenOptions {
         self.empty(path, fd)?;
         if honoured {
             // Emptying gave back all that it had, which is at least as much.
-            self.set_room_aside(path, fd).map_err(|error| {
-                error.advise("it is empty now: there was the room, and somebody took it meanwhile")
-            })?;
+            self.set_room_aside(path, fd).map_err(gone)?;
         }
         Ok(())
     }
@@ -230,6 +238,15 @@ fn switched_off() -> bool {
         std::env::var_os("FULLBORE_NO_LOCKS").is_some_and(|value| !value.is_empty() && value != "0")
     });
     *OFF
+}
+
+/// Whether a file has blocks for so many bytes.
+fn has_room(fd: &OwnedFd, room: u64) -> bool {
+    const BLOCK: u64 = 512;
+    rustix::fs::fstat(fd).is_ok_and(|stat| {
+        FileKind::of(stat.st_mode) == FileKind::Regular
+            && (stat.st_blocks as u64).saturating_mul(BLOCK) >= room
+    })
 }
 
 /// Gives back the blocks past the end of a file: what there was no room for in whole may be there in part. Its bytes stay,

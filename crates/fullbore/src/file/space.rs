@@ -1,5 +1,6 @@
 //! Where a file ends, which of its blocks it has and which are holes.
 
+use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -28,20 +29,32 @@ impl File {
     ///
     /// # Errors
     /// If the system refuses: files open for reading and what is no regular file have no length to set.
+    #[inline]
     pub fn set_len(&self, len: u64) -> Result<()> {
         // A block that is being changed in part must not be written back behind the new end.
         let _edges = match &self.inner.way {
             Way::Direct(direct) => Some(direct.edges()),
             _ => None,
         };
-        let fail = |error| Error::io("set the length of", &self.inner.path, error);
-        loop {
-            self.before_set_len(len).map_err(fail)?;
-            match rustix::fs::ftruncate(&self.inner.fd, len) {
-                Err(Errno::INTR) => {}
-                result => return result.map_err(|error| fail(error.into())),
+        self.set_len_once(len).or_else(|error| self.set_len_again(len, error))
+    }
+
+    #[inline]
+    fn set_len_once(&self, len: u64) -> io::Result<()> {
+        self.before_set_len(len)?;
+        Ok(rustix::fs::ftruncate(&self.inner.fd, len)?)
+    }
+
+    /// Asks once more as long as it was only interrupted.
+    #[cold]
+    fn set_len_again(&self, len: u64, mut error: io::Error) -> Result<()> {
+        while error.kind() == io::ErrorKind::Interrupted {
+            match self.set_len_once(len) {
+                Ok(()) => return Ok(()),
+                Err(next) => error = next,
             }
         }
+        Err(Error::io("set the length of", &self.inner.path, error))
     }
 
     /// Gives the file blocks for a range, in bytes, so that writing there finds room. Neither the bytes nor the

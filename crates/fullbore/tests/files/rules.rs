@@ -167,7 +167,7 @@ fn delete_on_close_checks_the_inode_again_after_locking() {
 fn preallocation_keeps_the_size_and_comes_before_the_truncation_of_what_is_there() {
     if let Some(directory) = std::env::var_os(CHILD) {
         let path = Path::new(&directory).join("file");
-        mark(|| OpenOptions::new().mode(Mode::Create).preallocate(4096).open(&path)).unwrap();
+        mark(|| OpenOptions::new().mode(Mode::Create).preallocate(1 << 20).open(&path)).unwrap();
         return;
     }
     everywhere(|directory| {
@@ -181,6 +181,12 @@ fn preallocation_keeps_the_size_and_comes_before_the_truncation_of_what_is_there
         assert_eq!(order, ["fallocate", "ftruncate", "fallocate"], "{calls:#?}");
         let mut allocating = calls.iter().filter(|call| self::name(call) == "fallocate");
         assert!(allocating.all(|call| call.contains("FALLOC_FL_KEEP_SIZE")), "{calls:#?}");
+        // Where the file has the room itself, giving its blocks back makes it.
+        fs::write(&path, vec![1; 2 << 20]).unwrap();
+        let Some(calls) = traced::calls(name, directory) else { return };
+        let order: Vec<_> =
+            calls.iter().map(|call| self::name(call)).filter(|call| of.contains(call)).collect();
+        assert_eq!(order, ["ftruncate", "fallocate"], "{calls:#?}");
         // One that is new has nothing to lose.
         fs::remove_file(&path).unwrap();
         let Some(calls) = traced::calls(name, directory) else { return };
