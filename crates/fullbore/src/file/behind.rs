@@ -61,6 +61,9 @@ pub(crate) struct Behind {
     fd: Descriptor,
     /// Whether `fd` is the user's after all, so that nothing is waited for.
     shared: bool,
+    /// Whether the file lies on an overlay, where ranges cannot be waited for: `sync_file_range` looks for dirty pages that
+    /// another inode has.
+    overlaid: bool,
     state: Mutex<State>,
 }
 
@@ -71,7 +74,7 @@ impl Behind {
             Ok(fd) => (Descriptor::Own(fd), false),
             Err(_) => (Descriptor::Of(file.inner.clone()), true),
         };
-        Self { fd, shared, state: Mutex::default() }
+        Self { fd, shared, overlaid: crate::probe::overlaid(file), state: Mutex::default() }
     }
 
     /// `len` bytes at `offset` were read.
@@ -93,7 +96,11 @@ impl Behind {
         };
         if let Some(range) = over {
             // A hint: what is not written back now is later, by the system. Errors of it come with `sync`.
-            let _ = writeback::start(self.fd.as_fd(), range);
+            match self.overlaid {
+                // It starts the writeback of what it cannot drop yet.
+                true => self.drop_pages(range),
+                false => drop(writeback::start(self.fd.as_fd(), range)),
+            }
         }
         if let Some(range) = settled {
             self.settle(range);
@@ -103,7 +110,10 @@ impl Behind {
     /// Waits for a range to be written back and drops its pages.
     fn settle(&self, range: Range<u64>) {
         if !self.shared {
-            let _ = writeback::finish(self.fd.as_fd(), range.clone());
+            let _ = match self.overlaid {
+                true => rustix::fs::fdatasync(&self.fd).map_err(Into::into),
+                false => writeback::finish(self.fd.as_fd(), range.clone()),
+            };
         }
         self.drop_pages(range);
     }

@@ -69,6 +69,13 @@ pub(crate) fn in_memory(file: impl AsFd) -> bool {
     lies_on(file, |number| memory(number) == Some(Memory::Bytes))
 }
 
+/// Whether a file lies on an overlay, whose inodes have no pages of their own: calls that go by the inode's pages see none.
+pub(crate) fn overlaid(file: impl AsFd) -> bool {
+    /// `OVERLAYFS_SUPER_MAGIC` of `linux/magic.h`.
+    const OVERLAY: u64 = 0x794c_7630;
+    lies_on(file, |number| number == OVERLAY)
+}
+
 /// Whether a file has nothing on any device: as above, or made up when it is read, as on procfs.
 pub(crate) fn off_device(file: impl AsFd) -> bool {
     lies_on(file, |number| memory(number).is_some())

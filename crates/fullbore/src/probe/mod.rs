@@ -38,7 +38,7 @@ mod usage;
 mod against_tools;
 
 pub use bearings::{Bearings, bearings, processors};
-pub(crate) use bearings::{in_memory, off_device};
+pub(crate) use bearings::{in_memory, off_device, overlaid};
 pub use device::{Device, Partition};
 pub use device_number::DeviceNumber;
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};

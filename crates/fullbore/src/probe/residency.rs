@@ -8,9 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys::{cachestat, statx};
 
-/// `OVERLAYFS_SUPER_MAGIC`.
-const OVERLAY: u64 = 0x794c_7630;
-
 /// What the page cache holds of a range of a file. All in bytes, in whole pages; None: the call that answered
 /// does not tell.
 ///
@@ -104,7 +101,7 @@ pub fn residency(fd: impl AsFd, range: Range<u64>) -> io::Result<Residency> {
             source: ResidencySource::Cachestat,
         });
     }
-    if rustix::fs::fstatfs(fd)?.f_type as u64 != OVERLAY {
+    if !super::overlaid(fd) {
         match cachestat::cachestat(fd, start, total) {
             Ok(pages) => {
                 return Ok(Residency {
