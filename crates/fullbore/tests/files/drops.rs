@@ -56,10 +56,13 @@ fn a_dropping_handle_leaves_little_in_the_cache() {
     });
 }
 
+/// Of the file, in bytes.
+const LEN: u64 = 32 << 20;
+/// Of a request, in bytes.
+const REQUEST: usize = 256 << 10;
+
 #[test]
 fn a_dropping_engine_leaves_little_in_the_cache() {
-    const LEN: u64 = 32 << 20;
-    const REQUEST: usize = 256 << 10;
     everywhere(|directory| {
         let path = directory.join("file");
         fs::write(&path, bytes(LEN as usize, 7)).unwrap();
@@ -70,38 +73,56 @@ fn a_dropping_engine_leaves_little_in_the_cache() {
                 println!("skipped: {refusal} in {}", directory.display());
                 continue;
             }
-            file.sync(fullbore::file::Sync::Data).unwrap();
-            file.drop_cache().unwrap();
-            let mut pool = Pool::new(4, REQUEST).unwrap();
-            let opening = Opening {
-                file: &file,
-                from: None,
-                write: false,
-                cache: Cache::Drop,
-                depth: if name == "uncached" { 1 } else { 4 },
-                pool: None,
-                window: None,
-                random: false,
-            };
-            let mut channel = Channel::open(method, &opening, Some(LEN)).unwrap();
-            let mut most = 0;
-            for offset in (0..LEN).step_by(REQUEST) {
-                channel.read(0, offset, REQUEST, pool.take().unwrap()).unwrap();
-                if channel.in_flight() == opening.depth {
-                    pool.put(channel.next().unwrap().unwrap().buf);
-                }
-                if offset % (4 << 20) == 0 {
-                    most = most.max(cached(&file, LEN).unwrap());
-                }
+            // Pages that another processor holds for a moment cannot be dropped: a busy machine is asked again.
+            let mut seen = Vec::new();
+            while seen.len() < 3 && seen.last().is_none_or(|found| !little(*found)) {
+                seen.push(read_dropping(&file, method));
             }
-            while let Some(done) = channel.next().unwrap() {
-                pool.put(done.buf);
-            }
-            drop(channel);
-            let left = cached(&file, LEN).unwrap();
-            assert!(most <= 20 << 20 && left <= 4 << 20, "{name} in {}: {most}, {left}", path.display());
+            assert!(
+                seen.last().is_some_and(|found| little(*found)),
+                "{name} in {}: {seen:?}",
+                path.display()
+            );
         }
     });
+}
+
+/// Whether the most bytes that were cached meanwhile, and those that stay, are few.
+fn little((most, left): (u64, u64)) -> bool {
+    most <= 20 << 20 && left <= 4 << 20
+}
+
+/// Reads a file from front to back with an engine that drops; the most bytes that were cached, and those that stay.
+fn read_dropping(file: &File, method: &'static engine::Method) -> (u64, u64) {
+    file.sync(fullbore::file::Sync::Data).unwrap();
+    file.drop_cache().unwrap();
+    let mut pool = Pool::new(4, REQUEST).unwrap();
+    let opening = Opening {
+        file,
+        from: None,
+        write: false,
+        cache: Cache::Drop,
+        depth: if method.name == "uncached" { 1 } else { 4 },
+        pool: None,
+        window: None,
+        random: false,
+    };
+    let mut channel = Channel::open(method, &opening, Some(LEN)).unwrap();
+    let mut most = 0;
+    for offset in (0..LEN).step_by(REQUEST) {
+        channel.read(0, offset, REQUEST, pool.take().unwrap()).unwrap();
+        if channel.in_flight() == opening.depth {
+            pool.put(channel.next().unwrap().unwrap().buf);
+        }
+        if offset % (4 << 20) == 0 {
+            most = most.max(cached(file, LEN).unwrap());
+        }
+    }
+    while let Some(done) = channel.next().unwrap() {
+        pool.put(done.buf);
+    }
+    drop(channel);
+    (most, cached(file, LEN).unwrap())
 }
 
 #[test]

@@ -151,12 +151,12 @@ fn delete_on_close_checks_the_inode_again_after_locking() {
         fs::write(&path, "").unwrap();
         fs::write(&other, "other").unwrap();
         let name = "rules::delete_on_close_checks_the_inode_again_after_locking";
-        // The first lock waits for half a second, and meanwhile the file is replaced.
+        // The first lock waits for three seconds, and meanwhile the file is replaced.
         let replace = |trace: &Path| {
             shown(trace, "raced\", O_RDONLY");
             fs::rename(&other, &path).unwrap();
         };
-        let slow = ["flock:delay_enter=500000:when=1"];
+        let slow = ["flock:delay_enter=3000000:when=1"];
         let Some(calls) = calls_with(name, directory, &slow, replace) else { return };
         let opened = calls.iter().filter(|call| call.contains("raced\", O_RDONLY")).count();
         assert_eq!(opened, 2, "{calls:#?}");
