@@ -31,8 +31,8 @@ fn where_memory_ends_it_fails_with_a_message() {
     let output = room.file("out", "old");
     let line = r#"ulimit -v 400000; "$0" transform upper "$1" "$2" --strategy cci-mm"#;
     shell(line, &[&input, &output]).fails(2, &["annot allocate memory"]);
-    // Each thread's stack takes address space.
-    let line = r#"ulimit -v 400000; "$0" transform upper "$1" - --strategy workers=256,request=4K,model=pool >/dev/null"#;
+    // Each thread's stack takes address space: so much that few find some, and enough is left to say so.
+    let line = r#"ulimit -v 800000; RUST_MIN_STACK=250000000 "$0" transform upper "$1" - --strategy workers=256,request=4K,model=pool >/dev/null"#;
     shell(line, &[&input]).fails(2, &["cannot start a thread", "workers=1"]);
     assert_eq!(fs::read(&output).unwrap(), b"old");
     assert_eq!(room.names(), ["in", "out"]);
