@@ -21,7 +21,7 @@ use calls::Counter;
 use case::{Case, Demand};
 use fullbore_bench::stats::Xoshiro256;
 use judging::finding::{Bound, Finding, Findings};
-use judging::{Attempt, quiet};
+use judging::{Attempt, exit, quiet};
 use options::Options;
 use place::Place;
 use turns::Series;
@@ -30,29 +30,17 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let cases = cases::all();
     if words.first().is_some_and(|word| word == calls::WORD) {
-        return match calls::operate(&words[1..], &cases) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => trouble(&*error),
-        };
+        return exit("handles", calls::operate(&words[1..], &cases).map(|()| true));
     }
     let outcome = match options::parse(words, &cases) {
         Ok(options::Request::Run(options)) => run(&options, &cases),
         Ok(options::Request::Say(text)) => {
             println!("{text}");
-            return ExitCode::SUCCESS;
+            Ok(true)
         }
         Err(error) => Err(error),
     };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => trouble(&*error),
-    }
-}
-
-fn trouble(error: &dyn std::error::Error) -> ExitCode {
-    eprintln!("handles: {error}");
-    ExitCode::from(2)
+    exit("handles", outcome)
 }
 
 /// Runs what was asked for; whether every bound was kept.

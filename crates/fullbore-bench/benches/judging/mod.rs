@@ -9,10 +9,23 @@ pub(crate) mod quiet;
 pub(crate) mod words;
 
 use std::path::Path;
+use std::process::ExitCode;
 
 /// What can go wrong in a benchmark: said, and the end of the comparison.
 pub(crate) type Trouble = Box<dyn std::error::Error>;
 pub(crate) type Attempt<T> = Result<T, Trouble>;
+
+/// The exit status of a benchmark: 0 if every bound was kept, 1 if one was not, 2 in trouble, which is said.
+pub(crate) fn exit(program: &str, outcome: Attempt<bool>) -> ExitCode {
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("{program}: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
 
 /// What the file at `path` lies on, and the machine.
 pub(crate) fn place(path: &Path) -> Vec<String> {

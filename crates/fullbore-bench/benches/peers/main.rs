@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use every_strategy::{Job, compare as strategies};
 use finding::Findings;
 use fullbore_bench::stats::Xoshiro256;
-use judging::{Attempt, quiet};
+use judging::{Attempt, exit, quiet};
 use options::Options;
 use workplace::Workplace;
 
@@ -81,18 +81,11 @@ fn main() -> ExitCode {
         Ok(options::Request::Run(options)) => run(options),
         Ok(options::Request::Say(text)) => {
             println!("{text}");
-            return ExitCode::SUCCESS;
+            Ok(true)
         }
         Err(error) => Err(error),
     };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("peers: {error}");
-            ExitCode::from(2)
-        }
-    }
+    exit("peers", outcome)
 }
 
 /// Runs what was asked for; whether every bound was kept.

@@ -203,10 +203,9 @@ impl Dispatch {
                     drop(core);
                     // SAFETY: the operation is in flight, so the slot owns the memory until `finish` below.
                     interrupted(|| unsafe {
-                        match (how, direction) {
-                            (How::Way, _) => its_way(&file, direction, pieces, offset.unwrap_or(0)),
-                            (_, Direction::Read) => transfer::read(file.as_fd(), pieces, offset, flags),
-                            (_, Direction::Write) => transfer::write(file.as_fd(), pieces, offset, flags),
+                        match how {
+                            How::Way => its_way(&file, direction, pieces, offset.unwrap_or(0)),
+                            _ => transfer::once(direction, file.as_fd(), pieces, offset, flags),
                         }
                     })
                 }

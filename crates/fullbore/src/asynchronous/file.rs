@@ -136,17 +136,15 @@ impl AsyncFile {
     fn with_flags(file: File, driver: &Driver, flags: OFlags) -> Self {
         let direct = flags.contains(OFlags::DIRECT);
         let reads_only = flags & OFlags::RWMODE == OFlags::RDONLY;
-        let regular = file.kind() == FileKind::Regular;
         let synced = flags.intersects(OFlags::DSYNC | OFlags::SYNC);
-        let known = |without: bool| {
-            AtomicU8::new(match (regular, direct) {
-                (true, false) if !without => NO_WAIT,
-                // There is nothing that the cache could be passed by for.
-                (true, true) if crate::probe::in_memory(&file) => ALWAYS,
-                _ => NEVER,
-            })
+        let reads = match (file.kind() == FileKind::Regular, direct) {
+            (true, false) => NO_WAIT,
+            // There is nothing that the cache could be passed by for.
+            (true, true) if crate::probe::in_memory(&file) => ALWAYS,
+            _ => NEVER,
         };
-        let (reads, writes) = (known(false), known(synced));
+        let writes = if synced && reads == NO_WAIT { NEVER } else { reads };
+        let (reads, writes) = (AtomicU8::new(reads), AtomicU8::new(writes));
         Self { inner: Arc::new(Inner { file, driver: driver.clone(), direct, reads_only, reads, writes }) }
     }
 
@@ -320,7 +318,7 @@ impl AsyncFile {
     /// the file system can say so (not ext4), and all that is memory.
     ///
     /// # Safety
-    /// As [`transfer::read`] and [`transfer::write`].
+    /// As [`transfer::once`].
     pub(super) unsafe fn at_once(
         &self,
         direction: Direction,
@@ -330,12 +328,7 @@ impl AsyncFile {
     ) -> Option<Outcome> {
         let fd = self.inner.file.as_fd();
         // SAFETY: promised by the caller.
-        let call = |flags| unsafe {
-            match direction {
-                Direction::Read => transfer::read(fd, pieces, Some(offset), flags),
-                Direction::Write => transfer::write(fd, pieces, Some(offset), flags),
-            }
-        };
+        let call = |flags| unsafe { transfer::once(direction, fd, pieces, Some(offset), flags) };
         let known = match direction {
             Direction::Read => &self.inner.reads,
             Direction::Write => &self.inner.writes,

@@ -256,13 +256,19 @@ mod interleavings {
     use loom::sync::{Arc, Mutex};
     use loom::thread;
 
+    /// One operation, in flight.
+    fn flying() -> (Arc<Mutex<Slots<()>>>, Key) {
+        let mut slots = Slots::new(1);
+        let key = slots.insert((), None);
+        slots.start();
+        (Arc::new(Mutex::new(slots)), key)
+    }
+
     /// The kernel completes while the future is dropped: the buffer is given back once, whoever is first.
     #[test]
     fn dropped_and_completed_at_once() {
         loom::model(|| {
-            let slots = Arc::new(Mutex::new(Slots::new(1)));
-            let key = slots.lock().unwrap().insert((), None);
-            slots.lock().unwrap().start();
+            let (slots, key) = flying();
             let kernel = {
                 let slots = slots.clone();
                 thread::spawn(move || slots.lock().unwrap().complete(key, Ok(1)).1.is_some())
@@ -278,9 +284,7 @@ mod interleavings {
     #[test]
     fn no_wakeup_is_lost() {
         loom::model(|| {
-            let slots = Arc::new(Mutex::new(Slots::new(1)));
-            let key = slots.lock().unwrap().insert((), None);
-            slots.lock().unwrap().start();
+            let (slots, key) = flying();
             let kernel = {
                 let slots = slots.clone();
                 thread::spawn(move || slots.lock().unwrap().complete(key, Ok(1)).0.is_some())

@@ -82,17 +82,15 @@ impl<T: Send + 'static> Future for Task<T> {
                 Err((_, error)) => this.failed(error),
             };
         }
-        let Some(key) = this.key else {
-            let ready = this.place.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return Poll::Ready(ready.expect("polled after its end"));
-        };
-        let Poll::Ready((_, outcome)) = dispatch.poll(key, context.waker()) else { return Poll::Pending };
-        this.key = None;
-        if let Err(error) = outcome {
-            return this.failed(error);
+        if let Some(key) = this.key {
+            let Poll::Ready((_, outcome)) = dispatch.poll(key, context.waker()) else { return Poll::Pending };
+            this.key = None;
+            if let Err(error) = outcome {
+                return this.failed(error);
+            }
         }
         let result = this.place.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Poll::Ready(result.expect("the task ran to its end"))
+        Poll::Ready(result.expect("polled after its end"))
     }
 }
 

@@ -107,9 +107,12 @@ fn somewhere(offset: u64) -> io::Result<u64> {
 }
 
 /// Whether somebody measures. Only looked at in builds with debug assertions.
-static WHOLE: LazyLock<bool> = LazyLock::new(|| {
-    std::env::var_os("FULLBORE_NO_CUTS").is_some_and(|value| !value.is_empty() && value != "0")
-});
+static WHOLE: LazyLock<bool> = LazyLock::new(|| in_environment("FULLBORE_NO_CUTS"));
+
+/// Whether a variable of the environment is set to anything but nothing and 0.
+pub(super) fn in_environment(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
+}
 
 /// How many of `len` bytes a call is asked for: all, and in builds with debug assertions now and then fewer, a multiple
 /// of `unit` (where there is one that is less).

@@ -39,30 +39,31 @@ impl Found {
 impl OpenOptions {
     /// Opens what `path` leads to, as the mode says.
     pub(super) fn find(&self, path: &Path) -> Result<Found, Errno> {
-        let truncate = if self.empties_late() { OFlags::empty() } else { OFlags::TRUNC };
+        let more = self.mode_flags();
         match self.mode {
-            Mode::Open => self.there(path, OFlags::empty()),
-            Mode::Truncate => self.there(path, truncate),
             Mode::CreateNew => self.new_file(path, path),
-            Mode::Create if self.knows() => self.new_or_there(path, truncate),
-            _ if self.knows() => self.new_or_there(path, OFlags::empty()),
-            Mode::OpenOrCreate | Mode::Append => self.there(path, OFlags::CREATE),
-            Mode::Create => self.there(path, OFlags::CREATE | truncate),
+            Mode::Create | Mode::OpenOrCreate | Mode::Append if self.knows() => {
+                self.new_or_there(path, more - OFlags::CREATE)
+            }
+            _ => self.there(path, more),
         }
     }
 
     /// Opens what `path` leads to in one call.
     pub(super) fn plainly(&self, path: &Path) -> Result<OwnedFd, Errno> {
-        self.call(
-            path,
-            match self.mode {
-                Mode::Open => OFlags::empty(),
-                Mode::Truncate => OFlags::TRUNC,
-                Mode::CreateNew => OFlags::CREATE | OFlags::EXCL,
-                Mode::Create => OFlags::CREATE | OFlags::TRUNC,
-                Mode::OpenOrCreate | Mode::Append => OFlags::CREATE,
-            },
-        )
+        self.call(path, self.mode_flags())
+    }
+
+    /// The flags of the mode.
+    fn mode_flags(&self) -> OFlags {
+        let truncate = if self.empties_late() { OFlags::empty() } else { OFlags::TRUNC };
+        match self.mode {
+            Mode::Open => OFlags::empty(),
+            Mode::Truncate => truncate,
+            Mode::CreateNew => OFlags::CREATE | OFlags::EXCL,
+            Mode::Create => OFlags::CREATE | truncate,
+            Mode::OpenOrCreate | Mode::Append => OFlags::CREATE,
+        }
     }
 
     /// Whether it must be known if the file is new.

@@ -9,6 +9,7 @@ use rustix::fs::{AtFlags, Mode as Bits, OFlags};
 use rustix::io::Errno;
 
 use super::abandon::Temporary;
+use super::calls::in_environment;
 use super::closing::Closing;
 use super::explain::{Answer, Explanation};
 use super::handle::Inner;
@@ -234,9 +235,7 @@ impl OpenOptions {
 
 /// Whether the environment switches share locks off; looked at once.
 fn switched_off() -> bool {
-    static OFF: LazyLock<bool> = LazyLock::new(|| {
-        std::env::var_os("FULLBORE_NO_LOCKS").is_some_and(|value| !value.is_empty() && value != "0")
-    });
+    static OFF: LazyLock<bool> = LazyLock::new(|| in_environment("FULLBORE_NO_LOCKS"));
     *OFF
 }
 

@@ -100,6 +100,11 @@ impl Pending {
             self.start = position;
             self.memory.reserve_exact(size.saturating_sub(self.memory.capacity()));
         }
+        self.put(data);
+    }
+
+    #[inline]
+    fn put(&mut self, data: &[u8]) {
         // One byte needs no call of a function that copies many.
         match data {
             [byte] => self.memory.push(*byte),
@@ -114,10 +119,7 @@ impl Pending {
         if len == 0 || data.len() > self.memory.capacity() - len {
             return false;
         }
-        match data {
-            [byte] => self.memory.push(*byte),
-            many => self.memory.extend_from_slice(many),
-        }
+        self.put(data);
         true
     }
 

@@ -5,48 +5,29 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::ReadWriteFlags;
 
-fn result(code: isize) -> io::Result<usize> {
-    usize::try_from(code).map_err(|_| io::Error::last_os_error())
-}
+use crate::buf::Direction;
 
-/// One `preadv2` with flags, or `readv` where there is no offset.
+/// One `preadv2` or `pwritev2` with flags, or one `readv` or `writev` where there is no offset.
 ///
 /// # Safety
-/// The pieces are valid for writing and nobody else's.
-pub(crate) unsafe fn read(
+/// The pieces are valid and nobody else's, for writing if it is a read.
+pub(crate) unsafe fn once(
+    direction: Direction,
     fd: BorrowedFd<'_>,
     pieces: &[libc::iovec],
     offset: Option<u64>,
     flags: ReadWriteFlags,
 ) -> io::Result<usize> {
-    let (fd, count) = (fd.as_raw_fd(), pieces.len() as libc::c_int);
+    let (fd, first, count) = (fd.as_raw_fd(), pieces.as_ptr(), pieces.len() as libc::c_int);
     let flags = flags.bits() as libc::c_int;
     // SAFETY: promised by the caller.
-    result(unsafe {
-        match offset {
-            Some(offset) => libc::preadv2(fd, pieces.as_ptr(), count, offset as libc::off_t, flags),
-            None => libc::readv(fd, pieces.as_ptr(), count),
+    let moved = unsafe {
+        match (direction, offset.map(|offset| offset as libc::off_t)) {
+            (Direction::Read, Some(offset)) => libc::preadv2(fd, first, count, offset, flags),
+            (Direction::Read, None) => libc::readv(fd, first, count),
+            (Direction::Write, Some(offset)) => libc::pwritev2(fd, first, count, offset, flags),
+            (Direction::Write, None) => libc::writev(fd, first, count),
         }
-    })
-}
-
-/// One `pwritev2` with flags, or `writev` where there is no offset.
-///
-/// # Safety
-/// The pieces are valid for reading and nobody writes to them.
-pub(crate) unsafe fn write(
-    fd: BorrowedFd<'_>,
-    pieces: &[libc::iovec],
-    offset: Option<u64>,
-    flags: ReadWriteFlags,
-) -> io::Result<usize> {
-    let (fd, count) = (fd.as_raw_fd(), pieces.len() as libc::c_int);
-    let flags = flags.bits() as libc::c_int;
-    // SAFETY: promised by the caller.
-    result(unsafe {
-        match offset {
-            Some(offset) => libc::pwritev2(fd, pieces.as_ptr(), count, offset as libc::off_t, flags),
-            None => libc::writev(fd, pieces.as_ptr(), count),
-        }
-    })
+    };
+    usize::try_from(moved).map_err(|_| io::Error::last_os_error())
 }
