@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod fold;
 pub mod generate;
 mod groupwise;
 mod integer;
@@ -20,12 +21,15 @@ mod laws;
 mod none;
 mod registry;
 mod rotate;
+mod search;
 mod shift;
 mod swab;
 mod xor;
 
+pub use fold::Fold;
 pub use kernel::Kernel;
 pub use registry::{Operation, ParseOperationError, parse, registry};
+pub use search::{Part, Search};
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -47,6 +51,13 @@ pub enum Split {
     Any,
     /// Cut only at offsets that are a multiple of so many bytes.
     Aligned(NonZeroUsize),
+    /// Cut only behind this byte, which ends a record. A record must fit in memory. For folds.
+    Delimiter(u8),
+    /// Cut anywhere, but neighbouring parts share so many bytes: every run of one byte more lies in exactly one part. For
+    /// folds.
+    Overlap(usize),
+    /// Not at all: from front to back, by one worker.
+    Sequential,
 }
 
 /// An operation that replaces each byte run with another of the same length at the same place.

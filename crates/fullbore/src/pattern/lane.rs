@@ -38,6 +38,9 @@ pub(super) enum Drain<'a> {
     Visitor,
 }
 
+/// Looks at a block, given where it stands.
+pub(super) type Visitor<'v> = dyn FnMut(u64, &[u8]) -> Result<()> + 'v;
+
 /// What is done on the way.
 pub(super) struct Work<'a> {
     /// The operation, if any.
@@ -97,7 +100,7 @@ pub(super) struct Lane<'a, 'v> {
     feed: &'a Feed<'a>,
     work: &'a Work<'a>,
     drain: &'a Drain<'a>,
-    visitor: &'v mut dyn FnMut(u64, &[u8]),
+    visitor: &'v mut Visitor<'v>,
     monitor: &'a Monitor,
     source: Option<Channel>,
     sink: Option<Channel>,
@@ -122,7 +125,7 @@ impl<'a, 'v> Lane<'a, 'v> {
         strategy: &Strategy,
         request: usize,
         monitor: &'a Monitor,
-        visitor: &'v mut dyn FnMut(u64, &[u8]),
+        visitor: &'v mut Visitor<'v>,
     ) -> Result<Self> {
         let reads = strategy.read.capabilities;
         let writes = strategy.write.capabilities;
@@ -226,7 +229,7 @@ impl<'a, 'v> Lane<'a, 'v> {
                 self.make_in_view(offset, len)?;
             } else if matches!(self.drain, Drain::Visitor) && self.source.is_some() {
                 if let Some(source) = &mut self.source {
-                    (self.visitor)(offset, source.view(offset, len)?);
+                    (self.visitor)(offset, source.view(offset, len)?)?;
                     source.check("read", offset)?;
                 }
             } else {
@@ -391,7 +394,7 @@ impl<'a, 'v> Lane<'a, 'v> {
                 self.pool.put(buf);
             }
             _ => {
-                (self.visitor)(offset, buf.data());
+                (self.visitor)(offset, buf.data())?;
                 self.pool.put(buf);
             }
         }

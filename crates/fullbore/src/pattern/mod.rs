@@ -285,8 +285,19 @@ pub fn visit<S: Send>(
         return Err(Error::new(Kind::Invalid, "read", input.path(), what));
     }
     let feed = lane::Feed::File { file: input, len };
-    let work = lane::Work { operation: None, in_place: false, split: Split::Any };
-    run::visit(&feed, &work, scope, strategy, monitor, &identity, &block)
+    let run = run::Run {
+        feed: &feed,
+        work: &lane::Work { operation: None, in_place: false, split: Split::Any },
+        drain: &lane::Drain::Visitor,
+        scope,
+        strategy,
+        monitor,
+        enough: &AtomicBool::new(false),
+    };
+    run.visit(&identity, &|state, offset, bytes| {
+        block(state, offset, bytes);
+        Ok(())
+    })
 }
 
 /// Gives a new output the length `len`, in bytes, and its blocks as the strategy says.

@@ -13,6 +13,18 @@ use crate::error::{Error, Kind, Result};
 use crate::operation::Split;
 use crate::strategy::Strategy;
 
+/// What a run goes through, and how.
+pub(super) struct Run<'a> {
+    pub(super) feed: &'a Feed<'a>,
+    pub(super) work: &'a Work<'a>,
+    pub(super) drain: &'a Drain<'a>,
+    pub(super) scope: &'a Scope,
+    pub(super) strategy: &'a Strategy,
+    pub(super) monitor: &'a Monitor,
+    /// Set by a visitor that has seen enough.
+    pub(super) enough: &'a AtomicBool,
+}
+
 /// Runs without a visitor.
 pub(super) fn run(
     feed: &Feed<'_>,
@@ -22,128 +34,112 @@ pub(super) fn run(
     strategy: &Strategy,
     monitor: &Monitor,
 ) -> Result<Outcome> {
-    workers(feed, work, drain, scope, strategy, monitor, &|| (), &|(), _, _| ()).map(|(outcome, _)| outcome)
+    let run = Run { feed, work, drain, scope, strategy, monitor, enough: &AtomicBool::new(false) };
+    run.visit(&|| (), &|(), _, _| Ok(())).map(|(outcome, _)| outcome)
 }
 
-/// Runs with a visitor a worker.
-pub(super) fn visit<S: Send>(
-    feed: &Feed<'_>,
-    work: &Work<'_>,
-    scope: &Scope,
-    strategy: &Strategy,
-    monitor: &Monitor,
-    identity: &(impl Fn() -> S + Sync),
-    block: &(impl Fn(&mut S, u64, &[u8]) + Sync),
-) -> Result<(Outcome, Vec<S>)> {
-    workers(feed, work, &Drain::Visitor, scope, strategy, monitor, identity, block)
-}
-
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the two functions above are its callers; a struct would be unpacked at once"
-)]
-fn workers<S: Send>(
-    feed: &Feed<'_>,
-    work: &Work<'_>,
-    drain: &Drain<'_>,
-    scope: &Scope,
-    strategy: &Strategy,
-    monitor: &Monitor,
-    identity: &(impl Fn() -> S + Sync),
-    block: &(impl Fn(&mut S, u64, &[u8]) + Sync),
-) -> Result<(Outcome, Vec<S>)> {
-    let request = request_size(strategy.request, work.split);
-    let cut = Cut {
-        start: scope.range.start,
-        len: scope.range.end - scope.range.start,
-        request,
-        order: scope.order,
-    };
-    let count = scope.order.count(cut.blocks());
-    let stripes =
-        Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model, strategy.workers);
-    let workers = match feed {
-        Feed::Stream(_) => strategy.workers,
-        _ => strategy.workers.min(count.max(1) as usize),
-    };
-    let failed = AtomicBool::new(false);
-    let first: Mutex<Option<Error>> = Mutex::new(None);
-    // From the first request to the last: opening and closing are no part of how fast the bytes move.
-    let span: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
-    let fail = |error: Error| {
-        // The first to fail has the reason; the others fail because it did.
-        first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        failed.store(true, Ordering::Relaxed);
-        if let Drain::Stream(output) = drain {
-            output.abandon();
-        }
-    };
-    let one = |worker: usize| -> Option<(u64, Tally, Tally, S)> {
-        let mut state = identity();
-        let mut visitor = |offset: u64, data: &[u8]| block(&mut state, offset, data);
-        let go_on = || !failed.load(Ordering::Relaxed) && !monitor.stopped();
-        let result = Lane::open(feed, work, drain, scope.order, strategy, request, monitor, &mut visitor)
-            .and_then(|mut lane| {
-                let start = Instant::now();
-                let result = lane.run(cut, &mut stripes.of(worker), &go_on);
-                let end = Instant::now();
-                let mut span = span.lock().unwrap_or_else(PoisonError::into_inner);
-                let known = span.get_or_insert((start, end));
-                *known = (known.0.min(start), known.1.max(end));
-                result
-            });
-        match result {
-            Ok((bytes, reads, writes)) => Some((bytes, reads, writes, state)),
-            Err(error) => {
-                fail(error);
-                None
+impl Run<'_> {
+    /// Runs with a visitor a worker.
+    pub(super) fn visit<S: Send>(
+        &self,
+        identity: &(impl Fn() -> S + Sync),
+        block: &(impl Fn(&mut S, u64, &[u8]) -> Result<()> + Sync),
+    ) -> Result<(Outcome, Vec<S>)> {
+        let Self { feed, work, drain, scope, strategy, monitor, enough } = *self;
+        let request = request_size(strategy.request, work.split);
+        let cut = Cut {
+            start: scope.range.start,
+            len: scope.range.end - scope.range.start,
+            request,
+            order: scope.order,
+        };
+        let count = scope.order.count(cut.blocks());
+        let stripes =
+            Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model, strategy.workers);
+        let workers = match feed {
+            Feed::Stream(_) => strategy.workers,
+            _ => strategy.workers.min(count.max(1) as usize),
+        };
+        let failed = AtomicBool::new(false);
+        let first: Mutex<Option<Error>> = Mutex::new(None);
+        // From the first request to the last: opening and closing are no part of how fast the bytes move.
+        let span: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
+        let fail = |error: Error| {
+            // The first to fail has the reason; the others fail because it did.
+            first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            failed.store(true, Ordering::Relaxed);
+            if let Drain::Stream(output) = drain {
+                output.abandon();
             }
-        }
-    };
-    let results: Vec<_> = if workers == 1 {
-        vec![one(0)]
-    } else {
-        std::thread::scope(|scope| {
-            let one = &one;
-            let start = |worker| std::thread::Builder::new().spawn_scoped(scope, move || one(worker));
-            let mut threads = Vec::with_capacity(workers - 1);
-            for worker in 1..workers {
-                match start(worker) {
-                    Ok(thread) => threads.push(thread),
-                    Err(error) => {
-                        // Its stripes would be missing.
-                        let error = Error::io("start a thread for", format!("worker {worker}"), error)
-                            .advise("ask for fewer with --strategy workers=1");
-                        fail(error);
-                        break;
-                    }
+        };
+        let one = |worker: usize| -> Option<(u64, Tally, Tally, S)> {
+            let mut state = identity();
+            let mut visitor = |offset: u64, data: &[u8]| block(&mut state, offset, data);
+            let go_on =
+                || !failed.load(Ordering::Relaxed) && !monitor.stopped() && !enough.load(Ordering::Relaxed);
+            let result = Lane::open(feed, work, drain, scope.order, strategy, request, monitor, &mut visitor)
+                .and_then(|mut lane| {
+                    let start = Instant::now();
+                    let result = lane.run(cut, &mut stripes.of(worker), &go_on);
+                    let end = Instant::now();
+                    let mut span = span.lock().unwrap_or_else(PoisonError::into_inner);
+                    let known = span.get_or_insert((start, end));
+                    *known = (known.0.min(start), known.1.max(end));
+                    result
+                });
+            match result {
+                Ok((bytes, reads, writes)) => Some((bytes, reads, writes, state)),
+                Err(error) => {
+                    fail(error);
+                    None
                 }
             }
-            let mine = one(0);
-            let others = threads.into_iter().map(|thread| match thread.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            std::iter::once(mine).chain(others).collect()
-        })
-    };
-    if let Some(error) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
+        };
+        let results: Vec<_> = if workers == 1 {
+            vec![one(0)]
+        } else {
+            std::thread::scope(|scope| {
+                let one = &one;
+                let start = |worker| std::thread::Builder::new().spawn_scoped(scope, move || one(worker));
+                let mut threads = Vec::with_capacity(workers - 1);
+                for worker in 1..workers {
+                    match start(worker) {
+                        Ok(thread) => threads.push(thread),
+                        Err(error) => {
+                            // Its stripes would be missing.
+                            let error = Error::io("start a thread for", format!("worker {worker}"), error)
+                                .advise("ask for fewer with --strategy workers=1");
+                            fail(error);
+                            break;
+                        }
+                    }
+                }
+                let mine = one(0);
+                let others = threads.into_iter().map(|thread| match thread.join() {
+                    Ok(result) => result,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                });
+                std::iter::once(mine).chain(others).collect()
+            })
+        };
+        if let Some(error) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        if monitor.stopped() {
+            return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
+        }
+        let span = span.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
+        let mut outcome = Outcome { seconds, ..Outcome::default() };
+        let mut states = Vec::with_capacity(results.len());
+        for (bytes, reads, writes, state) in results.into_iter().flatten() {
+            outcome.bytes += bytes;
+            outcome.reads.add(&reads);
+            outcome.writes.add(&writes);
+            states.push(state);
+        }
+        Ok((outcome, states))
     }
-    if monitor.stopped() {
-        return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
-    }
-    let span = span.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
-    let mut outcome = Outcome { seconds, ..Outcome::default() };
-    let mut states = Vec::with_capacity(results.len());
-    for (bytes, reads, writes, state) in results.into_iter().flatten() {
-        outcome.bytes += bytes;
-        outcome.reads.add(&reads);
-        outcome.writes.add(&writes);
-        states.push(state);
-    }
-    Ok((outcome, states))
 }
 
 /// The request size that an operation's cuts allow: rounded down to its unit.
