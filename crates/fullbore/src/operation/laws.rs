@@ -128,6 +128,7 @@ fn allowed_cut(split: Split, place: u64) -> u64 {
     match split {
         Split::Any => place,
         Split::Aligned(bytes) => place - place % bytes.get() as u64,
+        Split::Delimiter(_) | Split::Overlap(_) | Split::Sequential => unreachable!("no transform's"),
     }
 }
 
