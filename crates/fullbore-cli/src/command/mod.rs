@@ -8,3 +8,5 @@ pub(crate) mod probe;
 pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod transform;
+#[allow(dead_code, reason = "the tools are being moved onto it")]
+pub(crate) mod ways;

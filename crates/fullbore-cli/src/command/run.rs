@@ -44,13 +44,13 @@ pub(crate) struct Common {
     progress: When,
 }
 
-fn strategies() -> String {
+pub(super) fn strategies() -> String {
     let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
     format!(
         "How the bytes move: auto, a name ({}), fields, or a name and fields, joined by commas: method=mmap (or read= \
          and write=), request=256K, depth=8, workers=2, model=serial|striped|pool, stripe=4M, window=16M|whole, \
          alloc=extend|size|preallocate, cache=keep|drop|direct (or read-cache= and write-cache=), \
-         completion=any|ordered",
+         completion=any|ordered, budget=64M",
         names.join(", ")
     )
 }

@@ -41,8 +41,16 @@ impl<const UTF8: bool, const COLUMNS: bool> Pass for All<'_, UTF8, COLUMNS> {
         let bytes = self.bytes;
         let mut sweep = Sweep::<UTF8, COLUMNS>::new(self.characters);
         let mut at = 0;
+        // Where there is a byte above 0x7f or a control, there are more: the short way is tried again a while later.
+        let mut patience = 0;
         while let Some(block) = bytes[at..].first_chunk() {
+            if !COLUMNS && patience == 0 && sweep.first.is_some() {
+                at += sweep.printed(lanes, &bytes[at..]);
+                patience = 8;
+                continue;
+            }
             at += sweep.block(lanes, block, BLOCK);
+            patience = patience.max(1) - 1;
         }
         loop {
             let rest = &bytes[at..];
@@ -111,6 +119,28 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
         }
     }
 
+    /// Counts blocks of nothing but printed ASCII and white space, and returns how many bytes they have.
+    #[inline(always)]
+    fn printed<L: Lanes>(&mut self, lanes: L, bytes: &[u8]) -> usize {
+        let (mut lines, mut words, mut outside, mut taken) = (0, 0, self.outside, 0);
+        for bytes in bytes.as_chunks::<BLOCK>().0 {
+            let block = lanes.load(bytes);
+            let spaces = lanes.within(block, b'\t', 5) | lanes.equal(block, b' ');
+            if spaces | lanes.within(block, b'!', b'~' - b'!' + 1) != u64::MAX {
+                break;
+            }
+            lines += u64::from(lanes.equal(block, b'\n').count_ones());
+            words += u64::from(((spaces << 1 | outside) & !spaces).count_ones());
+            outside = spaces >> (BLOCK - 1);
+            taken += BLOCK;
+        }
+        self.lines += lines;
+        self.words += words;
+        self.outside = outside;
+        self.count += taken as u64;
+        taken
+    }
+
     /// Counts the first `len` bytes of a block, but for a character that is cut at their end. Returns how many it counted.
     #[inline(always)]
     fn block<L: Lanes>(&mut self, lanes: L, bytes: &[u8; BLOCK], len: usize) -> usize {
@@ -173,9 +203,8 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
     #[inline(always)]
     fn words(&mut self, spaces: u64, words: u64) {
         let seen = spaces | words;
-        if self.first.is_none() && seen != 0 {
-            let word = words & seen.wrapping_neg() & seen != 0;
-            self.first = Some(if word { Class::Word } else { Class::Space });
+        if self.first.is_none() {
+            self.first = first(seen, words);
         }
         let after_space = spaces << 1 | self.outside;
         let unseen = !seen;
@@ -232,6 +261,14 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
             ..CountState::default()
         }
     }
+}
+
+/// The class of the first character that words see. Apart, since it is asked once a run: the others need not wait for it.
+#[cold]
+#[inline(never)]
+fn first(seen: u64, words: u64) -> Option<Class> {
+    let lowest = seen & seen.wrapping_neg();
+    (seen != 0).then_some(if words & lowest == 0 { Class::Space } else { Class::Word })
 }
 
 /// How many of the first `len` bytes of a block hold no character that is cut at their end.
