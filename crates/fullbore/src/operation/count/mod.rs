@@ -31,6 +31,22 @@ pub enum Encoding {
     Utf8,
 }
 
+impl Encoding {
+    /// Whether a character can be printed: it takes columns, or puts a mark on one that does, or is a space.
+    ///
+    /// ```
+    /// use fullbore::operation::Encoding;
+    /// assert!(Encoding::Utf8.prints('é') && !Encoding::Bytes.prints('é'));
+    /// assert!(Encoding::Bytes.prints(' ') && !Encoding::Utf8.prints('\n'));
+    /// ```
+    pub fn prints(self, character: char) -> bool {
+        match self {
+            Self::Bytes => matches!(character, ' '..='~'),
+            Self::Utf8 => Characters::of(true).look(character.into()).class != character::Class::Unseen,
+        }
+    }
+}
+
 /// Counts as GNU `wc` does.
 ///
 /// A word is what stands between white space, if there is something printable in it: bytes that are no character and
