@@ -4,16 +4,23 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// Where the examples are. `cargo test` builds them along, `cargo test --test examples` would run old ones.
+fn built() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let directory = Path::new(env!("CARGO_BIN_EXE_fullbore")).parent().unwrap();
+        let profile = directory.file_name().and_then(|name| name.to_str()).unwrap().replace("debug", "dev");
+        let arguments = ["build", "--quiet", "-p", "fullbore-cli", "--examples", "--profile", &profile];
+        assert!(Command::new(env!("CARGO")).args(arguments).status().unwrap().success());
+        directory.join("examples")
+    })
+}
 
 /// Runs the example of this name, with `input` through a pipe.
 fn run(name: &str, arguments: &[&str], input: &[u8]) -> Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_fullbore")).with_file_name("examples").join(name);
-    if !program.exists() {
-        // `cargo test` builds the examples, `cargo test --test examples` does not.
-        let built =
-            Command::new(env!("CARGO")).args(["build", "-p", "fullbore-cli", "--examples"]).status().unwrap();
-        assert!(built.success());
-    }
+    let program = built().join(name);
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
