@@ -29,7 +29,8 @@ const CATEGORIES: [&str; 12] = [
 /// The encoding of this process's environment. A locale whose name does not end in a kind of "UTF-8" has bytes.
 pub(crate) fn encoding() -> Encoding {
     // Elsewhere than under glibc, or where locales are kept somewhere else, names are believed.
-    let believed = !Path::new(HOME).is_dir() || ["LOCPATH", "LOCALE_ARCHIVE"].iter().any(|name| get(name).is_some());
+    let believed =
+        !Path::new(HOME).is_dir() || ["LOCPATH", "LOCALE_ARCHIVE"].iter().any(|name| get(name).is_some());
     encoding_of(&get, &|name| believed || installed(name, Path::new(HOME)))
 }
 
@@ -81,7 +82,8 @@ fn in_archive(archive: &Path, name: &str) -> std::io::Result<bool> {
     let archive = File::open(archive)?;
     let mut head = [0; 32];
     archive.read_exact_at(&mut head, 0)?;
-    let number = |place: usize| u32::from_ne_bytes([head[place], head[place + 1], head[place + 2], head[place + 3]]);
+    let number =
+        |place: usize| u32::from_ne_bytes([head[place], head[place + 1], head[place + 2], head[place + 3]]);
     let (offset, len) = (number(20), number(24).min(1 << 20));
     let mut names = vec![0; len as usize];
     archive.read_exact_at(&mut names, offset.into())?;

@@ -9,16 +9,23 @@ use fullbore::operation::Encoding;
 pub(crate) fn quoted(name: &Path, encoding: Encoding, always: bool) -> Vec<u8> {
     let bytes = name.as_os_str().as_bytes();
     let pieces = pieces(bytes, encoding);
-    let plain = !always && !bytes.is_empty() && pieces.iter().enumerate().all(|(at, piece)| piece.plain(at, bytes));
+    let plain =
+        !always && !bytes.is_empty() && pieces.iter().enumerate().all(|(at, piece)| piece.plain(at, bytes));
     if plain {
         return bytes.to_vec();
     }
     if bytes.contains(&b'\'') && pieces.iter().enumerate().all(|(at, piece)| piece.fits_double_quotes(at)) {
         return [b"\"", bytes, b"\""].concat();
     }
+    let (text, escaping) = between_quotes(&pieces, false);
+    // The GNU tools look at a name with a quote twice, and begin the second time in the state in which the first one ended.
+    if bytes.contains(&b'\'') { between_quotes(&pieces, escaping).0 } else { text }
+}
+
+/// The name between single quotes, and whether it ends in escapes; what comes first may go on with some.
+fn between_quotes(pieces: &[Piece<'_>], mut escaping: bool) -> (Vec<u8>, bool) {
     let mut text = vec![b'\''];
-    let mut escaping = false;
-    for piece in pieces {
+    for &piece in pieces {
         match piece {
             Piece::Character(b"'") => {
                 // What is escaped ends with a quote by itself.
@@ -40,7 +47,7 @@ pub(crate) fn quoted(name: &Path, encoding: Encoding, always: bool) -> Vec<u8> {
         }
     }
     text.push(b'\'');
-    text
+    (text, escaping)
 }
 
 /// A part of a name: a character that can be printed, or a byte that cannot.
@@ -121,6 +128,9 @@ mod tests {
             (b"it's $5", b"'it'\\''s $5'"),
             (b"nl\nx", b"'nl'$'\\n''x'"),
             (b"\x01\x02'a", b"''$'\\001\\002'\\''a'"),
+            // As they are: not what one would expect, but the same.
+            (b"it's\n", b"'''it'\\''s'$'\\n'"),
+            (b"\x01'\n", b"'\\001'\\'''$'\\n'"),
             (b"caf\xc3\xa9", b"caf\xc3\xa9"),
             (b"bad\xff", b"'bad'$'\\377'"),
             (b"a:b", b"'a:b'"),

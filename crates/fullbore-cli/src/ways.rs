@@ -132,7 +132,7 @@ impl Running<'_> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn print(&self, text: &str) -> Result<(), Exit> {
+    pub fn print(&self, text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Exit> {
         self.aside(|| Exit::print(text))
     }
 
