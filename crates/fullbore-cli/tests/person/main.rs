@@ -18,3 +18,4 @@ mod profile;
 mod signals;
 mod streams;
 mod transform;
+mod wc;
