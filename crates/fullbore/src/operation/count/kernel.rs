@@ -43,12 +43,15 @@ impl<const UTF8: bool, const COLUMNS: bool> Pass for All<'_, UTF8, COLUMNS> {
         let bytes = self.bytes;
         let mut sweep = Sweep::<UTF8, COLUMNS>::new(self.characters);
         let mut at = 0;
-        // Where there is a byte above 0x7f or a control, there are more: the short way is tried again a while later.
-        let mut patience = 0;
+        // Where there is a byte above 0x7f or a control, there are more: each time that the short way is short indeed, it is
+        // tried again twice as late.
+        let (mut wait, mut patience) = (1, 0);
         while let Some(block) = bytes[at..].first_chunk() {
             if !COLUMNS && patience == 0 && sweep.first.is_some() {
-                at += sweep.printed(lanes, &bytes[at..]);
-                patience = 8;
+                let taken = sweep.printed(lanes, &bytes[at..]);
+                at += taken;
+                wait = if taken < 4 * BLOCK { (wait * 2).min(256) } else { 1 };
+                patience = wait;
                 continue;
             }
             at += sweep.block(lanes, block, BLOCK);
