@@ -12,7 +12,7 @@ use crate::engine::{METHODS, method, probe};
 use crate::strategy::{Model, Strategy};
 
 /// What is compared of two byte strings.
-fn cut<'d>(data: [&'d [u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&'d [u8]; 2] {
+fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {
     let one = |side: usize| {
         let rest = &data[side][data[side].len().min(skip[side] as usize)..];
         &rest[..rest.len().min(limit.map_or(usize::MAX, |limit| limit as usize))]
