@@ -81,7 +81,7 @@ impl List {
     pub(super) fn new(most: u64, bytes: bool) -> Self {
         let width = most.checked_ilog10().map_or(1, |log| log as usize + 1);
         let mut octal = [[b' '; 3]; 256];
-        for (byte, digits) in (0u8..).zip(&mut octal) {
+        for (byte, digits) in (0..=255u8).zip(&mut octal) {
             // The slice of three is always long enough.
             let _ = write!(&mut digits[..], "{byte:3o}");
         }

@@ -33,7 +33,9 @@ impl<'a> Flow<'a> {
     pub(super) fn of(file: &'a File, base: u64, skip: u64, limit: Option<u64>) -> Self {
         let at = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice).then_some(base + skip);
         let skip = if at.is_some() { 0 } else { skip };
-        Self { file, at, skip, left: limit.unwrap_or(u64::MAX), ended: false }
+        // The system would call a place that no file reaches an error, and there just is nothing.
+        let ended = at.is_some_and(|at| at > i64::MAX as u64 - (1 << 30));
+        Self { file, at, skip, left: limit.unwrap_or(u64::MAX), ended }
     }
 
     /// Reads into `buf` what comes next; nothing at the end. With `stop`, no bytes too if that ends while it waits.
