@@ -28,6 +28,7 @@ enum Command {
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
     Completions(command::completions::Completions),
+    Wc(command::wc::Wc),
     Man(command::man::Man),
 }
 
@@ -41,6 +42,7 @@ impl Cli {
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),
             Command::Completions(command) => command.run(),
+            Command::Wc(command) => command.run(),
             Command::Man(command) => command.run(),
         }
     }

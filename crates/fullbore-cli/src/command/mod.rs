@@ -9,6 +9,7 @@ pub(crate) mod probe;
 pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod transform;
+pub(crate) mod wc;
 
 // What the tools have in common.
 #[allow(unused_imports, reason = "the tools are being moved onto it")]

@@ -19,3 +19,4 @@ mod profile;
 mod signals;
 mod streams;
 mod transform;
+mod wc;
