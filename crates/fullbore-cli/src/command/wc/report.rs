@@ -1,6 +1,6 @@
 //! What is printed: which counts, how wide, in which order, as lines or as JSON.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -93,32 +93,16 @@ pub(super) struct Report {
     total: Total,
     json: bool,
     encoding: Encoding,
-    terminal: bool,
     waiting: Vec<u8>,
     files: u64,
     lines: u64,
     sum: Counts,
 }
 
-/// Lines are written in runs of so many bytes, where nobody watches.
-const RUN: usize = 32 << 10;
-
 impl Report {
     pub(super) fn new(columns: Columns, width: usize, total: Total, json: bool, encoding: Encoding) -> Self {
         let waiting = if json { b"{\"files\":[".to_vec() } else { Vec::new() };
-        let terminal = std::io::stdout().is_terminal();
-        Self {
-            columns,
-            width,
-            total,
-            json,
-            encoding,
-            terminal,
-            waiting,
-            files: 0,
-            lines: 0,
-            sum: Counts::default(),
-        }
+        Self { columns, width, total, json, encoding, waiting, files: 0, lines: 0, sum: Counts::default() }
     }
 
     /// Tells of one file, if it could be counted.
@@ -153,7 +137,7 @@ impl Report {
             self.line(&counts, name.as_deref());
         }
         self.lines += 1;
-        if self.terminal || self.waiting.len() > RUN { self.flush(running) } else { Ok(()) }
+        running.print(std::mem::take(&mut self.waiting))
     }
 
     fn line(&mut self, counts: &Counts, name: Option<&[u8]>) {
@@ -180,13 +164,7 @@ impl Report {
                 Total::Auto | Total::Never => {}
             }
         }
-        self.flush(running)
-    }
-
-    fn flush(&mut self, running: &Running<'_>) -> Result<(), Exit> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        running.print(&std::mem::take(&mut self.waiting))
+        running.print(self.waiting)?;
+        running.flush()
     }
 }
