@@ -24,6 +24,8 @@ struct State {
 enum Left {
     /// Whatever stands at this path.
     Path(PathBuf),
+    /// A directory and all that is in it.
+    Tree(PathBuf),
     /// The name of an open file, as long as it leads to it.
     Open(Arc<Doomed>),
 }
@@ -56,6 +58,7 @@ fn state() -> MutexGuard<'static, State> {
 pub struct Temporary {
     id: u64,
     path: PathBuf,
+    tree: bool,
     kept: bool,
 }
 
@@ -79,7 +82,29 @@ impl Temporary {
         let mut state = state();
         let made = make(&path)?;
         let id = state.enter(Left::Path(path.clone()));
-        Ok((Self { id, path, kept: false }, made))
+        Ok((Self { id, path, tree: false, kept: false }, made))
+    }
+
+    /// As [`make`](Self::make), for a directory that goes with all that is in it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::Temporary;
+    /// # let path = directory.path().join("part");
+    /// let (temporary, ()) = Temporary::make_tree(path.clone(), |path| Ok(std::fs::create_dir(path).unwrap()))?;
+    /// std::fs::write(path.join("file"), "in it")?;
+    /// drop(temporary);
+    /// assert!(!path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn make_tree<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
+        let mut state = state();
+        let made = make(&path)?;
+        let id = state.enter(Left::Tree(path.clone()));
+        Ok((Self { id, path, tree: true, kept: false }, made))
     }
 
     /// The path.
@@ -116,8 +141,10 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         let mut state = state();
         state.files.retain(|(id, _)| *id != self.id);
-        if !self.kept {
-            remove(&self.path);
+        match (self.kept, self.tree) {
+            (true, _) => {}
+            (false, false) => remove(&self.path),
+            (false, true) => remove_tree(&self.path),
         }
     }
 }
@@ -202,6 +229,7 @@ pub fn abandon_all() -> Vec<PathBuf> {
     for (_, left) in state.files.drain(..).rev() {
         match left {
             Left::Path(path) => remove(&path),
+            Left::Tree(path) => remove_tree(&path),
             // Whoever holds it open may learn of it when they close it.
             Left::Open(doomed) => drop(doomed.remove()),
         }
@@ -216,5 +244,18 @@ pub fn abandon_all() -> Vec<PathBuf> {
 fn remove(path: &Path) {
     if std::fs::remove_file(path).is_err() {
         let _ = std::fs::remove_dir(path);
+    }
+}
+
+/// How often a directory is emptied again that somebody still makes files in: workers go on until the process ends.
+const SWEEPS: usize = 100;
+
+/// Removes a directory and all that is in it.
+fn remove_tree(path: &Path) {
+    for _ in 0..SWEEPS {
+        match std::fs::remove_dir_all(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
+            _ => return,
+        }
     }
 }

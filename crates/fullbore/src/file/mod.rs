@@ -39,6 +39,8 @@ pub use copy::CopyReport;
 pub use explain::{Answer, Explanation};
 pub use handle::File;
 pub use kind::{FileKind, Snapshot, look};
+pub(crate) use ladder::{clones, share_all};
+pub(crate) use naming::{directory_of, linkable, temporary_name};
 pub use options::{Access, Hint, Mode, OpenOptions, Share, WriteThrough};
 pub use output::{Output, Placement};
 pub use range_lock::{RangeGuard, RangeLock};

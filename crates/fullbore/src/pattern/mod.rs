@@ -18,6 +18,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod copy;
 mod front;
 mod lane;
 mod order;
@@ -26,6 +27,7 @@ mod stripes;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+pub use copy::{CopyAccount, CopyEvent, CopyOptions, Existing, Follow, Preserve, Reflink, copy, copy_file};
 pub use order::{Order, Scope};
 
 use crate::engine::Tally;
