@@ -23,6 +23,8 @@ pub(crate) struct Cli {
 enum Command {
     Bench(command::bench::Bench),
     Transform(command::transform::Transform),
+    #[command(visible_alias = "cp")]
+    Copy(command::copy::Copy),
     Gen(command::generate::Generate),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
@@ -35,6 +37,7 @@ impl Cli {
         match self.command {
             Command::Bench(command) => command.run(),
             Command::Transform(command) => command.run(),
+            Command::Copy(command) => command.run(),
             Command::Gen(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),

@@ -2,9 +2,14 @@
 
 pub(crate) mod bench;
 pub(crate) mod completions;
+pub(crate) mod copy;
 pub(crate) mod generate;
 pub(crate) mod man;
 pub(crate) mod probe;
 pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod transform;
+
+// What the tools have in common.
+#[allow(unused_imports, reason = "the tools are being moved onto it")]
+pub(crate) use fullbore_cli::ways;

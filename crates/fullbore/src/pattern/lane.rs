@@ -1,6 +1,7 @@
 //! One worker's loop: blocks from a feed, through the operation, to a drain.
 
 use super::Monitor;
+use super::fold::unit;
 use super::front::Front;
 use super::order::{InOrder, Order};
 use crate::buf::{Buf, Pool};
@@ -35,7 +36,10 @@ pub(super) enum Drain<'a> {
     /// To a pipe or device, in order.
     Stream(InOrder),
     /// To a visitor, who keeps none.
-    Visitor,
+    Visitor {
+        /// Told when a worker failed, so that no other waits for it.
+        failed: &'a (dyn Fn() + Sync),
+    },
 }
 
 /// Looks at a block, given where it stands.
@@ -227,7 +231,7 @@ impl<'a, 'v> Lane<'a, 'v> {
             }
             if self.sink_is_mapped() {
                 self.make_in_view(offset, len)?;
-            } else if matches!(self.drain, Drain::Visitor) && self.source.is_some() {
+            } else if matches!(self.drain, Drain::Visitor { .. }) && self.source.is_some() {
                 if let Some(source) = &mut self.source {
                     (self.visitor)(offset, source.view(offset, len)?)?;
                     source.check("read", offset)?;
@@ -328,14 +332,10 @@ impl<'a, 'v> Lane<'a, 'v> {
 
     /// Blocks of a pipe or device.
     fn pass_on(&mut self, front: &Front, go_on: &dyn Fn() -> bool) -> Result<()> {
-        let unit = match self.work.split {
-            Split::Aligned(unit) => unit.get(),
-            _ => 1,
-        };
-        let patient = matches!(self.drain, Drain::File(_));
+        let unit = unit(self.work.split);
         while go_on() {
             let mut buf = self.buffer()?;
-            let Some(offset) = front.next(&mut buf, self.request, unit, patient)? else { break };
+            let Some(offset) = front.next(&mut buf, self.request, unit)? else { break };
             let len = buf.len();
             self.pass(offset, buf)?;
             self.report(len);

@@ -18,17 +18,27 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod carry;
 mod copy;
+mod crew;
+mod fold;
 mod front;
 mod lane;
 mod order;
 mod run;
+mod seam;
+mod search;
 mod stripes;
+mod threads;
+mod window;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use copy::{CopyAccount, CopyEvent, CopyOptions, Existing, Follow, Preserve, Reflink, copy, copy_file};
+pub use crew::{Crew, Scratch, Turn};
+pub use fold::{fold, fold_bytes};
 pub use order::{Order, Scope};
+pub use search::{search, search_bytes};
 
 use crate::engine::Tally;
 use crate::error::{Error, Kind, Result};
@@ -159,9 +169,10 @@ pub fn transform(
     if let Some(len) = len {
         allocate(&output, len, strategy)?;
     }
+    // What goes to a reader goes at once, what goes to a file in whole requests.
     let feed = match len {
         Some(len) => lane::Feed::File { file: input, len },
-        None => lane::Feed::Stream(front::Front::new(input.clone())),
+        None => lane::Feed::Stream(front::Front::new(input.clone(), output.seekable())),
     };
     let drain = match output.seekable() {
         true => lane::Drain::File(output.file()),
@@ -290,7 +301,7 @@ pub fn visit<S: Send>(
     let run = run::Run {
         feed: &feed,
         work: &lane::Work { operation: None, in_place: false, split: Split::Any },
-        drain: &lane::Drain::Visitor,
+        drain: &lane::Drain::Visitor { failed: &|| () },
         scope,
         strategy,
         monitor,

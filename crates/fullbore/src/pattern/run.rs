@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use super::fold::request_size;
 use super::lane::{Cut, Drain, Feed, Lane, Work};
 use super::order::Scope;
 use super::stripes::Stripes;
+use super::threads::{FirstError, on_threads};
 use super::{Monitor, Outcome};
 use crate::engine::Tally;
 use crate::error::{Error, Kind, Result};
-use crate::operation::Split;
 use crate::strategy::Strategy;
 
 /// What a run goes through, and how.
@@ -61,16 +62,18 @@ impl Run<'_> {
             _ => strategy.workers.min(count.max(1) as usize),
         };
         let failed = AtomicBool::new(false);
-        let first: Mutex<Option<Error>> = Mutex::new(None);
+        let first = FirstError::default();
         // From the first request to the last: opening and closing are no part of how fast the bytes move.
         let span: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
+        let let_go = || match drain {
+            Drain::Stream(output) => output.abandon(),
+            Drain::Visitor { failed } => failed(),
+            Drain::File(_) => {}
+        };
         let fail = |error: Error| {
-            // The first to fail has the reason; the others fail because it did.
-            first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            first.put(error);
             failed.store(true, Ordering::Relaxed);
-            if let Drain::Stream(output) = drain {
-                output.abandon();
-            }
+            let_go();
         };
         let one = |worker: usize| -> Option<(u64, Tally, Tally, S)> {
             let mut state = identity();
@@ -87,6 +90,9 @@ impl Run<'_> {
                     *known = (known.0.min(start), known.1.max(end));
                     result
                 });
+            if monitor.stopped() {
+                let_go(); // what others wait for does not come any more
+            }
             match result {
                 Ok((bytes, reads, writes)) => Some((bytes, reads, writes, state)),
                 Err(error) => {
@@ -95,36 +101,8 @@ impl Run<'_> {
                 }
             }
         };
-        let results: Vec<_> = if workers == 1 {
-            vec![one(0)]
-        } else {
-            std::thread::scope(|scope| {
-                let one = &one;
-                let start = |worker| std::thread::Builder::new().spawn_scoped(scope, move || one(worker));
-                let mut threads = Vec::with_capacity(workers - 1);
-                for worker in 1..workers {
-                    match start(worker) {
-                        Ok(thread) => threads.push(thread),
-                        Err(error) => {
-                            // Its stripes would be missing.
-                            let error = Error::io("start a thread for", format!("worker {worker}"), error)
-                                .advise("ask for fewer with --strategy workers=1");
-                            fail(error);
-                            break;
-                        }
-                    }
-                }
-                let mine = one(0);
-                let others = threads.into_iter().map(|thread| match thread.join() {
-                    Ok(result) => result,
-                    Err(panic) => std::panic::resume_unwind(panic),
-                });
-                std::iter::once(mine).chain(others).collect()
-            })
-        };
-        if let Some(error) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
-        }
+        let results = on_threads(workers, &one, &fail);
+        first.result()?;
         if monitor.stopped() {
             return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
         }
@@ -139,13 +117,5 @@ impl Run<'_> {
             states.push(state);
         }
         Ok((outcome, states))
-    }
-}
-
-/// The request size that an operation's cuts allow: rounded down to its unit.
-fn request_size(asked: usize, split: Split) -> usize {
-    match split {
-        Split::Aligned(unit) => (asked / unit.get()).max(1) * unit.get(),
-        _ => asked.max(1),
     }
 }

@@ -151,6 +151,8 @@ pub struct Strategy {
     pub write_cache: Cache,
     /// In which order completions are handled.
     pub completion: Completion,
+    /// The memory that buffers, windows and results that wait for their turn may take, in bytes.
+    pub budget: u64,
 }
 
 impl Strategy {
@@ -175,6 +177,7 @@ impl Strategy {
             read_cache: Cache::Keep,
             write_cache: Cache::Keep,
             completion: Completion::Any,
+            budget: BUDGET,
         }
     }
 
@@ -238,6 +241,9 @@ impl fmt::Display for Strategy {
         }
         if self.completion == Completion::Ordered {
             write!(f, ",completion=ordered")?;
+        }
+        if self.budget != BUDGET {
+            write!(f, ",budget={}", size::exact(self.budget))?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::choose::{Decision, Situation, Target, choose};
-use super::{BUDGET, Model, Profile, Strategy, Wish, buffered};
+use super::{Model, Profile, Strategy, Wish, buffered};
 use crate::engine::{self, Cache, Method, method};
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind, Output};
@@ -247,11 +247,11 @@ impl Plan {
     /// Keeps the memory budget: first by smaller windows, then by less of what there is more of, workers or depth.
     fn settle_memory(&mut self) {
         let strategy = &mut self.strategy;
-        if strategy.memory() <= BUDGET {
+        if strategy.memory() <= strategy.budget {
             return;
         }
         let mapped = strategy.read.capabilities.mapped || strategy.write.capabilities.mapped;
-        while strategy.memory() > BUDGET {
+        while strategy.memory() > strategy.budget {
             match &mut strategy.window {
                 Some(window) if mapped && *window > strategy.request => {
                     *window = (*window / 2).max(strategy.request)
@@ -269,7 +269,7 @@ impl Plan {
             "{window}depth={}, workers={}: more would take over {} of memory",
             strategy.depth,
             strategy.workers,
-            size::exact(BUDGET)
+            size::exact(strategy.budget)
         ));
     }
 }

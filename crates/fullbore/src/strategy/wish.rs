@@ -45,6 +45,8 @@ pub struct Wish {
     pub write_cache: Option<Cache>,
     /// `completion=`
     pub completion: Option<Completion>,
+    /// The memory that a run may take, in bytes.
+    pub budget: Option<u64>,
 }
 
 /// What is wrong with the text of a strategy.
@@ -70,6 +72,9 @@ const LARGEST_REQUEST: u64 = 32 << 20;
 const DEEPEST: u64 = 1024;
 /// The most workers.
 const MOST_WORKERS: u64 = 256;
+
+/// Less memory than this is no budget, in bytes.
+const LEAST_BUDGET: u64 = 1 << 20;
 
 impl FromStr for Wish {
     type Err = ParseWishError;
@@ -129,10 +134,11 @@ impl Wish {
             "read-cache" => self.read_cache = Some(one_of(name, value)?),
             "write-cache" => self.write_cache = Some(one_of(name, value)?),
             "completion" => self.completion = Some(one_of(name, value)?),
+            "budget" => self.budget = Some(bytes(name, value, LEAST_BUDGET, u64::MAX / 2)?),
             _ => {
                 return Err(ParseWishError(format!(
                     "a strategy has no field {name:?}: it has method, read, write, request, depth, workers, \
-                     model, stripe, window, alloc, cache, read-cache, write-cache, completion"
+                     model, stripe, window, alloc, cache, read-cache, write-cache, completion, budget"
                 )));
             }
         }
@@ -178,6 +184,7 @@ impl Wish {
         strategy.read_cache = self.read_cache.unwrap_or(strategy.read_cache);
         strategy.write_cache = self.write_cache.unwrap_or(strategy.write_cache);
         strategy.completion = self.completion.unwrap_or(strategy.completion);
+        strategy.budget = self.budget.unwrap_or(strategy.budget);
         strategy
     }
 }
@@ -224,6 +231,7 @@ mod tests {
         for text in [
             "method=mmap,workers=2,model=pool,window=whole",
             "read=uring,write=buffered,depth=32,cache=keep",
+            "workers=2,budget=8M",
             "cci-ov",
             "auto",
         ] {

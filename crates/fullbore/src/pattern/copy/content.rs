@@ -241,7 +241,8 @@ impl Content<'_> {
         )?;
         let strategy = plan.strategy.clone();
         if options.tell_plans {
-            (self.tell)(CopyEvent::Planned(Box::new(plan)));
+            let source = self.input.path().to_owned();
+            (self.tell)(CopyEvent::Planned { source, plan: Box::new(plan) });
         }
         Ok(strategy)
     }
@@ -252,7 +253,9 @@ impl Content<'_> {
             .map_err(|error| Error::new(Kind::Invalid, "copy", self.input.path(), error.to_string()))?;
         let feed = match len {
             Some(len) => lane::Feed::File { file: self.input, len },
-            None => lane::Feed::Stream(super::super::front::Front::new(self.input.clone())),
+            None => {
+                lane::Feed::Stream(super::super::front::Front::new(self.input.clone(), output.seekable()))
+            }
         };
         let drain = match output.seekable() {
             true => lane::Drain::File(output.file()),

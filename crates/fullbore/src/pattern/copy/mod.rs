@@ -23,7 +23,9 @@ pub use account::CopyAccount;
 pub use options::{CopyEvent, CopyOptions, Existing, Follow, Preserve, Reflink};
 
 use super::Monitor;
-use crate::error::{Kind, Result};
+#[cfg(doc)]
+use crate::error::Kind;
+use crate::error::Result;
 use crate::file::{File, Output};
 
 /// Copies each source to its target, a path to a path: what is a directory there is not gone into. What cannot be copied is

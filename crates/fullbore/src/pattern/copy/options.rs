@@ -153,7 +153,12 @@ pub enum CopyEvent {
         target: std::path::PathBuf,
     },
     /// How a large file will be copied.
-    Planned(Box<crate::strategy::Plan>),
+    Planned {
+        /// The source.
+        source: std::path::PathBuf,
+        /// The plan.
+        plan: Box<crate::strategy::Plan>,
+    },
     /// Something could not be copied; the others are, all the same.
     Failed(crate::Error),
 }
@@ -162,7 +167,7 @@ impl fmt::Display for CopyEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Copied { source, target } => write!(f, "{} -> {}", source.display(), target.display()),
-            Self::Planned(plan) => write!(f, "{plan}"),
+            Self::Planned { plan, .. } => write!(f, "{plan}"),
             Self::Failed(error) => write!(f, "{error}"),
         }
     }

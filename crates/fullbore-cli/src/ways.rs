@@ -1,0 +1,256 @@
+//! How the tools read: the flags they have in common, the crew made from them, and the account of a run.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use fullbore::engine::Cache;
+use fullbore::pattern::{Crew, Monitor};
+use fullbore::probe::ProcessUsage;
+use fullbore::size;
+use fullbore::strategy::{NAMED, Plan, Profile, Wish};
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::progress::{Progress, When};
+
+/// The flags of every tool that reads files.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How the bytes move")]
+pub struct Ways {
+    #[arg(long, value_name = "STRATEGY", default_value = "auto", help = strategies())]
+    strategy: String,
+
+    /// What becomes of the page cache: keep what is read in it, drop it, or pass it by [default: keep]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    cache: Option<CachePolicy>,
+
+    /// How many threads work [default: as many as processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
+    workers: Option<u64>,
+
+    /// How much memory buffers and waiting results may take [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    memory: Option<u64>,
+
+    /// Say on standard error which strategy runs, why, and what it beat
+    #[arg(long)]
+    explain: bool,
+
+    /// Print real, user and system time and the rate, on standard error
+    #[arg(long)]
+    time: bool,
+
+    /// When to show progress
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    progress: When,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CachePolicy {
+    Keep,
+    Drop,
+    Direct,
+}
+
+fn memory(text: &str) -> Result<u64, String> {
+    let bytes = size::parse(text).map_err(|error| error.to_string())?;
+    if bytes < 1 << 20 { Err("it can be no less than 1M".into()) } else { Ok(bytes) }
+}
+
+/// A run of a tool: what it was told of how bytes move, and what others see of it.
+#[derive(Debug)]
+pub struct Running<'w> {
+    ways: &'w Ways,
+    wish: Wish,
+    profile: Option<Profile>,
+    monitor: Arc<Monitor>,
+    start: Instant,
+    before: ProcessUsage,
+    plans: Mutex<Vec<serde_json::Value>>,
+    line: Mutex<Option<Progress>>,
+}
+
+impl Ways {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// If the strategy is none.
+    pub fn begin(&self) -> Result<Running<'_>, Exit> {
+        let mut wish: Wish =
+            self.strategy.parse().map_err(|error| Exit::trouble(format!("--strategy: {error}")))?;
+        if let Some(policy) = self.cache {
+            let policy = match policy {
+                CachePolicy::Keep => Cache::Keep,
+                CachePolicy::Drop => Cache::Drop,
+                CachePolicy::Direct => Cache::Direct,
+            };
+            (wish.read_cache, wish.write_cache) = (Some(policy), Some(policy));
+        }
+        wish.workers = self.workers.map(|workers| workers as usize).or(wish.workers);
+        wish.budget = self.memory.or(wish.budget);
+        Ok(Running {
+            ways: self,
+            wish,
+            profile: load_profile(),
+            monitor: Arc::new(Monitor::default()),
+            start: Instant::now(),
+            before: ProcessUsage::now().unwrap_or_default(),
+            plans: Mutex::default(),
+            line: Mutex::default(),
+        })
+    }
+}
+
+impl Running<'_> {
+    /// Runs `job` with the crew that was asked for. A line of progress, headed `what`, follows it to `len` bytes, if
+    /// that is known; what is [printed](Self::print) meanwhile takes it aside.
+    pub fn with_crew<T>(&self, what: &str, len: Option<u64>, job: impl FnOnce(&Crew<'_>) -> T) -> T {
+        self.follow(what, len);
+        let explain = |path: &Path, plan: &Plan| self.explain(path, plan);
+        let crew = Crew::new(&self.wish, &self.monitor).with_profile(self.profile.as_ref());
+        let result = match self.ways.explain {
+            true => job(&crew.explained(&explain, self.asked())),
+            false => job(&crew),
+        };
+        *self.line() = None;
+        result
+    }
+
+    /// Shows progress from now on to the end of the run, headed `what`, to `len` bytes, if that is known.
+    pub fn follow(&self, what: &str, len: Option<u64>) {
+        *self.line() = Some(Progress::follow(self.ways.progress, what, len, &self.monitor));
+    }
+
+    /// Takes the line of progress away: what it followed is over.
+    pub fn rest(&self) {
+        *self.line() = None;
+    }
+
+    fn line(&self) -> MutexGuard<'_, Option<Progress>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints on standard output, with the line of progress taken aside.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn print(&self, text: &str) -> Result<(), Exit> {
+        self.aside(|| Exit::print(text))
+    }
+
+    /// Writes to the terminal, with the line of progress taken aside.
+    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &*self.line() {
+            Some(line) => line.aside(write),
+            None => write(),
+        }
+    }
+
+    /// What moves bytes otherwise than a crew does is told here what was asked for.
+    pub fn wish(&self) -> &Wish {
+        &self.wish
+    }
+
+    /// The words of `--strategy`, if it was given.
+    pub fn asked(&self) -> Option<&str> {
+        (self.ways.strategy != "auto").then_some(self.ways.strategy.as_str())
+    }
+
+    /// What was measured on this machine.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    /// What others see of the run.
+    pub fn monitor(&self) -> &Arc<Monitor> {
+        &self.monitor
+    }
+
+    /// When progress is to be shown.
+    pub fn progress(&self) -> When {
+        self.ways.progress
+    }
+
+    /// Says how `path` is read, if that is asked for, and keeps it for the account.
+    pub fn explain(&self, path: &Path, plan: &Plan) {
+        if !self.ways.explain {
+            return;
+        }
+        let mut text = format!("{}:\n", path.display());
+        for line in plan.to_string().lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+        self.aside(|| Exit::say(&text));
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.push(json!({
+            "path": path.to_string_lossy(),
+            "strategy": plan.strategy.to_string(),
+            "evidence": plan.decision.evidence,
+            "notes": plan.notes,
+            "alternatives": plan.decision.alternatives,
+        }));
+    }
+
+    /// Says in a line what `--explain` asks for where there is no plan.
+    pub fn remark(&self, text: &str) {
+        if self.ways.explain {
+            Exit::say(&format!("{text}\n"));
+        }
+    }
+
+    /// Ends the run: prints its times, if asked for, and returns what `--json` says of it.
+    pub fn end(&self, bytes: u64) -> serde_json::Value {
+        let real = self.start.elapsed().as_secs_f64();
+        let usage = ProcessUsage::now().unwrap_or_default().since(&self.before);
+        let rate = bytes as f64 / real;
+        if self.ways.time {
+            Exit::say(&format!(
+                "real {real:9.3} s\nuser {:9.3} s\nsys  {:9.3} s\n{} in all, {}\n",
+                usage.user,
+                usage.system,
+                size::human(bytes),
+                size::rate(rate)
+            ));
+        }
+        let mut account = json!({
+            "bytes": bytes,
+            "real_seconds": real,
+            "user_seconds": usage.user,
+            "system_seconds": usage.system,
+            "peak_memory_bytes": fullbore::probe::peak_memory(),
+            "bytes_per_second": rate,
+        });
+        let plans = std::mem::take(&mut *self.plans.lock().unwrap_or_else(PoisonError::into_inner));
+        if !plans.is_empty() {
+            account["plans"] = plans.into();
+        }
+        account
+    }
+}
+
+/// The help of `--strategy`.
+pub fn strategies() -> String {
+    let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
+    format!(
+        "How the bytes move: auto, a name ({}), fields, or a name and fields, joined by commas: method=mmap (or read= \
+         and write=), request=256K, depth=8, workers=2, model=serial|striped|pool, stripe=4M, window=16M|whole, \
+         alloc=extend|size|preallocate, cache=keep|drop|direct (or read-cache= and write-cache=), \
+         completion=any|ordered, budget=64M",
+        names.join(", ")
+    )
+}
+
+/// The profile, if there is one that can be read. A broken one is said and done without: the command does its
+/// job all the same.
+pub fn load_profile() -> Option<Profile> {
+    match Profile::load(&Profile::path()?) {
+        Ok(profile) => Some(profile),
+        Err(error) => {
+            Exit::say(&format!("fullbore: {error}; going on without it\n"));
+            None
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Folding a file: each worker a run of blocks at a time, the runs merged in the order of the file.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+
+use super::carry::{Overlapping, Records};
+use super::run::Run;
+use super::{Monitor, Outcome, Scope, front, lane};
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, FileKind};
+use crate::operation::{Fold, Split};
+use crate::strategy::{Completion, Model, Strategy};
+
+/// Folds `operation` over all of `input`, a file of any length over the strategy's workers, a pipe or device by whoever is
+/// free.
+///
+/// ```
+/// use fullbore::file::File;
+/// use fullbore::operation::Fold;
+/// use fullbore::pattern::{Monitor, fold};
+/// use fullbore::strategy::Strategy;
+///
+/// struct Lines;
+/// impl Fold for Lines {
+///     type State = usize;
+///     fn identity(&self) -> usize {
+///         0
+///     }
+///     fn block(&self, count: &mut usize, _offset: u64, bytes: &[u8]) {
+///         *count += bytes.iter().filter(|&&byte| byte == b'\n').count();
+///     }
+///     fn merge(&self, left: &mut usize, right: usize) {
+///         *left += right;
+///     }
+/// }
+///
+/// let (_, lines) = fold(&Lines, &File::open("Cargo.toml")?, &Strategy::plain(), &Monitor::default())?;
+/// assert_eq!(lines, std::fs::read_to_string("Cargo.toml")?.lines().count());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of the system with path and offset; [`Kind::Changed`] if the input became shorter or was modified meanwhile;
+/// [`Kind::Interrupted`] if the monitor says so.
+pub fn fold<F: Fold>(
+    operation: &F,
+    input: &File,
+    strategy: &Strategy,
+    monitor: &Monitor,
+) -> Result<(Outcome, F::State)> {
+    match operation.split() {
+        Split::Any => anywhere(operation, Split::Any, input, strategy, monitor),
+        Split::Aligned(unit) => {
+            // A file whose stripes are whole requests, and those whole units.
+            anywhere(operation, Split::Aligned(unit), input, strategy, monitor)
+        }
+        Split::Delimiter(delimiter) => {
+            let records = Records { fold: operation, delimiter };
+            let (outcome, state) = anywhere(&records, Split::Any, input, strategy, monitor)?;
+            Ok((outcome, records.finish(state)))
+        }
+        Split::Overlap(shared) => {
+            let overlapping = Overlapping { fold: operation, shared };
+            let (outcome, state) = anywhere(&overlapping, Split::Any, input, strategy, monitor)?;
+            Ok((outcome, overlapping.finish(state)))
+        }
+        Split::Sequential => {
+            let strategy = Strategy { workers: 1, model: Model::Serial, ..strategy.clone() };
+            anywhere(operation, Split::Any, input, &strategy, monitor)
+        }
+    }
+}
+
+/// What a worker has of the file without a gap.
+struct Piece<S> {
+    start: u64,
+    end: u64,
+    state: S,
+}
+
+/// The runs that are done, neighbours merged: never more than there are gaps, so hardly more than workers.
+struct Runs<S> {
+    runs: Mutex<BTreeMap<u64, (u64, S)>>,
+}
+
+impl<S> Runs<S> {
+    fn add<F: Fold<State = S>>(&self, fold: &F, run: Piece<S>) {
+        let mut run = run;
+        loop {
+            let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = runs.range(..run.start).next_back().filter(|(_, (end, _))| *end == run.start);
+            let before = before.map(|(&start, _)| start);
+            // Merging may take its time: the others need not wait for it.
+            if let Some((start, (_, mut left))) = before.and_then(|start| runs.remove_entry(&start)) {
+                drop(runs);
+                fold.merge(&mut left, run.state);
+                run = Piece { start, end: run.end, state: left };
+            } else if let Some((end, right)) = runs.remove(&run.end) {
+                drop(runs);
+                fold.merge(&mut run.state, right);
+                run.end = end;
+            } else {
+                runs.insert(run.start, (run.end, run.state));
+                return;
+            }
+        }
+    }
+}
+
+/// Folds what may be cut anywhere, or at multiples of a unit.
+fn anywhere<F: Fold>(
+    operation: &F,
+    split: Split,
+    input: &File,
+    strategy: &Strategy,
+    monitor: &Monitor,
+) -> Result<(Outcome, F::State)> {
+    let source = Source::of(input)?;
+    let strategy = Strategy { completion: Completion::Ordered, ..strategy.clone() };
+    let done = Runs { runs: Mutex::new(BTreeMap::new()) };
+    let run = Run {
+        feed: &source.feed(true),
+        work: &lane::Work { operation: None, in_place: false, split },
+        drain: &lane::Drain::Visitor { failed: &|| () },
+        scope: &Scope::whole(source.len.unwrap_or(0)),
+        strategy: &strategy,
+        monitor,
+        enough: &AtomicBool::new(false),
+    };
+    let begin = |offset: u64| Piece { start: offset, end: offset, state: operation.identity() };
+    let (outcome, pieces) = run.visit(&|| None, &|piece: &mut Option<Piece<F::State>>, offset, bytes| {
+        if piece.as_ref().is_some_and(|piece| piece.end != offset)
+            && let Some(whole) = piece.take()
+        {
+            done.add(operation, whole);
+        }
+        let piece = piece.get_or_insert_with(|| begin(offset));
+        operation.block(&mut piece.state, offset, bytes);
+        piece.end += bytes.len() as u64;
+        Ok(())
+    })?;
+    source.check(&outcome)?;
+    pieces.into_iter().flatten().for_each(|piece| done.add(operation, piece));
+    let mut runs = done.runs.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
+    let state = runs.next().map_or_else(|| operation.identity(), |(_, state)| state);
+    debug_assert!(runs.next().is_none(), "a gap in {}", input.path().display());
+    Ok((outcome, state))
+}
+
+/// An input that is read whole, and what it was when that began.
+pub(super) struct Source<'a> {
+    file: &'a File,
+    /// In bytes; `None`: it is read from front to back.
+    pub(super) len: Option<u64>,
+    before: crate::file::Snapshot,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn of(file: &'a File) -> Result<Self> {
+        Ok(Self { file, len: file.seekable_len()?, before: file.snapshot()? })
+    }
+
+    /// Where the blocks of it come from. A `patient` reader of a pipe waits for whole requests.
+    pub(super) fn feed(&self, patient: bool) -> lane::Feed<'a> {
+        match self.len {
+            Some(len) => lane::Feed::File { file: self.file, len },
+            None => lane::Feed::Stream(front::Front::new(self.file.clone(), patient)),
+        }
+    }
+
+    /// Whether what was read was one state of the file, all of it.
+    pub(super) fn check(&self, outcome: &Outcome) -> Result<()> {
+        let Some(len) = self.len.filter(|_| self.file.kind() == FileKind::Regular) else { return Ok(()) };
+        let changed = |doing, what| Err(Error::new(Kind::Changed, doing, self.file.path(), what));
+        if outcome.bytes != len {
+            return changed("read", "the file became shorter while it was read");
+        }
+        if self.file.snapshot()? != self.before {
+            return changed("trust", "the file was modified while it was read");
+        }
+        Ok(())
+    }
+}
+
+/// Folds bytes that are in memory already.
+///
+/// ```
+/// use fullbore::operation::{Fold, Split};
+///
+/// /// The longest line.
+/// struct Longest;
+/// impl Fold for Longest {
+///     type State = usize;
+///     fn split(&self) -> Split {
+///         Split::Delimiter(b'\n')
+///     }
+///     fn identity(&self) -> usize {
+///         0
+///     }
+///     fn block(&self, longest: &mut usize, _offset: u64, lines: &[u8]) {
+///         *longest = lines.split(|&byte| byte == b'\n').map(<[u8]>::len).fold(*longest, usize::max);
+///     }
+///     fn merge(&self, left: &mut usize, right: usize) {
+///         *left = right.max(*left);
+///     }
+/// }
+/// assert_eq!(fullbore::pattern::fold_bytes(&Longest, b"one\nthree\ntwo\n"), 5);
+/// ```
+pub fn fold_bytes<F: Fold>(operation: &F, bytes: &[u8]) -> F::State {
+    // The whole is a part that every kind of split allows.
+    let mut state = operation.identity();
+    if !bytes.is_empty() {
+        operation.block(&mut state, 0, bytes);
+    }
+    state
+}
+
+/// The request size that an operation's cuts allow: rounded down to its unit.
+pub(super) fn request_size(asked: usize, split: Split) -> usize {
+    match split {
+        Split::Aligned(unit) => (asked / unit.get()).max(1) * unit.get(),
+        _ => asked.max(1),
+    }
+}
+
+/// The unit of a split, in bytes.
+pub(super) fn unit(split: Split) -> usize {
+    match split {
+        Split::Aligned(unit) => unit.get(),
+        _ => NonZeroUsize::MIN.get(),
+    }
+}

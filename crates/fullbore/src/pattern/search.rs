@@ -1,0 +1,166 @@
+//! Searching a file: each worker the whole records of its blocks, the seams by whoever's turn it is, all in order.
+
+use std::ops::ControlFlow;
+
+use super::fold::Source;
+use super::run::Run;
+use super::seam::{Ends, Seam, cut};
+use super::window::Window;
+use super::{Monitor, Outcome, Scope, lane};
+use crate::error::Result;
+use crate::file::File;
+use crate::operation::{Part, Search, Split};
+use crate::strategy::{Completion, Strategy};
+
+/// Runs `operation` over all of `input` and gives its results to `emit` in the order of the file, one thread at a time, each as
+/// soon as those before it are done. When `emit` says `Break`, the rest is not searched. Results that wait for their
+/// turn keep no more than half of the strategy's budget.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use fullbore::file::File;
+/// use fullbore::operation::{Part, Search};
+/// use fullbore::pattern::{Monitor, search};
+/// use fullbore::strategy::Strategy;
+///
+/// /// Whether a line mentions a license.
+/// struct License;
+/// impl Search for License {
+///     type Found = bool;
+///     fn search(&self, part: &Part<'_>) -> bool {
+///         part.own().windows(7).any(|bytes| bytes == b"license")
+///     }
+/// }
+///
+/// let (file, mut found) = (File::open("Cargo.toml")?, false);
+/// search(&License, &file, &Strategy::plain(), &Monitor::default(), |here| {
+///     found |= here;
+///     Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+/// })?;
+/// assert!(found);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`fold`](super::fold), and those of `emit`. What was emitted before an error may be of a file that changed.
+pub fn search<S: Search>(
+    operation: &S,
+    input: &File,
+    strategy: &Strategy,
+    monitor: &Monitor,
+    emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
+) -> Result<Outcome> {
+    let source = Source::of(input)?;
+    let mut ordered = Ordered { operation, seam: Seam::new(0), emit };
+    let outcome = ordered.run(&source, strategy, monitor)?;
+    let Some(outcome) = outcome else { return Ok(Outcome::default()) };
+    source.check(&outcome)?;
+    ordered.finish()?;
+    Ok(outcome)
+}
+
+/// Searches bytes that are in memory already: as [`search`] a file of them.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use fullbore::operation::{Part, Search};
+///
+/// struct Lines;
+/// impl Search for Lines {
+///     type Found = usize;
+///     fn search(&self, part: &Part<'_>) -> usize {
+///         part.own().iter().filter(|&&byte| byte == b'\n').count()
+///     }
+/// }
+/// let mut lines = 0;
+/// fullbore::pattern::search_bytes(&Lines, b"one\ntwo\n", |count| {
+///     lines += count;
+///     Ok(ControlFlow::Continue(()))
+/// })?;
+/// assert_eq!(lines, 2);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of `emit`.
+pub fn search_bytes<S: Search>(
+    operation: &S,
+    bytes: &[u8],
+    mut emit: impl FnMut(S::Found) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    if !bytes.is_empty() {
+        let _ = emit(operation.search(&Part { bytes, own: 0..bytes.len(), offset: 0 }))?;
+    }
+    Ok(())
+}
+
+/// What is done in the order of the file.
+struct Ordered<'s, S, E> {
+    operation: &'s S,
+    seam: Seam,
+    emit: E,
+}
+
+impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_, S, E> {
+    /// `None`: `emit` has seen enough before the end.
+    fn run(
+        &mut self,
+        source: &Source<'_>,
+        strategy: &Strategy,
+        monitor: &Monitor,
+    ) -> Result<Option<Outcome>> {
+        let operation = self.operation;
+        let (delimiter, reach) = (operation.delimiter(), operation.reach());
+        let window = Window::new(0, (strategy.budget / 2) as usize, Box::new(|block| self.next(block)));
+        // A worker's results come in the order of its blocks, or it could wait for itself.
+        let strategy = Strategy { completion: Completion::Ordered, ..strategy.clone() };
+        let run = Run {
+            feed: &source.feed(false),
+            work: &lane::Work { operation: None, in_place: false, split: Split::Any },
+            drain: &lane::Drain::Visitor { failed: &|| window.abandon() },
+            scope: &Scope::whole(source.len.unwrap_or(0)),
+            strategy: &strategy,
+            monitor,
+            enough: window.enough(),
+        };
+        let result = run.visit(&|| (), &|(), offset, bytes| {
+            let (part, ends) = cut(bytes, offset, offset == 0, delimiter, reach);
+            let found = part.map(|part| operation.search(&part));
+            let weight = ends.weight() + found.as_ref().map_or(0, |found| operation.weight(found));
+            let end = offset + bytes.len() as u64;
+            window.bring(offset, end, weight, vec![Block { ends, end, found }])
+        });
+        let enough = window.had_enough();
+        let (outcome, _) = result?;
+        window.finish()?;
+        Ok((!enough).then_some(outcome))
+    }
+
+    /// The results of the seam before a block come before the block's.
+    fn next(&mut self, block: Block<S::Found>) -> Result<ControlFlow<()>> {
+        let operation = self.operation;
+        let seam = self.seam.join(block.ends, block.end, |part| operation.search(part));
+        for found in seam.into_iter().chain(block.found) {
+            if (self.emit)(found)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if let Some(part) = self.seam.rest() {
+            let _ = (self.emit)(self.operation.search(&part))?;
+        }
+        Ok(())
+    }
+}
+
+/// What one block gave.
+struct Block<R> {
+    ends: Ends,
+    end: u64,
+    found: Option<R>,
+}

@@ -1,0 +1,234 @@
+//! The window: results that several workers have ready in any order, handed on in the order of what they are results of.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Kind, Result};
+
+/// What becomes of a result whose turn it is; `Break`: no more are wanted.
+pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + 'e;
+
+/// Results wait here for those before them, and whoever brings too much too early waits with them.
+///
+/// A worker must bring what is its own in ascending order: then the one that everybody waits for never waits itself.
+pub(super) struct Window<'e, R> {
+    state: Mutex<State<R>>,
+    changed: Condvar,
+    /// Whoever calls it has set `State::emitting`, so nobody waits for this lock.
+    emit: Mutex<Box<Emit<'e, R>>>,
+    limit: usize,
+    enough: AtomicBool,
+}
+
+struct State<R> {
+    next: u64,
+    /// By start: the end, what the results weigh, the results.
+    waiting: BTreeMap<u64, (u64, usize, Vec<R>)>,
+    weight: usize,
+    emitting: bool,
+    over: bool,
+    enough: bool,
+}
+
+impl<'e, R> Window<'e, R> {
+    /// Begins with the results of what stands at `start`; those that wait weigh no more than `limit` bytes.
+    pub(super) fn new(start: u64, limit: usize, emit: Box<Emit<'e, R>>) -> Self {
+        let state = State {
+            next: start,
+            waiting: BTreeMap::new(),
+            weight: 0,
+            emitting: false,
+            over: false,
+            enough: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            emit: Mutex::new(emit),
+            limit,
+            enough: AtomicBool::new(false),
+        }
+    }
+
+    /// Set when no more results are wanted.
+    pub(super) fn enough(&self) -> &AtomicBool {
+        &self.enough
+    }
+
+    /// Whether whoever takes the results wanted no more.
+    pub(super) fn had_enough(&self) -> bool {
+        self.lock().enough
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the results of `start..end`, which weigh `weight` bytes, and hands on whatever has its turn now. Results that
+    /// nobody wants any more are dropped.
+    pub(super) fn bring(&self, start: u64, end: u64, weight: usize, results: Vec<R>) -> Result<()> {
+        // The place in the map counts too, or there would be no bound for results that weigh nothing.
+        let weight = weight + size_of::<(u64, u64, usize, Vec<R>)>() + size_of::<R>() * results.len();
+        let mut state = self.lock();
+        while start != state.next && state.weight + weight > self.limit && !state.over {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.over {
+            return Ok(());
+        }
+        state.weight += weight;
+        state.waiting.insert(start, (end, weight, results));
+        if state.emitting {
+            return Ok(()); // whoever emits will find it
+        }
+        state.emitting = true;
+        while let Some((end, weight, results)) = self.due(&mut state) {
+            drop(state);
+            let result = self.hand_on(results);
+            state = self.lock();
+            state.next = end;
+            state.weight -= weight;
+            if let Err(error) = result {
+                state.emitting = false;
+                drop(state);
+                self.abandon();
+                return Err(error);
+            }
+            self.changed.notify_all();
+        }
+        state.emitting = false;
+        drop(state);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    fn due(&self, state: &mut State<R>) -> Option<(u64, usize, Vec<R>)> {
+        if state.over {
+            return None;
+        }
+        let next = state.next;
+        state.waiting.remove(&next)
+    }
+
+    fn hand_on(&self, results: Vec<R>) -> Result<()> {
+        let mut emit = self.emit.lock().unwrap_or_else(PoisonError::into_inner);
+        for result in results {
+            if self.enough.load(Ordering::Relaxed) {
+                break;
+            }
+            if emit(result)?.is_break() {
+                self.enough.store(true, Ordering::Relaxed);
+                let mut state = self.lock();
+                (state.over, state.enough) = (true, true);
+                drop(state);
+                self.changed.notify_all();
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands on `results` of what begins at `start` once it is their turn; more of it may follow.
+    pub(super) fn part(&self, start: u64, results: Vec<R>) -> Result<()> {
+        let mut state = self.lock();
+        while (start != state.next || state.emitting) && !state.over {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.over {
+            return Ok(());
+        }
+        state.emitting = true;
+        drop(state);
+        let result = self.hand_on(results);
+        self.lock().emitting = false;
+        self.changed.notify_all();
+        result.inspect_err(|_| self.abandon())
+    }
+
+    /// Whether the results of what begins at `start` have their turn.
+    pub(super) fn is_due(&self, start: u64) -> bool {
+        let state = self.lock();
+        state.next == start && !state.emitting
+    }
+
+    /// Lets nobody wait any more: a worker failed, and its turn never comes.
+    pub(super) fn abandon(&self) {
+        self.enough.store(true, Ordering::Relaxed);
+        self.lock().over = true;
+        self.changed.notify_all();
+    }
+
+    /// What was said at the end by whoever emits, as an error if results are still waiting for some that never came.
+    pub(super) fn finish(self) -> Result<()> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if state.over || state.waiting.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(Kind::Changed, "order", "the results", "some before them never came"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn results_come_in_order_whoever_brings_them(
+            owners in proptest::collection::vec(0usize..4, 0..200), limit in 0usize..2000,
+        ) {
+            let mut seen = Vec::new();
+            let window = Window::new(0, limit, Box::new(|result: u64| {
+                seen.push(result);
+                Ok(ControlFlow::Continue(()))
+            }));
+            std::thread::scope(|scope| {
+                for worker in 0..4 {
+                    let (window, owners) = (&window, &owners);
+                    scope.spawn(move || {
+                        let mine = owners.iter().enumerate().filter(|&(_, &owner)| owner == worker);
+                        for (place, _) in mine {
+                            let start = place as u64;
+                            if place % 3 == 0 {
+                                window.part(start, vec![start]).unwrap();
+                                window.bring(start, start + 1, 0, vec![start]).unwrap();
+                            } else {
+                                window.bring(start, start + 1, 100, vec![start]).unwrap();
+                            }
+                        }
+                    });
+                }
+            });
+            window.finish().unwrap();
+            let expected: Vec<u64> = (0..owners.len() as u64)
+                .flat_map(|place| vec![place; if place % 3 == 0 { 2 } else { 1 }])
+                .collect();
+            prop_assert_eq!(seen, expected);
+        }
+    }
+
+    #[test]
+    fn enough_lets_everybody_go() {
+        let window = Window::new(0, 0, Box::new(|_: u64| Ok(ControlFlow::Break(()))));
+        std::thread::scope(|scope| {
+            scope.spawn(|| window.bring(5, 6, 0, vec![5]).unwrap()); // waits: there is no room
+            scope.spawn(|| window.part(7, vec![7]).unwrap());
+            window.bring(0, 1, 0, vec![0]).unwrap();
+        });
+        assert!(window.enough().load(Ordering::Relaxed));
+        window.finish().unwrap();
+    }
+
+    #[test]
+    fn an_error_reaches_who_emits_and_lets_the_others_go() {
+        let fails = |_: u64| Err(Error::new(Kind::BrokenPipe, "write", "standard output", "nobody reads"));
+        let window = Window::new(0, 0, Box::new(fails));
+        std::thread::scope(|scope| {
+            scope.spawn(|| window.bring(5, 6, 0, vec![5]).unwrap());
+            assert_eq!(window.bring(0, 1, 0, vec![0]).unwrap_err().kind(), Kind::BrokenPipe);
+        });
+    }
+}

@@ -1,0 +1,302 @@
+//! The patterns that look at bytes: any strategy, any cut, any number of workers, files and pipes give what one pass gives.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use fullbore::error::Kind;
+use fullbore::file::File;
+use fullbore::operation::{Fold, Part, Search, Split};
+use fullbore::pattern::{Crew, Monitor, fold, search};
+use fullbore::strategy::{Strategy, Wish};
+use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
+
+/// Remembers all it was shown, in order.
+struct Shown(Split);
+
+impl Fold for Shown {
+    type State = Vec<(u64, Vec<u8>)>;
+
+    fn split(&self) -> Split {
+        self.0
+    }
+
+    fn identity(&self) -> Self::State {
+        Vec::new()
+    }
+
+    fn block(&self, state: &mut Self::State, offset: u64, bytes: &[u8]) {
+        state.push((offset, bytes.to_vec()));
+    }
+
+    fn merge(&self, left: &mut Self::State, right: Self::State) {
+        left.extend(right);
+    }
+}
+
+/// Each line that holds an `a`, with how many lines around it do.
+struct Neighbours(usize);
+
+impl Search for Neighbours {
+    type Found = Vec<(u64, usize)>;
+
+    fn reach(&self) -> usize {
+        self.0
+    }
+
+    fn search(&self, part: &Part<'_>) -> Self::Found {
+        let mut lines = Vec::new();
+        let mut at = 0;
+        for line in part.bytes.split_inclusive(|&byte| byte == b'\n') {
+            lines.push((at, line.contains(&b'a')));
+            at += line.len();
+        }
+        let around = |place: usize| {
+            let range = place.saturating_sub(self.0)..(place + self.0 + 1).min(lines.len());
+            lines[range].iter().filter(|(_, hit)| *hit).count()
+        };
+        let own = lines.iter().enumerate().filter(|(_, (at, hit))| *hit && part.own.contains(at));
+        own.map(|(place, (at, _))| (part.offset + *at as u64, around(place))).collect()
+    }
+}
+
+fn strategy(text: &str) -> Strategy {
+    text.parse::<Wish>().unwrap().apply(Strategy::plain())
+}
+
+fn any_strategy() -> impl proptest::strategy::Strategy<Value = String> {
+    let method = prop_oneof![
+        4 => Just("buffered"), 1 => Just("mmap"), 1 => Just("uring"), 1 => Just("stdio"), 1 => Just("vectored")
+    ];
+    let model = prop_oneof![Just("striped"), Just("pool")];
+    let request = prop_oneof![4 => 1usize..40, 1 => Just(4096), 1 => Just(100_000)];
+    (method, model, request, 1usize..9, 1usize..4, 1usize..9).prop_map(
+        |(method, model, request, workers, stripe, depth)| {
+            let stripe = request * stripe;
+            format!("method={method},model={model},request={request},workers={workers},stripe={stripe},depth={depth}")
+        },
+    )
+}
+
+/// `text` as a file, and as what comes through a pipe.
+fn sources(text: &[u8]) -> (tempfile::NamedTempFile, File, std::thread::JoinHandle<()>) {
+    let mut named = tempfile::NamedTempFile::new().unwrap();
+    named.write_all(text).unwrap();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let text = text.to_vec();
+    let feeder = std::thread::spawn(move || {
+        for piece in text.chunks(7) {
+            if writer.write_all(piece).is_err() {
+                return; // the reader has seen enough
+            }
+        }
+    });
+    (named, File::from_fd(reader.into(), "a pipe").unwrap(), feeder)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_fold_sees_all_in_order(text in "[ab\n]{0,300}", how in any_strategy(), unit in 1usize..5, shared in 0usize..9) {
+        let text = text.as_bytes();
+        let splits =
+            [Split::Any, Split::Aligned(unit.try_into().unwrap()), Split::Delimiter(b'\n'), Split::Sequential];
+        for split in splits {
+            let (named, pipe, feeder) = sources(text);
+            for input in [File::open(named.path()).unwrap(), pipe] {
+                let (outcome, shown) = fold(&Shown(split), &input, &strategy(&how), &Monitor::default()).unwrap();
+                prop_assert_eq!(outcome.bytes, text.len() as u64);
+                let mut at = 0;
+                for (offset, bytes) in shown {
+                    prop_assert_eq!(offset, at as u64);
+                    prop_assert_eq!(&bytes[..], &text[at..at + bytes.len()]);
+                    at += bytes.len();
+                    match split {
+                        Split::Aligned(unit) => prop_assert!(at == text.len() || at % unit.get() == 0),
+                        Split::Delimiter(_) => prop_assert!(at == text.len() || text[at - 1] == b'\n'),
+                        _ => {}
+                    }
+                }
+                prop_assert_eq!(at, text.len());
+            }
+            feeder.join().unwrap();
+        }
+        let (named, pipe, feeder) = sources(text);
+        for input in [File::open(named.path()).unwrap(), pipe] {
+            let operation = Shown(Split::Overlap(shared));
+            let (_, shown) = fold(&operation, &input, &strategy(&how), &Monitor::default()).unwrap();
+            let runs: usize = shown.iter().map(|(_, bytes)| bytes.len().saturating_sub(shared)).sum();
+            prop_assert_eq!(runs, text.len().saturating_sub(shared));
+        }
+        feeder.join().unwrap();
+    }
+
+    #[test]
+    fn a_search_finds_the_same_wherever_it_is_cut(text in "[ab\n]{0,300}", how in any_strategy(), reach in 0usize..4) {
+        let operation = Neighbours(reach);
+        let whole = Part { bytes: text.as_bytes(), own: 0..text.len(), offset: 0 };
+        let expected = operation.search(&whole);
+        let (named, pipe, feeder) = sources(text.as_bytes());
+        for input in [File::open(named.path()).unwrap(), pipe] {
+            let mut all = Vec::new();
+            search(&operation, &input, &strategy(&how), &Monitor::default(), |found| {
+                all.extend(found);
+                Ok(ControlFlow::Continue(()))
+            })
+            .unwrap();
+            prop_assert_eq!(&all, &expected);
+        }
+        feeder.join().unwrap();
+    }
+}
+
+/// Some files, of all the sizes that are read in ways of their own.
+fn files() -> (tempfile::TempDir, Vec<(std::path::PathBuf, Vec<u8>)>) {
+    let directory = tempfile::tempdir().unwrap();
+    let lens = [0, 1, 5000, 300_000, 3 << 20, 20, 9 << 20, 0, 70, 262_144, 262_145, 2 << 20, 4 << 20, 8];
+    let files = lens.iter().enumerate().map(|(place, &len)| {
+        let bytes: Vec<u8> = (0..len).map(|at: u32| (at % 251) as u8 ^ place as u8).collect();
+        let path = directory.path().join(place.to_string());
+        std::fs::write(&path, &bytes).unwrap();
+        (path, bytes)
+    });
+    let files = files.collect();
+    (directory, files)
+}
+
+#[test]
+fn many_files_come_in_their_order_each_whole() {
+    let (_directory, files) = files();
+    for how in [
+        "auto",
+        "workers=1",
+        "workers=5",
+        "workers=3,budget=1M",
+        "method=mmap,workers=4",
+        "request=4K,workers=2",
+    ] {
+        let (wish, monitor) = (how.parse().unwrap(), Monitor::default());
+        let mut seen = Vec::new();
+        let crew = Crew::new(&wish, &monitor);
+        crew.many(
+            files.iter(),
+            |(path, _), turn, scratch, crew| {
+                let (outcome, shown) = crew.fold(&Shown(Split::Any), &File::open(path)?, scratch)?;
+                let _ = turn.give((path.clone(), outcome.bytes), 0)?;
+                let bytes: Vec<u8> = shown.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                for piece in bytes.chunks(1 << 20) {
+                    let _ = turn.give((path.clone(), u64::from(crc(piece))), piece.len())?;
+                }
+                Ok(())
+            },
+            |found| {
+                seen.push(found);
+                Ok(ControlFlow::Continue(()))
+            },
+        )
+        .unwrap();
+        let expected: Vec<_> = files
+            .iter()
+            .flat_map(|(path, bytes)| {
+                let pieces = bytes.chunks(1 << 20).map(|piece| (path.clone(), u64::from(crc(piece))));
+                std::iter::once((path.clone(), bytes.len() as u64)).chain(pieces).collect::<Vec<_>>()
+            })
+            .collect();
+        assert!(seen == expected, "{how}");
+        assert_eq!(monitor.done(), files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>(), "{how}");
+    }
+}
+
+/// The checksum of Ethernet, bit by bit.
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
+    })
+}
+
+#[test]
+fn whoever_has_seen_enough_ends_it() {
+    let (_directory, files) = files();
+    let (wish, monitor) = ("workers=4".parse().unwrap(), Monitor::default());
+    let mut seen = 0;
+    Crew::new(&wish, &monitor)
+        .many(
+            files.iter(),
+            |(path, _), turn, _, _| turn.give(path.clone(), 0).map(drop),
+            |_| {
+                seen += 1;
+                Ok(if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            },
+        )
+        .unwrap();
+    assert_eq!(seen, 3);
+    let big = File::open(&files[6].0).unwrap();
+    let (mut parts, how) = (0, strategy("workers=4,model=pool,request=4K"));
+    let outcome = search(&Neighbours(0), &big, &how, &Monitor::default(), |_| {
+        parts += 1;
+        Ok(ControlFlow::Break(()))
+    });
+    assert_eq!((parts, outcome.is_ok()), (1, true));
+}
+
+#[test]
+fn errors_and_interruptions_end_everybody() {
+    let (_directory, files) = files();
+    let wish = "workers=4".parse().unwrap();
+    let monitor = Monitor::default();
+    let crew = Crew::new(&wish, &monitor);
+    let missing = |(path, _): &(std::path::PathBuf, _), _: &mut fullbore::pattern::Turn<'_, '_, ()>| {
+        File::open(path.with_extension("missing")).map(drop)
+    };
+    let error =
+        crew.many(files.iter(), |item, turn, _, _| missing(item, turn), |()| Ok(ControlFlow::Continue(())));
+    assert_eq!(error.unwrap_err().kind(), Kind::Io);
+    let stop = |number: usize| {
+        if number == 5 {
+            monitor.stop();
+        }
+    };
+    let error = crew.many(
+        0..100,
+        |number, turn, _, _| {
+            stop(number);
+            turn.give(number, 1 << 30).map(drop)
+        },
+        |_| Ok(ControlFlow::Continue(())),
+    );
+    assert_eq!(error.unwrap_err().kind(), Kind::Interrupted);
+}
+
+#[test]
+fn a_file_that_changes_is_an_error_of_its_own() {
+    let named = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(named.path(), vec![7; 4 << 20]).unwrap();
+    let file = File::open(named.path()).unwrap();
+    struct Cutter<'a>(&'a std::path::Path);
+    impl Fold for Cutter<'_> {
+        type State = ();
+        fn identity(&self) {}
+        fn block(&self, (): &mut (), offset: u64, _bytes: &[u8]) {
+            if offset == 0 {
+                std::fs::OpenOptions::new().write(true).open(self.0).unwrap().set_len(1 << 20).unwrap();
+            }
+        }
+        fn merge(&self, (): &mut (), (): ()) {}
+    }
+    for how in ["request=4K", "method=mmap,request=4K,window=16K", "method=uring,request=4K"] {
+        std::fs::write(named.path(), vec![7; 4 << 20]).unwrap();
+        let error = fold(&Cutter(named.path()), &file, &strategy(how), &Monitor::default()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Changed, "{how}: {error}");
+    }
+}
+
+#[test]
+fn files_without_a_length_are_read_to_their_end() {
+    let input = File::open("/proc/self/status").unwrap();
+    let (outcome, shown) =
+        fold(&Shown(Split::Any), &input, &strategy("workers=3"), &Monitor::default()).unwrap();
+    let bytes: Vec<u8> = shown.into_iter().flat_map(|(_, bytes)| bytes).collect();
+    assert!(bytes.starts_with(b"Name:"));
+    assert!(outcome.bytes > 100);
+}
