@@ -1,7 +1,6 @@
 //! `fullbore copy`: as `cp`, with its flags, words and exit codes.
 
-use std::collections::HashSet;
-use std::ffi::OsString;
+use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -25,7 +24,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 )]
 pub(crate) struct Copy {
     /// The sources, then the target: a directory if there are several
-    #[arg(value_name = "PATH", required = true, num_args = 1..)]
+    #[arg(value_name = "PATH", num_args = 0..)]
     paths: Vec<PathBuf>,
 
     /// Copy directories with what is in them
@@ -260,15 +259,19 @@ impl Copy {
 
     /// Each source with its target, and how many were refused.
     fn pairs(&self) -> Result<(Vec<(PathBuf, PathBuf)>, u64), Exit> {
-        let no = |message: String| Exit::No(format!("copy: {message}"));
+        let no = |message: String| {
+            Exit::say(&format!("fullbore copy: {message}\n"));
+            Exit::Told(1)
+        };
         let is_directory = |path: &Path| matches!(look(path), Ok(Some((FileKind::Directory, _))));
         let (sources, directory, target) = match (&self.target_directory, self.paths.split_last()) {
+            (_, None) => return Err(no("missing file operand".to_owned())),
             (Some(directory), _) => (&self.paths[..], Some(directory), directory),
             (None, Some((only, []))) => {
                 return Err(no(format!("missing destination file operand after {}", quoted(only))));
             }
             (None, Some((target, sources))) if self.no_target_directory => {
-                if let [_, extra, ..] = sources {
+                if let Some(extra) = self.paths.get(2) {
                     return Err(no(format!("extra operand {}", quoted(extra))));
                 }
                 (sources, None, target)
@@ -277,7 +280,6 @@ impl Copy {
                 (sources, Some(target), target)
             }
             (None, Some((target, sources))) => (sources, None, target),
-            (None, None) => return Err(no("missing file operand".to_owned())),
         };
         let Some(directory) = directory else {
             let source = &sources[0];
@@ -296,7 +298,7 @@ impl Copy {
             return Err(no(format!("target {}: {what}", quoted(directory))));
         }
         let (mut pairs, mut refused) = (Vec::with_capacity(sources.len()), 0);
-        let mut names = HashSet::new();
+        let mut names = HashMap::new();
         for source in sources {
             // What ends in `.` or `..` has no name: what is in it goes into the directory.
             let target = match source.components().next_back() {
@@ -306,15 +308,22 @@ impl Copy {
                 }
                 _ => directory.join("."),
             };
-            if target.file_name().is_some()
-                && !names.insert(OsString::from(target.as_os_str()))
-                && !is_directory(source)
-            {
-                let (target, source) = (quoted(&target), quoted(source));
-                Exit::say(&format!(
-                    "fullbore copy: will not overwrite just-created {target} with {source}\n"
-                ));
-                refused += 1;
+            // Names are what counts: two directories are copied into one.
+            let known = (target.file_name().is_some() && !is_directory(source))
+                .then(|| names.insert(target.as_os_str().to_owned(), source.clone()))
+                .flatten();
+            if let Some(known) = known {
+                let (target, again) = (quoted(&target), quoted(source));
+                if known == *source {
+                    Exit::say(&format!(
+                        "fullbore copy: warning: source file {again} specified more than once\n"
+                    ));
+                } else {
+                    Exit::say(&format!(
+                        "fullbore copy: will not overwrite just-created {target} with {again}\n"
+                    ));
+                    refused += 1;
+                }
                 continue;
             }
             pairs.push((source.clone(), target));

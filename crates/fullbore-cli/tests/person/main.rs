@@ -4,6 +4,7 @@
 mod arguments;
 mod bench;
 mod changes;
+mod copy;
 mod devices;
 mod forbidden;
 mod full_disk;

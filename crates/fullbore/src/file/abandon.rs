@@ -5,10 +5,14 @@
 
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::closing::Doomed;
 use crate::error::Result;
+
+/// Whether all is being removed.
+static ABANDONED: AtomicBool = AtomicBool::new(false);
 
 static STATE: Mutex<State> = Mutex::new(State { next: 0, files: Vec::new(), unfinished: Vec::new() });
 
@@ -121,6 +125,32 @@ impl Temporary {
         &self.path
     }
 
+    /// Does what gives it another name, and gives up the duty if that was done: in one, so that a run that is abandoned
+    /// meanwhile has it removed or has it whole.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::Temporary;
+    /// # let (path, place) = (directory.path().join("part"), directory.path().join("place"));
+    /// let (temporary, ()) = Temporary::make_tree(path, |path| Ok(std::fs::create_dir(path).unwrap()))?;
+    /// temporary.settle(|path| std::fs::rename(path, &place))?;
+    /// assert!(place.is_dir());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `name`; then it is removed.
+    pub fn settle<T, E>(
+        mut self,
+        name: impl FnOnce(&Path) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let state = state();
+        let named = name(&self.path);
+        self.kept = named.is_ok();
+        drop(state);
+        named
+    }
+
     /// Gives up the duty: the path is somebody's file now, or has another name.
     ///
     /// ```
@@ -224,6 +254,7 @@ impl Drop for Unfinished {
 /// assert!(half_written.is_empty());
 /// ```
 pub fn abandon_all() -> Vec<PathBuf> {
+    ABANDONED.store(true, Ordering::Relaxed);
     let mut state = state();
     // Youngest first: files before the directory they were made in.
     for (_, left) in state.files.drain(..).rev() {
@@ -238,6 +269,11 @@ pub fn abandon_all() -> Vec<PathBuf> {
     let unfinished = state.unfinished.drain(..).map(|(_, path)| path).filter(|path| path.exists()).collect();
     mem::forget(state);
     unfinished
+}
+
+/// Whether [`abandon_all`] was called: what fails from now on fails because of that.
+pub(crate) fn abandoned() -> bool {
+    ABANDONED.load(Ordering::Relaxed)
 }
 
 /// Removes a file or an empty directory. That it is gone already is as good.

@@ -32,6 +32,7 @@ mod vectored;
 mod way;
 mod window;
 
+pub(crate) use abandon::abandoned;
 pub use abandon::{Temporary, abandon_all, unfinished};
 pub(crate) use behind::Behind;
 pub(crate) use calls::{LONGEST, cut};

@@ -91,20 +91,15 @@ impl Directory {
 
     /// The path that a name in the target has now.
     pub(super) fn present_path(&self, name: &CStr) -> PathBuf {
-        let now = |directory: &Self| {
-            let hidden = directory.hidden.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            match &*hidden {
-                Some(hidden) => PathBuf::from(hidden.path().file_name().unwrap_or_default()),
-                None => directory.names.1.clone(),
-            }
-        };
-        // The first has a hidden name beside the one it was given, which may be in another directory.
         self.along(&|directory| {
-            let present = now(directory);
-            let outermost = directory.parent.as_ref().is_some_and(|parent| parent.is_outermost());
-            match directory.names.1.parent() {
-                Some(parent) if outermost => parent.join(present),
-                _ => present,
+            let hidden = directory.hidden.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let Some(name) = hidden.as_ref().and_then(|hidden| hidden.path().file_name()) else {
+                return directory.names.1.clone();
+            };
+            // Beside its place, which may be a path.
+            match directory.names.1.components().collect::<PathBuf>().parent() {
+                Some(parent) => parent.join(name),
+                None => PathBuf::from(name),
             }
         })
         .join(path(name))

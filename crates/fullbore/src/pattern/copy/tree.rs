@@ -21,7 +21,7 @@ use super::links::{Claim, Links};
 use super::options::{CopyEvent, CopyOptions, Existing, Follow};
 use super::queue::Queue;
 use crate::error::{Error, Kind, Result};
-use crate::file::{Durability, Temporary, temporary_name};
+use crate::file::{Durability, Temporary, abandoned, temporary_name};
 use crate::pattern::Monitor;
 
 /// How many names of a directory are read at a time.
@@ -101,10 +101,14 @@ pub(super) fn copy(
 }
 
 impl Job<'_> {
+    fn stopped(&self) -> bool {
+        self.monitor.stopped() || abandoned()
+    }
+
     fn work(&self) {
         let mut worker = Worker { memory: Vec::new(), account: CopyAccount::default() };
         while let Some(task) = self.queue.next() {
-            if self.monitor.stopped() {
+            if self.stopped() {
                 continue;
             }
             match task {
@@ -124,7 +128,11 @@ impl Job<'_> {
     /// What is left when all has been walked: further names, and names for what is whole.
     fn finish(self, outermost: Arc<Directory>) -> Result<CopyAccount> {
         let mut worker = Worker { memory: Vec::new(), account: CopyAccount::default() };
-        if self.monitor.stopped() {
+        if abandoned() {
+            // Whoever removes what was begun ends the process, and says with which code; nothing is entered after it.
+            drop(crate::file::unfinished(Path::new("")));
+        }
+        if self.stopped() {
             return Err(Error::new(Kind::Interrupted, "finish", "the copy", "it was told to stop"));
         }
         let later = std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner));
@@ -158,19 +166,16 @@ impl Job<'_> {
             // One call for the whole tree; a file at a time would wait for the device as often as there are files.
             open(hidden.path()).and_then(rustix::fs::syncfs).map_err(failed("sync"))?;
         }
-        match rustix::fs::renameat_with(
-            rustix::fs::CWD,
-            hidden.path(),
-            rustix::fs::CWD,
-            place,
-            RenameFlags::NOREPLACE,
-        ) {
-            // The file system does not know the flag: an empty directory would be replaced, nothing else.
-            Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::rename(hidden.path(), place),
-            other => other,
-        }
-        .map_err(failed("create"))?;
-        hidden.keep();
+        let cwd = rustix::fs::CWD;
+        hidden
+            .settle(|hidden| {
+                match rustix::fs::renameat_with(cwd, hidden, cwd, place, RenameFlags::NOREPLACE) {
+                    // The file system does not know the flag: an empty directory would be replaced, nothing else.
+                    Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::rename(hidden, place),
+                    other => other,
+                }
+            })
+            .map_err(failed("create"))?;
         if self.options.durability == Durability::Full {
             open(crate::file::directory_of(place))
                 .and_then(rustix::fs::fsync)
@@ -180,6 +185,10 @@ impl Job<'_> {
     }
 
     fn fail(&self, worker: &mut Worker, error: Error) {
+        if abandoned() {
+            // It is being removed under us: that is what was asked for.
+            return;
+        }
         worker.account.failed += 1;
         worker.account.changed += u64::from(error.kind() == Kind::Changed);
         (self.tell)(CopyEvent::Failed(error));
@@ -271,7 +280,7 @@ impl Job<'_> {
             return Err(Error::new(Kind::Invalid, "copy", parent.source_path(source_name), what));
         }
         let kept = self.options.preserve.mode || self.options.preserve.owner;
-        let mode = Mode::from_raw_mode(if kept { 0o700 } else { stat.st_mode & 0o777 | 0o700 });
+        let mode = Mode::from_raw_mode(if kept { 0o700 } else { stat.st_mode & 0o1777 | 0o700 });
         let mut hidden = None;
         let mut new = true;
         let target = if parent.fresh {
@@ -370,7 +379,7 @@ impl Job<'_> {
                 self.queue.push(Task::Name(directory.clone(), name.clone(), name));
             }
             for (name, kind) in batch.drain(..) {
-                if self.monitor.stopped() {
+                if self.stopped() {
                     return;
                 }
                 self.name(worker, directory, &name, &name, kind);
