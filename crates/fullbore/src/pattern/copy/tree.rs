@@ -370,10 +370,10 @@ impl Job<'_> {
             }
             let mut rest = more.then_some(names);
             // With too many waiting, what waits comes first; and nobody shall have nothing to do.
-            if self.queue.hungry() || inner.len() + self.queue.len() > WAITING {
-                if let Some(names) = rest.take() {
-                    self.queue.push(Task::Rest(directory.clone(), names));
-                }
+            if (self.queue.hungry() || inner.len() + self.queue.len() > WAITING)
+                && let Some(names) = rest.take()
+            {
+                self.queue.push(Task::Rest(directory.clone(), names));
             }
             for name in inner {
                 self.queue.push(Task::Name(directory.clone(), name.clone(), name));
