@@ -78,6 +78,18 @@ fn record(offset: u64, len: u64, hash: &Hash) -> [u8; RECORD] {
     bytes
 }
 
+/// Reads as much as there is room for, or is there; how much that was.
+fn fill(file: &File, memory: &mut [u8], offset: u64) -> Result<usize> {
+    let mut filled = 0;
+    while filled < memory.len() {
+        match file.read_at(&mut memory[filled..], offset + filled as u64)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    Ok(filled)
+}
+
 fn parse(bytes: &[u8]) -> Option<(u64, u64, Hash)> {
     let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let (offset, len) = (number(0)?, number(8)?);
@@ -103,16 +115,10 @@ impl Journal {
         let mut found = vec![0; HEADER];
         let mut done = HashMap::new();
         let mut end = HEADER as u64;
-        if file.read_at(&mut found, 0)? == HEADER && found == header {
+        if fill(&file, &mut found, 0)? == HEADER && found == header {
             let mut records = vec![0; RECORD << 10];
             loop {
-                let mut filled = 0;
-                while filled < records.len() {
-                    match file.read_at(&mut records[filled..], end + filled as u64)? {
-                        0 => break,
-                        count => filled += count,
-                    }
-                }
+                let filled = fill(&file, &mut records, end)?;
                 let whole = filled / RECORD * RECORD;
                 for (offset, len, hash) in records[..whole].chunks_exact(RECORD).filter_map(parse) {
                     done.insert(offset, (len, hash));
