@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub(crate) mod bench;
+pub(crate) mod cmp;
 pub(crate) mod completions;
 pub(crate) mod copy;
 pub(crate) mod generate;
@@ -9,6 +10,7 @@ pub(crate) mod probe;
 pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod transform;
+pub(crate) mod wc;
 
 // What the tools have in common.
 #[allow(unused_imports, reason = "the tools are being moved onto it")]

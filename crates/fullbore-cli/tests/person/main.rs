@@ -4,6 +4,7 @@
 mod arguments;
 mod bench;
 mod changes;
+mod cmp;
 mod copy;
 mod devices;
 mod forbidden;
@@ -19,3 +20,4 @@ mod profile;
 mod signals;
 mod streams;
 mod transform;
+mod wc;
