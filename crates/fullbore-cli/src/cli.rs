@@ -24,6 +24,8 @@ enum Command {
     Bench(command::bench::Bench),
     Transform(command::transform::Transform),
     Cmp(command::cmp::Cmp),
+    #[command(visible_alias = "cp")]
+    Copy(command::copy::Copy),
     Gen(command::generate::Generate),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
@@ -38,6 +40,7 @@ impl Cli {
             Command::Bench(command) => command.run(),
             Command::Transform(command) => command.run(),
             Command::Cmp(command) => command.run(),
+            Command::Copy(command) => command.run(),
             Command::Gen(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),

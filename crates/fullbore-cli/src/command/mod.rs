@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod cmp;
 pub(crate) mod completions;
+pub(crate) mod copy;
 pub(crate) mod generate;
 pub(crate) mod man;
 pub(crate) mod probe;

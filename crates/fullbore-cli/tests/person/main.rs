@@ -5,6 +5,7 @@ mod arguments;
 mod bench;
 mod changes;
 mod cmp;
+mod copy;
 mod devices;
 mod forbidden;
 mod full_disk;
