@@ -14,6 +14,7 @@ mod case;
 mod fold;
 pub mod generate;
 mod groupwise;
+pub mod hash;
 mod integer;
 mod kernel;
 #[cfg(test)]
