@@ -70,7 +70,7 @@ impl Blake3Mode {
 }
 
 pub(super) fn begin(mode: Blake3Mode, seek: u64, len: usize) -> Box<dyn Sum> {
-    Box::new(Part { mode, seek, len, seen: None, alone: Vec::new(), nodes: Vec::new() })
+    Box::new(Part { mode, seek, len, seen: None, tail: Vec::new(), nodes: Vec::new() })
 }
 
 /// A subtree whose place in the tree is known, but which is not its root.
@@ -89,8 +89,8 @@ struct Part {
     len: usize,
     /// Where the run begins and ends, in bytes; `None`: it is empty.
     seen: Option<(u64, u64)>,
-    /// The file's first chunk while it is alone: then it is the root, whose value is another.
-    alone: Vec<u8>,
+    /// The last chunk, if it is not full, or if it is the file's first: alone it is the root, whose value is another.
+    tail: Vec<u8>,
     /// The subtrees, from left to right. Two that are siblings stay apart until something follows: they may be what the
     /// root is made of.
     nodes: Vec<Node>,
@@ -122,17 +122,19 @@ impl Part {
         self.push(Node { first: offset / CHUNK_LEN as u64, level: chunks.ilog2(), value });
     }
 
-    /// Something follows the first chunk.
-    fn no_more_alone(&mut self) {
-        if !self.alone.is_empty() {
-            let alone = std::mem::take(&mut self.alone);
-            self.subtree(0, &alone);
+    /// Hashes the last chunk: something follows it, or it is no root.
+    fn close(&mut self) {
+        if let Some((_, end)) = self.seen
+            && !self.tail.is_empty()
+        {
+            let tail = std::mem::take(&mut self.tail);
+            self.subtree(end - tail.len() as u64, &tail);
         }
     }
 
     fn output(&self) -> OutputReader {
         let Some((last, before)) = self.nodes.split_last() else {
-            return self.mode.hasher().update(&self.alone).finalize_xof();
+            return self.mode.hasher().update(&self.tail).finalize_xof();
         };
         let mut value = last.value;
         let (root, between) = before.split_first().expect("what begins the file is never one subtree alone");
@@ -144,59 +146,60 @@ impl Part {
 }
 
 impl Sum for Part {
-    fn update(&mut self, offset: u64, mut bytes: &[u8]) {
+    fn update(&mut self, mut offset: u64, mut bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
-        let end = offset + bytes.len() as u64;
-        assert!(offset.is_multiple_of(CHUNK_LEN as u64), "cut within a chunk, at {offset}");
-        match &mut self.seen {
-            None => self.seen = Some((offset, end)),
-            Some((_, before)) => {
-                assert_eq!(*before, offset, "a gap before this block");
-                *before = end;
+        let (_, end) = self.seen.get_or_insert((offset, offset));
+        assert_eq!(*end, offset, "a gap before this block");
+        if !self.tail.is_empty() {
+            let (fill, rest) = bytes.split_at(bytes.len().min(CHUNK_LEN - self.tail.len()));
+            self.tail.extend_from_slice(fill);
+            offset += fill.len() as u64;
+            *end = offset;
+            bytes = rest;
+            if bytes.is_empty() {
+                return;
             }
+            self.close();
         }
-        if end <= CHUNK_LEN as u64 {
-            self.alone = bytes.to_vec();
-            return;
-        }
-        self.no_more_alone();
-        let mut offset = offset;
-        while !bytes.is_empty() {
+        assert!(offset.is_multiple_of(CHUNK_LEN as u64), "the part begins within a chunk, at {offset}");
+        self.seen = self.seen.map(|(start, _)| (start, offset + bytes.len() as u64));
+        while bytes.len() > CHUNK_LEN || bytes.len() == CHUNK_LEN && offset > 0 {
             let chunk = offset / CHUNK_LEN as u64;
-            let whole = (bytes.len() / CHUNK_LEN) as u64;
-            let level = whole.checked_ilog2().unwrap_or(0).min(chunk.trailing_zeros());
+            let level = (bytes.len() / CHUNK_LEN).ilog2().min(chunk.trailing_zeros());
             let mut take = CHUNK_LEN << level;
             if offset == 0 && take == bytes.len() {
                 // It may be the whole file, and then its halves are what the root is made of.
                 take /= 2;
             }
-            let (subtree, rest) = bytes.split_at(take.min(bytes.len()));
+            let (subtree, rest) = bytes.split_at(take);
             self.subtree(offset, subtree);
-            offset += subtree.len() as u64;
+            offset += take as u64;
             bytes = rest;
         }
+        self.tail.extend_from_slice(bytes);
     }
 
     fn append(&mut self, right: Box<dyn Sum>) {
         let right = *super::same::<Self>(right);
         let Some((start, end)) = right.seen else { return };
-        match &mut self.seen {
-            None => {
-                *self = right;
-                return;
-            }
-            Some((_, before)) => {
-                assert_eq!(*before, start, "a gap between the parts");
-                *before = end;
-            }
-        }
-        self.no_more_alone();
+        let Some((before, middle)) = self.seen else {
+            *self = right;
+            return;
+        };
+        assert_eq!(middle, start, "a gap between the parts");
+        assert!(start.is_multiple_of(CHUNK_LEN as u64), "the parts were cut within a chunk, at {start}");
+        self.close();
+        self.seen = Some((before, end));
         right.nodes.into_iter().for_each(|node| self.push(node));
+        self.tail = right.tail;
     }
 
-    fn finish(self: Box<Self>) -> Vec<u8> {
+    fn finish(mut self: Box<Self>) -> Vec<u8> {
+        if !self.nodes.is_empty() {
+            self.close();
+        }
         debug_assert!(self.seen.is_none_or(|(start, _)| start == 0), "it is of the end of a file only");
         let mut output = self.output();
         output.set_position(self.seek);

@@ -27,6 +27,7 @@ mod relay;
 mod sequential;
 mod sha1;
 mod sha2;
+mod together;
 #[cfg(test)]
 mod vectors;
 mod xxh3;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 
 pub use self::blake3::{Blake3Mode, derive_context};
 pub use relay::Relay;
+pub use together::Together;
 
 use super::{Fold, Split};
 

@@ -34,8 +34,6 @@ const DEPTH: usize = 8;
 pub struct Relay {
     state: Mutex<State>,
     changed: Condvar,
-    /// Without other threads blocks are hashed where they are.
-    alone: bool,
 }
 
 struct State {
@@ -103,27 +101,23 @@ impl Relay {
             over: false,
             lost: false,
         };
-        let mut relay = Self { state: Mutex::new(state), changed: Condvar::new(), alone: workers < 2 };
-        let result = if relay.alone {
-            pass(&relay)?.0
-        } else {
-            std::thread::scope(|scope| {
-                let relay = &relay;
-                // However this ends, nobody waits for more.
-                let _over = Over(relay);
-                let helpers = (1..workers)
-                    .take(hashes.len())
-                    .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, || relay.help()).ok());
-                // Where no thread is to be had, this one does it all.
-                helpers.for_each(drop);
-                let (result, ()) = pass(relay)?;
-                relay.lock().over = true;
-                relay.changed.notify_all();
-                relay.help();
-                relay.settle();
-                Ok(result)
-            })?
-        };
+        let mut relay = Self { state: Mutex::new(state), changed: Condvar::new() };
+        let result = std::thread::scope(|scope| {
+            let relay = &relay;
+            // However this ends, nobody waits for more.
+            let _over = Over(relay);
+            let helpers = (1..workers)
+                .take(hashes.len())
+                .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, || relay.help()).ok());
+            // Where no thread is to be had, this one does it all.
+            helpers.for_each(drop);
+            let (result, ()) = pass(relay)?;
+            relay.lock().over = true;
+            relay.changed.notify_all();
+            relay.help();
+            relay.settle();
+            Ok(result)
+        })?;
         let state = relay.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let sums = state.lanes.drain(..).filter_map(|lane| lane.sum).map(|sum| sum.finish()).collect();
         Ok((result, sums))
@@ -235,15 +229,6 @@ impl Fold for Relay {
     fn identity(&self) {}
 
     fn block(&self, (): &mut (), offset: u64, bytes: &[u8]) {
-        if self.alone {
-            let mut state = self.lock();
-            state
-                .lanes
-                .iter_mut()
-                .filter_map(|lane| lane.sum.as_mut())
-                .for_each(|sum| sum.update(offset, bytes));
-            return;
-        }
         for (number, part) in bytes.chunks(BLOCK).enumerate() {
             let mut memory = self.room();
             memory.extend_from_slice(part);
