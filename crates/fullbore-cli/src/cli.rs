@@ -23,6 +23,8 @@ pub(crate) struct Cli {
 enum Command {
     Bench(command::bench::Bench),
     Transform(command::transform::Transform),
+    Sum(command::sum::Sum),
+    Dedupe(command::dedupe::Dedupe),
     Gen(command::generate::Generate),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
@@ -35,6 +37,8 @@ impl Cli {
         match self.command {
             Command::Bench(command) => command.run(),
             Command::Transform(command) => command.run(),
+            Command::Sum(command) => command.run(),
+            Command::Dedupe(command) => command.run(),
             Command::Gen(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),

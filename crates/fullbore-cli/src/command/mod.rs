@@ -2,12 +2,15 @@
 
 pub(crate) mod bench;
 pub(crate) mod completions;
+pub(crate) mod dedupe;
 pub(crate) mod generate;
 pub(crate) mod man;
 pub(crate) mod probe;
 pub(crate) mod profile;
 pub(crate) mod run;
+pub(crate) mod sum;
 pub(crate) mod transform;
+mod walk;
 
 // What the tools have in common.
 #[allow(unused_imports, reason = "the tools are being moved onto it")]

@@ -4,6 +4,7 @@
 mod arguments;
 mod bench;
 mod changes;
+mod dedupe;
 mod devices;
 mod forbidden;
 mod full_disk;
@@ -17,4 +18,5 @@ mod probe;
 mod profile;
 mod signals;
 mod streams;
+mod sum;
 mod transform;

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod case;
+pub mod duplicates;
 mod fold;
 pub mod generate;
 mod groupwise;
