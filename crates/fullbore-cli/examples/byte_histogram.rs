@@ -43,7 +43,7 @@ fn main() -> std::process::ExitCode {
             |path, counts| {
                 let seen = (0..=255u8).zip(*counts).filter(|(_, count)| *count > 0);
                 let lines: String = seen.map(|(byte, count)| format!("{byte:3} {count}\n")).collect();
-                running.print(&format!("{}:\n{lines}", path.display()))
+                running.print(format!("{}:\n{lines}", path.display()))
             },
         )?;
         running.end(running.monitor().done());

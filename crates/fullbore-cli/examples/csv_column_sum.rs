@@ -59,7 +59,7 @@ fn main() -> std::process::ExitCode {
             |path, (sum, without)| {
                 let (sign, cents) = (if sum < 0 { "-" } else { "" }, sum.unsigned_abs());
                 let sum = format!("{sign}{}.{:02}", cents / 100, cents % 100);
-                running.print(&format!("{sum} {} ({without} lines without)\n", path.display()))
+                running.print(format!("{sum} {} ({without} lines without)\n", path.display()))
             },
         )?;
         running.end(running.monitor().done());

@@ -51,7 +51,7 @@ fn main() -> std::process::ExitCode {
             |path, lengths| {
                 let lines: String =
                     lengths.iter().map(|(length, count)| format!("{length:6} {count}\n")).collect();
-                running.print(&format!("{}:\n{lines}", path.display()))
+                running.print(format!("{}:\n{lines}", path.display()))
             },
         )?;
         running.end(running.monitor().done());

@@ -63,7 +63,10 @@ pub fn each_file<R: Send>(
             },
         )
     });
+    // What was printed for files before the one that failed counts.
+    let flushed = running.flush();
     result.map_err(|error: Error| Exit::from(error))?;
+    flushed?;
     match (failed, worst) {
         (Some(exit), _) => Err(exit),
         (None, 0) => Ok(()),

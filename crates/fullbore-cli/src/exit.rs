@@ -33,9 +33,9 @@ impl Exit {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn print(text: &str) -> Result<(), Self> {
+    pub fn print(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Self> {
         let mut out = std::io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
             Err(error) => Err(Self::Trouble(format!("standard output: cannot write: {error}"))),

@@ -1,9 +1,10 @@
 //! How the tools read: the flags they have in common, the crew made from them, and the account of a run.
 
 use std::fmt::Write as _;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use fullbore::engine::Cache;
@@ -71,6 +72,34 @@ pub struct Running<'w> {
     before: ProcessUsage,
     plans: Mutex<Vec<serde_json::Value>>,
     line: Mutex<Option<Progress>>,
+    output: Mutex<Held>,
+}
+
+/// How much is printed at once, in bytes.
+const HELD: usize = 64 << 10;
+
+/// How long a line waits for others to be printed with.
+const WHILE: Duration = Duration::from_millis(100);
+
+/// What is still to be printed.
+#[derive(Debug)]
+struct Held {
+    held: Vec<u8>,
+    flushed: Instant,
+    terminal: bool,
+}
+
+impl Held {
+    fn new() -> Self {
+        Self { held: Vec::new(), flushed: Instant::now(), terminal: std::io::stdout().is_terminal() }
+    }
+
+    fn flush(&mut self) -> Result<(), Exit> {
+        let result = Exit::print(&self.held);
+        self.held.clear();
+        self.flushed = Instant::now();
+        result
+    }
 }
 
 impl Ways {
@@ -100,6 +129,7 @@ impl Ways {
             before: ProcessUsage::now().unwrap_or_default(),
             plans: Mutex::default(),
             line: Mutex::default(),
+            output: Mutex::new(Held::new()),
         })
     }
 }
@@ -128,12 +158,24 @@ impl Running<'_> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints on standard output, with the line of progress taken aside.
+    /// Prints on standard output: at once to a terminal, with the line of progress taken aside, else now and then.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn print(&self, text: &str) -> Result<(), Exit> {
-        self.aside(|| Exit::print(text))
+    pub fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        output.held.extend_from_slice(text.as_ref());
+        let soon = output.held.len() < HELD && output.flushed.elapsed() < WHILE;
+        if soon && !output.terminal { Ok(()) } else { self.aside(|| output.flush()) }
+    }
+
+    /// Writes what [`print`](Self::print) holds back. Nobody else does: a run that is interrupted has printed a part.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn flush(&self) -> Result<(), Exit> {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        self.aside(|| output.flush())
     }
 
     /// Writes to the terminal, with the line of progress taken aside.

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub(crate) mod bench;
+pub(crate) mod cmp;
 pub(crate) mod completions;
 pub(crate) mod dedupe;
 pub(crate) mod generate;

@@ -4,6 +4,7 @@
 mod arguments;
 mod bench;
 mod changes;
+mod cmp;
 mod dedupe;
 mod devices;
 mod forbidden;
