@@ -185,6 +185,7 @@ impl Copy {
         if unheard.into_inner() {
             return Err(Exit::BrokenPipe);
         }
+        running.flush()?;
         let mut account = account?;
         account.failed += refused;
         let said = summary(&account);
