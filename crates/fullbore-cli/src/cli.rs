@@ -26,10 +26,13 @@ enum Command {
     Sum(command::sum::Sum),
     Dedupe(command::dedupe::Dedupe),
     Cmp(command::cmp::Cmp),
+    #[command(visible_alias = "cp")]
+    Copy(command::copy::Copy),
     Gen(command::generate::Generate),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
     Completions(command::completions::Completions),
+    Wc(command::wc::Wc),
     Man(command::man::Man),
 }
 
@@ -41,10 +44,12 @@ impl Cli {
             Command::Sum(command) => command.run(),
             Command::Dedupe(command) => command.run(),
             Command::Cmp(command) => command.run(),
+            Command::Copy(command) => command.run(),
             Command::Gen(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),
             Command::Completions(command) => command.run(),
+            Command::Wc(command) => command.run(),
             Command::Man(command) => command.run(),
         }
     }

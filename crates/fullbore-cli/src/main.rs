@@ -3,6 +3,8 @@
 
 mod cli;
 mod command;
+mod locale;
+mod quote;
 
 use std::process::ExitCode;
 

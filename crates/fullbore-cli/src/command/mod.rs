@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod cmp;
 pub(crate) mod completions;
+pub(crate) mod copy;
 pub(crate) mod dedupe;
 pub(crate) mod generate;
 pub(crate) mod man;
@@ -12,6 +13,7 @@ pub(crate) mod run;
 pub(crate) mod sum;
 pub(crate) mod transform;
 mod walk;
+pub(crate) mod wc;
 
 // What the tools have in common.
 #[allow(unused_imports, reason = "the tools are being moved onto it")]
