@@ -161,7 +161,7 @@ impl Sum {
                     let what = "the key is read from it already";
                     return Err(Error::new(Kind::Invalid, "read", "standard input", what));
                 }
-                passes.sums(&hashes, &pass::open(&name)?, crew, scratch)
+                passes.sums(&hashes, &name, crew, scratch)
             });
             Told { name, result }
         };

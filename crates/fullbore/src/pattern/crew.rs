@@ -10,7 +10,7 @@ use super::window::Window;
 use super::{Monitor, Outcome, fold, fold_bytes, search, search_bytes};
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind};
-use crate::operation::{Fold, Search};
+use crate::operation::{Fold, Search, Split};
 use crate::probe;
 use crate::strategy::{BUDGET, Plan, Profile, Strategy, Wish, plan};
 
@@ -351,9 +351,12 @@ impl<'a> Crew<'a> {
                 Outcome { bytes: bytes.len() as u64, ..Outcome::default() },
                 fold_bytes(operation, bytes),
             )),
-            None => self.with_plan(input, len, scratch.place, |strategy| {
-                fold(operation, input, strategy, self.monitor)
-            }),
+            None => {
+                let spread = operation.split() != Split::Sequential;
+                self.with_plan(input, len, scratch.place, spread, |strategy| {
+                    fold(operation, input, strategy, self.monitor)
+                })
+            }
         }
     }
 
@@ -394,7 +397,7 @@ impl<'a> Crew<'a> {
                 search_bytes(operation, bytes, emit)?;
                 Ok(Outcome { bytes: bytes.len() as u64, ..Outcome::default() })
             }
-            None => self.with_plan(input, len, scratch.place, |strategy| {
+            None => self.with_plan(input, len, scratch.place, true, |strategy| {
                 search(operation, input, strategy, self.monitor, emit)
             }),
         }
@@ -438,6 +441,7 @@ impl<'a> Crew<'a> {
         input: &File,
         len: Option<u64>,
         place: u64,
+        spread: bool,
         job: impl FnOnce(&Strategy) -> Result<T>,
     ) -> Result<T> {
         if self.plain
@@ -448,6 +452,11 @@ impl<'a> Crew<'a> {
             return job(&Strategy::plain());
         }
         let mut plan = plan(Some(input), len, None, self.wish, self.asked, self.profile)?;
+        if !spread && plan.strategy.workers > 1 {
+            // The other workers are free for other files.
+            plan.notes.push("workers=1: each step needs the one before".into());
+            plan.strategy.workers = 1;
+        }
         let all = plan.strategy.workers > 1 && self.workers > 1;
         let alone = if all { self.alone(place) } else { None };
         if all && alone.is_none() {

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::lines::{escape, named};
 use super::parse::{Claim, Line, Parser};
-use super::pass::{self, Passes};
+use super::pass::Passes;
 use super::{Out, Sum, message, said};
 use crate::exit::Exit;
 
@@ -231,7 +231,7 @@ impl Checker {
             }
         };
         for hashes in rounds {
-            match pass::open(&claim.name).and_then(|file| self.passes.sums(hashes, &file, crew, scratch)) {
+            match self.passes.sums(hashes, &claim.name, crew, scratch) {
                 Err(error) if error.kind() == Kind::Interrupted => return Err(error),
                 Err(error) => return Ok(Verdict::Failed(claim, error)),
                 Ok((len, sums)) => {

@@ -13,22 +13,28 @@ use fullbore_cli::each;
 /// Files shorter than this are hashed by whoever reads them: threads cost more than they bring, in bytes.
 const SMALL: u64 = 2 << 20;
 
-/// Opens what is named, if it has bytes: the peers say of a directory what the system says when it is read.
-pub(super) fn open(name: &Path) -> Result<File> {
-    let file = each::open(name)?;
-    match file.kind() {
-        FileKind::Directory => Err(Error::io("read", name, rustix::io::Errno::ISDIR.into())),
-        _ => Ok(file),
-    }
-}
-
 /// How many files are hashed from front to back now, each of which may have helpers.
 #[derive(Debug, Default)]
 pub(super) struct Passes(AtomicUsize);
 
 impl Passes {
-    /// The sums of `file`, in the order of `hashes`, and how many bytes it has.
+    /// The sums of what is named, in the order of `hashes`, and how many bytes it has.
     pub(super) fn sums(
+        &self,
+        hashes: &[Hash],
+        name: &Path,
+        crew: &Crew<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(u64, Vec<Vec<u8>>)> {
+        let file = each::open(name)?;
+        self.of(hashes, &file, crew, scratch).map_err(|error| match file.kind() {
+            // The peers say what the system says when a directory is read. Asked first, it would cost every file a call.
+            FileKind::Directory => Error::io("read", name, rustix::io::Errno::ISDIR.into()),
+            _ => error,
+        })
+    }
+
+    fn of(
         &self,
         hashes: &[Hash],
         file: &File,
