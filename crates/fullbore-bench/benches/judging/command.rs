@@ -72,6 +72,12 @@ impl Line {
         self
     }
 
+    /// With its standard output going nowhere.
+    pub(crate) fn nowhere(mut self) -> Self {
+        self.answer = None;
+        self
+    }
+
     /// Where its standard output goes, if it goes to a file.
     pub(crate) fn answered(&self) -> Option<&Path> {
         self.answer.as_deref()

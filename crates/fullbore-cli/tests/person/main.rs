@@ -3,7 +3,9 @@
 
 mod arguments;
 mod bench;
+mod beside;
 mod changes;
+mod corpus;
 mod devices;
 mod forbidden;
 mod full_disk;
@@ -17,4 +19,5 @@ mod probe;
 mod profile;
 mod signals;
 mod streams;
+mod tools_on_corpus;
 mod transform;
