@@ -23,10 +23,12 @@ pub(crate) struct Cli {
 enum Command {
     Bench(command::bench::Bench),
     Transform(command::transform::Transform),
+    Cmp(command::cmp::Cmp),
     Gen(command::generate::Generate),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
     Completions(command::completions::Completions),
+    Wc(command::wc::Wc),
     Man(command::man::Man),
 }
 
@@ -35,10 +37,12 @@ impl Cli {
         match self.command {
             Command::Bench(command) => command.run(),
             Command::Transform(command) => command.run(),
+            Command::Cmp(command) => command.run(),
             Command::Gen(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),
             Command::Completions(command) => command.run(),
+            Command::Wc(command) => command.run(),
             Command::Man(command) => command.run(),
         }
     }

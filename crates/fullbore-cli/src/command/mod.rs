@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub(crate) mod bench;
+pub(crate) mod cmp;
 pub(crate) mod completions;
 pub(crate) mod generate;
 pub(crate) mod man;
@@ -8,5 +9,8 @@ pub(crate) mod probe;
 pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod transform;
-#[allow(dead_code, reason = "the tools are being moved onto it")]
-pub(crate) mod ways;
+pub(crate) mod wc;
+
+// What the tools have in common.
+#[allow(unused_imports, reason = "the tools are being moved onto it")]
+pub(crate) use fullbore_cli::ways;

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod count;
 mod fold;
 pub mod generate;
 mod groupwise;
@@ -26,6 +27,7 @@ mod shift;
 mod swab;
 mod xor;
 
+pub use count::{Count, CountState, Counts, Encoding};
 pub use fold::Fold;
 pub use kernel::Kernel;
 pub use registry::{Operation, ParseOperationError, parse, registry};

@@ -1,4 +1,4 @@
-//! The shapes of work: transform a file, fold over it, generate one; any strategy, any number of workers.
+//! The shapes of work: transform a file, fold over it, search it, generate one; any strategy, any number of workers.
 //!
 //! One loop (`lane`) serves them all: it takes blocks from a feed (an engine, a pipe, a generator), lets the
 //! operation have them, and gives them to a drain (an engine, a pipe, a visitor). The meter runs the same
@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod carry;
+mod compare;
 mod crew;
 mod fold;
 mod front;
@@ -33,6 +34,7 @@ mod window;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+pub use compare::{Comparison, Difference, Differences, End, Extent, Side, Which, compare, differences};
 pub use crew::{Crew, Scratch, Turn};
 pub use fold::{fold, fold_bytes};
 pub use order::{Order, Scope};
