@@ -253,12 +253,12 @@ impl Corpus {
     }
 
     fn sorts(&mut self) {
-        let sparse = self.add("sparse", "32 MB of hole with a line in the middle", "");
+        let sparse = self.add("sparse", "4 MB of hole with a line in the middle", "");
         let file = File::options().write(true).open(&sparse).unwrap();
-        file.set_len(32 << 20).unwrap();
-        file.write_all_at(b"\nthe line\n", 17 << 20).unwrap();
+        file.set_len(4 << 20).unwrap();
+        file.write_all_at(b"\nthe line\n", 9 << 18).unwrap();
         let hole = self.add("hole", "a hole and nothing else", "");
-        File::options().write(true).open(hole).unwrap().set_len(3_000_001).unwrap();
+        File::options().write(true).open(hole).unwrap().set_len(1_000_001).unwrap();
 
         symlink("text", self.room.join("link")).unwrap();
         self.note("link", "a symbolic link", Sort::Plain);

@@ -114,15 +114,18 @@ fn sum_prints_what_b3sum_prints() {
 fn sums(hash: &str, peer: &str) {
     let Some(mut pair) = Pair::new("sum", peer) else { return };
     let flags = ["-a", hash];
-    for file in readable(&pair.corpus) {
-        pair.file(&flags, &[], &file, "C.UTF-8");
-        pair.file(&["-a", hash, "--tag"], &["--tag"], &file, "C.UTF-8");
+    // b3sum prints another name for what is no UTF-8, and then cannot check its own list; ours is documented to keep the bytes.
+    let told = |file: &Nasty| hash != "blake3" || file.name.to_str().is_some();
+    for file in readable(&pair.corpus).iter().filter(|file| told(file)) {
+        pair.file(&flags, &[], file, "C.UTF-8");
+        pair.file(&["-a", hash, "--tag"], &["--tag"], file, "C.UTF-8");
         if file.sort == Sort::Plain {
-            pair.pipe(&flags, &[], &file, "C.UTF-8");
-            pair.pipe(&["-a", hash, "-"], &["-"], &file, "C.UTF-8");
+            pair.pipe(&flags, &[], file, "C.UTF-8");
+            pair.pipe(&["-a", hash, "-"], &["-"], file, "C.UTF-8");
         }
     }
-    let names: Vec<OsString> = pair.corpus.plain().map(|file| plain_name(&file.name)).collect();
+    let names: Vec<OsString> =
+        pair.corpus.plain().filter(|file| told(file)).map(|file| plain_name(&file.name)).collect();
     let names: Vec<&OsStr> =
         names.iter().map(OsString::as_os_str).chain(["directory".as_ref(), "missing".as_ref()]).collect();
     let [mut ours, mut peer] = pair.commands(&flags, &[], &names, "C.UTF-8");
@@ -178,8 +181,12 @@ fn grep_finds_what_rg_finds() {
     }
     let plain: Vec<Nasty> = pair.corpus.plain().cloned().collect();
     for file in &plain {
-        for flags in [&["-n", "the"], &["-c", "s"], &["-b", "line"]] {
-            pair.pipe(flags, flags, file, "C.UTF-8");
+        let flags: [&[&str]; 4] = [&["-a", "-n", "the"], &["-n", "the"], &["-c", "s"], &["-b", "line"]];
+        for flags in flags {
+            // How much of a pipe rg has seen when it meets the NUL, and so what it has printed by then, is chance.
+            if flags[0] == "-a" || file.name != "nul-late" {
+                pair.pipe(flags, flags, file, "C.UTF-8");
+            }
         }
     }
     pair.without_rights(|pair, file| pair.file(&["-n", "the"], &["-n", "the"], file, "C.UTF-8"));
