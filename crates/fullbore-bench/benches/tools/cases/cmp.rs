@@ -10,7 +10,7 @@ use crate::{Attempt, Bench, states};
 const AT_ONCE: f64 = 20.0;
 
 pub(super) const CASES: &[Row] =
-    &[("cmp", "two equal cached files", equal), ("cmp-early", "a difference in the first MB", early)];
+    &[("cmp-equal", "two equal cached files", equal), ("cmp-early", "a difference in the first MB", early)];
 
 fn equal(bench: &mut Bench) -> Attempt<()> {
     let (text, twin) = (bench.place.of(Data::Text), bench.place.of(Data::Twin));

@@ -12,7 +12,7 @@ use crate::rounds::Contender;
 use crate::{Attempt, Bench, Line, states};
 
 pub(super) const CASES: &[Row] = &[
-    ("copy", "a cached file to a new one", |bench| plain(bench, false)),
+    ("copy-new", "a cached file to a new one", |bench| plain(bench, false)),
     ("copy-verify", "with a look at what arrived", verify),
     ("copy-tree", "a tree of many small files", tree),
     ("copy-reflink", "where the file system shares blocks", reflink),

@@ -9,7 +9,7 @@ use crate::finding::Bound;
 use crate::race::Race;
 use crate::{Attempt, Bench, states, tree};
 
-pub(super) const CASES: &[Row] = &[("dedupe", "a cached tree", |bench| equals(bench, false))];
+pub(super) const CASES: &[Row] = &[("dedupe-warm", "a cached tree", |bench| equals(bench, false))];
 
 /// Finds the equal files of a tree, from the page cache or from the device.
 pub(super) fn equals(bench: &mut Bench, cold: bool) -> Attempt<()> {

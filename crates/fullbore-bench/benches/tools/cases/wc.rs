@@ -7,7 +7,7 @@ use crate::race::{Answers, Race};
 use crate::{Attempt, Bench, LOCALE, states};
 
 pub(super) const CASES: &[Row] = &[
-    ("wc", "lines, words and bytes of a cached text", |bench| default(bench, LOCALE)),
+    ("wc-default", "lines, words and bytes of a cached text", |bench| default(bench, LOCALE)),
     ("wc-c", "the same in the C locale", |bench| default(bench, "C")),
     ("wc-utf8", "a UTF-8 text of which a fifth of the characters is not ASCII", wide),
     ("wc-lines", "lines only", lines),
