@@ -23,7 +23,11 @@ pub(crate) struct Cli {
 enum Command {
     Bench(command::bench::Bench),
     Transform(command::transform::Transform),
+    Sum(command::sum::Sum),
+    Dedupe(command::dedupe::Dedupe),
     Cmp(command::cmp::Cmp),
+    #[command(visible_alias = "cp")]
+    Copy(command::copy::Copy),
     Gen(command::generate::Generate),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
@@ -37,7 +41,10 @@ impl Cli {
         match self.command {
             Command::Bench(command) => command.run(),
             Command::Transform(command) => command.run(),
+            Command::Sum(command) => command.run(),
+            Command::Dedupe(command) => command.run(),
             Command::Cmp(command) => command.run(),
+            Command::Copy(command) => command.run(),
             Command::Gen(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),

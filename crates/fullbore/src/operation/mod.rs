@@ -12,9 +12,11 @@
 
 mod case;
 mod count;
+pub mod duplicates;
 mod fold;
 pub mod generate;
 mod groupwise;
+pub mod hash;
 mod integer;
 mod kernel;
 #[cfg(test)]

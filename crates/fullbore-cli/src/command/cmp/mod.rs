@@ -12,7 +12,7 @@ use clap::Args;
 use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent, Outcome, Side, compare, differences};
-use fullbore::strategy::{BUDGET, Model, Plan, Wish, plan};
+use fullbore::strategy::{BUDGET, Plan, Wish, plan};
 use fullbore_cli::ways::{Running, Ways};
 use print::{List, Words};
 use serde_json::json;
@@ -325,12 +325,7 @@ fn plans(running: &Running<'_>, job: &Job<'_>, files: [&File; 2]) -> Result<[Pla
     let wish = Wish { budget: Some(budget), ..running.wish().clone() };
     let plan = |place: usize| -> Result<Plan, Exit> {
         let found = plan(Some(files[place]), lens[place], None, &wish, running.asked(), running.profile());
-        let mut plan = found.map_err(|error| complaint(&error))?;
-        if plan.strategy.model == Model::Striped {
-            plan.notes
-                .push("model=pool in place of striped: the first difference is looked for in front".into());
-            plan.strategy.model = Model::Pool;
-        }
+        let plan = found.map_err(|error| complaint(&error))?.for_comparing(files[place], &wish);
         running.explain(files[place].path(), &plan);
         Ok(plan)
     };

@@ -144,20 +144,36 @@ impl Characters {
         made
     }
 
+    #[inline(always)]
     fn place(&self, code: u32) -> usize {
         usize::from(self.pages[code as usize / PAGE]) * PAGE + code as usize % PAGE
     }
 
+    /// What a character is, in the code of the table.
     #[inline(always)]
+    pub(super) fn kind(&self, code: u32) -> u8 {
+        if code < 0x11_0000 { self.kinds[self.place(code)] } else { 0 }
+    }
+
     pub(super) fn look(&self, code: u32) -> Character {
-        let kind = if code < 0x11_0000 { self.kinds[self.place(code)] } else { 0 };
-        match kind {
-            0 => Character { class: Class::Unseen, width: 0 },
-            1..=3 => Character { class: Class::Word, width: u64::from(kind) - 1 },
-            _ => Character { class: Class::Space, width: u64::from(kind) - 4 },
-        }
+        let kind = self.kind(code);
+        let class = match kind {
+            0 => Class::Unseen,
+            1..=3 => Class::Word,
+            _ => Class::Space,
+        };
+        Character { class, width: (ONE_COLUMN >> kind & 1) + (TWO_COLUMNS >> kind & 1) }
     }
 }
+
+/// The kinds that stand in words, one bit each.
+pub(super) const WORD: u64 = 0b000_1110;
+/// Those that part words.
+pub(super) const SPACE: u64 = 0b111_0000;
+/// Those that take a column or two.
+pub(super) const ONE_COLUMN: u64 = 0b110_1100;
+/// Those that take two.
+pub(super) const TWO_COLUMNS: u64 = 0b100_1000;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,9 @@
 //! bytes that words do not see that is a shift; with them, what follows a space has to pass over runs of such bytes, and an
 //! addition does that: one added to the first bit of a run of ones carries to the bit behind the run.
 
-use super::character::{Characters, Class, Decoded, continues, decode, length};
+use super::character::{
+    Characters, Class, Decoded, ONE_COLUMN, SPACE, TWO_COLUMNS, WORD, continues, decode, length,
+};
 use super::lanes::{BLOCK, Lanes, Pass};
 use super::state::{Advance, Columns, CountState, Few, head};
 
@@ -41,12 +43,15 @@ impl<const UTF8: bool, const COLUMNS: bool> Pass for All<'_, UTF8, COLUMNS> {
         let bytes = self.bytes;
         let mut sweep = Sweep::<UTF8, COLUMNS>::new(self.characters);
         let mut at = 0;
-        // Where there is a byte above 0x7f or a control, there are more: the short way is tried again a while later.
-        let mut patience = 0;
+        // Where there is a byte above 0x7f or a control, there are more: each time that the short way is short indeed, it is
+        // tried again twice as late.
+        let (mut wait, mut patience) = (1, 0);
         while let Some(block) = bytes[at..].first_chunk() {
             if !COLUMNS && patience == 0 && sweep.first.is_some() {
-                at += sweep.printed(lanes, &bytes[at..]);
-                patience = 8;
+                let taken = sweep.printed(lanes, &bytes[at..]);
+                at += taken;
+                wait = if taken < 4 * BLOCK { (wait * 2).min(256) } else { 1 };
+                patience = wait;
                 continue;
             }
             at += sweep.block(lanes, block, BLOCK);
@@ -85,6 +90,27 @@ struct Sweep<const UTF8: bool, const COLUMNS: bool> {
     /// The columns before the first that led back.
     before: Option<Advance>,
     longest: u64,
+}
+
+/// Characters of a block that were looked up, one bit each.
+#[derive(Default)]
+struct Seen {
+    count: u64,
+    words: u64,
+    spaces: u64,
+    one: u64,
+    two: u64,
+}
+
+impl Seen {
+    #[inline(always)]
+    fn add(&mut self, place: usize, kind: u8) {
+        self.count += 1;
+        self.words |= (WORD >> kind & 1) << place;
+        self.spaces |= (SPACE >> kind & 1) << place;
+        self.one |= (ONE_COLUMN >> kind & 1) << place;
+        self.two |= (TWO_COLUMNS >> kind & 1) << place;
+    }
 }
 
 /// The bits below a place.
@@ -137,7 +163,9 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
         self.lines += lines;
         self.words += words;
         self.outside = outside;
-        self.count += taken as u64;
+        if UTF8 {
+            self.count += taken as u64;
+        }
         taken
     }
 
@@ -163,30 +191,36 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
                 taken = whole(bytes, continued & until(len), high, len);
                 let valid = until(taken);
                 self.count += u64::from((valid & !high).count_ones());
-                let first = high & !continued & valid;
-                let mut asked = first;
+                let two_bytes = lanes.within(block, 0xc2, 0x1e) & continued >> 1 & valid;
+                let three_bytes = lanes.within(block, 0xe0, 0x10) & continued >> 1 & continued >> 2 & valid;
+                let mut good = 0;
                 if !COLUMNS {
-                    let known = lanes.known(block, &self.characters.known) & valid;
-                    let three = lanes.within(block, 0xe0, 0x20);
-                    let good = known & continued >> 1 & (continued >> 2 | !three);
+                    good = lanes.known(block, &self.characters.known) & (two_bytes | three_bytes);
                     self.count += u64::from(good.count_ones());
                     words |= good;
-                    asked = first & !known;
                 }
-                for place in places(asked) {
-                    let Decoded::Whole(code) = decode(&bytes[place..]) else { continue };
-                    let character = self.characters.look(code);
-                    self.count += 1;
-                    match character.class {
-                        Class::Unseen => {}
-                        Class::Word => words |= 1 << place,
-                        Class::Space => spaces |= 1 << place,
-                    }
-                    if COLUMNS {
-                        one |= u64::from(character.width > 0) << place;
-                        two |= u64::from(character.width > 1) << place;
+                let bits = |place: usize, mask: u8| u32::from(bytes[place % BLOCK] & mask);
+                let mut seen = Seen::default();
+                for place in places(two_bytes & !good) {
+                    seen.add(place, self.characters.kind(bits(place, 0x1f) << 6 | bits(place + 1, 0x3f)));
+                }
+                for place in places(three_bytes & !good) {
+                    let code = bits(place, 0xf) << 12 | bits(place + 1, 0x3f) << 6 | bits(place + 2, 0x3f);
+                    // Longer forms of smaller numbers are no characters, and surrogates neither.
+                    if code >= 0x800 && code >> 11 != 0xd800 >> 11 {
+                        seen.add(place, self.characters.kind(code));
                     }
                 }
+                for place in places(lanes.within(block, 0xf0, 0x10) & valid) {
+                    if let Decoded::Whole(code) = decode(&bytes[place..]) {
+                        seen.add(place, self.characters.kind(code));
+                    }
+                }
+                self.count += seen.count;
+                words |= seen.words;
+                spaces |= seen.spaces;
+                one |= seen.one;
+                two |= seen.two;
                 // All the others of the block that words see are below 0x80, and what is cut is not.
             }
         }

@@ -55,8 +55,8 @@ impl Encoding {
 /// ```
 /// use fullbore::operation::{Count, Encoding};
 /// let counts = Count::new(Encoding::Utf8).with_columns().of("fünf\u{2003}Wörter\u{a0}sind\tes \0 nicht\n".as_bytes());
-/// assert_eq!((counts.lines, counts.words, counts.characters, counts.bytes), (1, 5, 30, 35));
-/// assert_eq!(counts.columns, 30);
+/// assert_eq!((counts.lines, counts.words, counts.characters, counts.bytes), (1, 5, 28, 33));
+/// assert_eq!(counts.columns, 33);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Count {
