@@ -1,11 +1,11 @@
-//! A directory for data files and the command that runs: both gone again at the end, also when the benchmark is
+//! Directories for data files and the commands that run: all gone again at the end, also when the benchmark is
 //! interrupted.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -18,11 +18,11 @@ use super::Attempt;
 
 /// What an interruption must end. Starting a command takes the lock, and the signal's thread never gives it
 /// back: nothing is started after it has been here.
-static STATE: Mutex<State> = Mutex::new(State { directory: None, child: None });
+static STATE: Mutex<State> = Mutex::new(State { directories: Vec::new(), children: Vec::new() });
 
 struct State {
-    directory: Option<PathBuf>,
-    child: Option<Pid>,
+    directories: Vec<PathBuf>,
+    children: Vec<Pid>,
 }
 
 fn state() -> MutexGuard<'static, State> {
@@ -50,7 +50,7 @@ impl Directory {
         watch()?;
         let mut state = state();
         let directory = tempfile::Builder::new().prefix(prefix).tempdir_in(parent).map_err(at)?.keep();
-        state.directory = Some(directory.clone());
+        state.directories.push(directory.clone());
         Ok(Self(directory))
     }
 
@@ -64,7 +64,7 @@ impl Drop for Directory {
     fn drop(&mut self) {
         let mut state = state();
         let _ = fs::remove_dir_all(&self.0);
-        state.directory = None;
+        state.directories.retain(|directory| *directory != self.0);
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn start(command: &mut Command) -> Attempt<Running> {
     let child = command
         .spawn()
         .map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
-    state.child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    state.children.extend(pid(&child));
     Ok(Running { child })
 }
 
@@ -90,13 +90,22 @@ impl Running {
         // The lock must not be held meanwhile; taking it afterwards stops this thread if the run was
         // interrupted.
         let status = self.child.wait();
-        state().child = None;
+        let ended = pid(&self.child);
+        state().children.retain(|child| Some(*child) != ended);
         status
     }
 }
 
-/// Starts the thread that waits for signals.
-fn watch() -> io::Result<()> {
+fn pid(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
+/// Starts the thread that waits for signals, once.
+pub(crate) fn watch() -> io::Result<()> {
+    static WATCHED: OnceLock<()> = OnceLock::new();
+    if WATCHED.set(()).is_err() {
+        return Ok(());
+    }
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
@@ -108,25 +117,37 @@ fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the command that runs and removes the directory; patient, because a command removes its own first.
+/// Ends the commands that run and removes the directories; patient, because a command removes its own files first.
 fn clear(state: &State) {
-    if let Some(child) = state.child {
-        let _ = kill_process(child, Signal::TERM);
-    }
-    let Some(directory) = &state.directory else { return };
+    let send = |signal| {
+        for child in &state.children {
+            let _ = kill_process(*child, signal);
+        }
+    };
+    send(Signal::TERM);
     let begin = Instant::now();
-    while fs::remove_dir_all(directory).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
+    let left = |directory: &PathBuf| {
+        fs::remove_dir_all(directory).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
+    };
+    // Each of them each time: a command may write in any.
+    while state.directories.iter().filter(|directory| left(directory)).count() > 0
         && begin.elapsed() < Duration::from_secs(3)
     {
         sleep(Duration::from_millis(50));
-        if let Some(child) = state.child.filter(|_| begin.elapsed() > Duration::from_secs(1)) {
-            let _ = kill_process(child, Signal::KILL);
+        if begin.elapsed() > Duration::from_secs(1) {
+            send(Signal::KILL);
         }
     }
 }
 
 /// Where a peer lies, by `PATH`.
 pub(crate) fn peer(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|path| path.is_file())
+    peer_in(&[], name)
+}
+
+/// Where a peer lies: in one of `directories`, or by `PATH`.
+pub(crate) fn peer_in(directories: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = directories.iter().cloned().chain(std::env::split_paths(&path));
+    all.map(|directory| directory.join(name)).find(|path| path.is_file())
 }

@@ -65,9 +65,16 @@ impl Finding {
     }
 }
 
+/// A line of the table.
+enum Row {
+    Found(Finding),
+    /// What was not compared, and why.
+    Missing(String, String),
+}
+
 /// All that was found.
 pub(crate) struct Findings {
-    findings: Vec<Finding>,
+    rows: Vec<Row>,
     context: Vec<String>,
     notes: Vec<String>,
     troubles: usize,
@@ -78,7 +85,7 @@ impl Findings {
     /// None yet. The first line of `context` says what is compared, the others on what; `markdown` is where the
     /// findings go in the end, if anywhere.
     pub(crate) fn new(context: Vec<String>, markdown: Option<PathBuf>) -> Self {
-        Self { findings: Vec::new(), context, notes: Vec::new(), troubles: 0, markdown }
+        Self { rows: Vec::new(), context, notes: Vec::new(), troubles: 0, markdown }
     }
 
     /// Prints what was measured on what.
@@ -101,38 +108,69 @@ impl Findings {
     /// Says what was left out and why.
     pub(crate) fn skip(&mut self, what: &str, why: &str) {
         self.note(format!("skipped {what}: {why}"));
+        self.rows.push(Row::Missing(what.into(), format!("skipped: {why}")));
     }
 
     /// Says that a comparison broke off. It kept no bound.
     pub(crate) fn trouble(&mut self, what: &str, why: &dyn std::error::Error) {
         self.troubles += 1;
         self.note(format!("TROUBLE {what}: {why}"));
+        self.rows.push(Row::Missing(what.into(), format!("TROUBLE: {why}")));
     }
 
     /// Prints a finding and keeps it.
     pub(crate) fn add(&mut self, finding: Finding) {
-        println!("  {:7} {}", verdict(&finding), sentence(&finding));
-        self.findings.push(finding);
+        println!("  {:8} {}", verdict(&finding), sentence(&finding));
+        self.rows.push(Row::Found(finding));
     }
 
     /// Whether every bound was kept.
     pub(crate) fn all_kept(&self) -> bool {
-        self.troubles == 0
-            && self.findings.iter().all(|finding| finding.bound.kept(finding.judged()) != Some(false))
+        self.troubles == 0 && self.found().all(|finding| finding.bound.kept(finding.judged()) != Some(false))
+    }
+
+    fn found(&self) -> impl Iterator<Item = &Finding> {
+        self.rows.iter().filter_map(|row| match row {
+            Row::Found(finding) => Some(finding),
+            Row::Missing(..) => None,
+        })
+    }
+
+    /// Prints a line each of what was compared and what was not.
+    pub(crate) fn table(&self) {
+        let widest = self.rows.iter().map(|row| row.what().chars().count()).max().unwrap_or(0);
+        println!("\n{:widest$}  {:>10}  {:>10}", "comparison", "figure", "bound");
+        for row in &self.rows {
+            match row {
+                Row::Found(one) => {
+                    let figure = format!("{:.3}{}", one.judged(), one.unit);
+                    let peer = if one.peer.is_empty() { "" } else { " · " };
+                    println!(
+                        "{:widest$}  {figure:>10}  {:>10}  {:8}  {}{peer}{}",
+                        one.what,
+                        one.bound.text(one.unit),
+                        verdict(one),
+                        one.ours,
+                        one.peer
+                    );
+                }
+                Row::Missing(what, why) => println!("{what:widest$}  {:>10}  {:>10}  {why}", "–", "–"),
+            }
+        }
     }
 
     /// Prints the count and writes the Markdown, if that was asked for.
     pub(crate) fn conclude(&self) -> Attempt<()> {
-        let count =
-            |kept| self.findings.iter().filter(|one| one.bound.kept(one.judged()) == Some(kept)).count();
+        let count = |kept| self.found().filter(|one| one.bound.kept(one.judged()) == Some(kept)).count();
         println!(
-            "\n{} bounds kept, {} not, {} comparisons broken off",
+            "\n{} bounds kept, {} not, {} comparisons broken off, {} skipped",
             count(true),
             count(false),
-            self.troubles
+            self.troubles,
+            self.rows.iter().filter(|row| matches!(row, Row::Missing(..))).count() - self.troubles
         );
-        for finding in self.findings.iter().filter(|one| one.bound.kept(one.judged()) == Some(false)) {
-            println!("  {:7} {}", verdict(finding), sentence(finding));
+        for finding in self.found().filter(|one| one.bound.kept(one.judged()) == Some(false)) {
+            println!("  {:8} {}", verdict(finding), sentence(finding));
         }
         let Some(path) = &self.markdown else { return Ok(()) };
         std::fs::write(path, self.as_markdown()?)
@@ -145,7 +183,14 @@ impl Findings {
         text.push_str(
             "| comparison | ours | peer | figure | of the medians | bound | |\n|---|---|---|---|---|---|---|\n",
         );
-        for one in &self.findings {
+        for row in &self.rows {
+            let one = match row {
+                Row::Found(one) => one,
+                Row::Missing(what, why) => {
+                    writeln!(text, "| {what} | – | – | – | – | – | {} |", cell(why))?;
+                    continue;
+                }
+            };
             let medians = one.paired.map_or_else(|| "–".into(), |_| format!("{:.3}", one.figure));
             let (unit, bound) = (one.unit, one.bound.text(one.unit));
             writeln!(
@@ -167,10 +212,24 @@ impl Findings {
     }
 }
 
+impl Row {
+    fn what(&self) -> &str {
+        match self {
+            Self::Found(finding) => &finding.what,
+            Self::Missing(what, _) => what,
+        }
+    }
+}
+
+/// Text that stays within a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
 fn verdict(finding: &Finding) -> &'static str {
     match finding.bound.kept(finding.judged()) {
-        Some(true) => "PASS",
-        Some(false) => "FAIL",
+        Some(true) => "kept",
+        Some(false) => "NOT KEPT",
         None => "",
     }
 }

@@ -1,11 +1,18 @@
 //! What the benchmarks that hold fullbore against its peers have in common: bounds and whether they are kept, the
-//! order of a round, the noise of the machine, a directory that does not outlive them.
+//! order of a round, runs of whole commands and the states they find, the noise of the machine, a directory that does
+//! not outlive them.
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+pub(crate) mod account;
+pub(crate) mod binary;
+pub(crate) mod command;
 pub(crate) mod directory;
 pub(crate) mod finding;
 pub(crate) mod order;
 pub(crate) mod quiet;
+pub(crate) mod rounds;
+pub(crate) mod runs;
+pub(crate) mod states;
 pub(crate) mod words;
 
 use std::path::Path;

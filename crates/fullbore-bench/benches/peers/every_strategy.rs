@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::command::Line;
-use super::finding::{Bound, table, wall_ratio};
+use super::finding::Bound;
 use super::rounds::{Contender, fastest, interleave};
+use super::runs::{table, wall_ratio};
 use super::{Attempt, Bench, states};
 
 /// Of the best strategy's wall time.

@@ -4,11 +4,7 @@
 //! Each comparison runs its commands once unmeasured, then in rounds, in random order within each round.
 #![forbid(unsafe_code)]
 
-mod account;
-mod binary;
-mod command;
 mod every_strategy;
-mod finding;
 #[path = "../judging/mod.rs"]
 mod judging;
 mod memory;
@@ -17,9 +13,7 @@ mod new_file;
 mod options;
 mod overwrite;
 mod reading;
-mod rounds;
 mod start_up;
-mod states;
 mod workplace;
 
 use std::path::Path;
@@ -28,7 +22,7 @@ use std::process::ExitCode;
 use every_strategy::{Job, compare as strategies};
 use finding::Findings;
 use fullbore_bench::stats::Xoshiro256;
-use judging::{Attempt, exit, quiet};
+use judging::{Attempt, account, binary, command, directory, exit, finding, quiet, rounds, runs, states};
 use options::Options;
 use workplace::Workplace;
 
@@ -95,7 +89,7 @@ fn run(options: Options) -> Attempt<bool> {
         let names: Vec<_> = COMPARISONS.iter().map(|(name, ..)| *name).collect();
         return Err(format!("--only matches none of {}", names.join(", ")).into());
     }
-    let binary = binary::find(&options)?;
+    let binary = binary::find(options.binary.as_deref())?;
     let place = Workplace::make(&options.dir, options.size, &binary)?;
     let seed = options.seed;
     let findings = Findings::new(context(&place, &binary, &options), options.markdown.clone());

@@ -3,7 +3,7 @@
 use super::command::Line;
 use super::every_strategy::STRATEGIES;
 use super::finding::{Bound, Finding};
-use super::{Attempt, Bench, account, states};
+use super::{Attempt, Bench, states};
 
 /// The budget for buffers and 16 MiB for all else, in MiB.
 const BOUND: Bound = Bound::AtMost(80.0);
@@ -22,7 +22,6 @@ const GREEDY: &[&str] = &[
 pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     let (input, output) = (bench.place.input.clone(), bench.place.path("memory"));
     states::warm(&input)?;
-    let itself = std::env::current_exe()?;
     for strategy in ["auto"].iter().chain(STRATEGIES).chain(GREEDY) {
         for piped in [false, true] {
             // A mapping needs a file.
@@ -33,15 +32,11 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
             let ours = Line::new(&bench.binary, ["transform", "shift:10", "--strategy", strategy])
                 .word(if piped { "-".as_ref() } else { input.as_os_str() })
                 .word(&output);
-            let mut line = Line::new(&itself, [account::WORD]);
-            line = line.word(if piped { input.as_os_str() } else { "-".as_ref() });
-            for word in ours.all() {
-                line = line.word(word);
-            }
-            let said = line.output();
+            let ours = if piped { ours.piped(&input) } else { ours };
+            let peak = ours.peak_memory();
             states::remove(&output);
-            let peak = match said {
-                Ok(said) => said.trim().parse::<f64>()? / 1024.0,
+            let peak = match peak {
+                Ok(peak) => peak as f64 / f64::from(1 << 20),
                 Err(error) => {
                     bench.findings.skip(&what, &error.to_string());
                     continue;

@@ -10,7 +10,8 @@ use fullbore::probe::ProcessUsage;
 use fullbore::strategy::Strategy;
 use fullbore_bench::stats::median;
 
-use super::command::{Line, peer};
+use super::command::Line;
+use super::directory::peer;
 use super::finding::{Bound, Finding};
 use super::{Attempt, Bench};
 

@@ -1,8 +1,10 @@
 //! Transforming to a new file, from the page cache, against `cp`.
 
-use super::command::{Line, peer};
-use super::finding::{Bound, table, wall_ratio};
+use super::command::Line;
+use super::directory::peer;
+use super::finding::Bound;
 use super::rounds::{Contender, interleave};
+use super::runs::{table, wall_ratio};
 use super::{Attempt, Bench, states};
 
 /// Of cp's wall time.

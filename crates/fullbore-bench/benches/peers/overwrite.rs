@@ -1,8 +1,10 @@
 //! Transforming over an existing file, all in the page cache, against `dd conv=notrunc`.
 
-use super::command::{Line, peer};
-use super::finding::{Bound, table, wall_ratio};
+use super::command::Line;
+use super::directory::peer;
+use super::finding::Bound;
 use super::rounds::{Contender, interleave};
+use super::runs::{table, wall_ratio};
 use super::{Attempt, Bench, states};
 
 /// Of dd's wall time.

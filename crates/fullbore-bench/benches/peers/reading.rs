@@ -1,8 +1,10 @@
 //! Reading a file in the page cache against `dd` at the block size that suits it best.
 
-use super::command::{Line, peer};
-use super::finding::{Bound, rate_ratio, table};
+use super::command::Line;
+use super::directory::peer;
+use super::finding::Bound;
 use super::rounds::{Contender, fastest, interleave};
+use super::runs::{rate_ratio, table};
 use super::{Attempt, Bench, states};
 
 /// The block sizes that dd may choose from.

@@ -7,7 +7,7 @@ use fullbore::file::File;
 use fullbore::{probe, size};
 
 use super::Attempt;
-use super::judging::directory::{Directory, start};
+use super::directory::{Directory, start};
 
 /// How many times the data must fit into what is free.
 const ROOM: u64 = 5;

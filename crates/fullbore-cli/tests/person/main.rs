@@ -3,9 +3,11 @@
 
 mod arguments;
 mod bench;
+mod beside;
 mod changes;
 mod cmp;
 mod copy;
+mod corpus;
 mod dedupe;
 mod devices;
 mod forbidden;
@@ -21,5 +23,6 @@ mod profile;
 mod signals;
 mod streams;
 mod sum;
+mod tools_on_corpus;
 mod transform;
 mod wc;

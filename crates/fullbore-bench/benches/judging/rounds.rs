@@ -4,7 +4,7 @@ use fullbore_bench::stats::{Xoshiro256, median};
 
 use super::Attempt;
 use super::command::{Line, Run};
-use super::judging::order::shuffled;
+use super::order::shuffled;
 
 /// One that takes part.
 pub(crate) struct Contender<'a> {
@@ -14,6 +14,8 @@ pub(crate) struct Contender<'a> {
     pub(crate) line: Line,
     /// Makes the state that the run must find; not measured.
     pub(crate) prepare: Box<dyn FnMut() -> Attempt<()> + 'a>,
+    /// Looks at what the first run left; not measured.
+    pub(crate) check: Box<dyn FnMut() -> Attempt<()> + 'a>,
     /// Clears up after the run; not measured.
     pub(crate) clear: Box<dyn FnMut() + 'a>,
 }
@@ -21,7 +23,13 @@ pub(crate) struct Contender<'a> {
 impl<'a> Contender<'a> {
     /// One that needs no preparation.
     pub(crate) fn new(label: impl Into<String>, line: Line) -> Self {
-        Self { label: label.into(), line, prepare: Box::new(|| Ok(())), clear: Box::new(|| ()) }
+        Self {
+            label: label.into(),
+            line,
+            prepare: Box::new(|| Ok(())),
+            check: Box::new(|| Ok(())),
+            clear: Box::new(|| ()),
+        }
     }
 
     /// With a state to make before each run.
@@ -30,10 +38,23 @@ impl<'a> Contender<'a> {
         self
     }
 
+    /// With a look at what the first, unmeasured run left: a run that left something wrong has failed.
+    pub(crate) fn check(mut self, check: impl FnMut() -> Attempt<()> + 'a) -> Self {
+        self.check = Box::new(check);
+        self
+    }
+
     /// With something to do after each run.
     pub(crate) fn clear(mut self, clear: impl FnMut() + 'a) -> Self {
         self.clear = Box::new(clear);
         self
+    }
+
+    fn first(&mut self) -> Attempt<Run> {
+        (self.prepare)()?;
+        let run = self.line.run().and_then(|run| (self.check)().map(|()| run));
+        (self.clear)();
+        run
     }
 
     fn once(&mut self) -> Attempt<Run> {
@@ -88,7 +109,7 @@ pub(crate) fn interleave(
     random: &mut Xoshiro256,
     mut excuse: impl FnMut(&str, &str),
 ) -> Attempt<Vec<Series>> {
-    contenders.retain_mut(|contender| match contender.once() {
+    contenders.retain_mut(|contender| match contender.first() {
         Ok(_) => true,
         Err(error) => {
             excuse(&contender.label, &error.to_string());

@@ -36,6 +36,30 @@ pub(crate) fn cold(path: &Path) -> Attempt<()> {
     Err(format!("{}: {:.2}% of it stay in the page cache", path.display(), left * 100.0).into())
 }
 
+/// Puts every file of a tree into the page cache.
+pub(crate) fn warm_tree(root: &Path) -> Attempt<()> {
+    every_file(root, &mut warm)
+}
+
+/// Takes every file of a tree out of the page cache and proves that each is. Names and attributes stay in memory: only root
+/// can drop those, and only for the whole machine.
+pub(crate) fn cold_tree(root: &Path) -> Attempt<()> {
+    rustix::fs::syncfs(fs::File::open(root)?)?;
+    every_file(root, &mut cold)
+}
+
+fn every_file(directory: &Path, visit: &mut dyn FnMut(&Path) -> Attempt<()>) -> Attempt<()> {
+    for entry in fs::read_dir(directory)? {
+        let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
+        match entry? {
+            kind if kind.is_dir() => every_file(&path, visit)?,
+            kind if kind.is_file() && fs::metadata(&path)?.len() > 0 => visit(&path)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Makes `path` a whole copy of `from`, in the page cache, unless it is both.
 pub(crate) fn whole(path: &Path, from: &Path) -> Attempt<()> {
     let len = fs::metadata(from)?.len();
@@ -56,7 +80,7 @@ pub(crate) fn whole(path: &Path, from: &Path) -> Attempt<()> {
     Ok(())
 }
 
-/// Removes a file that may not be there, and lets the file system settle, so that nobody pays for another's
+/// Removes a file or tree that may not be there, and lets the file system settle, so that nobody pays for another's
 /// output.
 pub(crate) fn absent(path: &Path) -> Attempt<()> {
     remove(path);
@@ -79,9 +103,11 @@ pub(crate) fn memory() -> Attempt<()> {
     Ok(())
 }
 
-/// Removes a file that may not be there.
+/// Removes a file or tree that may not be there.
 pub(crate) fn remove(path: &Path) {
-    let _ = fs::remove_file(path);
+    if fs::remove_file(path).is_err() {
+        let _ = fs::remove_dir_all(path);
+    }
 }
 
 /// The share of a file that the page cache holds, 0 to 1.

@@ -1,13 +1,13 @@
 //! Finds the program under test: builds the release binary, or takes the one that was named.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Attempt, Options};
+use super::Attempt;
 
-/// The program to test.
-pub(crate) fn find(options: &Options) -> Attempt<PathBuf> {
-    if let Some(path) = &options.binary {
+/// The program to test: `named`, or the release binary.
+pub(crate) fn find(named: Option<&Path>) -> Attempt<PathBuf> {
+    if let Some(path) = named {
         return std::path::absolute(path)
             .ok()
             .filter(|path| path.is_file())

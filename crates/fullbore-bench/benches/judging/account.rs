@@ -8,7 +8,12 @@ use std::process::{Command, ExitCode, Stdio};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// The first word of such a start: then the input for a pipe, or `-` for none, and the command.
+use super::Attempt;
+use super::command::feed;
+use super::directory::{start, watch};
+
+/// The first word of such a start: then the input for a pipe, or `-` for none, the exit code that is expected, and the
+/// command.
 pub(crate) const WORD: &str = "--account-of";
 
 /// Runs the command and prints the most memory it had resident, in KiB.
@@ -25,27 +30,23 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
     }
 }
 
-fn peak(words: &[OsString]) -> Result<i64, Box<dyn std::error::Error>> {
-    let [pipe, program, rest @ ..] = words else { return Err("a command is missing".into()) };
+fn peak(words: &[OsString]) -> Attempt<i64> {
+    let [pipe, code, program, rest @ ..] = words else { return Err("a command is missing".into()) };
+    let code: i32 = code.to_str().ok_or("the code is no number")?.parse()?;
+    // An interruption that ends this process ends the command too.
+    watch()?;
     let mut command = Command::new(program);
-    command.args(rest).stdout(Stdio::null());
-    let mut source = None;
-    if pipe != "-" {
-        let mut cat = Command::new("cat").arg(pipe).stdout(Stdio::piped()).spawn()?;
-        command.stdin(cat.stdout.take().ok_or("cat has no output")?);
-        source = Some(cat);
-    } else {
-        command.stdin(Stdio::null());
-    }
-    let status = command.status();
+    command.args(rest).stdin(Stdio::null()).stdout(Stdio::null());
+    let source = if pipe == "-" { None } else { Some(feed(&mut command, pipe.as_ref())?) };
+    let status = start(&mut command)?.wait()?;
     // Our end of the pipe goes, so that `cat` ends whatever became of the command.
     drop(command);
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    if let Some(mut source) = source {
+    if let Some(source) = source {
         source.wait()?;
     }
-    if !status.as_ref().is_ok_and(|status| status.success()) {
-        return Err(format!("{} did not end well: {status:?}", program.display()).into());
+    if status.code() != Some(code) {
+        return Err(format!("{} ended with {status}", program.display()).into());
     }
     Ok(usage.max_rss())
 }

@@ -1,6 +1,6 @@
 //! What the runs of commands say: medians in a table, and ratios with a bound.
 
-pub(crate) use super::judging::finding::{Bound, Finding, Findings};
+use super::finding::{Bound, Finding, Findings};
 use super::rounds::Series;
 
 /// Prints every contender's median.

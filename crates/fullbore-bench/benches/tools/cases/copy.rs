@@ -1,0 +1,145 @@
+//! Copying: `fullbore copy` beside `cp`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::Row;
+use crate::data::Data;
+use crate::finding::Bound;
+use crate::judging::directory::Directory;
+use crate::race::{Entrant, Race, same_bytes};
+use crate::rounds::Contender;
+use crate::{Attempt, Bench, Line, states};
+
+pub(super) const CASES: &[Row] = &[
+    ("copy-new", "a cached file to a new one", |bench| plain(bench, false)),
+    ("copy-verify", "with a look at what arrived", verify),
+    ("copy-tree", "a tree of many small files", tree),
+    ("copy-reflink", "where the file system shares blocks", reflink),
+];
+
+/// A contender that copies a file: its output is gone before and after, and was right once.
+fn copying<'a>(
+    one: Contender<'a>,
+    from: &'a Path,
+    to: &'a Path,
+    ready: impl Fn() -> Attempt<()> + 'a,
+) -> Contender<'a> {
+    one.prepare(move || states::memory().and_then(|()| ready()).and_then(|()| states::absent(to)))
+        .check(move || match same_bytes(from, to)? {
+            true => Ok(()),
+            false => Err("the copy differs".into()),
+        })
+        .clear(|| states::remove(to))
+}
+
+/// Copying the text to a new file, by blocks, from the page cache or from the device.
+pub(super) fn plain(bench: &mut Bench, cold: bool) -> Attempt<()> {
+    let (text, mine, theirs) =
+        (bench.place.of(Data::Text), bench.place.path("mine"), bench.place.path("theirs"));
+    let word = text.to_string_lossy();
+    let ready = || if cold { states::cold(&text) } else { states::warm(&text) };
+    let ours = bench.ours("copy", &["--reflink=never", &word, "mine"]);
+    let cp = bench.peer("cp", &["--reflink=never", &word, "theirs"]);
+    let (what, bound) = match cold {
+        true => ("cold: copy to a new file ÷ cp", 1.0),
+        false => ("copy to a new file ÷ cp --reflink=never", 0.70),
+    };
+    Race::new(&[Data::Text], bench.place.size)
+        .shaped("fullbore copy", ours, |one| copying(one, &text, &mine, ready))
+        .shaped("cp", cp, |one| copying(one, &text, &theirs, ready))
+        .hold(what, "fullbore copy", "cp", Bound::AtMost(bound))
+        .run(bench)
+}
+
+fn verify(bench: &mut Bench) -> Attempt<()> {
+    let (text, plain, verified) =
+        (bench.place.of(Data::Text), bench.place.path("plain"), bench.place.path("verified"));
+    let word = text.to_string_lossy();
+    let ready = || states::warm(&text);
+    let ours = bench.ours("copy", &["--reflink=never", &word, "plain"]);
+    let also = bench.ours("copy", &["--reflink=never", "--verify", &word, "verified"]);
+    Race::new(&[Data::Text], bench.place.size)
+        .shaped("fullbore copy --verify", also, |one| copying(one, &text, &verified, ready))
+        .shaped("fullbore copy", ours, |one| copying(one, &text, &plain, ready))
+        .hold("copy --verify ÷ copy", "fullbore copy --verify", "fullbore copy", Bound::AtMost(1.6))
+        .run(bench)
+}
+
+fn tree(bench: &mut Bench) -> Attempt<()> {
+    let (crowd, mine, theirs) =
+        (bench.place.of(Data::Crowd), bench.place.path("mine"), bench.place.path("theirs"));
+    let files = bench.place.files;
+    let shape = |one: Contender<'static>, to: PathBuf| {
+        let (crowd, copy, gone) = (crowd.clone(), to.clone(), to.clone());
+        let from = crowd.clone();
+        one.prepare(move || states::warm_tree(&crowd).and_then(|()| states::absent(&to)))
+            .check(move || whole(&from, &copy, files))
+            .clear(move || states::remove(&gone))
+    };
+    let cp = bench.peer("cp", &["-r", "crowd", "theirs"]);
+    Race::new(&[Data::Crowd], 0)
+        .shaped("fullbore copy -r", bench.ours("copy", &["-r", "crowd", "mine"]), |one| shape(one, mine))
+        .shaped("cp -r", cp, |one| shape(one, theirs))
+        .hold(
+            &format!("copy of {files} small files ÷ cp -r"),
+            "fullbore copy -r",
+            "cp -r",
+            Bound::AtMost(0.60),
+        )
+        .run(bench)
+}
+
+/// Whether a crowd was copied.
+fn whole(from: &Path, to: &Path, files: usize) -> Attempt<()> {
+    for name in crate::tree::names(files) {
+        if !same_bytes(&from.join(&name), &to.join(&name))? {
+            return Err(format!("the copy of {} differs", name.display()).into());
+        }
+    }
+    Ok(())
+}
+
+fn reflink(bench: &mut Bench) -> Attempt<()> {
+    const WHAT: &str = "copy where blocks can be shared";
+    let tested = std::env::var_os("FULLBORE_TEST_DIRS").unwrap_or_default();
+    let places: Vec<PathBuf> =
+        std::iter::once(bench.options.dir.clone()).chain(std::env::split_paths(&tested)).collect();
+    let mut found = false;
+    for place in places.iter().filter(|place| !place.as_os_str().is_empty() && clones(place).unwrap_or(false))
+    {
+        found = true;
+        let room = rustix::fs::statvfs(place)?;
+        let size = bench.place.size.min(room.f_bavail.saturating_mul(room.f_frsize) / 4);
+        let directory = Directory::make(place, "fullbore-tools-", size, "give less --size")?;
+        let (one, mine, theirs) =
+            (directory.path().join("one"), directory.path().join("mine"), directory.path().join("theirs"));
+        crate::text::plain(&one, size, bench.options.seed)?;
+        let [from, to, beside] = [&one, &mine, &theirs].map(|path| path.to_string_lossy().into_owned());
+        let kind = fullbore::probe::facts(&one)?
+            .file_system
+            .map_or_else(String::new, |system| system.kind.to_string());
+        let ours: Entrant = bench.ours("copy", &[&from, &to]).map(Line::nowhere);
+        let cp = bench.peer("cp", &["--reflink=always", &from, &beside]);
+        let ready = || Ok(());
+        Race::new(&[], size)
+            .shaped("fullbore copy", ours, |contender| copying(contender, &one, &mine, ready))
+            .shaped("cp --reflink=always", cp, |contender| copying(contender, &one, &theirs, ready))
+            .within(&format!("{WHAT}, {kind}"), "fullbore copy", Bound::AtMost(5.0))
+            .run(bench)?;
+    }
+    if !found {
+        let why = "blocks cannot be shared in --dir, and no directory of FULLBORE_TEST_DIRS can (scripts/file-systems makes some)";
+        bench.findings.skip(WHAT, why);
+    }
+    Ok(())
+}
+
+/// Whether files in a directory can share blocks: by a try.
+fn clones(place: &Path) -> Attempt<bool> {
+    let directory = tempfile::tempdir_in(place)?;
+    let one = directory.path().join("one");
+    std::fs::write(&one, vec![1; 1 << 16])?;
+    let two = File::create_new(directory.path().join("two"))?;
+    Ok(rustix::fs::ioctl_ficlone(two, File::open(one)?).is_ok())
+}

@@ -1,0 +1,56 @@
+//! Searching: `fullbore grep` beside `rg` with the same words.
+
+use super::Row;
+use crate::data::Data;
+use crate::finding::Bound;
+use crate::race::{Answers, Race};
+use crate::{Attempt, Bench, states};
+
+pub(super) const CASES: &[Row] = &[
+    ("grep-literal", "counting the lines with a rare literal", |bench| {
+        let literal = bench.options.literal.clone();
+        one_file(bench, &["-c", &literal], 0.75)
+    }),
+    ("grep-regex", "counting the lines with a word that ends in -ing", |bench| {
+        one_file(bench, &["-c", r"[a-z]+ing\s"], 0.60)
+    }),
+    ("grep-many", "numbered lines of many matches, to a file", |bench| {
+        let common = bench.options.common.clone();
+        one_file(bench, &["-n", &common], 0.70)
+    }),
+    ("grep-tree", "a source tree", |bench| tree(bench, &[], Answers::SameLines, 1.0)),
+    ("grep-sorted", "a source tree in the order of its paths", |bench| {
+        tree(bench, &["--sort", "path"], Answers::Same, 0.65)
+    }),
+];
+
+fn one_file(bench: &mut Bench, words: &[&str; 2], bound: f64) -> Attempt<()> {
+    let text = bench.place.of(Data::Text);
+    let word = text.to_string_lossy();
+    let all: Vec<&str> = words.iter().copied().chain([&*word]).collect();
+    let prepare = || states::warm(&text);
+    Race::new(&[Data::Text], bench.place.size)
+        .answers(Answers::Same)
+        .enter("fullbore grep", bench.ours("grep", &all), prepare)
+        .enter("rg", bench.peer("rg", &all), prepare)
+        .hold(&format!("grep {} '{}' ÷ rg", words[0], words[1]), "fullbore grep", "rg", Bound::AtMost(bound))
+        .run(bench)
+}
+
+fn tree(bench: &mut Bench, flags: &[&str], answers: Answers, bound: f64) -> Attempt<()> {
+    let tree = bench.place.of(Data::Sources);
+    let word = tree.to_string_lossy();
+    let literal = bench.options.literal.clone();
+    let all: Vec<&str> = flags.iter().copied().chain(["-n", &literal, &*word]).collect();
+    // A tree of the user's own may be larger than memory, and nobody's is measured cold here: the first, unmeasured runs
+    // read all that is searched.
+    let own = bench.options.tree.is_some();
+    let prepare = || if own { Ok(()) } else { states::warm_tree(&tree) };
+    let what = format!("grep {} of a source tree ÷ rg", [flags, &["-n"]].concat().join(" "));
+    Race::new(&[Data::Sources], 0)
+        .answers(answers)
+        .enter("fullbore grep", bench.ours("grep", &all), prepare)
+        .enter("rg", bench.peer("rg", &all), prepare)
+        .hold(&what, "fullbore grep", "rg", Bound::AtMost(bound))
+        .run(bench)
+}

@@ -1,0 +1,112 @@
+//! The most memory that each tool has resident: for a large file, for very many files, and for a large pipe.
+
+use super::Row;
+use crate::data::Data;
+use crate::finding::{Bound, Finding};
+use crate::race::Entrant;
+use crate::{Attempt, Bench, states, tree};
+
+/// The budget for buffers and 16 MiB for all else, in MiB.
+const BOUND: Bound = Bound::AtMost(80.0);
+
+pub(super) const CASES: &[Row] = &[
+    ("memory-file", "the most memory for a large file", large_file),
+    ("memory-pipe", "the most memory for a large pipe", large_pipe),
+    ("memory-files", "the most memory for very many files", many_files),
+];
+
+const FILE: &str = "large/one";
+
+fn large_file(bench: &mut Bench) -> Attempt<()> {
+    let size = need_large(bench)?;
+    let literal = bench.options.literal.clone();
+    let runs = [
+        ("wc", bench.ours("wc", &[FILE])),
+        ("grep", bench.ours("grep", &["-c", &literal, FILE])),
+        ("cmp", bench.ours("cmp", &[FILE, "large/two"])),
+        ("copy", bench.ours("copy", &[FILE, "mine"])),
+        ("sum", bench.ours("sum", &["-a", "blake3", FILE])),
+        ("sum of three hashes", bench.ours("sum", &["-a", "sha256,sha512,md5", FILE])),
+        ("dedupe", bench.ours("dedupe", &["large"])),
+    ];
+    judge(bench, &format!("a file of {size}"), runs)
+}
+
+fn large_pipe(bench: &mut Bench) -> Attempt<()> {
+    let size = need_large(bench)?;
+    let literal = bench.options.literal.clone();
+    let source = bench.place.path(FILE);
+    let runs = [
+        ("wc", bench.ours("wc", &[])),
+        ("grep", bench.ours("grep", &["-c", &literal, "-"])),
+        ("cmp", bench.ours("cmp", &["-", "large/two"])),
+        ("copy", bench.ours("copy", &["/dev/stdin", "mine"])),
+        ("sum", bench.ours("sum", &["-a", "blake3", "-"])),
+        ("sum of three hashes", bench.ours("sum", &["-a", "sha256,sha512,md5", "-"])),
+    ];
+    let runs = runs.map(|(name, entrant)| (name, entrant.map(|line| line.piped(&source))));
+    judge(bench, &format!("a pipe of {size}"), runs)?;
+    bench.place.forget(Data::Large);
+    Ok(())
+}
+
+fn many_files(bench: &mut Bench) -> Attempt<()> {
+    if !bench.tools.is_empty() {
+        bench.place.need(Data::Crowd)?;
+    }
+    let (files, crowd) = (bench.place.files, bench.place.of(Data::Crowd));
+    let named = |line: crate::Line| line.all_words(tree::names(files)).within(&crowd);
+    let runs = [
+        ("wc", bench.ours("wc", &[]).map(named)),
+        // Random bytes match nothing of so many letters: it ends with "no".
+        ("grep", bench.ours("grep", &["-a", "-c", "Ferdinand Magellan", "crowd"]).map(|line| line.code(1))),
+        ("grep --sort path", bench.ours("grep", &["--sort", "path", "-a", "-c", "", "crowd"])),
+        ("copy", bench.ours("copy", &["-r", "crowd", "mine"])),
+        ("sum", bench.ours("sum", &["-a", "blake3"]).map(named)),
+        ("dedupe", bench.ours("dedupe", &["crowd"])),
+    ];
+    judge(bench, &format!("{files} files"), runs)
+}
+
+/// Makes the large text, if anybody reads it, says it if that is smaller than it should be, and returns its size in words.
+fn need_large(bench: &mut Bench) -> Attempt<String> {
+    let wanted = fullbore::size::human(bench.place.size.saturating_mul(10));
+    if bench.tools.is_empty() {
+        return Ok(wanted);
+    }
+    bench.place.need(Data::Large)?;
+    let large = fullbore::size::human(bench.place.large);
+    if large != wanted {
+        bench.findings.note(format!("{large} in place of {wanted}: there is no room for more"));
+    }
+    Ok(large)
+}
+
+fn judge<const N: usize>(bench: &mut Bench, of: &str, runs: [(&str, Entrant); N]) -> Attempt<()> {
+    let output = bench.place.path("mine");
+    for (name, entrant) in runs {
+        let what = format!("memory, {name}, {of}");
+        let line = match entrant {
+            Ok(line) => line,
+            Err(why) => {
+                bench.findings.skip(&what, &why);
+                continue;
+            }
+        };
+        let peak = line.peak_memory();
+        states::remove(&output);
+        match peak {
+            Ok(peak) => bench.findings.add(Finding {
+                what,
+                ours: "most memory resident".into(),
+                peer: String::new(),
+                figure: peak as f64 / f64::from(1 << 20),
+                unit: " MiB",
+                paired: None,
+                bound: BOUND,
+            }),
+            Err(error) => bench.findings.trouble(&what, &*error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! Hashing: `fullbore sum` beside `b3sum` and `sha256sum`.
+
+use super::Row;
+use crate::data::Data;
+use crate::finding::Bound;
+use crate::race::{Answers, Race};
+use crate::{Attempt, Bench, states, tree};
+
+pub(super) const CASES: &[Row] = &[
+    ("sum-blake3", "BLAKE3 of a cached file", |bench| one_file(bench, "blake3", "b3sum", 0.95)),
+    ("sum-sha256", "SHA-256 of a cached file", |bench| one_file(bench, "sha256", "sha256sum", 0.40)),
+    ("sum-three", "three hashes in one pass", three),
+    ("sum-many", "BLAKE3 of many small files", many),
+];
+
+fn one_file(bench: &mut Bench, hash: &str, peer: &'static str, bound: f64) -> Attempt<()> {
+    let text = bench.place.of(Data::Text);
+    let word = text.to_string_lossy();
+    let prepare = || states::warm(&text);
+    Race::new(&[Data::Text], bench.place.size)
+        .answers(Answers::Same)
+        .enter("fullbore sum", bench.ours("sum", &["-a", hash, &word]), prepare)
+        .enter(peer, bench.peer(peer, &[&word]), prepare)
+        .hold(&format!("sum -a {hash} ÷ {peer}"), "fullbore sum", peer, Bound::AtMost(bound))
+        .run(bench)
+}
+
+fn three(bench: &mut Bench) -> Attempt<()> {
+    const ALL: &str = "sha256,sha512,md5";
+    const ALONE: [&str; 3] = ["sha256", "sha512", "md5"];
+    let text = bench.place.of(Data::Text);
+    let word = text.to_string_lossy();
+    let prepare = || states::warm(&text);
+    let mut race = Race::new(&[Data::Text], bench.place.size).enter(
+        ALL,
+        bench.ours("sum", &["-a", ALL, &word]),
+        prepare,
+    );
+    for hash in ALONE {
+        race = race.enter(hash, bench.ours("sum", &["-a", hash, &word]), prepare);
+    }
+    race.hold_slowest("sum of three hashes ÷ the slowest of them alone", ALL, &ALONE, Bound::AtMost(1.1))
+        .run(bench)
+}
+
+fn many(bench: &mut Bench) -> Attempt<()> {
+    let crowd = bench.place.of(Data::Crowd);
+    let count = bench.place.some();
+    let prepare = || states::warm_tree(&crowd);
+    let among = |line: crate::Line| line.all_words(tree::names(count)).within(&crowd);
+    Race::new(&[Data::Crowd], 0)
+        .answers(Answers::Same)
+        .enter("fullbore sum", bench.ours("sum", &["-a", "blake3"]).map(among), prepare)
+        .enter("b3sum", bench.peer("b3sum", &[]).map(among), prepare)
+        .hold(&format!("sum of {count} small files ÷ b3sum"), "fullbore sum", "b3sum", Bound::AtMost(0.5))
+        .run(bench)
+}

@@ -1,0 +1,71 @@
+//! Counting: `fullbore wc` beside GNU `wc`, and beside `cat`, which only moves the bytes.
+
+use super::Row;
+use crate::data::Data;
+use crate::finding::Bound;
+use crate::race::{Answers, Race};
+use crate::{Attempt, Bench, LOCALE, states};
+
+pub(super) const CASES: &[Row] = &[
+    ("wc-default", "lines, words and bytes of a cached text", |bench| default(bench, LOCALE)),
+    ("wc-c", "the same in the C locale", |bench| default(bench, "C")),
+    ("wc-utf8", "a UTF-8 text of which a fifth of the characters is not ASCII", wide),
+    ("wc-lines", "lines only", lines),
+    ("wc-pipe", "a text from a pipe", pipe),
+];
+
+fn default(bench: &mut Bench, locale: &'static str) -> Attempt<()> {
+    let text = bench.place.of(Data::Text);
+    let word = text.to_string_lossy();
+    let mine = bench.ours("wc", &[&word]).map(|line| line.locale(locale));
+    let peer = bench.peer("wc", &[&word]).map(|line| line.locale(locale));
+    let prepare = || states::warm(&text);
+    let race = Race::new(&[Data::Text], bench.place.size)
+        .answers(Answers::Same)
+        .enter("fullbore wc", mine, prepare)
+        .enter("wc", peer, prepare)
+        .hold(&format!("wc, LC_ALL={locale} ÷ GNU wc"), "fullbore wc", "wc", Bound::AtMost(1.0 / 25.0));
+    if locale == "C" {
+        return race.run(bench);
+    }
+    // Its output is no answer: the text itself.
+    let cat = bench.peer("cat", &[&word]).map(|line| line.nowhere());
+    race.enter("cat >/dev/null", cat, prepare)
+        .hold("wc ÷ cat >/dev/null", "fullbore wc", "cat >/dev/null", Bound::AtMost(2.0))
+        .run(bench)
+}
+
+fn wide(bench: &mut Bench) -> Attempt<()> {
+    let text = bench.place.of(Data::Wide);
+    let prepare = || states::warm(&text);
+    Race::new(&[Data::Wide], bench.place.size)
+        .answers(Answers::Same)
+        .enter("fullbore wc", bench.ours("wc", &["wide"]), prepare)
+        .enter("wc", bench.peer("wc", &["wide"]), prepare)
+        .hold("wc of UTF-8 text, 20% not ASCII ÷ GNU wc", "fullbore wc", "wc", Bound::AtMost(0.1))
+        .run(bench)
+}
+
+fn lines(bench: &mut Bench) -> Attempt<()> {
+    let text = bench.place.of(Data::Text);
+    let word = text.to_string_lossy();
+    let prepare = || states::warm(&text);
+    Race::new(&[Data::Text], bench.place.size)
+        .answers(Answers::Same)
+        .enter("fullbore wc -l", bench.ours("wc", &["-l", &word]), prepare)
+        .enter("wc -l", bench.peer("wc", &["-l", &word]), prepare)
+        .hold("wc -l ÷ GNU wc -l", "fullbore wc -l", "wc -l", Bound::AtMost(0.75))
+        .run(bench)
+}
+
+fn pipe(bench: &mut Bench) -> Attempt<()> {
+    let text = bench.place.of(Data::Text);
+    let prepare = || states::warm(&text);
+    let piped = |line: crate::Line| line.piped(&text);
+    let (mine, cat) = (bench.ours("wc", &[]), bench.peer("cat", &[]));
+    Race::new(&[Data::Text], bench.place.size)
+        .enter("cat | fullbore wc", mine.map(piped), prepare)
+        .enter("cat | cat >/dev/null", cat.map(|line| piped(line).nowhere()), prepare)
+        .hold("wc of a pipe ÷ cat | cat", "cat | fullbore wc", "cat | cat >/dev/null", Bound::AtMost(1.3))
+        .run(bench)
+}

@@ -1,0 +1,175 @@
+//! The data of the cases: each made when the first case needs it, all gone at the end.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use fullbore::size;
+
+use super::judging::Attempt;
+use super::judging::directory::Directory;
+use super::judging::states;
+use super::options::Options;
+use super::{text, tree};
+
+/// What cases work on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Data {
+    /// Text.
+    Text,
+    /// UTF-8 text of which a fifth is not ASCII.
+    Wide,
+    /// The text once more, in blocks of its own.
+    Twin,
+    /// The text with another byte before its first MB ends.
+    Other,
+    /// A source tree.
+    Sources,
+    /// The most files.
+    Crowd,
+    /// Files of which some are equal.
+    Doubles,
+    /// A large text and its twin, in a directory of their own.
+    Large,
+}
+
+/// Where the data is, and what of it there is.
+pub(crate) struct Place {
+    directory: Directory,
+    text: Option<PathBuf>,
+    tree: Option<PathBuf>,
+    /// The size of the text.
+    pub(crate) size: u64,
+    /// The number of files of the crowd.
+    pub(crate) files: usize,
+    /// The size of the large text, once it is made.
+    pub(crate) large: u64,
+    seed: u64,
+    made: HashSet<Data>,
+    /// For each file of the doubles whether it has an equal.
+    pub(crate) equal: Vec<bool>,
+}
+
+impl Place {
+    /// A directory for the data, without data.
+    pub(crate) fn make(options: &Options) -> Attempt<Self> {
+        let needed = options.size.saturating_mul(6);
+        let directory =
+            Directory::make(&options.dir, "fullbore-tools-", needed, "give less --size or another --dir")?;
+        fs::create_dir(directory.path().join("answers"))?;
+        Ok(Self {
+            directory,
+            text: options.text.clone(),
+            tree: options.tree.clone(),
+            size: options.size,
+            files: options.files,
+            large: 0,
+            seed: options.seed,
+            made: HashSet::new(),
+            equal: Vec::new(),
+        })
+    }
+
+    /// The directory.
+    pub(crate) fn root(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A path in the directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    /// Where the data is, or will be.
+    pub(crate) fn of(&self, data: Data) -> PathBuf {
+        match (data, &self.text, &self.tree) {
+            (Data::Text, Some(text), _) => text.clone(),
+            (Data::Sources, _, Some(tree)) => tree.clone(),
+            (Data::Text, ..) => self.path("text"),
+            (Data::Wide, ..) => self.path("wide"),
+            (Data::Twin, ..) => self.path("twin"),
+            (Data::Other, ..) => self.path("other"),
+            (Data::Sources, ..) => self.path("sources"),
+            (Data::Crowd, ..) => self.path("crowd"),
+            (Data::Doubles, ..) => self.path("doubles"),
+            (Data::Large, ..) => self.path("large"),
+        }
+    }
+
+    /// The number of files of the smaller trees.
+    pub(crate) fn some(&self) -> usize {
+        self.files * 2 / 5
+    }
+
+    /// Makes the data, unless that was done.
+    pub(crate) fn need(&mut self, data: Data) -> Attempt<()> {
+        if self.made.contains(&data) {
+            return Ok(());
+        }
+        let (path, seed, text) = (self.of(data), self.seed, self.of(Data::Text));
+        let own = match data {
+            Data::Text => self.text.is_some(),
+            Data::Sources => self.tree.is_some(),
+            Data::Wide | Data::Twin | Data::Other => {
+                self.need(Data::Text)?;
+                false
+            }
+            _ => false,
+        };
+        if !own {
+            eprintln!("making {}", path.display());
+            match data {
+                Data::Text => text::plain(&path, self.size, seed)?,
+                Data::Wide => text::wide(&path, &text, self.size, seed)?,
+                Data::Twin => states::whole(&path, &text)?,
+                Data::Other => {
+                    states::whole(&path, &text)?;
+                    change(&path, self.size.min(1_000_000) * 9 / 10)?;
+                }
+                Data::Sources => tree::sources(&path, self.some(), seed)?,
+                Data::Crowd => tree::crowd(&path, self.files, seed)?,
+                Data::Doubles => self.equal = tree::doubles(&path, self.some(), self.size / 4, seed)?,
+                Data::Large => self.large = large(&path, self.size.saturating_mul(10), seed)?,
+            }
+            // What is still to be written would be written while others are measured.
+            rustix::fs::syncfs(fs::File::open(self.root())?)?;
+        }
+        self.made.insert(data);
+        Ok(())
+    }
+
+    /// Removes data that no later case needs.
+    pub(crate) fn forget(&mut self, data: Data) {
+        if self.made.remove(&data) && self.of(data).starts_with(self.root()) {
+            states::remove(&self.of(data));
+        }
+    }
+}
+
+/// Changes one byte.
+fn change(path: &Path, at: u64) -> Attempt<()> {
+    let mut file = fs::File::options().read(true).write(true).open(path)?;
+    let mut byte = [0];
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(&mut byte)?;
+    file.seek(SeekFrom::Start(at))?;
+    Ok(file.write_all(&[byte[0] ^ 1])?)
+}
+
+/// A directory with a text and its twin, of `wanted` bytes each, or of fewer where those leave less than a tenth of what is
+/// free; returns how many.
+fn large(path: &Path, wanted: u64, seed: u64) -> Attempt<u64> {
+    let parent = path.parent().ok_or("data has a directory")?;
+    let room = rustix::fs::statvfs(parent)?;
+    let free = room.f_bavail.saturating_mul(room.f_frsize);
+    // A copy is made of it besides.
+    let bytes = wanted.min(free / 10 * 9 / 3);
+    if bytes < 100_000_000 && bytes < wanted {
+        return Err(format!("{} are free: too little for a large file", size::human(free)).into());
+    }
+    fs::create_dir(path)?;
+    text::plain(&path.join("one"), bytes, seed)?;
+    text::plain(&path.join("two"), bytes, seed)?;
+    Ok(bytes)
+}

@@ -1,0 +1,272 @@
+//! Each tool beside its peer over every nasty file: the same bytes on standard output, the same exit code.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::beside::{Pair, fed, plain_name};
+use crate::corpus::{Corpus, Nasty, Sort, huge, long_line};
+use crate::ground::run;
+
+/// Every file but those that cannot be read to their end in time or not by anybody.
+fn readable(corpus: &Corpus) -> Vec<Nasty> {
+    corpus.files.iter().filter(|file| !matches!(file.sort, Sort::Huge | Sort::Unreadable)).cloned().collect()
+}
+
+#[test]
+fn wc_counts_as_gnu_wc_does() {
+    const FLAGS: [&[&str]; 10] =
+        [&[], &["-c"], &["-m"], &["-l"], &["-w"], &["-L"], &["-lw"], &["-mL"], &["-clw"], &["-clmwL"]];
+    let Some(mut pair) = Pair::new("wc", "wc") else { return };
+    let files = readable(&pair.corpus);
+    for locale in ["C", "C.UTF-8"] {
+        for flags in FLAGS {
+            for file in &files {
+                pair.file(flags, flags, file, locale);
+            }
+        }
+        for file in files.iter().filter(|file| file.sort == Sort::Plain) {
+            pair.pipe(&["-clmwL"], &["-clmwL"], file, locale);
+            pair.pipe(&["-lw", "-"], &["-lw", "-"], file, locale);
+        }
+        let names: Vec<OsString> = pair.corpus.plain().map(|file| plain_name(&file.name)).collect();
+        let names: Vec<&OsStr> =
+            names.iter().map(OsString::as_os_str).chain(["directory".as_ref(), "missing".as_ref()]).collect();
+        let [mut ours, mut peer] = pair.commands(&[], &[], &names, locale);
+        let (ours, peer) = (run(&mut ours), run(&mut peer));
+        pair.compare(&format!("all files at once, {locale}"), &ours, &peer);
+        pair.without_rights(|pair, file| pair.file(&[], &[], file, locale));
+    }
+    let room = pair.room.path().to_owned();
+    pair.file(&["-clmwL"], &["-clmwL"], &long_line(&room), "C.UTF-8");
+    if let Some(huge) = huge(&room) {
+        pair.file(&["-c"], &["-c"], &huge, "C.UTF-8");
+    }
+    pair.end();
+}
+
+#[test]
+fn cmp_compares_as_gnu_cmp_does() {
+    const FLAGS: [&[&str]; 8] = [
+        &["-l"],
+        &["-b"],
+        &["-bl"],
+        &["-s"],
+        &["-n", "10"],
+        &["-i", "3"],
+        &["-i", "1:2", "-n", "70000"],
+        &["-l", "-n", "5000"],
+    ];
+    let Some(mut pair) = Pair::new("cmp", "cmp") else { return };
+    let files = readable(&pair.corpus);
+    let plain: Vec<Nasty> = pair.corpus.plain().cloned().collect();
+    let both = |pair: &mut Pair, flags: &[&str], one: &Nasty, two: &Nasty| {
+        let names = [plain_name(&one.name), plain_name(&two.name)];
+        let [mut ours, mut peer] = pair.commands(flags, flags, &[&names[0], &names[1]], "C.UTF-8");
+        let (ours, peer) = (run(&mut ours), run(&mut peer));
+        pair.compare(&format!("{flags:?} {:?} {:?}", one.name, two.name), &ours, &peer);
+    };
+    for one in &plain {
+        for two in &plain {
+            both(&mut pair, &[], one, two);
+        }
+    }
+    for (turn, flags) in FLAGS.into_iter().enumerate() {
+        // With each flag each file meets another, near and far.
+        for (index, one) in plain.iter().enumerate() {
+            for step in [0, 1 + turn, 11 + 3 * turn] {
+                both(&mut pair, flags, one, &plain[(index + step) % plain.len()]);
+            }
+        }
+    }
+    let text = plain.iter().find(|file| file.name == "text").unwrap();
+    for file in files.iter().filter(|file| !matches!(file.sort, Sort::Plain | Sort::Fifo)) {
+        both(&mut pair, &[], file, text);
+        both(&mut pair, &[], text, file);
+    }
+    for file in &plain {
+        pair.pipe(&["-", "text"], &["-", "text"], file, "C.UTF-8");
+        pair.pipe(&["text"], &["text"], file, "C.UTF-8");
+    }
+    pair.without_rights(|pair, file| {
+        both(pair, &[], file, text);
+    });
+    if let Some(huge) = huge(pair.room.path()) {
+        both(&mut pair, &[], &huge, text);
+        both(&mut pair, &[], text, &huge);
+        both(&mut pair, &["-n", "3000000"], &huge, plain.iter().find(|file| file.name == "hole").unwrap());
+    }
+    pair.end();
+}
+
+#[test]
+fn sum_prints_what_sha256sum_prints() {
+    sums("sha256", "sha256sum");
+}
+
+#[test]
+fn sum_prints_what_b3sum_prints() {
+    sums("blake3", "b3sum");
+}
+
+fn sums(hash: &str, peer: &str) {
+    let Some(mut pair) = Pair::new("sum", peer) else { return };
+    let flags = ["-a", hash];
+    // b3sum prints another name for what is no UTF-8, and then cannot check its own list; ours is documented to keep the bytes.
+    let told = |file: &Nasty| hash != "blake3" || file.name.to_str().is_some();
+    for file in readable(&pair.corpus).iter().filter(|file| told(file)) {
+        pair.file(&flags, &[], file, "C.UTF-8");
+        pair.file(&["-a", hash, "--tag"], &["--tag"], file, "C.UTF-8");
+        if file.sort == Sort::Plain {
+            pair.pipe(&flags, &[], file, "C.UTF-8");
+            pair.pipe(&["-a", hash, "-"], &["-"], file, "C.UTF-8");
+        }
+    }
+    let names: Vec<OsString> =
+        pair.corpus.plain().filter(|file| told(file)).map(|file| plain_name(&file.name)).collect();
+    let names: Vec<&OsStr> =
+        names.iter().map(OsString::as_os_str).chain(["directory".as_ref(), "missing".as_ref()]).collect();
+    let [mut ours, mut peer] = pair.commands(&flags, &[], &names, "C.UTF-8");
+    let (ours, peer) = (run(&mut ours), run(&mut peer));
+    pair.compare("all files at once", &ours, &peer);
+    pair.without_rights(|pair, file| pair.file(&flags, &[], file, "C.UTF-8"));
+    pair.end();
+}
+
+#[test]
+fn grep_finds_what_rg_finds() {
+    const FLAGS: [&[&str]; 24] = [
+        &["-n", "the"],
+        &["-c", "the"],
+        &["-b", "the"],
+        &["-nb", "-o", "s[a-z]+"],
+        &["-n", "-A1", "line"],
+        &["-n", "-B2", "end"],
+        &["-C1", "text"],
+        &["-c", "-v", "the"],
+        &["-n", ""],
+        &["-n", r"[a-z]+ing\s"],
+        &["-n", r"\s$"],
+        &["-n", "-x", "the text"],
+        &["-n", "-w", "a"],
+        &["-n", "-i", "THE"],
+        &["-S", "The"],
+        &["-l", "the"],
+        &["--files-without-match", "the"],
+        &["-m1", "-n", "o"],
+        &["-a", "-n", r"(?-u:\xff)"],
+        &["-a", "-c", r"\x00"],
+        &["-F", "-n", "."],
+        &["--count-matches", "o"],
+        &["-U", "-n", r"e\n"],
+        &["-n", "σ|é|語"],
+    ];
+    let Some(mut pair) = Pair::new("grep", "rg") else { return };
+    let said = run(Command::new(&pair.peer).arg("--version")).text();
+    let major =
+        said.split_whitespace().nth(1).and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+    if major.is_none_or(|major| major < 14) {
+        println!(
+            "skipped: grep beside rg: it is {}, and answers changed with 14",
+            said.lines().next().unwrap_or("?")
+        );
+        return;
+    }
+    for flags in FLAGS {
+        for file in readable(&pair.corpus) {
+            pair.file(flags, flags, &file, "C.UTF-8");
+        }
+    }
+    let plain: Vec<Nasty> = pair.corpus.plain().cloned().collect();
+    for file in &plain {
+        let flags: [&[&str]; 4] = [&["-a", "-n", "the"], &["-n", "the"], &["-c", "s"], &["-b", "line"]];
+        for flags in flags {
+            // How much of a pipe rg has seen when it meets the NUL, and so what it has printed by then, is chance.
+            if flags[0] == "-a" || file.name != "nul-late" {
+                pair.pipe(flags, flags, file, "C.UTF-8");
+            }
+        }
+    }
+    pair.without_rights(|pair, file| pair.file(&["-n", "the"], &["-n", "the"], file, "C.UTF-8"));
+    let long = long_line(pair.room.path());
+    for flags in [&["-c", "singing"], &["-b", "-o"], &["-n", "the"]] {
+        let flags: &[&str] = if flags[1] == "-o" { &["-b", "-o", "singing"] } else { flags };
+        pair.file(flags, flags, &long, "C.UTF-8");
+    }
+    pair.end();
+}
+
+#[test]
+fn copy_makes_what_cp_makes() {
+    let Some(mut pair) = Pair::new("copy", "cp") else { return };
+    let mut files = readable(&pair.corpus);
+    let room = pair.room.path().to_owned();
+    files.extend(huge(&room));
+    for file in files {
+        let name = plain_name(&file.name);
+        let outputs = [room.join("by-ours"), room.join("by-peer")];
+        let commands = pair.commands(&[], &[], &[&name], "C.UTF-8");
+        let mut ended = Vec::new();
+        for (mut command, output) in commands.into_iter().zip(&outputs) {
+            command.arg(output);
+            ended.push(if file.sort == Sort::Fifo {
+                fed(&file.path, &mut command)
+            } else {
+                run(&mut command)
+            });
+        }
+        let what = format!("{:?} ({})", file.name, file.what);
+        pair.compare(&what, &ended[0], &ended[1]);
+        if let Some(why) = unlike(&outputs[0], &outputs[1], file.sort) {
+            pair.differences.push(format!("copy {what}: {why}"));
+        }
+        for output in outputs {
+            let _ = fs::remove_file(output);
+        }
+    }
+    pair.without_rights(|pair, file| {
+        let output = room.join("by-nobody");
+        let [mut ours, mut peer] = pair.commands(&[], &[], &[&file.name, output.as_os_str()], "C.UTF-8");
+        let (ours, peer) = (run(&mut ours), run(&mut peer));
+        pair.compare("what may not be read", &ours, &peer);
+        if output.exists() {
+            pair.differences.push("copy made a file of what may not be read".into());
+        }
+    });
+    pair.end();
+}
+
+/// What is different about two copies, if anything: bytes, kind, mode, and blocks where holes should be.
+fn unlike(ours: &Path, peer: &Path, sort: Sort) -> Option<String> {
+    let (mine, theirs) = match (fs::symlink_metadata(ours), fs::symlink_metadata(peer)) {
+        (Ok(mine), Ok(theirs)) => (mine, theirs),
+        (Err(_), Err(_)) => return None,
+        (Ok(_), Err(_)) => return Some("made, and by the peer not".into()),
+        (Err(error), Ok(_)) => return Some(format!("not made, and by the peer: {error}")),
+    };
+    if (mine.mode(), mine.len()) != (theirs.mode(), theirs.len()) {
+        return Some(format!(
+            "mode {:o}, {} bytes; by the peer {:o}, {}",
+            mine.mode(),
+            mine.len(),
+            theirs.mode(),
+            theirs.len()
+        ));
+    }
+    // Blocks that are still to be allocated count as none, and a copy may end in one.
+    if mine.blocks() > theirs.blocks() + 256 {
+        return Some(format!("{} blocks; by the peer {}", mine.blocks(), theirs.blocks()));
+    }
+    if sort == Sort::Huge {
+        use std::os::unix::fs::FileExt;
+        let middle = |path: &Path| {
+            let mut found = [0; 10];
+            fs::File::open(path).unwrap().read_exact_at(&mut found, 1 << 39).unwrap();
+            found
+        };
+        return (middle(ours) != middle(peer)).then(|| "another middle".into());
+    }
+    (fs::read(ours).unwrap() != fs::read(peer).unwrap()).then(|| "other bytes".into())
+}
