@@ -25,7 +25,7 @@ use crate::exit::Exit;
     infer_long_args = true,
     disable_version_flag = true,
     override_usage = "fullbore cmp [OPTIONS] FILE1 [FILE2 [SKIP1 [SKIP2]]]",
-    after_help = "FILE2 that is missing or - is standard input. Numbers may be decimal, 0x… or 0…, and may be followed by \
+    after_help = "FILE2 that is missing or - is standard input. Numbers may be decimal, 0x... or 0..., and may be followed by \
                   kB (1000), K (1024), MB, M, GB, G and so on for T, P, E.\n\n\
                   Exit status: 0 the same, 1 different, 2 trouble, 3 an input changed while it was read."
 )]
