@@ -4,15 +4,13 @@ use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
 use fullbore::error::{Error, Kind};
 
-use crate::cli::Cli;
 use crate::signals;
 
 /// Why a command ends without having done its job.
 #[derive(Debug)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// The answer is "no", with its words.
     No(String),
     /// Trouble, with its message.
@@ -21,18 +19,23 @@ pub(crate) enum Exit {
     Changed(String),
     /// The reader of the output went away: no message.
     BrokenPipe,
+    /// Ends with this exit code; all that there is to say was said.
+    Told(u8),
 }
 
 impl Exit {
     /// Trouble with a message.
-    pub(crate) fn trouble(message: impl fmt::Display) -> Self {
+    pub fn trouble(message: impl fmt::Display) -> Self {
         Self::Trouble(message.to_string())
     }
 
     /// As `println!`, with a reader that went away as an exit of its own.
-    pub(crate) fn print(text: &str) -> Result<(), Self> {
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn print(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Self> {
         let mut out = std::io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
             Err(error) => Err(Self::Trouble(format!("standard output: cannot write: {error}"))),
@@ -40,7 +43,7 @@ impl Exit {
     }
 
     /// As `eprint!`, but what cannot be said is no reason to fail, and none to panic.
-    pub(crate) fn say(text: &str) {
+    pub fn say(text: &str) {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
@@ -51,6 +54,7 @@ impl Exit {
             Self::Changed(_) => 3,
             // As a program that SIGPIPE ended.
             Self::BrokenPipe => 141,
+            Self::Told(code) => *code,
         }
     }
 }
@@ -65,14 +69,14 @@ impl From<Error> for Exit {
     }
 }
 
-/// Runs the command line of this process.
-pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
+/// Runs a command, says on standard error what went wrong, and returns its exit code. A signal that ends the process has what
+/// it began removed first.
+pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
     if let Err(error) = signals::install() {
         Exit::say(&format!("fullbore: cannot watch for signals: {error}\n"));
         return ExitCode::from(2);
     }
-    match cli.run() {
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => {
             match &exit {
@@ -80,7 +84,7 @@ pub(crate) fn run() -> ExitCode {
                     // If even that cannot be said, the exit code still does.
                     Exit::say(&format!("fullbore: {message}\n"));
                 }
-                Exit::BrokenPipe => {}
+                Exit::BrokenPipe | Exit::Told(_) => {}
             }
             ExitCode::from(exit.code())
         }

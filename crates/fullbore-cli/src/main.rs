@@ -3,12 +3,14 @@
 
 mod cli;
 mod command;
-mod exit;
-mod progress;
-mod signals;
 
 use std::process::ExitCode;
 
+use clap::Parser;
+// What all commands end with.
+pub(crate) use fullbore_cli::exit;
+
 fn main() -> ExitCode {
-    exit::run()
+    let cli = cli::Cli::parse();
+    exit::main(|| cli.run())
 }

@@ -1,8 +1,8 @@
 //! The progress line of long runs, on a terminal only.
 
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 
 /// When to show progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
+pub enum When {
     /// On a terminal, if it takes longer than a moment.
     Auto,
     /// Also in a pipe.
@@ -27,27 +27,38 @@ pub(crate) enum When {
 const MOMENT: Duration = Duration::from_millis(300);
 
 /// A line that follows a run until it is dropped.
-pub(crate) struct Progress {
+#[derive(Debug)]
+pub struct Progress {
     over: Arc<AtomicBool>,
+    bar: Arc<Mutex<Option<ProgressBar>>>,
     follower: Option<JoinHandle<()>>,
 }
 
 impl Progress {
     /// Follows `monitor` to `len` bytes, if that is known.
-    pub(crate) fn follow(when: When, what: &str, len: Option<u64>, monitor: &Arc<Monitor>) -> Self {
+    pub fn follow(when: When, what: &str, len: Option<u64>, monitor: &Arc<Monitor>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
+        let bar = Arc::new(Mutex::new(None));
         let wanted = match when {
             When::Auto => std::io::stderr().is_terminal(),
             When::Always => true,
             When::Never => false,
         };
         let follower = wanted.then(|| {
-            let (over, monitor, what) = (over.clone(), monitor.clone(), what.to_owned());
-            std::thread::Builder::new().spawn(move || draw(when, &what, len, &monitor, &over))
+            let (over, bar, monitor, what) = (over.clone(), bar.clone(), monitor.clone(), what.to_owned());
+            std::thread::Builder::new().spawn(move || draw(when, &what, len, &monitor, &over, &bar))
         });
         // Where no thread is to be had the run goes on without a line.
         let follower = follower.and_then(Result::ok);
-        Self { over, follower }
+        Self { over, bar, follower }
+    }
+
+    /// Takes the line away while `print` writes to the terminal.
+    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        match &*self.bar.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
     }
 }
 
@@ -62,7 +73,14 @@ impl Drop for Progress {
     }
 }
 
-fn draw(when: When, what: &str, len: Option<u64>, monitor: &Monitor, over: &AtomicBool) {
+fn draw(
+    when: When,
+    what: &str,
+    len: Option<u64>,
+    monitor: &Monitor,
+    over: &AtomicBool,
+    shown: &Mutex<Option<ProgressBar>>,
+) {
     let start = Instant::now();
     while when == When::Auto && start.elapsed() < MOMENT {
         if over.load(Ordering::Relaxed) {
@@ -87,6 +105,7 @@ fn draw(when: When, what: &str, len: Option<u64>, monitor: &Monitor, over: &Atom
         bar.set_style(style);
     }
     bar.set_message(what.to_owned());
+    *shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
     while !over.load(Ordering::Relaxed) {
         bar.set_position(monitor.done());
         std::thread::park_timeout(Duration::from_millis(100));

@@ -67,7 +67,7 @@ impl Bench {
         if self.json {
             let mut text = Vec::new();
             document.write(&mut text).map_err(Exit::trouble)?;
-            Exit::print(&String::from_utf8_lossy(&text))?;
+            Exit::print(&text)?;
         } else {
             let width = terminal_width();
             let colour = std::io::stdout().is_terminal()

@@ -17,6 +17,6 @@ impl Completions {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "fullbore", &mut text);
-        Exit::print(&String::from_utf8_lossy(&text))
+        Exit::print(&text)
     }
 }

@@ -8,5 +8,7 @@ pub(crate) mod probe;
 pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod transform;
-#[allow(dead_code, reason = "the tools are being moved onto it")]
-pub(crate) mod ways;
+
+// What the tools have in common.
+#[allow(unused_imports, reason = "the tools are being moved onto it")]
+pub(crate) use fullbore_cli::ways;

@@ -9,12 +9,13 @@ use clap::Args;
 use fullbore::file::{Durability, File, Output};
 use fullbore::pattern::{Monitor, Outcome};
 use fullbore::probe::ProcessUsage;
-use fullbore::strategy::{NAMED, Plan, Profile, Wish, plan};
+use fullbore::strategy::{Plan, Wish, plan};
 use fullbore::{Result, size};
 use serde_json::json;
 
-use crate::exit::Exit;
-use crate::progress::{Progress, When};
+use fullbore_cli::exit::Exit;
+use fullbore_cli::progress::{Progress, When};
+use fullbore_cli::ways::{load_profile, strategies};
 
 /// The common flags.
 #[derive(Debug, Args)]
@@ -42,17 +43,6 @@ pub(crate) struct Common {
     /// When to show progress
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     progress: When,
-}
-
-pub(super) fn strategies() -> String {
-    let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
-    format!(
-        "How the bytes move: auto, a name ({}), fields, or a name and fields, joined by commas: method=mmap (or read= \
-         and write=), request=256K, depth=8, workers=2, model=serial|striped|pool, stripe=4M, window=16M|whole, \
-         alloc=extend|size|preallocate, cache=keep|drop|direct (or read-cache= and write-cache=), \
-         completion=any|ordered, budget=64M",
-        names.join(", ")
-    )
 }
 
 /// What a run goes between.
@@ -132,16 +122,4 @@ fn account(plan: &Plan, outcome: &Outcome, real: f64, usage: &ProcessUsage) -> s
         "read_depth": outcome.reads.depth(),
         "write_depth": outcome.writes.depth(),
     })
-}
-
-/// The profile, if there is one that can be read. A broken one is said and done without: the command does its
-/// job all the same.
-pub(crate) fn load_profile() -> Option<Profile> {
-    match Profile::load(&Profile::path()?) {
-        Ok(profile) => Some(profile),
-        Err(error) => {
-            Exit::say(&format!("fullbore: {error}; going on without it\n"));
-            None
-        }
-    }
 }

@@ -437,11 +437,12 @@ impl File {
     /// # Errors
     /// If the system cannot say.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
+        // One look tells kind and length.
+        let len = self.snapshot()?.len;
         match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read a part of what it hands over as standard input.
                 let read = rustix::fs::tell(&self.inner.fd).unwrap_or(0);
-                let len = self.snapshot()?.len;
                 Ok((len > 0 && read == 0).then_some(len))
             }
             _ => Ok(None),

@@ -15,7 +15,7 @@ use crate::probe;
 use crate::strategy::{BUDGET, Plan, Profile, Strategy, Wish, plan};
 
 /// Files up to this long are read in one request, in bytes.
-const ONE_REQUEST: u64 = 256 << 10;
+const ONE_REQUEST: u64 = 1 << 20;
 
 /// Files up to this long are read by one worker: threads cost more than they bring (as `strategy::choose` has it), in bytes.
 const SMALL: u64 = 2 << 20;

@@ -1,4 +1,4 @@
-//! The shapes of work: transform a file, fold over it, generate one; any strategy, any number of workers.
+//! The shapes of work: transform a file, fold over it, search it, generate one; any strategy, any number of workers.
 //!
 //! One loop (`lane`) serves them all: it takes blocks from a feed (an engine, a pipe, a generator), lets the
 //! operation have them, and gives them to a drain (an engine, a pipe, a visitor). The meter runs the same

@@ -28,6 +28,8 @@ struct State<R> {
     waiting: BTreeMap<u64, (u64, usize, Vec<R>)>,
     weight: usize,
     emitting: bool,
+    /// How many threads wait: without any, nobody need be woken, which is a system call.
+    waiters: usize,
     over: bool,
     enough: bool,
 }
@@ -40,6 +42,7 @@ impl<'e, R> Window<'e, R> {
             waiting: BTreeMap::new(),
             weight: 0,
             emitting: false,
+            waiters: 0,
             over: false,
             enough: false,
         };
@@ -66,6 +69,22 @@ impl<'e, R> Window<'e, R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn wait<'s>(&'s self, mut state: MutexGuard<'s, State<R>>) -> MutexGuard<'s, State<R>> {
+        state.waiters += 1;
+        state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiters -= 1;
+        state
+    }
+
+    /// Lets go of the state and wakes whoever waits for it to change.
+    fn tell(&self, state: MutexGuard<'_, State<R>>) {
+        let waiters = state.waiters;
+        drop(state);
+        if waiters > 0 {
+            self.changed.notify_all();
+        }
+    }
+
     /// Brings the results of `start..end`, which weigh `weight` bytes, and hands on whatever has its turn now. Results that
     /// nobody wants any more are dropped.
     pub(super) fn bring(&self, start: u64, end: u64, weight: usize, results: Vec<R>) -> Result<()> {
@@ -73,7 +92,7 @@ impl<'e, R> Window<'e, R> {
         let weight = weight + size_of::<(u64, u64, usize, Vec<R>)>() + size_of::<R>() * results.len();
         let mut state = self.lock();
         while start != state.next && state.weight + weight > self.limit && !state.over {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait(state);
         }
         if state.over {
             return Ok(());
@@ -96,11 +115,12 @@ impl<'e, R> Window<'e, R> {
                 self.abandon();
                 return Err(error);
             }
-            self.changed.notify_all();
+            if state.waiters > 0 {
+                self.changed.notify_all();
+            }
         }
         state.emitting = false;
-        drop(state);
-        self.changed.notify_all();
+        self.tell(state);
         Ok(())
     }
 
@@ -122,8 +142,7 @@ impl<'e, R> Window<'e, R> {
                 self.enough.store(true, Ordering::Relaxed);
                 let mut state = self.lock();
                 (state.over, state.enough) = (true, true);
-                drop(state);
-                self.changed.notify_all();
+                self.tell(state);
             }
         }
         Ok(())
@@ -133,7 +152,7 @@ impl<'e, R> Window<'e, R> {
     pub(super) fn part(&self, start: u64, results: Vec<R>) -> Result<()> {
         let mut state = self.lock();
         while (start != state.next || state.emitting) && !state.over {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait(state);
         }
         if state.over {
             return Ok(());
@@ -141,8 +160,9 @@ impl<'e, R> Window<'e, R> {
         state.emitting = true;
         drop(state);
         let result = self.hand_on(results);
-        self.lock().emitting = false;
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.emitting = false;
+        self.tell(state);
         result.inspect_err(|_| self.abandon())
     }
 
@@ -155,8 +175,9 @@ impl<'e, R> Window<'e, R> {
     /// Lets nobody wait any more: a worker failed, and its turn never comes.
     pub(super) fn abandon(&self) {
         self.enough.store(true, Ordering::Relaxed);
-        self.lock().over = true;
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.over = true;
+        self.tell(state);
     }
 
     /// What was said at the end by whoever emits, as an error if results are still waiting for some that never came.

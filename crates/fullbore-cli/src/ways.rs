@@ -1,26 +1,26 @@
 //! How the tools read: the flags they have in common, the crew made from them, and the account of a run.
 
 use std::fmt::Write as _;
+use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use fullbore::engine::Cache;
 use fullbore::pattern::{Crew, Monitor};
 use fullbore::probe::ProcessUsage;
 use fullbore::size;
-use fullbore::strategy::{Plan, Profile, Wish};
+use fullbore::strategy::{NAMED, Plan, Profile, Wish};
 use serde_json::json;
 
-use super::run::{load_profile, strategies};
 use crate::exit::Exit;
 use crate::progress::{Progress, When};
 
 /// The flags of every tool that reads files.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How the bytes move")]
-pub(crate) struct Ways {
+pub struct Ways {
     #[arg(long, value_name = "STRATEGY", default_value = "auto", help = strategies())]
     strategy: String,
 
@@ -62,7 +62,8 @@ fn memory(text: &str) -> Result<u64, String> {
 }
 
 /// A run of a tool: what it was told of how bytes move, and what others see of it.
-pub(crate) struct Running<'w> {
+#[derive(Debug)]
+pub struct Running<'w> {
     ways: &'w Ways,
     wish: Wish,
     profile: Option<Profile>,
@@ -70,11 +71,43 @@ pub(crate) struct Running<'w> {
     start: Instant,
     before: ProcessUsage,
     plans: Mutex<Vec<serde_json::Value>>,
+    line: Mutex<Option<Progress>>,
+    output: Mutex<Held>,
+}
+
+/// How much is printed at once, in bytes.
+const HELD: usize = 64 << 10;
+
+/// How long a line waits for others to be printed with.
+const WHILE: Duration = Duration::from_millis(100);
+
+/// What is still to be printed.
+#[derive(Debug)]
+struct Held {
+    held: Vec<u8>,
+    flushed: Instant,
+    terminal: bool,
+}
+
+impl Held {
+    fn new() -> Self {
+        Self { held: Vec::new(), flushed: Instant::now(), terminal: std::io::stdout().is_terminal() }
+    }
+
+    fn flush(&mut self) -> Result<(), Exit> {
+        let result = Exit::print(&self.held);
+        self.held.clear();
+        self.flushed = Instant::now();
+        result
+    }
 }
 
 impl Ways {
     /// Begins a run.
-    pub(crate) fn begin(&self) -> Result<Running<'_>, Exit> {
+    ///
+    /// # Errors
+    /// If the strategy is none.
+    pub fn begin(&self) -> Result<Running<'_>, Exit> {
         let mut wish: Wish =
             self.strategy.parse().map_err(|error| Exit::trouble(format!("--strategy: {error}")))?;
         if let Some(policy) = self.cache {
@@ -95,60 +128,91 @@ impl Ways {
             start: Instant::now(),
             before: ProcessUsage::now().unwrap_or_default(),
             plans: Mutex::default(),
+            line: Mutex::default(),
+            output: Mutex::new(Held::new()),
         })
     }
 }
 
 impl Running<'_> {
     /// Runs `job` with the crew that was asked for. A line of progress, headed `what`, follows it to `len` bytes, if
-    /// that is known; `quiet`: what the job prints goes to the terminal, where a line would be in its way.
-    pub(crate) fn with_crew<T>(
-        &self,
-        what: &str,
-        len: Option<u64>,
-        quiet: bool,
-        job: impl FnOnce(&Crew<'_>) -> T,
-    ) -> T {
-        let progress = match self.ways.progress {
-            When::Auto if quiet => When::Never,
-            when => when,
-        };
-        let _line = Progress::follow(progress, what, len, &self.monitor);
+    /// that is known; what is [printed](Self::print) meanwhile takes it aside.
+    pub fn with_crew<T>(&self, what: &str, len: Option<u64>, job: impl FnOnce(&Crew<'_>) -> T) -> T {
+        self.follow(what, len);
         let explain = |path: &Path, plan: &Plan| self.explain(path, plan);
         let crew = Crew::new(&self.wish, &self.monitor).with_profile(self.profile.as_ref());
-        match self.ways.explain {
+        let result = match self.ways.explain {
             true => job(&crew.explained(&explain, self.asked())),
             false => job(&crew),
+        };
+        *self.line() = None;
+        result
+    }
+
+    /// Shows progress from now on to the end of the run, headed `what`, to `len` bytes, if that is known.
+    pub fn follow(&self, what: &str, len: Option<u64>) {
+        *self.line() = Some(Progress::follow(self.ways.progress, what, len, &self.monitor));
+    }
+
+    fn line(&self) -> MutexGuard<'_, Option<Progress>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints on standard output: at once to a terminal, with the line of progress taken aside, else now and then.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        output.held.extend_from_slice(text.as_ref());
+        let soon = output.held.len() < HELD && output.flushed.elapsed() < WHILE;
+        if soon && !output.terminal { Ok(()) } else { self.aside(|| output.flush()) }
+    }
+
+    /// Writes what [`print`](Self::print) holds back. Nobody else does: a run that is interrupted has printed a part.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn flush(&self) -> Result<(), Exit> {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        self.aside(|| output.flush())
+    }
+
+    /// Writes to the terminal, with the line of progress taken aside.
+    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &*self.line() {
+            Some(line) => line.aside(write),
+            None => write(),
         }
     }
 
     /// What moves bytes otherwise than a crew does is told here what was asked for.
-    pub(crate) fn wish(&self) -> &Wish {
+    pub fn wish(&self) -> &Wish {
         &self.wish
     }
 
     /// The words of `--strategy`, if it was given.
-    pub(crate) fn asked(&self) -> Option<&str> {
+    pub fn asked(&self) -> Option<&str> {
         (self.ways.strategy != "auto").then_some(self.ways.strategy.as_str())
     }
 
     /// What was measured on this machine.
-    pub(crate) fn profile(&self) -> Option<&Profile> {
+    pub fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()
     }
 
     /// What others see of the run.
-    pub(crate) fn monitor(&self) -> &Arc<Monitor> {
+    pub fn monitor(&self) -> &Arc<Monitor> {
         &self.monitor
     }
 
     /// When progress is to be shown.
-    pub(crate) fn progress(&self) -> When {
+    pub fn progress(&self) -> When {
         self.ways.progress
     }
 
     /// Says how `path` is read, if that is asked for, and keeps it for the account.
-    pub(crate) fn explain(&self, path: &Path, plan: &Plan) {
+    pub fn explain(&self, path: &Path, plan: &Plan) {
         if !self.ways.explain {
             return;
         }
@@ -156,7 +220,7 @@ impl Running<'_> {
         for line in plan.to_string().lines() {
             let _ = writeln!(text, "  {line}");
         }
-        Exit::say(&text);
+        self.aside(|| Exit::say(&text));
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.push(json!({
             "path": path.to_string_lossy(),
@@ -168,14 +232,14 @@ impl Running<'_> {
     }
 
     /// Says in a line what `--explain` asks for where there is no plan.
-    pub(crate) fn remark(&self, text: &str) {
+    pub fn remark(&self, text: &str) {
         if self.ways.explain {
             Exit::say(&format!("{text}\n"));
         }
     }
 
     /// Ends the run: prints its times, if asked for, and returns what `--json` says of it.
-    pub(crate) fn end(&self, bytes: u64) -> serde_json::Value {
+    pub fn end(&self, bytes: u64) -> serde_json::Value {
         let real = self.start.elapsed().as_secs_f64();
         let usage = ProcessUsage::now().unwrap_or_default().since(&self.before);
         let rate = bytes as f64 / real;
@@ -201,5 +265,29 @@ impl Running<'_> {
             account["plans"] = plans.into();
         }
         account
+    }
+}
+
+/// The help of `--strategy`.
+pub fn strategies() -> String {
+    let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
+    format!(
+        "How the bytes move: auto, a name ({}), fields, or a name and fields, joined by commas: method=mmap (or read= \
+         and write=), request=256K, depth=8, workers=2, model=serial|striped|pool, stripe=4M, window=16M|whole, \
+         alloc=extend|size|preallocate, cache=keep|drop|direct (or read-cache= and write-cache=), \
+         completion=any|ordered, budget=64M",
+        names.join(", ")
+    )
+}
+
+/// The profile, if there is one that can be read. A broken one is said and done without: the command does its
+/// job all the same.
+pub fn load_profile() -> Option<Profile> {
+    match Profile::load(&Profile::path()?) {
+        Ok(profile) => Some(profile),
+        Err(error) => {
+            Exit::say(&format!("fullbore: {error}; going on without it\n"));
+            None
+        }
     }
 }

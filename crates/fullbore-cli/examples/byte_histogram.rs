@@ -1,0 +1,52 @@
+//! How often each byte occurs: an operation of one's own, with files, standard input, progress and `--explain`.
+//!
+//!     cargo run --release --example byte_histogram -- FILE...
+
+use clap::Parser;
+use fullbore::operation::Fold;
+use fullbore_cli::{each::each_file, exit, ways::Ways};
+
+struct Histogram;
+
+impl Fold for Histogram {
+    type State = Box<[u64; 256]>;
+
+    fn identity(&self) -> Self::State {
+        Box::new([0; 256])
+    }
+
+    fn block(&self, counts: &mut Self::State, _offset: u64, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+    }
+
+    fn merge(&self, left: &mut Self::State, right: Self::State) {
+        left.iter_mut().zip(*right).for_each(|(left, right)| *left += right);
+    }
+}
+
+#[derive(Parser)]
+struct Arguments {
+    files: Vec<std::path::PathBuf>,
+    #[command(flatten)]
+    ways: Ways,
+}
+
+fn main() -> std::process::ExitCode {
+    let Arguments { files, ways } = Arguments::parse();
+    exit::main(|| {
+        let running = ways.begin()?;
+        each_file(
+            &running,
+            "histogram",
+            &files,
+            |file, crew, scratch| Ok(crew.fold(&Histogram, file, scratch)?.1),
+            |path, counts| {
+                let seen = (0..=255u8).zip(*counts).filter(|(_, count)| *count > 0);
+                let lines: String = seen.map(|(byte, count)| format!("{byte:3} {count}\n")).collect();
+                running.print(format!("{}:\n{lines}", path.display()))
+            },
+        )?;
+        running.end(running.monitor().done());
+        Ok(())
+    })
+}

@@ -1,0 +1,68 @@
+//! The sum of a column of a file of comma-separated values without quotes; lines whose field is no number are counted.
+//!
+//!     cargo run --release --example csv_column_sum -- --column 3 FILE...
+
+use clap::Parser;
+use fullbore::operation::{Fold, Split};
+use fullbore_cli::{each::each_file, exit, ways::Ways};
+
+/// Sums the column of this number, from 1.
+struct Column(usize);
+
+impl Fold for Column {
+    /// The sum in cents, exact, and how many lines had none.
+    type State = (i128, u64);
+
+    fn split(&self) -> Split {
+        Split::Delimiter(b'\n')
+    }
+
+    fn identity(&self) -> Self::State {
+        (0, 0)
+    }
+
+    fn block(&self, (sum, without): &mut Self::State, _offset: u64, lines: &[u8]) {
+        for line in lines.split_inclusive(|&byte| byte == b'\n') {
+            let field = line.split(|&byte| byte == b',').nth(self.0 - 1).unwrap_or_default();
+            match std::str::from_utf8(field).ok().and_then(|text| text.trim().parse::<f64>().ok()) {
+                Some(number) => *sum += (number * 100.0).round() as i128,
+                None => *without += 1,
+            }
+        }
+    }
+
+    fn merge(&self, left: &mut Self::State, right: Self::State) {
+        *left = (left.0 + right.0, left.1 + right.1);
+    }
+}
+
+#[derive(Parser)]
+struct Arguments {
+    files: Vec<std::path::PathBuf>,
+    /// Which column, from 1
+    #[arg(long, default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
+    column: u16,
+    #[command(flatten)]
+    ways: Ways,
+}
+
+fn main() -> std::process::ExitCode {
+    let Arguments { files, column, ways } = Arguments::parse();
+    exit::main(|| {
+        let running = ways.begin()?;
+        let operation = Column(column.into());
+        each_file(
+            &running,
+            "sum of a column",
+            &files,
+            |file, crew, scratch| Ok(crew.fold(&operation, file, scratch)?.1),
+            |path, (sum, without)| {
+                let (sign, cents) = (if sum < 0 { "-" } else { "" }, sum.unsigned_abs());
+                let sum = format!("{sign}{}.{:02}", cents / 100, cents % 100);
+                running.print(format!("{sum} {} ({without} lines without)\n", path.display()))
+            },
+        )?;
+        running.end(running.monitor().done());
+        Ok(())
+    })
+}

@@ -1,0 +1,60 @@
+//! How many lines have which length: an operation on whole lines, wherever a file is cut.
+//!
+//!     cargo run --release --example line_lengths -- FILE...
+
+use std::collections::BTreeMap;
+
+use clap::Parser;
+use fullbore::operation::{Fold, Split};
+use fullbore_cli::{each::each_file, exit, ways::Ways};
+
+struct Lengths;
+
+impl Fold for Lengths {
+    type State = BTreeMap<usize, u64>;
+
+    fn split(&self) -> Split {
+        Split::Delimiter(b'\n')
+    }
+
+    fn identity(&self) -> Self::State {
+        BTreeMap::new()
+    }
+
+    fn block(&self, lengths: &mut Self::State, _offset: u64, lines: &[u8]) {
+        for line in lines.split_inclusive(|&byte| byte == b'\n') {
+            *lengths.entry(line.strip_suffix(b"\n").unwrap_or(line).len()).or_default() += 1;
+        }
+    }
+
+    fn merge(&self, left: &mut Self::State, right: Self::State) {
+        right.into_iter().for_each(|(length, count)| *left.entry(length).or_default() += count);
+    }
+}
+
+#[derive(Parser)]
+struct Arguments {
+    files: Vec<std::path::PathBuf>,
+    #[command(flatten)]
+    ways: Ways,
+}
+
+fn main() -> std::process::ExitCode {
+    let Arguments { files, ways } = Arguments::parse();
+    exit::main(|| {
+        let running = ways.begin()?;
+        each_file(
+            &running,
+            "line lengths",
+            &files,
+            |file, crew, scratch| Ok(crew.fold(&Lengths, file, scratch)?.1),
+            |path, lengths| {
+                let lines: String =
+                    lengths.iter().map(|(length, count)| format!("{length:6} {count}\n")).collect();
+                running.print(format!("{}:\n{lines}", path.display()))
+            },
+        )?;
+        running.end(running.monitor().done());
+        Ok(())
+    })
+}
