@@ -3,6 +3,7 @@
 
 mod cli;
 mod command;
+mod grep;
 
 use std::process::ExitCode;
 

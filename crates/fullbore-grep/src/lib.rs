@@ -25,7 +25,7 @@
 //! search(&query.parts(path, opening), &File::open(path)?, &Strategy::plain(), &Monitor::default(), |found| {
 //!     Ok(if page.take(found, &mut printed).more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
 //! })?;
-//! let told = page.finish(&mut printed);
+//! let told = page.finish(&mut printed)?;
 //! assert!(told.matched && printed.starts_with(b"2:name = "));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -49,4 +49,4 @@ pub use settings::{Boundary, Case, Coding, Nuls, Settings, Show};
 pub use tool::{Told, Tool};
 
 // What a program needs beside it, of the versions that fit.
-pub use {grep_printer, grep_searcher};
+pub use {grep_printer, grep_searcher, termcolor};

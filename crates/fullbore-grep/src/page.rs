@@ -154,15 +154,14 @@ impl<'q> Page<'q> {
         let lines = self.lines.wrapping_sub(found.lines_before);
         self.lines += found.lines;
         self.reached = found.own.end;
-        if let Some(nul) = found.nul.or(found.facts.nul.map(|nul| nul as u64 + found.offset)) {
-            self.nul.get_or_insert(nul);
-        }
         if let Some(error) = found.error.take() {
             self.error = Some(error);
             self.done = true;
         }
+        let nul = found.nul.or(found.facts.nul.map(|nul| nul as u64 + found.offset));
         let facts = &found.facts;
         let Some((first, first_matched)) = facts.first else {
+            self.nul = self.nul.or(nul);
             if facts.stopped {
                 (self.done, self.quit) = (true, true);
             }
@@ -200,6 +199,10 @@ impl<'q> Page<'q> {
                 }
             }
             debug_assert!(self.done || matches >= cut_matches);
+        }
+        // One that lines are not printed for any more was not seen.
+        if !(self.limited && print == Print::Lines) {
+            self.nul = self.nul.or(nul);
         }
         if place.text > 0 {
             self.begin(&found, out);

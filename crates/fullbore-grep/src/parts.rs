@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 use fullbore::operation::{Part, Search};
 use grep_printer::SummaryKind;
@@ -24,8 +25,8 @@ pub struct Parts<'q> {
     query: &'q Query,
     path: &'q Path,
     opening: Opening,
-    /// Those that no thread uses now.
-    idle: Mutex<Vec<(Searcher, RegexMatcher)>>,
+    /// Those of the threads. Each keeps its own: a matcher is slower in another than in the first that used it.
+    idle: Mutex<Vec<(ThreadId, (Searcher, RegexMatcher))>>,
 }
 
 /// What was found in a part, with numbers from the start of the part.
@@ -50,6 +51,14 @@ pub struct Found {
 impl<'q> Parts<'q> {
     pub(crate) fn new(query: &'q Query, path: &'q Path, opening: Opening) -> Self {
         Self { query, path, opening, idle: Mutex::default() }
+    }
+
+    fn tool(&self) -> (Searcher, RegexMatcher) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        match idle.iter().position(|(thread, _)| *thread == thread::current().id()) {
+            Some(place) => idle.swap_remove(place).1,
+            None => (self.query.searcher_of_parts(), self.query.matcher.clone()),
+        }
     }
 
     fn rules(&self) -> Rules {
@@ -83,6 +92,10 @@ impl<'q> Parts<'q> {
         let (query, settings) = (self.query, &self.query.settings);
         let pen = Pen::new(settings.color, query.numbers());
         let ink = pen.ink.clone();
+        if query.print() == Print::Lines {
+            // What is never written to costs nothing; growing would.
+            ink.borrow_mut().text.reserve(own.len());
+        }
         let path = (settings.with_filename && !settings.heading).then_some(self.path);
         let (facts, result) = match query.print() {
             Print::Lines => {
@@ -163,11 +176,9 @@ impl Search for Parts<'_> {
                 convert(&mut bytes);
             }
         }
-        let mut tool = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let tool_now =
-            tool.get_or_insert_with(|| (self.query.searcher_of_parts(), self.query.matcher.clone()));
-        let (ink, facts, result) = self.find(tool_now, &bytes, part.own.clone(), rules);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(tool);
+        let mut tool = self.tool();
+        let (ink, facts, result) = self.find(&mut tool, &bytes, part.own.clone(), rules);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((thread::current().id(), tool));
         if settings.line_number {
             let count =
                 |range: Range<usize>| memchr::memchr_iter(self.delimiter(), &bytes[range]).count() as u64;

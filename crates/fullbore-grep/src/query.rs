@@ -99,7 +99,10 @@ impl Query {
     }
 
     /// As [`tool`](Self::tool), which hands on what it prints before it is much, instead of keeping it.
-    pub fn streaming_tool<'w>(&self, hand_on: impl FnMut(&[u8]) -> std::io::Result<()> + 'w) -> Tool<'w> {
+    pub fn streaming_tool<'w>(
+        &self,
+        hand_on: impl FnMut(&[u8]) -> std::io::Result<()> + Send + 'w,
+    ) -> Tool<'w> {
         Tool::new(self, Writer::streaming(self.settings.color, hand_on))
     }
 

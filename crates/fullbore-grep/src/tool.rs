@@ -210,7 +210,7 @@ impl<S: Sink> Sink for Watched<S> {
 }
 
 /// Takes what is printed on.
-type HandOn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + 'w>;
+type HandOn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
 
 /// Keeps what is printed, or hands it on before it is much.
 pub(crate) struct Writer<'w> {
@@ -229,7 +229,7 @@ impl<'w> Writer<'w> {
         Self { buffer: if color { Buffer::ansi() } else { Buffer::no_color() }, hand_on: None }
     }
 
-    pub(crate) fn streaming(color: bool, hand_on: impl FnMut(&[u8]) -> io::Result<()> + 'w) -> Self {
+    pub(crate) fn streaming(color: bool, hand_on: impl FnMut(&[u8]) -> io::Result<()> + Send + 'w) -> Self {
         Self { hand_on: Some(Box::new(hand_on)), ..Self::new(color) }
     }
 

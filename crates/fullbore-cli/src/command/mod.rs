@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod generate;
+pub(crate) mod grep;
 pub(crate) mod man;
 pub(crate) mod probe;
 pub(crate) mod profile;
