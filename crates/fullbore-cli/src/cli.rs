@@ -23,11 +23,17 @@ pub(crate) struct Cli {
 enum Command {
     Bench(command::bench::Bench),
     Transform(command::transform::Transform),
+    Sum(command::sum::Sum),
+    Dedupe(command::dedupe::Dedupe),
+    Cmp(command::cmp::Cmp),
+    #[command(visible_alias = "cp")]
+    Copy(command::copy::Copy),
     Gen(command::generate::Generate),
     Grep(Box<command::grep::Grep>),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
     Completions(command::completions::Completions),
+    Wc(command::wc::Wc),
     Man(command::man::Man),
 }
 
@@ -36,11 +42,16 @@ impl Cli {
         match self.command {
             Command::Bench(command) => command.run(),
             Command::Transform(command) => command.run(),
+            Command::Sum(command) => command.run(),
+            Command::Dedupe(command) => command.run(),
+            Command::Cmp(command) => command.run(),
+            Command::Copy(command) => command.run(),
             Command::Gen(command) => command.run(),
             Command::Grep(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),
             Command::Completions(command) => command.run(),
+            Command::Wc(command) => command.run(),
             Command::Man(command) => command.run(),
         }
     }

@@ -43,8 +43,8 @@ impl Exit {
     }
 
     /// As `eprint!`, but what cannot be said is no reason to fail, and none to panic.
-    pub fn say(text: &str) {
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    pub fn say(text: &(impl AsRef<[u8]> + ?Sized)) {
+        let _ = std::io::stderr().lock().write_all(text.as_ref());
     }
 
     fn code(&self) -> u8 {

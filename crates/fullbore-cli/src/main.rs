@@ -4,6 +4,8 @@
 mod cli;
 mod command;
 mod grep;
+mod locale;
+mod quote;
 
 use std::process::ExitCode;
 

@@ -159,6 +159,11 @@ impl Running<'_> {
         *self.line() = Some(Progress::follow(self.ways.progress, what, len, &self.monitor));
     }
 
+    /// Takes the line of progress away: what it followed is over.
+    pub fn rest(&self) {
+        *self.line() = None;
+    }
+
     fn line(&self) -> MutexGuard<'_, Option<Progress>> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -134,6 +134,12 @@ impl Error {
         self
     }
 
+    /// The same error under another name of the path.
+    pub(crate) fn naming(mut self, path: impl AsRef<Path>) -> Self {
+        self.inner.path = path.as_ref().to_owned();
+        self
+    }
+
     /// Says what to do about it.
     ///
     /// ```

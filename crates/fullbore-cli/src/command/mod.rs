@@ -1,14 +1,20 @@
 //! The subcommands, one file each.
 
 pub(crate) mod bench;
+pub(crate) mod cmp;
 pub(crate) mod completions;
+pub(crate) mod copy;
+pub(crate) mod dedupe;
 pub(crate) mod generate;
 pub(crate) mod grep;
 pub(crate) mod man;
 pub(crate) mod probe;
 pub(crate) mod profile;
 pub(crate) mod run;
+pub(crate) mod sum;
 pub(crate) mod transform;
+mod walk;
+pub(crate) mod wc;
 
 // What the tools have in common.
 #[allow(unused_imports, reason = "the tools are being moved onto it")]

@@ -4,6 +4,9 @@
 mod arguments;
 mod bench;
 mod changes;
+mod cmp;
+mod copy;
+mod dedupe;
 mod devices;
 mod forbidden;
 mod full_disk;
@@ -18,4 +21,6 @@ mod probe;
 mod profile;
 mod signals;
 mod streams;
+mod sum;
 mod transform;
+mod wc;

@@ -5,10 +5,14 @@
 
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::closing::Doomed;
 use crate::error::Result;
+
+/// Whether all is being removed.
+static ABANDONED: AtomicBool = AtomicBool::new(false);
 
 static STATE: Mutex<State> = Mutex::new(State { next: 0, files: Vec::new(), unfinished: Vec::new() });
 
@@ -24,6 +28,8 @@ struct State {
 enum Left {
     /// Whatever stands at this path.
     Path(PathBuf),
+    /// A directory and all that is in it.
+    Tree(PathBuf),
     /// The name of an open file, as long as it leads to it.
     Open(Arc<Doomed>),
 }
@@ -56,6 +62,7 @@ fn state() -> MutexGuard<'static, State> {
 pub struct Temporary {
     id: u64,
     path: PathBuf,
+    tree: bool,
     kept: bool,
 }
 
@@ -79,7 +86,29 @@ impl Temporary {
         let mut state = state();
         let made = make(&path)?;
         let id = state.enter(Left::Path(path.clone()));
-        Ok((Self { id, path, kept: false }, made))
+        Ok((Self { id, path, tree: false, kept: false }, made))
+    }
+
+    /// As [`make`](Self::make), for a directory that goes with all that is in it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::Temporary;
+    /// # let path = directory.path().join("part");
+    /// let (temporary, ()) = Temporary::make_tree(path.clone(), |path| Ok(std::fs::create_dir(path).unwrap()))?;
+    /// std::fs::write(path.join("file"), "in it")?;
+    /// drop(temporary);
+    /// assert!(!path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn make_tree<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
+        let mut state = state();
+        let made = make(&path)?;
+        let id = state.enter(Left::Tree(path.clone()));
+        Ok((Self { id, path, tree: true, kept: false }, made))
     }
 
     /// The path.
@@ -94,6 +123,32 @@ impl Temporary {
     /// ```
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Does what gives it another name, and gives up the duty if that was done: in one, so that a run that is abandoned
+    /// meanwhile has it removed or has it whole.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::Temporary;
+    /// # let (path, place) = (directory.path().join("part"), directory.path().join("place"));
+    /// let (temporary, ()) = Temporary::make_tree(path, |path| Ok(std::fs::create_dir(path).unwrap()))?;
+    /// temporary.settle(|path| std::fs::rename(path, &place))?;
+    /// assert!(place.is_dir());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `name`; then it is removed.
+    pub fn settle<T, E>(
+        mut self,
+        name: impl FnOnce(&Path) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let state = state();
+        let named = name(&self.path);
+        self.kept = named.is_ok();
+        drop(state);
+        named
     }
 
     /// Gives up the duty: the path is somebody's file now, or has another name.
@@ -116,8 +171,10 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         let mut state = state();
         state.files.retain(|(id, _)| *id != self.id);
-        if !self.kept {
-            remove(&self.path);
+        match (self.kept, self.tree) {
+            (true, _) => {}
+            (false, false) => remove(&self.path),
+            (false, true) => remove_tree(&self.path),
         }
     }
 }
@@ -197,11 +254,13 @@ impl Drop for Unfinished {
 /// assert!(half_written.is_empty());
 /// ```
 pub fn abandon_all() -> Vec<PathBuf> {
+    ABANDONED.store(true, Ordering::Relaxed);
     let mut state = state();
     // Youngest first: files before the directory they were made in.
     for (_, left) in state.files.drain(..).rev() {
         match left {
             Left::Path(path) => remove(&path),
+            Left::Tree(path) => remove_tree(&path),
             // Whoever holds it open may learn of it when they close it.
             Left::Open(doomed) => drop(doomed.remove()),
         }
@@ -212,9 +271,27 @@ pub fn abandon_all() -> Vec<PathBuf> {
     unfinished
 }
 
+/// Whether [`abandon_all`] was called: what fails from now on fails because of that.
+pub(crate) fn abandoned() -> bool {
+    ABANDONED.load(Ordering::Relaxed)
+}
+
 /// Removes a file or an empty directory. That it is gone already is as good.
 fn remove(path: &Path) {
     if std::fs::remove_file(path).is_err() {
         let _ = std::fs::remove_dir(path);
+    }
+}
+
+/// How often a directory is emptied again that somebody still makes files in: workers go on until the process ends.
+const SWEEPS: usize = 100;
+
+/// Removes a directory and all that is in it.
+fn remove_tree(path: &Path) {
+    for _ in 0..SWEEPS {
+        match std::fs::remove_dir_all(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
+            _ => return,
+        }
     }
 }

@@ -235,15 +235,14 @@ impl Copying<'_> {
     }
 
     fn lacks(&self, rung: Rung) -> bool {
-        let lacking = LACKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let lacking = lacking();
         lacking.contains(&(rung, self.devices.0, self.devices.1))
     }
 
     /// As [`fails`](Self::fails); what no file of these devices can is remembered.
     fn falls(&self, rung: Rung, error: Errno) -> Result<()> {
         if matches!(error, Errno::XDEV | Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS) {
-            let mut lacking = LACKING.lock().unwrap_or_else(PoisonError::into_inner);
-            lacking.insert((rung, self.devices.0, self.devices.1));
+            lacking().insert((rung, self.devices.0, self.devices.1));
         }
         self.fails(error)
     }
@@ -268,6 +267,29 @@ impl Copying<'_> {
             error => Err(Error::io("copy to", self.target.path(), error.into()).at(self.to)),
         }
     }
+}
+
+/// Whether it is worth trying to share blocks between two devices: nobody has found yet that it cannot be done.
+pub(crate) fn clones(devices: (u64, u64)) -> bool {
+    devices.0 == devices.1 && !lacking().contains(&(Rung::Clone, devices.0, devices.1))
+}
+
+/// Shares all blocks of a file of `len` bytes with a new one on the same device, if that can be done; and then `target` is
+/// whole. For files of which there are many: no more calls than need be.
+pub(crate) fn share_all(source: impl AsFd, target: impl AsFd, devices: (u64, u64)) -> bool {
+    match clone::clone_range(source.as_fd(), 0, 0, target.as_fd(), 0) {
+        Ok(()) => true,
+        Err(error) => {
+            if matches!(error, Errno::XDEV | Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS) {
+                lacking().insert((Rung::Clone, devices.0, devices.1));
+            }
+            false
+        }
+    }
+}
+
+fn lacking() -> std::sync::MutexGuard<'static, BTreeSet<(Rung, u64, u64)>> {
+    LACKING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether the file is read and written at offsets, not from front to back.

@@ -32,6 +32,7 @@ mod vectored;
 mod way;
 mod window;
 
+pub(crate) use abandon::abandoned;
 pub use abandon::{Temporary, abandon_all, unfinished};
 pub(crate) use behind::Behind;
 pub(crate) use calls::{LONGEST, cut};
@@ -39,6 +40,8 @@ pub use copy::CopyReport;
 pub use explain::{Answer, Explanation};
 pub use handle::File;
 pub use kind::{FileKind, Snapshot, look};
+pub(crate) use ladder::{clones, share_all};
+pub(crate) use naming::{directory_of, linkable, temporary_name};
 pub use options::{Access, Hint, Mode, OpenOptions, Share, WriteThrough};
 pub use output::{Output, Placement};
 pub use range_lock::{RangeGuard, RangeLock};

@@ -12,7 +12,7 @@ use super::{Durability, File, Receipt, Step};
 use crate::error::{Error, Result};
 
 /// Whether files without a name can get one here: that goes through `/proc`.
-pub(super) fn linkable() -> bool {
+pub(crate) fn linkable() -> bool {
     Path::new("/proc/self/fd").exists()
 }
 
@@ -31,10 +31,16 @@ pub(super) fn link(file: &File, target: &Path) -> Result<bool> {
 
 /// Gives a file that has a temporary name the name `target`, over whatever has it.
 pub(super) fn rename(file: &File, temporary: Temporary, target: &Path, receipt: &mut Receipt) -> Result<()> {
-    file.before_name(Some(temporary.path()), target)
-        .and_then(|()| Ok(rustix::fs::rename(temporary.path(), target)?))
-        .map_err(|error| Error::io("replace", target, error))?;
+    rename_to(file, temporary.path(), target, receipt)?;
     temporary.keep();
+    Ok(())
+}
+
+/// Gives a file that has the name `part` the name `target`, over whatever has it.
+pub(super) fn rename_to(file: &File, part: &Path, target: &Path, receipt: &mut Receipt) -> Result<()> {
+    file.before_name(Some(part), target)
+        .and_then(|()| Ok(rustix::fs::rename(part, target)?))
+        .map_err(|error| Error::io("replace", target, error))?;
     receipt.note(Step::Renamed);
     Ok(())
 }
@@ -66,7 +72,7 @@ pub(super) fn sync_directory(
 }
 
 /// The directory a path's last name stands in.
-pub(super) fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -74,7 +80,7 @@ pub(super) fn directory_of(path: &Path) -> &Path {
 }
 
 /// A hidden name beside `target` that nobody else has.
-pub(super) fn temporary_name(target: &Path) -> PathBuf {
+pub(crate) fn temporary_name(target: &Path) -> PathBuf {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos());
     // A name may be 255 bytes long; the target's own may be that already.
     let stem: Vec<u8> = target

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 
 use super::abandon::{self, Temporary, Unfinished};
-use super::naming::{directory_of, link, linkable, rename, sync_directory, temporary_name};
+use super::naming::{directory_of, link, linkable, rename, rename_to, sync_directory, temporary_name};
 use super::{Durability, File, FileKind, Receipt, Step, look};
 use crate::error::{Error, Kind, Result};
 
@@ -58,6 +58,8 @@ enum State {
     Unnamed { target: PathBuf, old: Option<Attributes> },
     /// Under a temporary name until it is whole.
     Named { target: PathBuf, old: Option<Attributes>, temporary: Temporary },
+    /// Under a name that stays, whole or not, until it is whole.
+    Kept { target: PathBuf, old: Option<Attributes>, part: PathBuf },
     /// The destination itself.
     Existing(Unfinished),
     /// A pipe or device: what is written is gone.
@@ -142,6 +144,99 @@ impl Output {
         }
     }
 
+    /// As [`replace`](Self::replace), but what was written stays at `part` when the run ends early, and is there again
+    /// when the same output is opened again: for runs that are resumed. `part` lies beside `path`.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output};
+    /// let (path, part) = (directory.path().join("file"), directory.path().join(".file.part"));
+    /// let output = Output::resumable(&path, &part)?;
+    /// output.file().write_all_at(b"half", 0)?;
+    /// drop(output);
+    /// let again = Output::resumable(&path, &part)?;
+    /// assert_eq!(again.file().len()?, 4);
+    /// again.commit(Durability::Process)?;
+    /// assert!(path.exists() && !part.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace).
+    pub fn resumable(path: impl AsRef<Path>, part: impl Into<PathBuf>) -> Result<Self> {
+        let (path, part) = (path.as_ref(), part.into());
+        let (target, old) = match look(path)? {
+            Some((FileKind::Regular, _)) => Self::replaced(path).map(|(target, old)| (target, Some(old)))?,
+            None => (path.to_owned(), None),
+            Some((kind, _)) => {
+                return Err(Error::new(Kind::Unsupported, "replace", path, format!("it is a {kind}"))
+                    .advise("name a regular file"));
+            }
+        };
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(&part, flags, Mode::from_raw_mode(0o666))
+            .map_err(|error| Error::io("create", &part, error.into()))?;
+        Ok(Self { file: File::from_fd(fd, &target)?, state: State::Kept { target, old, part } })
+    }
+
+    /// A file that will have the name `path` when it is [committed](Self::commit), whatever has it then but a directory: a
+    /// link there is replaced and not followed, nothing of what was there is inherited, and nobody is asked whether it may
+    /// be written.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, Output};
+    /// let (path, link) = (directory.path().join("file"), directory.path().join("link"));
+    /// std::fs::write(&path, "stays")?;
+    /// std::os::unix::fs::symlink(&path, &link)?;
+    /// Output::anew(&link)?.commit(Durability::Process)?;
+    /// assert_eq!((std::fs::read(&link)?.len(), std::fs::read(&path)?.len()), (0, 5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If `path` names no file, and if the system refuses.
+    pub fn anew(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        if path.file_name().is_none() {
+            return Err(Error::new(Kind::Invalid, "write", path, "it names no file"));
+        }
+        Self::beside(path.to_owned(), None)
+    }
+
+    /// The same output, which inherits nothing of the file it replaces: for writers that set mode and owner themselves.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use std::os::unix::fs::PermissionsExt;
+    /// use fullbore::file::{Durability, Output};
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "old")?;
+    /// std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    /// let output = Output::replace(&path)?.inheriting_nothing();
+    /// rustix::fs::fchmod(output.file(), rustix::fs::Mode::from_raw_mode(0o640))?;
+    /// output.commit(Durability::Process)?;
+    /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o640);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn inheriting_nothing(mut self) -> Self {
+        match &mut self.state {
+            State::Unnamed { old, .. } | State::Named { old, .. } | State::Kept { old, .. } => *old = None,
+            State::Existing(_) | State::Stream => {}
+        }
+        self
+    }
+
+    /// Whether it takes the place of a file that it has inherited, or will, mode and owner of.
+    pub(crate) fn inherits(&self) -> bool {
+        match &self.state {
+            State::Unnamed { old, .. } | State::Named { old, .. } | State::Kept { old, .. } => old.is_some(),
+            State::Existing(_) => true,
+            State::Stream => false,
+        }
+    }
+
     /// An output that is the process's standard output.
     ///
     /// ```
@@ -192,6 +287,12 @@ impl Output {
     }
 
     fn replacing(path: &Path) -> Result<Self> {
+        let (target, old) = Self::replaced(path)?;
+        Self::beside(target, Some(old))
+    }
+
+    /// The file that is replaced when `path` is, and what the new one inherits of it.
+    fn replaced(path: &Path) -> Result<(PathBuf, Attributes)> {
         // A rename asks for no permission to the file it replaces, but whoever forbade writing meant it.
         rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)
             .map_err(|error| Error::io("write", path, error.into()))?;
@@ -202,7 +303,7 @@ impl Output {
             mode: Mode::from_raw_mode(stat.st_mode & 0o7777),
             owner: (stat.st_uid, stat.st_gid),
         };
-        Self::beside(target, Some(old))
+        Ok((target, old))
     }
 
     fn fresh(path: &Path) -> Result<Self> {
@@ -339,6 +440,12 @@ impl Output {
                 inherit(&file, old);
                 sync(&file, durability, &mut receipt)?;
                 rename(&file, temporary, &target, &mut receipt)?;
+                sync_directory(&file, &target, durability, &mut receipt)?;
+            }
+            State::Kept { target, old, part } => {
+                inherit(&file, old);
+                sync(&file, durability, &mut receipt)?;
+                rename_to(&file, &part, &target, &mut receipt)?;
                 sync_directory(&file, &target, durability, &mut receipt)?;
             }
         }

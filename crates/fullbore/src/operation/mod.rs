@@ -11,9 +11,12 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod count;
+pub mod duplicates;
 mod fold;
 pub mod generate;
 mod groupwise;
+pub mod hash;
 mod integer;
 mod kernel;
 #[cfg(test)]
@@ -26,6 +29,7 @@ mod shift;
 mod swab;
 mod xor;
 
+pub use count::{Count, CountState, Counts, Encoding};
 pub use fold::Fold;
 pub use kernel::Kernel;
 pub use registry::{Operation, ParseOperationError, parse, registry};

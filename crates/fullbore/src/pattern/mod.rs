@@ -19,6 +19,8 @@
 #![forbid(unsafe_code)]
 
 mod carry;
+mod compare;
+mod copy;
 mod crew;
 mod fold;
 mod front;
@@ -33,6 +35,8 @@ mod window;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+pub use compare::{Comparison, Difference, Differences, End, Extent, Side, Which, compare, differences};
+pub use copy::{CopyAccount, CopyEvent, CopyOptions, Existing, Follow, Preserve, Reflink, copy, copy_file};
 pub use crew::{Crew, Scratch, Turn};
 pub use fold::{fold, fold_bytes};
 pub use order::{Order, Scope};

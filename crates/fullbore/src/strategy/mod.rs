@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod choose;
+mod comparing;
 mod named;
 mod plan;
 mod profile;

@@ -1,0 +1,423 @@
+//! `fullbore cmp`: whether two files are the same, and where they are not, as GNU `cmp` says it.
+
+mod number;
+mod print;
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+
+use clap::Args;
+use fullbore::error::{Error, Kind};
+use fullbore::file::{File, FileKind};
+use fullbore::pattern::{Comparison, Difference, End, Extent, Outcome, Side, compare, differences};
+use fullbore::strategy::{BUDGET, Plan, Wish, plan};
+use fullbore_cli::ways::{Running, Ways};
+use print::{List, Words};
+use serde_json::json;
+
+use crate::exit::Exit;
+
+/// Compare two files byte by byte
+#[derive(Debug, Args)]
+#[command(
+    infer_long_args = true,
+    disable_version_flag = true,
+    override_usage = "fullbore cmp [OPTIONS] FILE1 [FILE2 [SKIP1 [SKIP2]]]",
+    after_help = "FILE2 that is missing or - is standard input. Numbers may be decimal, 0x… or 0…, and may be followed by \
+                  kB (1000), K (1024), MB, M, GB, G and so on for T, P, E.\n\n\
+                  Exit status: 0 the same, 1 different, 2 trouble, 3 an input changed while it was read."
+)]
+pub(crate) struct Cmp {
+    /// Two files, and how many bytes at the start of each do not count
+    #[arg(value_name = "FILE", hide_short_help = false)]
+    operands: Vec<OsString>,
+
+    /// Show the differing bytes
+    #[arg(
+        short = 'b',
+        long,
+        visible_short_alias = 'c',
+        alias = "print-chars",
+        overrides_with = "print_bytes"
+    )]
+    print_bytes: bool,
+
+    /// Pass over the first SKIP bytes of both files, or SKIP bytes of the first and SKIP2 of the second
+    #[arg(short, long, value_name = "SKIP[:SKIP2]", allow_hyphen_values = true)]
+    ignore_initial: Vec<OsString>,
+
+    /// Print the number and both values of every byte that differs
+    #[arg(short = 'l', long, overrides_with = "verbose")]
+    verbose: bool,
+
+    /// Compare at most LIMIT bytes
+    #[arg(short = 'n', long = "bytes", value_name = "LIMIT", allow_hyphen_values = true)]
+    limit: Vec<OsString>,
+
+    /// Print nothing: the exit status says it
+    #[arg(short = 's', long, visible_alias = "silent", overrides_with = "quiet")]
+    quiet: bool,
+
+    /// Print what was found and an account of the run as JSON, in place of words
+    #[arg(long, conflicts_with = "verbose")]
+    json: bool,
+
+    /// Print the version
+    #[arg(short = 'v', long)]
+    version: bool,
+
+    #[command(flatten)]
+    ways: Ways,
+}
+
+/// What is to be done, as the command line says it.
+struct Job<'a> {
+    names: [&'a OsStr; 2],
+    skip: [u64; 2],
+    limit: Option<u64>,
+}
+
+/// What a comparison is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Every difference.
+    Every,
+    /// The first difference.
+    First,
+    /// Whether there is one: nobody sees what is printed on standard output.
+    Unseen,
+    /// Whether there is one, and nothing is printed at all.
+    Silent,
+}
+
+impl Cmp {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        if self.version {
+            return Exit::print(concat!("cmp (fullbore) ", env!("CARGO_PKG_VERSION"), "\n"));
+        }
+        let job = self.job()?;
+        let asked = self.asked();
+        let Some([left, right]) = job.open(asked)? else { return self.equal(&job, "the names are the same") };
+        if one_and_the_same(&job, [&left, &right]) {
+            return self.equal(&job, "they are one file from one place on");
+        }
+        for (file, name) in [&left, &right].into_iter().zip(job.names) {
+            if file.kind() == FileKind::Directory {
+                return Err(trouble(name, rustix::io::Errno::ISDIR.into()));
+            }
+        }
+        let running = self.ways.begin()?;
+        if asked == Asked::Silent && !self.json && sizes_differ(&job, [&left, &right]) {
+            running.remark("nothing is read: their sizes tell that they differ");
+            running.end(0);
+            return Err(Exit::Told(1));
+        }
+        let plans = plans(&running, &job, [&left, &right])?;
+        let side =
+            |file, place: usize| Side { file, strategy: &plans[place].strategy, skip: job.skip[place] };
+        let sides = [side(&left, 0), side(&right, 1)];
+        let words = Words { names: job.names, bytes: self.print_bytes, posix: in_posix_locale() };
+        let result = match asked {
+            Asked::Every => self.every(&job, &sides, &running, &words),
+            _ => self.first(&job, &sides, &running, &words, asked),
+        };
+        match result {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Exit::Told(1)),
+            Err(error) => Err(complaint(&error)),
+        }
+    }
+
+    /// What the command line says.
+    fn job(&self) -> Result<Job<'_>, Exit> {
+        if self.verbose && self.quiet {
+            return Err(usage(b"options -l and -s are incompatible"));
+        }
+        let mut job = Job { names: [OsStr::new("-"); 2], skip: [0; 2], limit: None };
+        for text in &self.ignore_initial {
+            let text = text.as_bytes();
+            let (first, rest) = number::leading(text).ok_or_else(|| invalid("--ignore-initial", text))?;
+            let second = match rest {
+                [] => first,
+                [b':', second @ ..] => {
+                    number::whole(second).ok_or_else(|| invalid("--ignore-initial", second))?
+                }
+                _ => return Err(invalid("--ignore-initial", text)),
+            };
+            job.skip = [job.skip[0].max(first), job.skip[1].max(second)];
+        }
+        for text in &self.limit {
+            let limit = number::whole(text.as_bytes()).ok_or_else(|| invalid("--bytes", text.as_bytes()))?;
+            job.limit = Some(job.limit.map_or(limit, |known| known.min(limit)));
+        }
+        let (files, skips) = self.operands.split_at(self.operands.len().min(2));
+        if files.is_empty() {
+            let last = std::env::args_os().last().unwrap_or_default();
+            return Err(usage(&[b"missing operand after '", last.as_bytes(), b"'"].concat()));
+        }
+        for (name, file) in job.names.iter_mut().zip(files) {
+            *name = file;
+        }
+        for (skip, text) in job.skip.iter_mut().zip(skips) {
+            let text = text.as_bytes();
+            *skip = (*skip).max(number::whole(text).ok_or_else(|| invalid("--ignore-initial", text))?);
+        }
+        if let Some(extra) = skips.get(2) {
+            return Err(usage(&[b"extra operand '", extra.as_bytes(), b"'"].concat()));
+        }
+        Ok(job)
+    }
+
+    fn asked(&self) -> Asked {
+        match () {
+            () if self.quiet => Asked::Silent,
+            () if self.json => Asked::First,
+            () if nobody_reads_standard_output() => Asked::Unseen,
+            () if self.verbose => Asked::Every,
+            () => Asked::First,
+        }
+    }
+
+    /// They are the same, and nothing had to be read.
+    fn equal(&self, job: &Job<'_>, reason: &str) -> Result<(), Exit> {
+        let running = self.ways.begin()?;
+        running.remark(&format!("nothing is read: {reason}"));
+        let account = running.end(0);
+        if self.json && !self.quiet {
+            return Exit::print(&format!("{}\n", said(job, &Comparison::Equal, account)));
+        }
+        Ok(())
+    }
+
+    /// Tells of the first difference; whether there is none.
+    fn first(
+        &self,
+        job: &Job<'_>,
+        [left, right]: &[Side<'_>; 2],
+        running: &Running<'_>,
+        words: &Words<'_>,
+        asked: Asked,
+    ) -> fullbore::Result<bool> {
+        let extent = Extent { limit: job.limit, lines: asked == Asked::First };
+        let (outcome, found) = compare(left, right, &extent, running.monitor())?;
+        let account = done(running, &outcome);
+        if self.json && asked == Asked::First {
+            write(format!("{}\n", said(job, &found, account)).as_bytes())?;
+            return Ok(found == Comparison::Equal);
+        }
+        match (&found, asked) {
+            (Comparison::Differ { at, lines }, Asked::First) => write(&words.differ(at, *lines))?,
+            (Comparison::End(end), Asked::First | Asked::Unseen) => complain(&words.end(end, extent.lines)),
+            _ => {}
+        }
+        Ok(found == Comparison::Equal)
+    }
+
+    /// Tells of every difference; whether there is none.
+    fn every(
+        &self,
+        job: &Job<'_>,
+        [left, right]: &[Side<'_>; 2],
+        running: &Running<'_>,
+        words: &Words<'_>,
+    ) -> fullbore::Result<bool> {
+        let most = [left, right].into_iter().filter_map(remaining).chain(job.limit).min();
+        let list = List::new(most.unwrap_or(i64::MAX as u64), self.print_bytes);
+        let (outcome, seen) = differences(
+            left,
+            right,
+            job.limit,
+            running.monitor(),
+            |offset, left, right| list.lines(offset, left, right),
+            |lines: Vec<u8>| running.aside(|| write(&lines)).map(ControlFlow::Continue),
+        )?;
+        done(running, &outcome);
+        if let Some(end) = &seen.end {
+            complain(&words.end(end, false));
+        }
+        Ok(!seen.differ && seen.end.is_none())
+    }
+}
+
+impl Job<'_> {
+    /// Opens both, as the peer does: standard input first if it is the second, and what has the same name only once.
+    /// `None`: they are one.
+    fn open(&self, asked: Asked) -> Result<Option<[File; 2]>, Exit> {
+        let first = usize::from(self.names[1] == "-");
+        let open = |place: usize| {
+            open(self.names[place]).map_err(|error| match asked {
+                Asked::Silent => Exit::Told(2),
+                _ => trouble(self.names[place], error),
+            })
+        };
+        let one = open(first)?;
+        if self.names[0] == self.names[1] && self.skip[0] == self.skip[1] {
+            return Ok(None);
+        }
+        let other = open(1 - first)?;
+        Ok(Some(if first == 0 { [one, other] } else { [other, one] }))
+    }
+}
+
+/// Opens an operand, and calls it by its name.
+fn open(name: &OsStr) -> io::Result<File> {
+    let opened = if name == "-" {
+        let standard = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+        File::from_fd(standard, "-")
+    } else {
+        File::open(name)
+    };
+    opened.map_err(|error| match (error.raw_os_error(), error.kind()) {
+        (Some(number), _) => io::Error::from_raw_os_error(number),
+        (None, Kind::Unsupported) if name == "-" => rustix::io::Errno::ISDIR.into(),
+        // A socket, or a device that is not there.
+        _ => rustix::io::Errno::NXIO.into(),
+    })
+}
+
+/// Where the first byte that counts stands, if it has offsets.
+fn position(file: &File, skip: u64) -> Option<u64> {
+    rustix::fs::tell(file).ok().map(|position| position.saturating_add(skip))
+}
+
+/// Whether both are the same inode from the same place on.
+fn one_and_the_same(job: &Job<'_>, [left, right]: [&File; 2]) -> bool {
+    let (Ok(one), Ok(other)) = (rustix::fs::fstat(left), rustix::fs::fstat(right)) else { return false };
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+        && position(left, job.skip[0]) == position(right, job.skip[1])
+}
+
+/// How many bytes of a side count, if its size tells.
+fn remaining(side: &Side<'_>) -> Option<u64> {
+    let snapshot = (side.file.kind() == FileKind::Regular).then(|| side.file.snapshot().ok()).flatten()?;
+    Some(snapshot.len.saturating_sub(position(side.file, side.skip).unwrap_or(0)))
+}
+
+/// Up to this long, in bytes, a size may not be true: files of `/proc` say 0, those of `/sys` a page.
+const PAGE: u64 = 4096;
+
+/// Whether the sizes alone tell that the files differ where they are compared.
+fn sizes_differ(job: &Job<'_>, files: [&File; 2]) -> bool {
+    let size = |place: usize| {
+        let len = (files[place].kind() == FileKind::Regular).then(|| files[place].len().ok()).flatten()?;
+        let counts = len.saturating_sub(position(files[place], job.skip[place])?);
+        (len > PAGE).then_some(counts)
+    };
+    let (Some(left), Some(right)) = (size(0), size(1)) else { return false };
+    left != right && job.limit.is_none_or(|limit| left.min(right) < limit)
+}
+
+/// How each side is read, and says so.
+fn plans(running: &Running<'_>, job: &Job<'_>, files: [&File; 2]) -> Result<[Plan; 2], Exit> {
+    let len = |file: &File| match file.kind() {
+        FileKind::Regular | FileKind::BlockDevice => file.len().ok().filter(|&len| len > 0),
+        _ => None,
+    };
+    // Read beside what has no length, nothing is striped.
+    let lens = match (len(files[0]), len(files[1])) {
+        (Some(left), Some(right)) => [Some(left), Some(right)],
+        _ => [None, None],
+    };
+    // Each side has half of the memory.
+    let budget = running.wish().budget.unwrap_or(BUDGET) / 2;
+    let wish = Wish { budget: Some(budget), ..running.wish().clone() };
+    let plan = |place: usize| -> Result<Plan, Exit> {
+        let found = plan(Some(files[place]), lens[place], None, &wish, running.asked(), running.profile());
+        let plan = found.map_err(|error| complaint(&error))?.for_comparing(files[place], &wish);
+        running.explain(files[place].path(), &plan);
+        Ok(plan)
+    };
+    let plans = [plan(0)?, plan(1)?];
+    let compared = lens[0].zip(lens[1]).map(|(left, right)| {
+        let counts = |len: u64, place: usize| len.saturating_sub(job.skip[place]);
+        counts(left, 0).min(counts(right, 1)).min(job.limit.unwrap_or(u64::MAX))
+    });
+    running.follow("cmp", compared.or(job.limit));
+    Ok(plans)
+}
+
+/// Ends the run.
+fn done(running: &Running<'_>, outcome: &Outcome) -> serde_json::Value {
+    running.end(outcome.bytes)
+}
+
+/// Whether POSIX prescribes the words: in its own locale, and where there is none.
+fn in_posix_locale() -> bool {
+    let named = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(std::env::var_os);
+    named.into_iter().find(|name| !name.is_empty()).is_none_or(|name| name == "C" || name == "POSIX")
+}
+
+/// Whether standard output is `/dev/null`.
+fn nobody_reads_standard_output() -> bool {
+    let (Ok(out), Ok(null)) = (rustix::fs::fstat(rustix::stdio::stdout()), rustix::fs::stat("/dev/null"))
+    else {
+        return false;
+    };
+    (out.st_dev, out.st_ino) == (null.st_dev, null.st_ino)
+}
+
+/// What was found, for programs.
+fn said(job: &Job<'_>, found: &Comparison, mut account: serde_json::Value) -> serde_json::Value {
+    let name = |place: usize| job.names[place].to_string_lossy();
+    account["files"] = json!([name(0), name(1)]);
+    account["equal"] = (*found == Comparison::Equal).into();
+    match found {
+        Comparison::Equal => {}
+        Comparison::Differ { at: Difference { offset, left, right }, lines } => {
+            account["differ"] = json!({ "byte": offset + 1, "line": lines + 1, "values": [left, right] });
+        }
+        Comparison::End(End { side, offset, lines, .. }) => {
+            account["end"] = json!({ "file": name(*side as usize), "bytes": offset, "newlines": lines });
+        }
+    }
+    account
+}
+
+/// Writes to standard output.
+fn write(text: &[u8]) -> fullbore::Result<()> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text).and_then(|()| out.flush());
+    written.map_err(|error| Error::io("write", "standard output", error))
+}
+
+/// Says something on standard error; if that cannot be said, the exit code still does.
+fn complain(text: &[u8]) {
+    let _ = io::stderr().lock().write_all(text);
+}
+
+/// Says what the system has against a file.
+fn trouble(name: &OsStr, error: io::Error) -> Exit {
+    let text = error.to_string();
+    let reason = text.split(" (os error").next().unwrap_or(&text);
+    complain(&[b"cmp: ", name.as_bytes(), b": ", reason.as_bytes(), b"\n"].concat());
+    Exit::Told(2)
+}
+
+/// Says what went wrong: in the peer's words where the system said it.
+fn complaint(error: &Error) -> Exit {
+    match (error.kind(), error.raw_os_error()) {
+        (Kind::BrokenPipe, _) => Exit::BrokenPipe,
+        (Kind::Changed, _) => {
+            complain(format!("cmp: {error}\n").as_bytes());
+            Exit::Told(3)
+        }
+        (_, Some(number)) => trouble(error.path().as_os_str(), io::Error::from_raw_os_error(number)),
+        _ => {
+            complain(format!("cmp: {error}\n").as_bytes());
+            Exit::Told(2)
+        }
+    }
+}
+
+/// Says what is wrong with the command line.
+fn usage(text: &[u8]) -> Exit {
+    let hint = b"\ncmp: Try 'cmp --help' for more information.\n";
+    complain(&[b"cmp: ", text, hint].concat());
+    Exit::Told(2)
+}
+
+fn invalid(option: &str, value: &[u8]) -> Exit {
+    usage(&[b"invalid ", option.as_bytes(), b" value '", value, b"'"].concat())
+}

@@ -1,0 +1,145 @@
+//! The report: the groups as fclones tells them, or as JSON.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use fullbore::operation::hash::hex;
+use fullbore::size;
+use fullbore_cli::ways::Running;
+use serde_json::{Value, json};
+
+use super::find::Group;
+use super::link::Outcome;
+use crate::command::sum::{Out, escape, named};
+use crate::exit::Exit;
+
+pub(super) struct Report<'r> {
+    running: &'r Running<'r>,
+    json: bool,
+    out: Out,
+    summary: Value,
+    linked: u64,
+}
+
+impl<'r> Report<'r> {
+    pub(super) fn new(running: &'r Running<'r>, json: bool) -> Self {
+        Self { running, json, out: Out::new(), summary: Value::Null, linked: 0 }
+    }
+
+    fn print(&mut self, text: &[u8]) -> Result<(), Exit> {
+        self.running.aside(|| self.out.write(text))
+    }
+
+    /// What all groups come to.
+    pub(super) fn head(&mut self, groups: &[Group]) -> Result<(), Exit> {
+        let files: u64 = groups.iter().map(|group| group.files.len() as u64).sum();
+        let total: u64 = groups.iter().map(|group| group.files.len() as u64 * group.len).sum();
+        let redundant: u64 = groups.iter().map(|group| (group.files.len() as u64 - 1) * group.len).sum();
+        let more = files - groups.len() as u64;
+        self.summary = json!({
+            "groups": groups.len(), "files": files, "bytes": total,
+            "redundant_files": more, "redundant_bytes": redundant,
+        });
+        if self.json {
+            return Ok(());
+        }
+        let text = format!(
+            "# Total: {total} B ({}) in {files} files in {} groups\n# Redundant: {redundant} B ({}) in {more} files\n",
+            size::human(total),
+            groups.len(),
+            size::human(redundant),
+        );
+        self.print(text.as_bytes())
+    }
+
+    /// One group, with what became of its names if something was to.
+    pub(super) fn group(
+        &mut self,
+        group: &Group,
+        outcomes: Option<&[(PathBuf, Outcome)]>,
+    ) -> Result<(), Exit> {
+        let linked = outcomes.iter().flat_map(|all| all.iter());
+        self.linked += linked.filter(|(_, outcome)| matches!(outcome, Outcome::Linked)).count() as u64;
+        let text = if self.json { self.object(group, outcomes) } else { Self::lines(group, outcomes) };
+        self.print(&text)
+    }
+
+    fn lines(group: &Group, outcomes: Option<&[(PathBuf, Outcome)]>) -> Vec<u8> {
+        let (sum, len, count) = (hex(&group.sum), group.len, group.files.len());
+        let mut text = format!("{sum}, {len} B ({}) * {count}:\n", size::human(len)).into_bytes();
+        let mut names = outcomes.into_iter().flatten().map(|(_, outcome)| outcome);
+        for file in &group.files {
+            for (number, name) in file.inode.names.iter().enumerate() {
+                // Another name of the same file is no other file.
+                text.extend_from_slice(if number == 0 { b"    " } else { b"    = " });
+                add(&mut text, name);
+                match names.next() {
+                    None | Some(Outcome::Kept) => {}
+                    Some(Outcome::Linked) => text.extend_from_slice(b": linked"),
+                    Some(Outcome::Would) => text.extend_from_slice(b": would be linked"),
+                    Some(Outcome::Left(reason)) => {
+                        text.extend_from_slice(format!(": left: {reason}").as_bytes())
+                    }
+                    Some(Outcome::Failed(error)) => {
+                        Exit::say(&format!("fullbore: {error}\n"));
+                        text.extend_from_slice(b": failed");
+                    }
+                }
+                text.push(b'\n');
+            }
+        }
+        text
+    }
+
+    fn object(&self, group: &Group, outcomes: Option<&[(PathBuf, Outcome)]>) -> Vec<u8> {
+        let mut outcomes = outcomes.into_iter().flatten().map(|(_, outcome)| outcome);
+        let mut files = Vec::new();
+        for file in &group.files {
+            let names = file.inode.names.iter().map(|name| {
+                let mut value = named(name);
+                if let Some(outcome) = outcomes.next() {
+                    let (word, why) = match outcome {
+                        Outcome::Kept => ("kept", None),
+                        Outcome::Linked => ("linked", None),
+                        Outcome::Would => ("would be linked", None),
+                        Outcome::Left(reason) => ("left", Some((*reason).to_owned())),
+                        Outcome::Failed(error) => {
+                            Exit::say(&format!("fullbore: {error}\n"));
+                            ("failed", Some(error.to_string()))
+                        }
+                    };
+                    value["outcome"] = word.into();
+                    if let Some(why) = why {
+                        value["why"] = why.into();
+                    }
+                }
+                value
+            });
+            files.push(json!({ "names": names.collect::<Vec<_>>() }));
+        }
+        format!("{}\n", json!({ "blake3": hex(&group.sum), "bytes": group.len, "files": files })).into_bytes()
+    }
+
+    /// The run is over.
+    pub(super) fn end(mut self, read: u64) -> Result<(), Exit> {
+        let account = self.running.end(read);
+        if self.json {
+            self.summary["linked_names"] = self.linked.into();
+            let text = format!("{}\n", json!({ "summary": self.summary, "account": account }));
+            self.print(text.as_bytes())?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Adds a name, in one line whatever is in it.
+fn add(text: &mut Vec<u8>, name: &Path) {
+    let name = name.as_os_str().as_bytes();
+    match escape(name).filter(|_| name.iter().any(|byte| matches!(byte, b'\n' | b'\r'))) {
+        Some(escaped) => {
+            text.push(b'\\');
+            text.extend_from_slice(&escaped);
+        }
+        None => text.extend_from_slice(name),
+    }
+}

@@ -1,0 +1,429 @@
+//! `fullbore sum --check`: the files of a list, each summed again and compared.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clap::Args;
+use fullbore::error::{Error, Kind};
+use fullbore::operation::hash::{Algorithm, Hash};
+use fullbore::pattern::{Crew, Scratch};
+use fullbore_cli::ways::Running;
+use serde_json::json;
+
+use super::lines::{escape, named};
+use super::parse::{Claim, Line, Parser};
+use super::pass::{self, Passes};
+use super::{Out, Sum, message, said};
+use crate::exit::Exit;
+
+/// How verdicts are told.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "With --check")]
+pub(crate) struct Verdicts {
+    /// Do not print OK for each file that matches
+    #[arg(long, requires = "check")]
+    quiet: bool,
+
+    /// Print nothing, the exit code says it
+    #[arg(long, requires = "check")]
+    status: bool,
+
+    /// Lines that are none count as failures
+    #[arg(long, requires = "check")]
+    strict: bool,
+
+    /// Tell each line that is none
+    #[arg(short, long, requires = "check")]
+    warn: bool,
+
+    /// Pass over files that are missing
+    #[arg(long, requires = "check")]
+    ignore_missing: bool,
+}
+
+/// What the lists hold, in their order.
+enum Item {
+    /// A list begins.
+    List(PathBuf),
+    /// A list cannot be read (any further).
+    Unreadable(PathBuf, io::Error),
+    /// A line that is none, and its number.
+    Malformed(u64),
+    Claim(Claim),
+    /// The list ends.
+    End,
+}
+
+/// What became of an item.
+enum Verdict {
+    Passed(Item),
+    /// A claim that this algorithm bears out; `None`: none does.
+    Compared(Claim, Option<&'static Algorithm>, u64),
+    Failed(Claim, Error),
+}
+
+pub(super) fn run(sum: &Sum) -> Result<(), Exit> {
+    let mut asked: Vec<&'static Algorithm> = Vec::new();
+    for hash in &sum.algorithms {
+        if !asked.contains(&hash.algorithm()) {
+            asked.push(hash.algorithm());
+        }
+    }
+    let running = sum.ways.begin()?;
+    let mut judge = Judge {
+        how: &sum.verdicts,
+        json: sum.json,
+        one: if let [only] = asked[..] { Some(only) } else { None },
+        running: &running,
+        out: Out::new(),
+        list: List::default(),
+        bytes: 0,
+        bad: false,
+        changed: false,
+    };
+    let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0) };
+    let lists = Lists { files: sum.files().into(), parser: Parser::new(asked), open: None };
+    let mut failed = None;
+    running
+        .with_crew("check", None, |crew| {
+            crew.many(
+                lists,
+                |item, turn, scratch, crew| {
+                    let verdict = match item {
+                        Item::Claim(claim) => checker.check(claim, crew, scratch)?,
+                        other => Verdict::Passed(other),
+                    };
+                    let weight = match &verdict {
+                        Verdict::Compared(claim, ..) | Verdict::Failed(claim, _) => {
+                            2 * claim.written.len() + claim.sum.len()
+                        }
+                        Verdict::Passed(_) => 0,
+                    };
+                    turn.give(verdict, weight).map(drop)
+                },
+                |verdict| {
+                    Ok(match judge.tell(verdict) {
+                        Ok(()) => ControlFlow::Continue(()),
+                        Err(exit) => {
+                            failed = Some(exit);
+                            ControlFlow::Break(())
+                        }
+                    })
+                },
+            )
+        })
+        .map_err(Exit::from)?;
+    if let Some(exit) = failed {
+        return Err(exit);
+    }
+    let account = running.end(judge.bytes);
+    if sum.json {
+        judge.out.write(format!("{}\n", json!({ "account": account })).as_bytes())?;
+    }
+    judge.out.flush()?;
+    match (judge.changed, judge.bad) {
+        (true, _) => Err(Exit::Told(3)),
+        (_, true) => Err(Exit::Told(1)),
+        _ => Ok(()),
+    }
+}
+
+/// The lists, read line by line.
+struct Lists {
+    files: VecDeque<PathBuf>,
+    parser: Parser,
+    open: Option<(PathBuf, Box<dyn BufRead + Send>, u64)>,
+}
+
+impl Lists {
+    fn open(&mut self, path: PathBuf) -> io::Result<()> {
+        let from: Box<dyn BufRead + Send> = match path == Path::new("-") {
+            true => Box::new(BufReader::new(io::stdin())),
+            false => Box::new(BufReader::new(fs::File::open(&path)?)),
+        };
+        self.open = Some((path, from, 0));
+        Ok(())
+    }
+}
+
+impl Iterator for Lists {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        let mut line = Vec::new();
+        loop {
+            let Some((path, from, number)) = &mut self.open else {
+                let path = self.files.pop_front()?;
+                return Some(match self.open(path.clone()) {
+                    Ok(()) => Item::List(path),
+                    Err(error) => Item::Unreadable(path, error),
+                });
+            };
+            line.clear();
+            match next_line(from, &mut line) {
+                Err(error) => {
+                    let path = path.clone();
+                    self.open = None;
+                    return Some(Item::Unreadable(path, error));
+                }
+                Ok(false) => {
+                    self.open = None;
+                    return Some(Item::End);
+                }
+                Ok(true) => *number += 1,
+            }
+            match self.parser.line(&line) {
+                Line::Nothing => {}
+                Line::Claim(claim) => return Some(Item::Claim(claim)),
+                Line::Malformed => return Some(Item::Malformed(*number)),
+            }
+        }
+    }
+}
+
+/// Reads a line; of one that is longer than any can be, its beginning is kept only. False at the end.
+fn next_line(from: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    const KEPT: usize = 128 << 10;
+    let mut any = false;
+    loop {
+        let held = match from.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        if held.is_empty() {
+            return Ok(any);
+        }
+        any = true;
+        let end = held.iter().position(|&byte| byte == b'\n').map(|place| place + 1);
+        let part = &held[..end.unwrap_or(held.len())];
+        line.extend_from_slice(&part[..part.len().min(KEPT.saturating_sub(line.len()))]);
+        let used = part.len();
+        from.consume(used);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+/// Sums the files of claims.
+struct Checker {
+    passes: Passes,
+    /// Of the algorithms that one sum can be of, the place of the one that was right last: it is tried first.
+    last: AtomicUsize,
+}
+
+impl Checker {
+    fn check(&self, claim: Claim, crew: &Crew<'_>, scratch: &mut Scratch) -> Result<Verdict, Error> {
+        let all: Vec<Hash> = claim.algorithms.iter().map(|&algorithm| Hash::from(algorithm)).collect();
+        let first = self.last.load(Ordering::Relaxed).min(all.len() - 1);
+        let mut bytes = 0;
+        // What comes through a pipe cannot be read again.
+        let rounds: Vec<&[Hash]> = match claim.name == Path::new("-") {
+            true => vec![&all],
+            false => {
+                let others = all[..first].chunks(1).chain(all[first + 1..].chunks(1));
+                std::iter::once(&all[first..=first]).chain(others).collect()
+            }
+        };
+        for hashes in rounds {
+            match pass::open(&claim.name).and_then(|file| self.passes.sums(hashes, &file, crew, scratch)) {
+                Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+                Err(error) => return Ok(Verdict::Failed(claim, error)),
+                Ok((len, sums)) => {
+                    bytes += len;
+                    let right = sums.iter().position(|sum| *sum == claim.sum);
+                    if let Some(right) = right.map(|place| hashes[place].algorithm()) {
+                        if let Some(place) = claim.algorithms.iter().position(|&known| known == right)
+                            && all.len() > 1
+                        {
+                            self.last.store(place, Ordering::Relaxed);
+                        }
+                        return Ok(Verdict::Compared(claim, Some(right), bytes));
+                    }
+                }
+            }
+        }
+        Ok(Verdict::Compared(claim, None, bytes))
+    }
+}
+
+/// What is known of the list that is being judged.
+#[derive(Debug, Default)]
+struct List {
+    path: PathBuf,
+    claims: u64,
+    malformed: u64,
+    matched: u64,
+    mismatched: u64,
+    unreadable: u64,
+    /// The algorithm that the last line was of, where that is known.
+    last: Option<&'static Algorithm>,
+    /// Whether there were lines of blake3, and of others.
+    kinds: (bool, bool),
+}
+
+/// Tells the verdicts, in the order of the lists.
+struct Judge<'r> {
+    how: &'r Verdicts,
+    json: bool,
+    /// The one algorithm that was asked for.
+    one: Option<&'static Algorithm>,
+    running: &'r Running<'r>,
+    out: Out,
+    list: List,
+    bytes: u64,
+    bad: bool,
+    changed: bool,
+}
+
+impl Judge<'_> {
+    fn tell(&mut self, verdict: Verdict) -> Result<(), Exit> {
+        match verdict {
+            Verdict::Passed(Item::List(path)) => self.list = List { path, ..List::default() },
+            Verdict::Passed(Item::Unreadable(path, error)) => {
+                self.bad = true;
+                let text = Error::io("read", &path, error);
+                self.say(&said(&path, &text));
+            }
+            Verdict::Passed(Item::Malformed(number)) => {
+                self.list.malformed += 1;
+                if self.how.warn {
+                    let tag = self.one.map_or_else(String::new, |one| format!("{} ", one.tag));
+                    let path = self.list.path.display();
+                    let text =
+                        format!("fullbore: {path}: {number}: improperly formatted {tag}checksum line\n");
+                    self.say(&text);
+                }
+            }
+            Verdict::Passed(Item::End) => self.end(),
+            Verdict::Passed(Item::Claim(_)) => {}
+            Verdict::Compared(claim, right, bytes) => {
+                self.bytes += bytes;
+                self.list.claims += 1;
+                self.learn(&claim, right);
+                return match right {
+                    Some(algorithm) => {
+                        self.list.matched += 1;
+                        if self.how.quiet && !self.json {
+                            Ok(())
+                        } else {
+                            self.line(&claim, "OK", Some(algorithm))
+                        }
+                    }
+                    None => {
+                        self.list.mismatched += 1;
+                        self.line(&claim, "FAILED", None)
+                    }
+                };
+            }
+            Verdict::Failed(claim, error) => {
+                self.list.claims += 1;
+                self.learn(&claim, None);
+                if self.how.ignore_missing
+                    && error.raw_os_error() == Some(rustix::io::Errno::NOENT.raw_os_error())
+                {
+                    return Ok(());
+                }
+                self.list.unreadable += 1;
+                self.changed |= error.kind() == Kind::Changed;
+                if self.as_b3sum() && error.kind() != Kind::Changed {
+                    let told = match error.raw_os_error() {
+                        Some(number) => io::Error::from_raw_os_error(number).to_string(),
+                        None => message(&error),
+                    };
+                    return self.line(&claim, &format!("FAILED ({told})"), None);
+                }
+                self.say(&said(&claim.name, &error));
+                return self.line(&claim, "FAILED open or read", None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Which algorithm a line is of tells what tool's list this is.
+    fn learn(&mut self, claim: &Claim, right: Option<&'static Algorithm>) {
+        let sure = if let [only] = claim.algorithms[..] { Some(only) } else { right };
+        if let Some(algorithm) = sure {
+            self.list.last = sure;
+            let (blake3, others) = &mut self.list.kinds;
+            *(if is_blake3(algorithm) { blake3 } else { others }) = true;
+        }
+    }
+
+    /// Whether the line that was learned of last is told as b3sum does, and not as sha256sum.
+    fn as_b3sum(&self) -> bool {
+        self.list.last.is_none_or(is_blake3)
+    }
+
+    fn line(&mut self, claim: &Claim, verdict: &str, algorithm: Option<&Algorithm>) -> Result<(), Exit> {
+        if self.how.status {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        if self.json {
+            let mut value = named(&claim.name);
+            value["verdict"] = verdict.into();
+            if let Some(algorithm) = algorithm {
+                value["algorithm"] = algorithm.name.into();
+            }
+            text.extend_from_slice(value.to_string().as_bytes());
+        } else {
+            let name = claim.name.as_os_str().as_bytes();
+            match escape(name).filter(|_| name.contains(&b'\n')) {
+                _ if self.as_b3sum() => text.extend_from_slice(&claim.written),
+                Some(escaped) => {
+                    text.push(b'\\');
+                    text.extend_from_slice(&escaped);
+                }
+                None => text.extend_from_slice(name),
+            }
+            text.extend_from_slice(b": ");
+            text.extend_from_slice(verdict.as_bytes());
+        }
+        text.push(b'\n');
+        self.running.aside(|| self.out.write(&text))
+    }
+
+    /// The list is through.
+    fn end(&mut self) {
+        let List { path, claims, malformed, matched, mismatched, unreadable, kinds, .. } =
+            std::mem::take(&mut self.list);
+        let name = path.display();
+        let mut text = String::new();
+        if claims == 0 {
+            text = format!("fullbore: {name}: no properly formatted checksum lines found\n");
+        } else if !self.how.status {
+            let plural = |count: u64, one: &str, many: &str| match count {
+                0 => String::new(),
+                1 => format!("fullbore: WARNING: 1 {one}\n"),
+                _ => format!("fullbore: WARNING: {count} {many}\n"),
+            };
+            text += &plural(malformed, "line is improperly formatted", "lines are improperly formatted");
+            text += &plural(unreadable, "listed file could not be read", "listed files could not be read");
+            text +=
+                &plural(mismatched, "computed checksum did NOT match", "computed checksums did NOT match");
+            if self.how.ignore_missing && matched == 0 {
+                text += &format!("fullbore: {name}: no file was verified\n");
+            }
+        }
+        // b3sum takes a line that is none for a failure.
+        let strict = self.how.strict || kinds == (true, false) || self.one.is_some_and(is_blake3);
+        self.bad |= matched == 0 || mismatched > 0 || unreadable > 0 || strict && malformed > 0;
+        if !text.is_empty() {
+            self.say(&text);
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.running.aside(|| Exit::say(text));
+    }
+}
+
+fn is_blake3(algorithm: &'static Algorithm) -> bool {
+    algorithm.name == "blake3"
+}

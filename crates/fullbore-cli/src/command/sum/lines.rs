@@ -1,0 +1,123 @@
+//! How a sum is written: the lines of sha256sum, b3sum and xxhsum, those of BSD, and JSON.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use fullbore::operation::hash::{Algorithm, hex};
+use serde_json::{Value, json};
+
+/// The shape of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// `HEX  NAME`, or `HEX *NAME` if `binary`.
+    Plain { binary: bool },
+    /// `ALGORITHM (NAME) = HEX`.
+    Tagged,
+    /// `HEX` alone.
+    Nameless,
+    /// The bytes of the sum and nothing else.
+    Raw,
+}
+
+/// A shape and what ends a line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lines {
+    pub(super) shape: Shape,
+    /// Lines end with NUL, and names are not escaped.
+    pub(super) zero: bool,
+}
+
+impl Lines {
+    /// Adds the line of one sum.
+    pub(super) fn add(self, out: &mut Vec<u8>, algorithm: &Algorithm, name: &Path, sum: &[u8]) {
+        let end = if self.zero { b'\0' } else { b'\n' };
+        let name = name.as_os_str().as_bytes();
+        let escaped = if self.zero { None } else { escape(name) };
+        let shown = escaped.as_deref().unwrap_or(name);
+        if escaped.is_some() && matches!(self.shape, Shape::Plain { .. } | Shape::Tagged) {
+            out.push(b'\\');
+        }
+        match self.shape {
+            Shape::Raw => return out.extend_from_slice(sum),
+            Shape::Nameless => out.extend_from_slice(hex(sum).as_bytes()),
+            Shape::Plain { binary } => {
+                out.extend_from_slice(prefix(algorithm).as_bytes());
+                out.extend_from_slice(hex(sum).as_bytes());
+                out.extend_from_slice(if binary { b" *" } else { b"  " });
+                out.extend_from_slice(shown);
+            }
+            Shape::Tagged => {
+                out.extend_from_slice(algorithm.tag.as_bytes());
+                out.extend_from_slice(b" (");
+                out.extend_from_slice(shown);
+                out.extend_from_slice(b") = ");
+                out.extend_from_slice(hex(sum).as_bytes());
+            }
+        }
+        out.push(end);
+    }
+}
+
+/// What xxhsum writes before the digits of an XXH3 sum, so that nobody takes it for one of XXH64.
+pub(super) fn prefix(algorithm: &Algorithm) -> &'static str {
+    if algorithm.name == "xxh3" { "XXH3_" } else { "" }
+}
+
+/// A name as it stands in a line; `None`: as it is.
+pub(in crate::command) fn escape(name: &[u8]) -> Option<Vec<u8>> {
+    let special = |byte: &u8| matches!(byte, b'\\' | b'\n' | b'\r');
+    name.iter().any(special).then(|| {
+        let mut escaped = Vec::with_capacity(name.len() + 8);
+        for &byte in name {
+            match byte {
+                b'\\' => escaped.extend_from_slice(b"\\\\"),
+                b'\n' => escaped.extend_from_slice(b"\\n"),
+                b'\r' => escaped.extend_from_slice(b"\\r"),
+                other => escaped.push(other),
+            }
+        }
+        escaped
+    })
+}
+
+/// The name that was escaped; `None` if it was not escaped rightly.
+pub(super) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
+    let mut name = Vec::with_capacity(escaped.len());
+    let mut bytes = escaped.iter();
+    while let Some(&byte) = bytes.next() {
+        name.push(match byte {
+            b'\\' => match bytes.next()? {
+                b'\\' => b'\\',
+                b'n' => b'\n',
+                b'r' => b'\r',
+                _ => return None,
+            },
+            other => other,
+        });
+    }
+    Some(name)
+}
+
+/// A name for JSON, with its bytes in hexadecimal beside it if they are no UTF-8.
+pub(in crate::command) fn named(name: &Path) -> Value {
+    match name.to_str() {
+        Some(text) => json!({ "name": text }),
+        None => json!({ "name": name.to_string_lossy(), "name_bytes": hex(name.as_os_str().as_bytes()) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaped_names_come_back() {
+        for (name, escaped) in [(&b"a\\b"[..], &b"a\\\\b"[..]), (b"n\nl\r", b"n\\nl\\r")] {
+            assert_eq!(escape(name).unwrap(), escaped);
+            assert_eq!(unescape(escaped).unwrap(), name);
+        }
+        assert_eq!(escape(b"plain \xff"), None);
+        assert_eq!(unescape(b"a\\"), None);
+        assert_eq!(unescape(b"a\\t"), None);
+    }
+}

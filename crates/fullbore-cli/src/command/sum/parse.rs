@@ -1,0 +1,220 @@
+//! What a line of a list of sums says: those of sha256sum, of b3sum, of xxhsum, of `openssl dgst`, and those of BSD.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use fullbore::operation::hash::{Algorithm, algorithms};
+
+use super::lines::{prefix, unescape};
+
+/// A line longer than this is none, in bytes: paths have at most 4,096.
+const LONGEST: usize = 64 << 10;
+
+/// What a line says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Claim {
+    /// The algorithms that the sum can be of.
+    pub(super) algorithms: Vec<&'static Algorithm>,
+    pub(super) sum: Vec<u8>,
+    pub(super) name: PathBuf,
+    /// The name as it stands in the line, with the backslash before the line if there is one.
+    pub(super) written: Vec<u8>,
+}
+
+/// Reads the lines of lists. One for all lists of a run.
+#[derive(Debug)]
+pub(super) struct Parser {
+    /// The algorithms that were asked for; empty: all.
+    asked: Vec<&'static Algorithm>,
+    /// Whether one blank is between sum and name, as old BSD tools had it. The first line decides, so that nobody can
+    /// turn a name with a leading blank into another.
+    one_blank: Option<bool>,
+}
+
+/// What became of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Empty, or a comment.
+    Nothing,
+    Claim(Claim),
+    Malformed,
+}
+
+impl Parser {
+    pub(super) fn new(asked: Vec<&'static Algorithm>) -> Self {
+        Self { asked, one_blank: None }
+    }
+
+    /// Reads a line, with or without what ends it.
+    pub(super) fn line(&mut self, line: &[u8]) -> Line {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() || line[0] == b'#' {
+            return Line::Nothing;
+        }
+        if line.len() > LONGEST {
+            return Line::Malformed;
+        }
+        let line = line.trim_ascii_start();
+        let (escaped, rest) = match line.strip_prefix(b"\\") {
+            Some(rest) => (true, rest),
+            None => (false, line),
+        };
+        let Some((algorithms, sum, written)) = self.tagged(rest).or_else(|| self.plain(rest)) else {
+            return Line::Malformed;
+        };
+        let name = if escaped { unescape(written) } else { Some(written.to_vec()) };
+        match name {
+            Some(name) if !name.is_empty() && !name.contains(&0) => {
+                let written = if escaped { [b"\\", written].concat() } else { written.to_vec() };
+                Line::Claim(Claim { algorithms, sum, name: OsString::from_vec(name).into(), written })
+            }
+            _ => Line::Malformed,
+        }
+    }
+
+    fn allowed(&self, algorithm: &Algorithm) -> bool {
+        self.asked.is_empty() || self.asked.contains(&algorithm)
+    }
+
+    /// `ALGORITHM (NAME) = HEX`, and `ALGORITHM(NAME)= HEX` as `openssl dgst` has it.
+    fn tagged<'l>(&self, line: &'l [u8]) -> Option<(Vec<&'static Algorithm>, Vec<u8>, &'l [u8])> {
+        algorithms().iter().filter(|algorithm| self.allowed(algorithm)).find_map(|algorithm| {
+            let rest = line.strip_prefix(algorithm.tag.as_bytes())?;
+            let rest = rest.strip_prefix(b" ").unwrap_or(rest).strip_prefix(b"(")?;
+            // No digit is a parenthesis, so the last one ends the name.
+            let end = rest.iter().rposition(|&byte| byte == b')')?;
+            let digits = rest[end + 1..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+            let sum = unhex(digits).filter(|sum| sum.len() == algorithm.len)?;
+            Some((vec![algorithm], sum, &rest[..end]))
+        })
+    }
+
+    /// `HEX  NAME` or `HEX *NAME`, or, from the first line on, `HEX NAME`.
+    fn plain<'l>(&mut self, line: &'l [u8]) -> Option<(Vec<&'static Algorithm>, Vec<u8>, &'l [u8])> {
+        let candidates = algorithms().iter().filter(|algorithm| self.allowed(algorithm));
+        let (mut found, mut sum, mut behind) = (Vec::new(), Vec::new(), &line[..0]);
+        for algorithm in candidates {
+            let digits = match line.strip_prefix(prefix(algorithm).as_bytes()) {
+                Some(digits) => digits,
+                None => line,
+            };
+            let end = digits.iter().position(|byte| !byte.is_ascii_hexdigit())?;
+            if end == 2 * algorithm.len {
+                found.push(algorithm);
+                (sum, behind) = (unhex(&digits[..end])?, &digits[end..]);
+            }
+        }
+        let name = behind.strip_prefix(b" ").or_else(|| behind.strip_prefix(b"\t"))?;
+        let name = match name.split_first() {
+            Some((b' ' | b'*', rest)) if !rest.is_empty() => {
+                let one = *self.one_blank.get_or_insert(false);
+                if one { name } else { rest }
+            }
+            _ => {
+                if !*self.one_blank.get_or_insert(true) {
+                    return None;
+                }
+                name
+            }
+        };
+        (!name.is_empty()).then_some((found, sum, name))
+    }
+}
+
+/// The bytes that pairs of hexadecimal digits stand for.
+pub(super) fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    let (pairs, []) = digits.as_chunks::<2>() else { return None };
+    pairs.iter().map(|&[high, low]| Some(value(high)? << 4 | value(low)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MD5: &str = "900150983cd24fb0d6963f7d28e17f72";
+    const SHA256: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    fn claim(line: &str) -> Option<(Vec<&'static str>, String)> {
+        claim_after(&mut Parser::new(Vec::new()), line)
+    }
+
+    fn claim_after(parser: &mut Parser, line: &str) -> Option<(Vec<&'static str>, String)> {
+        match parser.line(line.as_bytes()) {
+            Line::Claim(claim) => Some((
+                claim.algorithms.iter().map(|algorithm| algorithm.name).collect(),
+                claim.name.to_str().unwrap().to_owned(),
+            )),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn every_shape_is_read() {
+        for (line, names, name) in [
+            (format!("{MD5}  a b\n"), &["md5"][..], "a b"),
+            (format!("{MD5} *a\r\n"), &["md5"], "a"),
+            (format!("  \t{MD5}  a"), &["md5"], "a"),
+            (format!("{SHA256}  a"), &["blake3", "sha256"], "a"),
+            (format!("{}  a", SHA256.to_uppercase()), &["blake3", "sha256"], "a"),
+            (format!("\\{MD5}  a\\nb\\\\"), &["md5"], "a\nb\\"),
+            (format!("SHA256 (a) b) = {SHA256}"), &["sha256"], "a) b"),
+            (format!("SHA256(a)= {SHA256}"), &["sha256"], "a"),
+            (format!("BLAKE3 (a) = {SHA256}"), &["blake3"], "a"),
+            (format!("\\MD5 (a\\\\) = {MD5}"), &["md5"], "a\\"),
+            ("XXH3_2d06800538d394c2  a".into(), &["xxh3"], "a"),
+            ("2d06800538d394c2  a".into(), &["xxh3"], "a"),
+            ("e3069283  a".into(), &["crc32c"], "a"),
+        ] {
+            assert_eq!(claim(&line), Some((names.to_vec(), name.to_owned())), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_line_is_none() {
+        for line in [
+            "junk",
+            "x",
+            "\\",
+            MD5,
+            &format!("{MD5} "),
+            &format!("{MD5}  "),
+            &format!("{MD5}x  a"),
+            &format!("\\{MD5}  a\\t"),
+            &format!("\\{MD5}  a\\"),
+            &format!("{MD5}  a\0b"),
+            &format!("SHA256 (a) = {MD5}"),
+            &format!("SHA256 (a = {SHA256}"),
+            &format!("SHA256 (a) {SHA256}"),
+            &format!("SHA256 () = {SHA256}"),
+            &format!("{}  a", &MD5[1..]),
+            &format!("{MD5}  {}", "a".repeat(70_000)),
+        ] {
+            assert_eq!(Parser::new(Vec::new()).line(line.as_bytes()), Line::Malformed, "{line:?}");
+        }
+        for line in ["", "\n", "\r\n", "# comment"] {
+            assert_eq!(Parser::new(Vec::new()).line(line.as_bytes()), Line::Nothing, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_line_says_how_many_blanks_there_are() {
+        let mut parser = Parser::new(Vec::new());
+        assert_eq!(claim_after(&mut parser, &format!("{MD5} a")).unwrap().1, "a");
+        assert_eq!(claim_after(&mut parser, &format!("{MD5}  b")).unwrap().1, " b");
+        let mut parser = Parser::new(Vec::new());
+        assert_eq!(claim_after(&mut parser, &format!("{MD5}  a")).unwrap().1, "a");
+        assert_eq!(claim_after(&mut parser, &format!("{MD5} b")), None);
+    }
+
+    #[test]
+    fn only_what_was_asked_for_is_looked_for() {
+        let sha256: Vec<_> = algorithms().iter().filter(|algorithm| algorithm.name == "sha256").collect();
+        let mut parser = Parser::new(sha256);
+        assert_eq!(claim_after(&mut parser, &format!("{SHA256}  a")).unwrap().0, ["sha256"]);
+        assert_eq!(claim_after(&mut parser, &format!("BLAKE3 (a) = {SHA256}")), None);
+        assert_eq!(claim_after(&mut parser, &format!("{MD5}  a")), None);
+    }
+}

@@ -1,0 +1,285 @@
+//! What is counted: names from the command line or from a list, standard input in its turn, and what lengths are worth.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use fullbore::file::{File, FileKind};
+use fullbore::operation::{Count, CountState, Encoding, Fold};
+
+use super::Trouble;
+use crate::quote::quoted;
+
+/// One thing to count.
+pub(super) enum Input {
+    File(PathBuf),
+    /// Standard input: read by one at a time, in the order of the arguments.
+    Standard {
+        /// By a `-` that somebody wrote.
+        named: bool,
+        /// How many come before it.
+        turn: u64,
+    },
+    /// A name that is none, with what to say of it.
+    Trouble(Vec<u8>),
+}
+
+/// Lists up to this long are read before anything is counted, in bytes: so the columns are as wide as they need be.
+const LIST: u64 = 10 << 20;
+
+/// All that is to be counted, in order.
+pub(super) struct Inputs {
+    names: Names,
+    encoding: Encoding,
+    /// Where the names come from, if not from the command line.
+    list: Option<PathBuf>,
+    number: u64,
+    turns: u64,
+}
+
+enum Names {
+    /// Nobody named anything.
+    None {
+        told: bool,
+    },
+    Known {
+        names: Vec<PathBuf>,
+        next: usize,
+    },
+    Coming(Box<dyn BufRead + Send>),
+}
+
+impl Inputs {
+    /// `named` on the command line, or in a list, or standard input.
+    pub(super) fn new(
+        named: Option<Vec<PathBuf>>,
+        list: Option<&Path>,
+        encoding: Encoding,
+    ) -> Result<Self, Trouble> {
+        let names = match (named, list) {
+            (Some(names), Some(_)) => {
+                let first = names.first().map(|name| quoted(name, encoding, true)).unwrap_or_default();
+                return Err(Trouble::new(
+                    [b"extra operand ", &first[..], b"\nfile operands cannot be combined with --files0-from\nTry 'fullbore wc --help' for more information."]
+                        .concat(),
+                ));
+            }
+            (None, None) => Names::None { told: false },
+            (Some(names), None) => Names::Known { names, next: 0 },
+            (None, Some(list)) => listed(list, encoding)?,
+        };
+        Ok(Self { names, encoding, list: list.map(Path::to_owned), number: 0, turns: 0 })
+    }
+
+    /// The names, if they are known before anything is counted; one that is `-` if nobody named anything.
+    pub(super) fn known(&self) -> Option<Vec<&Path>> {
+        match &self.names {
+            Names::None { .. } => Some(vec![Path::new("-")]),
+            Names::Known { names, .. } => Some(names.iter().map(PathBuf::as_path).collect()),
+            Names::Coming(_) => None,
+        }
+    }
+
+    fn standard_input(&mut self, named: bool) -> Input {
+        self.turns += 1;
+        Input::Standard { named, turn: self.turns - 1 }
+    }
+
+    fn input(&mut self, name: PathBuf) -> Input {
+        self.number += 1;
+        let listed_in = |list: &Path| quoted(list, self.encoding, false);
+        match (name.as_os_str().as_bytes(), self.list.as_deref()) {
+            (b"", None) => Input::Trouble(b"invalid zero-length file name".to_vec()),
+            (b"", Some(list)) => {
+                let number = format!(":{}: invalid zero-length file name", self.number);
+                Input::Trouble([&listed_in(list)[..], number.as_bytes()].concat())
+            }
+            (b"-", Some(list)) if list == Path::new("-") => {
+                Input::Trouble(b"when reading file names from stdin, no file name of '-' allowed".to_vec())
+            }
+            (b"-", _) => self.standard_input(true),
+            _ => Input::File(name),
+        }
+    }
+}
+
+impl Iterator for Inputs {
+    type Item = Input;
+
+    fn next(&mut self) -> Option<Input> {
+        let name = match &mut self.names {
+            Names::None { told } => {
+                return (!std::mem::replace(told, true)).then(|| self.standard_input(false));
+            }
+            Names::Known { names, next } => {
+                let name = names.get_mut(*next).map(std::mem::take);
+                *next += 1;
+                name?
+            }
+            Names::Coming(reader) => match name(reader) {
+                Ok(name) => name?,
+                Err(error) => {
+                    self.names = Names::Known { names: Vec::new(), next: 0 };
+                    let list = self.list.clone().unwrap_or_default();
+                    let message = format!(": read error: {}", reason(&error));
+                    let list = quoted(&list, self.encoding, false);
+                    return Some(Input::Trouble([&list[..], message.as_bytes()].concat()));
+                }
+            },
+        };
+        Some(self.input(name))
+    }
+}
+
+fn listed(list: &Path, encoding: Encoding) -> Result<Names, Trouble> {
+    let file = match list == Path::new("-") {
+        true => io::stdin().as_fd().try_clone_to_owned().map(fs::File::from),
+        false => fs::File::open(list),
+    };
+    let file = file.map_err(|error| {
+        let list = quoted(list, encoding, true);
+        let why = format!(" for reading: {}", reason(&error));
+        Trouble::new([b"cannot open ", &list[..], why.as_bytes()].concat())
+    })?;
+    let short = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LIST);
+    let mut reader = BufReader::with_capacity(64 << 10, file);
+    if !short {
+        return Ok(Names::Coming(Box::new(reader)));
+    }
+    let mut names = Vec::new();
+    loop {
+        match name(&mut reader) {
+            Ok(Some(name)) => names.push(name),
+            Ok(None) => return Ok(Names::Known { names, next: 0 }),
+            Err(_) => {
+                let list = quoted(list, encoding, true);
+                return Err(Trouble::new([b"cannot read file names from ", &list[..]].concat()));
+            }
+        }
+    }
+}
+
+fn name(reader: &mut impl BufRead) -> io::Result<Option<PathBuf>> {
+    let mut name = Vec::new();
+    if reader.read_until(0, &mut name)? == 0 {
+        return Ok(None);
+    }
+    if name.last() == Some(&0) {
+        name.pop();
+    }
+    Ok(Some(std::ffi::OsString::from_vec(name).into()))
+}
+
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" (os error").map_or(text.clone(), |(text, _)| text.to_owned())
+}
+
+/// Standard input, which each of those that want it gets when those before it are done.
+#[derive(Default)]
+pub(super) struct StandardInput {
+    next: Mutex<u64>,
+    done: Condvar,
+}
+
+impl StandardInput {
+    pub(super) fn in_turn<T>(
+        &self,
+        turn: u64,
+        read: impl FnOnce(&File) -> fullbore::Result<T>,
+    ) -> fullbore::Result<T> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        while *next < turn {
+            next = self.done.wait(next).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(next);
+        let result = File::stdin().and_then(|file| read(&file));
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.done.notify_all();
+        result
+    }
+}
+
+pub(super) fn open(path: &Path) -> fullbore::Result<File> {
+    File::open(path)
+}
+
+pub(super) fn is_directory(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// Files whose length is a multiple of a page and no more than this may be made up as they are read (procfs says 0, sysfs a
+/// page), in bytes.
+const MADE_UP: u64 = 64 << 10;
+
+/// Whether the length of a file may be no more than a guess.
+pub(super) fn may_lie(file: &File) -> fullbore::Result<bool> {
+    if file.kind() != FileKind::Regular {
+        return Ok(false);
+    }
+    let len = file.len()?;
+    Ok(len <= MADE_UP && len % page() == 0)
+}
+
+fn page() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+/// Where a file stands: standard input may have been read by somebody before.
+fn start(standard: bool) -> u64 {
+    if standard { rustix::fs::tell(rustix::stdio::stdin()).unwrap_or(0) } else { 0 }
+}
+
+/// Counts a file from where it stands, whatever its length is said to be.
+pub(super) fn read_to_the_end(file: &File, count: &Count, standard: bool) -> fullbore::Result<CountState> {
+    let mut buffer = vec![0; MADE_UP as usize];
+    let (mut state, mut at) = (count.identity(), start(standard));
+    loop {
+        match file.read_at(&mut buffer, at)? {
+            0 => break,
+            read => {
+                count.block(&mut state, at, &buffer[..read]);
+                at += read as u64;
+            }
+        }
+    }
+    if standard {
+        stand_at(at);
+    }
+    Ok(state)
+}
+
+/// How many bytes a regular file has from where it stands, without reading them; `None` for all others. Where the length may
+/// be a guess, the end is read: where it starts, a short file of the kernel's has been read whole.
+pub(super) fn length(file: &File, standard: bool) -> fullbore::Result<Option<u64>> {
+    if file.kind() != FileKind::Regular {
+        return Ok(None);
+    }
+    let len = file.len()?;
+    let start = start(standard);
+    if len % page() != 0 {
+        // As wc does, standard input is left where it stands: nothing was read.
+        return Ok(Some(len.saturating_sub(start)));
+    }
+    let mut end = start.max(len - len % (page() + 1));
+    let mut buffer = vec![0; 16 << 10];
+    loop {
+        match file.read_at(&mut buffer, end)? {
+            0 => break,
+            read => end += read as u64,
+        }
+    }
+    if standard {
+        stand_at(end);
+    }
+    Ok(Some(end - start))
+}
+
+/// Leaves standard input where a reader would.
+pub(super) fn stand_at(offset: u64) {
+    // What cannot be sought was read in order.
+    let _ = rustix::fs::seek(rustix::stdio::stdin(), rustix::fs::SeekFrom::Start(offset));
+}

@@ -1,0 +1,170 @@
+//! What is printed: which counts, how wide, in which order, as lines or as JSON.
+
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use fullbore::operation::{Counts, Encoding};
+use fullbore_cli::exit::Exit;
+use fullbore_cli::ways::Running;
+use rustix::fs::FileType;
+use serde_json::{Map, Value};
+
+use super::Total;
+use crate::quote::quoted;
+
+/// Which counts are asked for, in the order in which they are printed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Columns {
+    pub(super) lines: bool,
+    pub(super) words: bool,
+    pub(super) characters: bool,
+    pub(super) bytes: bool,
+    pub(super) longest: bool,
+}
+
+/// Whether it is asked for, its name, and where its number is.
+type Column = (bool, &'static str, fn(&Counts) -> u64);
+
+impl Columns {
+    fn all(&self) -> [Column; 5] {
+        [
+            (self.lines, "lines", |counts| counts.lines),
+            (self.words, "words", |counts| counts.words),
+            (self.characters, "characters", |counts| counts.characters),
+            (self.bytes, "bytes", |counts| counts.bytes),
+            (self.longest, "columns", |counts| counts.columns),
+        ]
+    }
+
+    pub(super) fn number(&self) -> usize {
+        self.all().iter().filter(|(asked, ..)| *asked).count()
+    }
+
+    pub(super) fn only_bytes(&self) -> bool {
+        self.bytes && self.number() == 1
+    }
+
+    pub(super) fn only_bytes_or_characters(&self) -> bool {
+        !self.lines && !self.words && !self.longest
+    }
+
+    /// How wide each number is printed: as the sum of the lengths of all files, and at least 7 if there is one that has
+    /// none; 1 for one count of one file, and for files that nobody knows yet.
+    pub(super) fn width(&self, files: Option<Vec<&Path>>) -> usize {
+        let Some(files) = files.filter(|files| files.len() != 1 || self.number() != 1) else { return 1 };
+        let (mut sum, mut least) = (0_u64, 1);
+        for path in files {
+            let found = match path == Path::new("-") {
+                true => rustix::fs::fstat(rustix::stdio::stdin()),
+                false => rustix::fs::stat(path),
+            };
+            match found {
+                Ok(found) if FileType::from_raw_mode(found.st_mode).is_file() => {
+                    sum = sum.saturating_add(u64::try_from(found.st_size).unwrap_or(0));
+                }
+                Ok(_) => least = 7,
+                Err(_) => {}
+            }
+        }
+        sum.to_string().len().max(least)
+    }
+
+    fn line(&self, counts: &Counts, width: usize) -> Vec<u8> {
+        let numbers: Vec<_> = self
+            .all()
+            .into_iter()
+            .filter(|(asked, ..)| *asked)
+            .map(|(_, _, number)| format!("{:>width$}", number(counts)))
+            .collect();
+        numbers.join(" ").into_bytes()
+    }
+
+    fn object(&self, counts: &Counts) -> Map<String, Value> {
+        let asked = self.all().into_iter().filter(|(asked, ..)| *asked);
+        asked.map(|(_, name, number)| (name.to_owned(), number(counts).into())).collect()
+    }
+}
+
+/// The lines that were not printed yet, and the totals.
+pub(super) struct Report {
+    columns: Columns,
+    width: usize,
+    total: Total,
+    json: bool,
+    encoding: Encoding,
+    waiting: Vec<u8>,
+    files: u64,
+    lines: u64,
+    sum: Counts,
+}
+
+impl Report {
+    pub(super) fn new(columns: Columns, width: usize, total: Total, json: bool, encoding: Encoding) -> Self {
+        let waiting = if json { b"{\"files\":[".to_vec() } else { Vec::new() };
+        Self { columns, width, total, json, encoding, waiting, files: 0, lines: 0, sum: Counts::default() }
+    }
+
+    /// Tells of one file, if it could be counted.
+    pub(super) fn file(
+        &mut self,
+        name: Option<&Path>,
+        counts: Option<Counts>,
+        running: &Running<'_>,
+    ) -> Result<(), Exit> {
+        self.files += 1;
+        let Some(counts) = counts else { return Ok(()) };
+        self.sum.lines += counts.lines;
+        self.sum.words += counts.words;
+        self.sum.characters += counts.characters;
+        // Sparse files may say more than there are bytes in the world.
+        self.sum.bytes = self.sum.bytes.saturating_add(counts.bytes);
+        self.sum.columns = self.sum.columns.max(counts.columns);
+        if self.json {
+            let mut object = Map::new();
+            let name = name.map_or_else(|| "-".into(), |name| name.to_string_lossy());
+            object.insert("path".into(), name.into());
+            object.append(&mut self.columns.object(&counts));
+            if self.lines > 0 {
+                self.waiting.push(b',');
+            }
+            let _ = write!(self.waiting, "\n{}", Value::Object(object));
+        } else if self.total != Total::Only {
+            let name = name.map(|name| match name.as_os_str().as_bytes() {
+                bytes if bytes.contains(&b'\n') => quoted(name, self.encoding, false),
+                bytes => bytes.to_vec(),
+            });
+            self.line(&counts, name.as_deref());
+        }
+        self.lines += 1;
+        running.print(std::mem::take(&mut self.waiting))
+    }
+
+    fn line(&mut self, counts: &Counts, name: Option<&[u8]>) {
+        self.waiting.extend(self.columns.line(counts, self.width));
+        if let Some(name) = name {
+            self.waiting.push(b' ');
+            self.waiting.extend(name);
+        }
+        self.waiting.push(b'\n');
+    }
+
+    /// Tells of all of them.
+    pub(super) fn end(mut self, running: &Running<'_>) -> Result<(), Exit> {
+        let sum = self.sum;
+        let account = running.end(sum.bytes);
+        if self.json {
+            let total = Value::Object(self.columns.object(&sum));
+            let _ = writeln!(self.waiting, "\n],\"total\":{total},\"run\":{account}}}");
+        } else {
+            match self.total {
+                Total::Auto if self.files > 1 => self.line(&sum, Some(b"total")),
+                Total::Always => self.line(&sum, Some(b"total")),
+                Total::Only => self.line(&sum, None),
+                Total::Auto | Total::Never => {}
+            }
+        }
+        running.print(self.waiting)?;
+        running.flush()
+    }
+}

@@ -1,0 +1,591 @@
+//! `fullbore copy` beside `cp`: the same trees, the same exit codes, and what `cp` has not: nothing half, verified, resumed.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags};
+use rustix::process::Signal;
+
+use crate::ground::{Mount, Room, Unprivileged, bytes, fullbore, has, run, run_with, start};
+
+fn copy<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
+    let mut command = fullbore(["copy"]);
+    command.args(arguments);
+    command
+}
+
+/// All that can be seen of what lies under a path, by name.
+fn seen(root: &Path, times: bool) -> BTreeMap<Vec<u8>, String> {
+    let mut all = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    let mut names: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+    while let Some(path) = open.pop() {
+        let found = fs::symlink_metadata(&path).unwrap();
+        let name = path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_owned();
+        let mut said = format!("{:o} {}:{} {}", found.mode(), found.uid(), found.gid(), found.rdev());
+        if times {
+            said += &format!(" {}.{}", found.mtime(), found.mtime_nsec());
+        }
+        if found.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            // The first name of the same file, in order.
+            names
+                .entry(found.ino())
+                .and_modify(|first| *first = (*first).clone().min(name.clone()))
+                .or_insert(name.clone());
+            said += &format!(" {} {}", found.nlink(), found.size());
+        }
+        if found.is_symlink() {
+            said += &format!(" to {:?}", fs::read_link(&path).unwrap());
+        } else if found.is_file() && found.size() < 1 << 26 {
+            said += &format!(" {:x?}", sum(&fs::read(&path).unwrap()));
+        } else if found.is_file() {
+            assert!(found.blocks() < 1 << 12, "{} lost its holes", path.display());
+        }
+        let mut list = vec![0; 4096];
+        let len = rustix::fs::llistxattr(&path, list.as_mut_slice()).unwrap_or(0);
+        for attribute in list[..len].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+            let mut value = vec![0; 4096];
+            let len = rustix::fs::lgetxattr(&path, attribute, value.as_mut_slice()).unwrap();
+            said += &format!(" {}={:?}", String::from_utf8_lossy(attribute), &value[..len]);
+        }
+        all.insert(name, said);
+    }
+    all
+}
+
+/// That nothing differs; else what does.
+#[track_caller]
+fn same(one: &BTreeMap<Vec<u8>, String>, two: &BTreeMap<Vec<u8>, String>, what: &str) {
+    for name in one.keys().chain(two.keys()) {
+        assert_eq!(one.get(name), two.get(name), "{}: {what}", String::from_utf8_lossy(name));
+    }
+}
+
+/// A sum that no two of the small files here have in common by chance (FNV-1a).
+fn sum(data: &[u8]) -> u64 {
+    data.iter()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn set_times(path: &Path, seconds: i64, nanoseconds: i64) {
+    let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
+    let times = Timestamps { last_access: time, last_modification: time };
+    rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+}
+
+/// Files of every sort that a user may make.
+fn nasty(room: &Room, name: &str) -> PathBuf {
+    let root = room.at(name);
+    let broken = root.join(OsStr::from_bytes(b"d1/d2/\xff\xfe dir"));
+    fs::create_dir_all(&broken).unwrap();
+    fs::create_dir(root.join("empty")).unwrap();
+    fs::write(root.join(OsStr::from_bytes(b"d1/new\nline \xff")), "x").unwrap();
+    fs::write(root.join("zero"), "").unwrap();
+    for (name, len) in
+        [("small", 5000), ("edge", 256 << 10), ("middle", (256 << 10) + 1), ("large", 5_000_001)]
+    {
+        fs::write(root.join(name), bytes(len, len as u64)).unwrap();
+    }
+    fs::hard_link(root.join("small"), broken.join("second name")).unwrap();
+    fs::hard_link(root.join("large"), root.join("d1/second large")).unwrap();
+    symlink("nowhere", root.join("dangling")).unwrap();
+    symlink("d1", root.join("to a directory")).unwrap();
+    symlink("small", root.join("to a file")).unwrap();
+    let fifo = root.join("pipe");
+    rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o640), 0).unwrap();
+    let sparse = File::create(root.join("sparse")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    sparse.write_all_at(&bytes(20_000, 9), 5 << 30).unwrap();
+    sparse.write_all_at(b"end", (1 << 40) - 3).unwrap();
+    for (index, mode) in [0o755, 0o600, 0o4755, 0o2755, 0o444, 0o400].into_iter().enumerate() {
+        let path = root.join(format!("mode {index}"));
+        fs::write(&path, [index as u8]).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        set_times(&path, 987_654_321, 123_456_789 + index as i64);
+    }
+    // A file system without them says so of both sides.
+    let _ = rustix::fs::setxattr(root.join("small"), "user.one", b"value\0x", XattrFlags::empty());
+    let _ = rustix::fs::setxattr(root.join("d1"), "user.two", b"", XattrFlags::empty());
+    set_times(&root.join("dangling"), 1, 2);
+    fs::set_permissions(root.join("empty"), fs::Permissions::from_mode(0o1750)).unwrap();
+    set_times(&root.join("empty"), 5, 6);
+    set_times(&root.join("d1"), 7, 999_999_999);
+    root
+}
+
+#[test]
+fn an_archive_is_what_it_was_copied_from_in_all_that_can_be_seen() {
+    let room = Room::new();
+    let source = nasty(&room, "source");
+    for options in [
+        &["-a"][..],
+        &["-a", "--workers", "5"],
+        &["-a", "--verify"],
+        &["-a", "--resume"],
+        &["-a", "--cache", "drop"],
+        &["-dR", "--preserve=all", "--sync", "full", "--reflink=never"],
+    ] {
+        let target = room.at("target");
+        let begin = Instant::now();
+        run(copy(options).arg(&source).arg(&target)).succeeds();
+        assert!(begin.elapsed() < Duration::from_secs(60), "the holes were copied");
+        same(&seen(&source, true), &seen(&target, true), &format!("{options:?}"));
+        assert_eq!(room.names(), ["source", "target"], "{options:?}");
+        // A second time there is nothing that is not replaced.
+        run(copy(options).arg(source.join(".")).arg(&target)).succeeds();
+        same(&seen(&source, true), &seen(&target, true), &format!("{options:?}, over itself"));
+        fs::remove_dir_all(&target).unwrap();
+    }
+}
+
+#[test]
+fn a_tree_is_copied_as_cp_does() {
+    let room = Room::new();
+    nasty(&room, "source");
+    let make = "mkdir -p there/d1/d2; echo old > there/d1/d2/x; echo a > a; echo bb > b; ln -s a l; ln -s source sl; \
+                mkdir e; echo c > e/a; touch -d 2001-01-01 old; chmod 755 b; mkdir -p deep/er; echo 1 > deep/er/f; \
+                mkdir -p into/deep/er; echo 0 > into/deep/er/f; chmod 600 into/deep/er/f; mkdir -p block/deep; \
+                echo x > block/deep/er";
+    for arguments in [
+        "-r source new",
+        "-r source there",
+        "-rT source there",
+        "-r source/. there",
+        "-r source new/",
+        "-r sl l there",
+        "-rH sl l there",
+        "-rP sl l there",
+        "a new",
+        "a there",
+        "a b there",
+        "-t there a b",
+        "a b new",
+        "a a",
+        "a l",
+        "l a",
+        "source there",
+        "-r deep a",
+        "-T a there",
+        "-n a b",
+        "-u a old",
+        "-u old a",
+        "nothing there",
+        "nothing a there",
+        "a",
+        "",
+        "-P l there",
+        "l there",
+        "a missing/",
+        "a missing/x",
+        "a e/a there",
+        "-T a b there",
+        "a /dev/null",
+        "/dev/null new",
+        "-r deep into",
+        "-r deep block",
+        "-p b new",
+        "-p b a",
+        "b a",
+        "a b",
+        "-a sl there",
+        "a a there",
+        "-f a b",
+        "--preserve=mode b new",
+        "-r --verify deep new",
+        "a missing/x/y",
+    ] {
+        // Neither of `cp` nor of ours: options that cp has not.
+        let plain = arguments.replace("--verify ", "");
+        let ways = [("cp", plain.as_str()), ("fullbore copy", arguments)].map(|(program, arguments)| {
+            let place = room.at("place");
+            fs::create_dir(&place).unwrap();
+            let line = format!(
+                "cp -a ../source . && {make} && {} {arguments}; echo $? > ../code",
+                program.replace("fullbore", "\"$0\"")
+            );
+            let mut command = Command::new("bash");
+            command.args(["-c", &line]).arg(env!("CARGO_BIN_EXE_fullbore")).current_dir(&place);
+            let ended = run(command.env("LC_ALL", "C"));
+            let seen = seen(&place, false);
+            fs::remove_dir_all(&place).unwrap();
+            (fs::read_to_string(room.at("code")).unwrap(), seen, ended.stderr)
+        });
+        let [cp, ours] = ways;
+        assert_eq!(cp.0, ours.0, "{arguments}: {} {}", cp.2, ours.2);
+        same(&cp.1, &ours.1, &format!("{arguments}: {} {}", cp.2, ours.2));
+        assert_eq!(cp.2.is_empty(), ours.2.is_empty(), "{arguments}: {} {}", cp.2, ours.2);
+    }
+}
+
+#[test]
+fn a_directory_is_not_copied_into_itself() {
+    let room = Room::new();
+    fs::create_dir_all(room.at("a/b")).unwrap();
+    room.file("a/file", "x");
+    symlink("..", room.at("a/up")).unwrap();
+    for (source, target) in [("a", "a/c"), ("a", "a/b"), ("a", "a"), ("a/", "a/b/c"), ("a/b/..", "a/c")] {
+        let ended = run(copy(["-r"]).arg(room.at(source)).arg(room.at(target)));
+        ended.fails(1, &["copied into itself"]);
+        assert_eq!(crate::ground::names(&room.at("a")), ["b", "file", "up"], "{source} {target}");
+    }
+    run(copy(["-rL"]).arg(room.at("a")).arg(room.at("other"))).fails(1, &["the symbolic link leads to"]);
+    assert_eq!(fs::read(room.at("other/file")).unwrap(), b"x");
+}
+
+#[test]
+fn files_of_the_system_and_pipes_are_read_to_their_end() {
+    let room = Room::new();
+    let target = room.at("target");
+    run(copy(["/proc/self/status"]).arg(&target)).succeeds();
+    assert!(fs::read_to_string(&target).unwrap().contains("Name:\tfullbore"));
+    let kallsyms = fs::read("/proc/kallsyms").unwrap();
+    run(copy(["/proc/kallsyms"]).arg(&target)).succeeds();
+    assert_eq!(fs::metadata(&target).unwrap().len(), kallsyms.len() as u64);
+    let data = bytes(3_000_001, 5);
+    run_with(copy(["/dev/stdin"]).arg(&target), &data).succeeds();
+    assert!(fs::read(&target).unwrap() == data);
+    let ended = run(&mut copy([target.as_path(), Path::new("/dev/stdout")])).succeeds();
+    assert!(ended.stdout == data);
+}
+
+#[test]
+fn an_existing_target_keeps_what_cp_keeps_of_it() {
+    let room = Room::new();
+    let (source, target) = (room.file("source", "new"), room.file("target", "old"));
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("target", room.at("link")).unwrap();
+    run(&mut copy([&source, &room.at("link")])).succeeds();
+    assert_eq!(fs::read(&target).unwrap(), b"new");
+    assert_eq!(fs::metadata(&target).unwrap().mode() & 0o7777, 0o640);
+    assert!(fs::symlink_metadata(room.at("link")).unwrap().is_symlink());
+}
+
+#[test]
+fn what_cannot_be_read_or_written_is_told_and_the_rest_is_copied() {
+    let Some(somebody) = Unprivileged::new() else { return };
+    let room = Room::open_to_all();
+    let source = room.at("source");
+    fs::create_dir_all(source.join("closed")).unwrap();
+    for name in ["a", "secret", "z", "closed/x"] {
+        fs::write(source.join(name), name).unwrap();
+    }
+    fs::set_permissions(source.join("secret"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(source.join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
+    rustix::fs::chown(source.join("secret"), Some(rustix::fs::Uid::ROOT), None).unwrap_or_default();
+    if fs::metadata(&source).unwrap().uid() != 0 {
+        return println!("skipped: files of somebody else: needs root");
+    }
+    let target = room.at("target");
+    let ended = run(somebody.command(["copy", "-a"]).arg(&source).arg(&target));
+    ended.fails(
+        1,
+        &["source/secret: cannot open: Permission denied", "source/closed: cannot open: Permission denied"],
+    );
+    assert_eq!(crate::ground::names(&target), ["a", "z"]);
+    // What may not be written is replaced only if that is insisted on.
+    let mine = target.join("a");
+    fs::set_permissions(&mine, fs::Permissions::from_mode(0o444)).unwrap();
+    run(somebody.command(["copy"]).arg(source.join("z")).arg(&mine))
+        .fails(1, &["target/a", "Permission denied"]);
+    assert_eq!(fs::read(&mine).unwrap(), b"a");
+    run(somebody.command(["copy", "-f"]).arg(source.join("z")).arg(&mine)).succeeds();
+    assert_eq!(fs::read(&mine).unwrap(), b"z");
+}
+
+#[test]
+fn names_are_told_and_the_account_adds_up() {
+    let room = Room::new();
+    fs::create_dir(room.at("s")).unwrap();
+    room.file("s/a\nb", bytes(1000, 1));
+    let sparse = File::create(room.at("s/sparse")).unwrap();
+    sparse.set_len(10 << 20).unwrap();
+    sparse.write_all_at(&bytes(1 << 20, 2), 3 << 20).unwrap();
+    let ended = run(copy(["-rv", "s", "t", "--explain"]).current_dir(room.path())).succeeds();
+    let text = ended.text();
+    for line in
+        ["'s' -> 't'\n", "$'s/a\\nb' -> $'t/a\\nb'\n", "'s/sparse' -> 't/sparse'\n", "2 files, 1 directories"]
+    {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert!(ended.stderr.contains("strategy: ") && ended.stderr.contains("skipped as holes"), "{ended}");
+    let ended = run(copy(["-r", "s", "u", "--json", "--reflink=never"]).current_dir(room.path())).succeeds();
+    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(json["copy"]["files"], 2);
+    assert_eq!(json["copy"]["copied"], 1000 + (1 << 20));
+    assert_eq!(json["copy"]["holes"], 9 << 20);
+    assert_eq!(json["bytes"], (10 << 20) + 1000);
+    let ended =
+        run(copy(["s/sparse", "v", "--verify", "--json", "--reflink=never"]).current_dir(room.path()))
+            .succeeds();
+    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(json["copy"]["verified"], 1 << 20);
+    let ended = run(copy(["-r", "s", "w", "--progress", "always"]).current_dir(room.path())).succeeds();
+    assert!(ended.stderr.contains("copy: ") && ended.stderr.contains(" of 10.5 MB"), "{ended}");
+}
+
+#[test]
+fn a_copy_that_was_killed_goes_on_where_it_was() {
+    let room = Room::new();
+    let data = bytes(96 << 20, 3);
+    let source = room.file("source", &data);
+    let target = room.file("target", "old");
+    let journal = room.at(".target.fullbore-journal");
+    let going = |options: &[&str]| {
+        let mut command = copy(["--resume", "--reflink=never", "--workers", "1", "--sync", "data"]);
+        command.args(options).arg(&source).arg(&target);
+        command
+    };
+    let mut stopped = 0;
+    for signal in [Signal::KILL, Signal::INT, Signal::KILL] {
+        let before = fs::metadata(&journal).map_or(0, |found| found.len());
+        let running = start(&mut going(&[]));
+        // A header and some records.
+        let begin = Instant::now();
+        while fs::metadata(&journal).map_or(0, |found| found.len()) < before + 300
+            && begin.elapsed() < Duration::from_secs(30)
+        {
+            sleep(Duration::from_micros(200));
+        }
+        running.signal(signal);
+        if running.end().code() != 0 {
+            stopped += 1;
+            assert_eq!(
+                fs::read(&target).unwrap(),
+                b"old",
+                "the target is not touched before the copy is whole"
+            );
+            assert!(journal.exists() && room.at(".target.fullbore-part").exists());
+        } else {
+            fs::write(&target, "old").unwrap();
+        }
+    }
+    assert!(stopped > 0, "no run was stopped on its way");
+    let ended = run(&mut going(&["--json"])).succeeds();
+    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert!(fs::read(&target).unwrap() == data);
+    assert_eq!(room.names(), ["source", "target"]);
+    let (resumed, copied) =
+        (json["copy"]["resumed"].as_u64().unwrap(), json["copy"]["copied"].as_u64().unwrap());
+    assert!(resumed > 0, "{json}");
+    assert_eq!(resumed + copied, data.len() as u64);
+    // Now it is whole, and a further run has nothing to do.
+    let ended = run(&mut going(&["--json"])).succeeds();
+    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(json["copy"]["skipped"], 1);
+}
+
+/// What an earlier run left is not believed: not of another source, and not where it was damaged.
+#[test]
+fn what_is_resumed_is_of_this_source_and_is_what_was_written() {
+    let room = Room::new();
+    let (old, new) = (bytes(24 << 20, 1), bytes(24 << 20, 2));
+    for damage in [true, false] {
+        let source = room.file("source", &old);
+        let target = room.at("target");
+        let journal = room.at(".target.fullbore-journal");
+        let begin = Instant::now();
+        loop {
+            let running =
+                start(copy(["--resume", "--reflink=never", "--workers", "1"]).arg(&source).arg(&target));
+            while fs::metadata(&journal).map_or(0, |found| found.len()) < 300 && !target.exists() {
+                sleep(Duration::from_micros(100));
+            }
+            running.signal(Signal::KILL);
+            running.end();
+            if journal.exists() && room.at(".target.fullbore-part").exists() {
+                break;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60), "no run was met in the middle");
+            let _ = fs::remove_file(&target);
+        }
+        let wanted = if damage {
+            let part = fs::OpenOptions::new().write(true).open(room.at(".target.fullbore-part")).unwrap();
+            part.write_all_at(b"damage", 1 << 20).unwrap();
+            &old
+        } else {
+            fs::write(&source, &new).unwrap();
+            &new
+        };
+        run(copy(["--resume", "--reflink=never"]).arg(&source).arg(&target)).succeeds();
+        assert!(fs::read(&target).unwrap() == *wanted, "damage: {damage}");
+        assert_eq!(room.names(), ["source", "target"]);
+        fs::remove_file(&target).unwrap();
+    }
+}
+
+#[test]
+fn a_tree_that_is_stopped_is_not_there() {
+    let room = Room::new();
+    for directory in 0..20 {
+        fs::create_dir_all(room.at(&format!("source/{directory}"))).unwrap();
+        for file in 0..200 {
+            room.file(&format!("source/{directory}/{file}"), bytes(3000, file));
+        }
+    }
+    let (source, target) = (room.at("source"), room.at("target"));
+    let mut outcomes = BTreeMap::new();
+    for round in 0..24u32 {
+        let signal = if round % 2 == 0 { Signal::INT } else { Signal::KILL };
+        let running = start(copy(["-r"]).arg(&source).arg(&target));
+        sleep(Duration::from_millis(u64::from(round / 2) * 8));
+        running.signal(signal);
+        let ended = running.end();
+        *outcomes.entry(ended.code()).or_insert(0) += 1;
+        if target.exists() {
+            same(&seen(&source, false), &seen(&target, false), &format!("half a tree: {ended}"));
+            fs::remove_dir_all(&target).unwrap();
+        }
+        for name in room.names().into_iter().filter(|name| name != "source") {
+            assert!(
+                signal == Signal::KILL && name.starts_with(".target.fullbore-"),
+                "{name} is left: {ended}"
+            );
+            fs::remove_dir_all(room.at(&name)).unwrap();
+        }
+    }
+    assert!(outcomes.contains_key(&130) && outcomes.contains_key(&137), "{outcomes:?}");
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_nothing_half() {
+    let room = Room::new();
+    let small = Mount::new(&["-t", "tmpfs", "-o", "size=4M", "tmpfs"], &room.at("disk"));
+    let _disk = match small {
+        Ok(disk) => disk,
+        Err(reason) => return println!("skipped: a full disk: {reason}"),
+    };
+    let disk = room.at("disk");
+    fs::create_dir(room.at("source")).unwrap();
+    for index in 0..40 {
+        room.file(&format!("source/{index:02}"), bytes(200_000, index));
+    }
+    room.file("large", bytes(6 << 20, 1));
+    for options in [&[][..], &["--verify"], &["--resume"], &["--reflink=never", "--workers", "1"]] {
+        let ended = run(copy(options).arg(room.at("large")).arg(disk.join("large")));
+        ended.fails(1, &["disk/large", "No space left on device"]);
+        let left: Vec<_> =
+            crate::ground::names(&disk).into_iter().filter(|_| !options.contains(&"--resume")).collect();
+        assert!(left.is_empty(), "{options:?}: {left:?}");
+        for name in crate::ground::names(&disk) {
+            fs::remove_file(disk.join(name)).unwrap();
+        }
+    }
+    let ended = run(copy(["-r"]).arg(room.at("source")).arg(disk.join("tree")));
+    ended.fails(1, &["disk/tree/", "No space left on device"]);
+    let whole = crate::ground::names(&disk.join("tree"));
+    assert!(whole.len() > 5 && whole.len() < 40, "{whole:?}");
+    for name in whole {
+        assert!(
+            fs::read(disk.join("tree").join(&name)).unwrap()
+                == fs::read(room.at("source").join(&name)).unwrap()
+        );
+    }
+    assert_eq!(crate::ground::names(&disk), ["tree"]);
+}
+
+#[test]
+fn an_input_that_changes_is_an_error_of_its_own() {
+    let room = Room::new();
+    let source = room.file("source", bytes(64 << 20, 1));
+    let target = room.file("target", "old");
+    let mut changed = false;
+    for round in 0..20 {
+        let running = start(copy(["--reflink=never", "--workers", "1"]).arg(&source).arg(&target));
+        sleep(Duration::from_millis(2 + round % 5));
+        fs::OpenOptions::new()
+            .write(true)
+            .open(&source)
+            .unwrap()
+            .write_all_at(&[round as u8], round)
+            .unwrap();
+        let ended = running.end();
+        if ended.code() == 0 {
+            continue;
+        }
+        ended.fails(3, &["source: cannot trust: the file was modified while it was read"]);
+        changed = true;
+        break;
+    }
+    assert!(changed, "no run was met in the middle");
+}
+
+#[test]
+fn blocks_are_shared_where_the_file_system_can() {
+    let room = Room::new();
+    let source = room.file("source", bytes(100, 1));
+    let made = |program: &str| has(program).then_some(()).ok_or(format!("there is no {program}"));
+    let disk = made("mkfs.xfs").and_then(|()| {
+        let image = room.at("image");
+        File::create(&image).unwrap().set_len(400 << 20).unwrap();
+        let mut make = Command::new("mkfs.xfs");
+        make.args(["-q", "-m", "reflink=1"]).arg(&image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+        run(&mut make).succeeds();
+        Mount::new(&["-o", "loop", image.to_str().unwrap()], &room.at("disk"))
+    });
+    match disk {
+        Err(reason) => println!("skipped: sharing blocks: {reason}"),
+        Ok(_disk) => {
+            let disk = room.at("disk");
+            for (name, len) in [("large", 40_000_001), ("small", 5000)] {
+                let path = disk.join(name);
+                fs::write(&path, bytes(len, 7)).unwrap();
+                for (way, cloned) in [("auto", len), ("always", len), ("never", 0)] {
+                    let ended =
+                        run(copy(["--json", &format!("--reflink={way}")]).arg(&path).arg(disk.join("t")))
+                            .succeeds();
+                    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+                    assert_eq!(json["copy"]["cloned"], cloned, "{way} {name}");
+                    assert!(fs::read(disk.join("t")).unwrap() == fs::read(&path).unwrap());
+                }
+            }
+        }
+    }
+    let tmpfs = match Mount::new(&["-t", "tmpfs", "tmpfs"], &room.at("memory")) {
+        Ok(mount) => mount,
+        Err(reason) => return println!("skipped: a file system that shares nothing: {reason}"),
+    };
+    let ended = run(copy(["--reflink=always"]).arg(&source).arg(room.at("memory/x")));
+    ended.fails(1, &["cannot clone", "two file systems"]);
+    assert!(crate::ground::names(&room.at("memory")).is_empty());
+    drop(tmpfs);
+}
+
+/// Names may be longer together than a path may be.
+#[test]
+fn deep_trees_are_copied() {
+    let room = Room::new();
+    let source = room.at("source");
+    fs::create_dir(&source).unwrap();
+    let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
+    let mut at = rustix::fs::open(&source, flags, Mode::empty()).unwrap();
+    let name = CString::new("n".repeat(200)).unwrap();
+    for _ in 0..30 {
+        rustix::fs::mkdirat(&at, &name, Mode::from_raw_mode(0o755)).unwrap();
+        at = rustix::fs::openat(&at, &name, flags, Mode::empty()).unwrap();
+    }
+    let file = rustix::fs::openat(
+        &at,
+        "file",
+        rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY,
+        Mode::from_raw_mode(0o644),
+    )
+    .unwrap();
+    rustix::io::write(&file, b"deep").unwrap();
+    run(copy(["-a"]).arg(&source).arg(room.at("target"))).succeeds();
+    let mut there = rustix::fs::open(room.at("target"), flags, Mode::empty()).unwrap();
+    for _ in 0..30 {
+        there = rustix::fs::openat(&there, &name, flags, Mode::empty()).unwrap();
+    }
+    let found = rustix::fs::statat(&there, "file", AtFlags::empty()).unwrap();
+    assert_eq!(found.st_size, 4);
+    run(Command::new("rm").arg("-rf").arg(&source).arg(room.at("target"))).succeeds();
+}

@@ -1,0 +1,324 @@
+//! `dedupe`: what it finds, what it makes one, and what it must leave alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::ground::{Mount, Room, bytes, fullbore, has, run};
+use crate::streams::fifo;
+
+fn dedupe<I: AsRef<OsStr>>(room: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
+    let mut command = fullbore(["dedupe"]);
+    command.args(arguments).current_dir(room);
+    command
+}
+
+/// The groups that JSON lines tell of, each as the sets of names of its files.
+fn groups(text: &str) -> BTreeSet<BTreeSet<Vec<String>>> {
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines
+        .filter(|line| line.get("files").is_some())
+        .map(|line| {
+            let files = line["files"].as_array().unwrap().iter();
+            files
+                .map(|file| {
+                    let names = file["names"].as_array().unwrap().iter();
+                    names.map(|name| name["name"].as_str().unwrap().to_owned()).collect()
+                })
+                .collect()
+        })
+        .collect()
+}
+
+fn set(groups: &[&[&[&str]]]) -> BTreeSet<BTreeSet<Vec<String>>> {
+    let files = |files: &&[&[&str]]| {
+        files.iter().map(|names| names.iter().map(|&name| name.to_owned()).collect()).collect()
+    };
+    groups.iter().map(files).collect()
+}
+
+/// A tree with equal files of every kind of length, and such as are nearly equal.
+fn tree(room: &Room) {
+    for directory in ["t", "t/deep", "t/.hidden"] {
+        fs::create_dir(room.at(directory)).unwrap();
+    }
+    let large = bytes(3_000_000, 1);
+    let mut other = large.clone();
+    other[1_500_000] ^= 1; // neither end tells
+    for (name, content) in [
+        ("t/large", &large[..]),
+        ("t/deep/large", &large),
+        ("t/other", &other),
+        ("t/.hidden/large", &large),
+        ("t/shorter", &large[..2_999_999]),
+        ("t/small", b"small"),
+        ("t/deep/small", b"small"),
+        ("t/smaLl", b"smaLl"),
+        ("t/.small", b"small"),
+        ("t/empty", b""),
+        ("t/deep/empty", b""),
+        ("t/alone", b"nobody has this"),
+        ("t/medium", &large[..200_000]),
+        ("t/deep/medium", &large[..200_000]),
+    ] {
+        room.file(name, content);
+    }
+    let mut end = large[..200_000].to_vec();
+    end[199_999] ^= 1;
+    room.file("t/medium end", end);
+    fs::hard_link(room.at("t/small"), room.at("t/deep/small too")).unwrap();
+    fs::hard_link(room.at("t/alone"), room.at("t/alone too")).unwrap();
+    symlink("small", room.at("t/link")).unwrap();
+    symlink("deep", room.at("t/directory link")).unwrap();
+    fifo(room, "t/fifo");
+}
+
+#[test]
+fn equal_files_are_found_and_no_others() {
+    let room = Room::new();
+    tree(&room);
+    let plain = [
+        &[&["t/deep/large"][..], &["t/large"]][..],
+        &[&["t/deep/medium"], &["t/medium"]],
+        &[&["t/deep/small too", "t/small"], &["t/deep/small"]],
+    ];
+    for options in [
+        &[][..],
+        &["--bytes"],
+        &["--workers", "1"],
+        &["--workers", "5", "--bytes"],
+        &["--strategy", "request=4K"],
+    ] {
+        let found = run(dedupe(room.path(), ["--json", "t"]).args(options)).succeeds().text();
+        assert_eq!(groups(&found), set(&plain), "{options:?}");
+        let summary: Value = serde_json::from_str(found.lines().last().unwrap()).unwrap();
+        assert_eq!(summary["summary"]["redundant_bytes"], 3_200_005);
+        assert!(found.starts_with("{\"blake3\""), "{found}");
+    }
+    let hidden = run(&mut dedupe(room.path(), ["--json", "-.", "--min-size", "6", "t"])).succeeds().text();
+    let wanted = [&[&["t/deep/large"][..], &["t/large"], &["t/.hidden/large"]][..], plain[1]];
+    assert_eq!(groups(&hidden), set(&wanted));
+    let empty =
+        run(&mut dedupe(room.path(), ["--json", "--empty", "--max-size", "4", "t"])).succeeds().text();
+    assert_eq!(groups(&empty), set(&[&[&["t/deep/empty"], &["t/empty"]]]));
+    let named = run(&mut dedupe(room.path(), ["--json", "t/large", "t/deep", "t/.hidden/large", "t/large"]))
+        .succeeds()
+        .text();
+    assert_eq!(groups(&named), set(&[wanted[0], &[&["t/deep/small"], &["t/deep/small too"]]]));
+    let text = run(&mut dedupe(room.path(), ["t"])).succeeds().text();
+    assert!(
+        text.starts_with("# Total: 6400010 B (6.40 MB) in 6 files in 3 groups\n# Redundant: 3200005 B"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with(", 5 B (5 B) * 2:\n    t/deep/small\n    t/deep/small too\n    = t/small\n"),
+        "{text}"
+    );
+    let sum = run(fullbore(["sum"]).arg(room.at("t/large"))).succeeds().text();
+    assert!(text.contains(&format!("{}, 3000000 B", &sum[..64])), "{text}");
+    run(&mut dedupe(room.path(), ["t", "missing"])).fails(1, &["missing"]);
+    run(&mut dedupe(room.path(), [""; 0])).fails(2, &["PATH"]);
+}
+
+#[test]
+fn it_finds_what_fclones_finds() {
+    if !has("fclones") {
+        return println!("skipped: there is no fclones");
+    }
+    let room = Room::new();
+    tree(&room);
+    for number in 0..300_usize {
+        let len = [1, 100, 5000, 40_000, 131_072, 131_073, 300_000][number % 7];
+        let mut content = bytes(len, (number % 5) as u64);
+        if number % 3 == 0 {
+            let place = number * 7919 % len;
+            content[place] ^= 0x10;
+        }
+        room.file(&format!("t/{number}"), content);
+    }
+    let mut command = Command::new("fclones");
+    command.args(["group", "-f", "json", "-A", "t"]).current_dir(room.path());
+    let theirs: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    let root = room.path().canonicalize().unwrap();
+    let theirs: BTreeSet<BTreeSet<PathBuf>> = theirs["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| {
+            let files = group["files"].as_array().unwrap().iter();
+            files
+                .map(|file| Path::new(file.as_str().unwrap()).strip_prefix(&root).unwrap().to_owned())
+                .collect()
+        })
+        .collect();
+    let ours = groups(&run(&mut dedupe(room.path(), ["--json", "t"])).succeeds().text());
+    let first = |files: &BTreeSet<Vec<String>>| {
+        files.iter().flat_map(|names| names.iter().map(PathBuf::from)).collect::<BTreeSet<_>>()
+    };
+    let ours: BTreeSet<BTreeSet<PathBuf>> = ours.iter().map(first).collect();
+    assert_eq!(ours.len(), theirs.len());
+    // Of the names of one file it tells one.
+    assert!(
+        theirs
+            .iter()
+            .all(|group| ours.iter().any(|own| group.is_subset(own) && own.len() <= group.len() + 1)),
+        "{ours:?}\n{theirs:?}"
+    );
+}
+
+fn state(room: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u64, u32)> {
+    let mut state = BTreeMap::new();
+    let mut open = vec![room.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let (path, kind) = (entry.as_ref().unwrap().path(), entry.unwrap().file_type().unwrap());
+            if kind.is_dir() {
+                open.push(path);
+            } else if kind.is_file() {
+                let metadata = fs::metadata(&path).unwrap();
+                state.insert(path.clone(), (fs::read(&path).unwrap(), metadata.ino(), metadata.mode()));
+            }
+        }
+    }
+    state
+}
+
+#[test]
+fn nothing_is_linked_unless_it_is_told_to() {
+    let room = Room::new();
+    tree(&room);
+    let before = state(room.path());
+    run(&mut dedupe(room.path(), ["t"])).succeeds();
+    let would = run(&mut dedupe(room.path(), ["--link", "hard", "--dry-run", "t"])).succeeds().text();
+    assert!(would.contains("    t/large: would be linked\n"), "{would}");
+    assert!(state(room.path()) == before);
+    run(&mut dedupe(room.path(), ["--dry-run", "t"])).fails(2, &["--link"]);
+}
+
+#[test]
+fn hard_links_make_them_one() {
+    let room = Room::new();
+    tree(&room);
+    let before = state(room.path());
+    let text = run(&mut dedupe(room.path(), ["--link", "hard", "-.", "--empty", "t"])).succeeds().text();
+    assert!(text.contains("    t/large: linked\n"), "{text}");
+    let after = state(room.path());
+    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>(), "no name came or went");
+    for (path, (content, ..)) in &before {
+        assert!(after[path].0 == *content, "{}", path.display());
+    }
+    let inode = |name: &str| after[&room.at(name)].1;
+    for names in [
+        ["t/large", "t/deep/large"],
+        ["t/large", "t/.hidden/large"],
+        ["t/small", "t/deep/small"],
+        ["t/small", "t/.small"],
+        ["t/small", "t/deep/small too"],
+        ["t/empty", "t/deep/empty"],
+    ] {
+        assert_eq!(inode(names[0]), inode(names[1]), "{names:?}");
+    }
+    assert_ne!(inode("t/large"), inode("t/other"));
+    assert!(
+        groups(&run(&mut dedupe(room.path(), ["--json", "-.", "--empty", "t"])).succeeds().text()).is_empty()
+    );
+}
+
+#[test]
+fn what_differs_in_more_than_its_name_is_left() {
+    let room = Room::new();
+    for name in ["a", "mode", "attribute", "owner"] {
+        room.file(name, "the same");
+    }
+    fs::set_permissions(room.at("mode"), fs::Permissions::from_mode(0o600)).unwrap();
+    let attributes =
+        rustix::fs::setxattr(room.at("attribute"), "user.fullbore", b"x", rustix::fs::XattrFlags::empty())
+            .is_ok();
+    let root = rustix::process::geteuid().is_root();
+    if root {
+        std::os::unix::fs::chown(room.at("owner"), Some(12345), None).unwrap();
+    } else {
+        println!("skipped: another owner: only root can give files away");
+        fs::remove_file(room.at("owner")).unwrap();
+    }
+    let text = run(&mut dedupe(room.path(), ["--link", "hard", "."])).succeeds().text();
+    assert!(text.contains("./mode: left: it has another mode"), "{text}");
+    assert!(!root || text.contains("./owner: left: it has another owner"), "{text}");
+    match attributes {
+        true => assert!(text.contains("./attribute: left: it has other extended attributes"), "{text}"),
+        false => println!("skipped: this file system has no extended attributes"),
+    }
+    let told = run(&mut dedupe(room.path(), ["--link", "hard", "--any-metadata", "."])).succeeds().text();
+    assert!(told.contains("./mode: linked"), "{told}");
+}
+
+#[test]
+fn immutable_files_are_left() {
+    let room = Room::new();
+    room.file("a", "the same");
+    room.file("b", "the same");
+    let flags = |flag: &str| {
+        Command::new("chattr").arg(flag).arg(room.at("b")).output().is_ok_and(|said| said.status.success())
+    };
+    if !flags("+i") {
+        return println!("skipped: no file can be made immutable here");
+    }
+    let ended = run(&mut dedupe(room.path(), ["--link", "hard", "."]));
+    assert!(flags("-i"));
+    assert!(ended.succeeds().text().contains("./b: left: one of them is immutable"));
+}
+
+#[test]
+fn another_file_system_is_left() {
+    let room = Room::new();
+    room.file("a", "the same");
+    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &room.at("m")) {
+        Ok(mount) => mount,
+        Err(reason) => return println!("skipped: {reason}"),
+    };
+    room.file("m/b", "the same");
+    for how in ["hard", "reflink"] {
+        let text = run(&mut dedupe(room.path(), ["--link", how, "."])).succeeds().text();
+        assert!(text.contains("./m/b: left: it is on another file system"), "{text}");
+    }
+}
+
+#[test]
+fn reflinks_share_blocks_and_keep_the_rest() {
+    let room = Room::new();
+    let content = bytes(1 << 20, 1);
+    let make = |directory: &Path| {
+        fs::write(directory.join("a"), &content).unwrap();
+        fs::write(directory.join("b"), &content).unwrap();
+        fs::set_permissions(directory.join("b"), fs::Permissions::from_mode(0o640)).unwrap();
+    };
+    make(room.path());
+    let text = run(&mut dedupe(room.path(), ["--link", "reflink", "."])).succeeds().text();
+    let left = text.contains("./b: left: this file system does not share blocks");
+    assert!(left || text.contains("./b: linked"), "{text}");
+    assert_eq!(room.names(), ["a", "b"], "nothing is left beside them");
+    let image = room.at("image");
+    fs::File::create(&image).unwrap().set_len(400 << 20).unwrap();
+    let made = has("mkfs.xfs")
+        && Command::new("mkfs.xfs").arg("-q").arg(&image).output().is_ok_and(|said| said.status.success());
+    let mount = Mount::new(&["-o", "loop", image.to_str().unwrap()], &room.at("xfs"));
+    let (true, Ok(_mount)) = (made, mount) else {
+        return println!("skipped: no XFS can be made and mounted");
+    };
+    make(&room.at("xfs"));
+    let before = fs::metadata(room.at("xfs/b")).unwrap();
+    let text = run(&mut dedupe(room.path(), ["--link", "reflink", "xfs"])).succeeds().text();
+    assert!(text.contains("xfs/b: linked"), "{text}");
+    let after = fs::metadata(room.at("xfs/b")).unwrap();
+    assert_eq!(
+        (after.mode(), after.mtime(), after.mtime_nsec(), after.uid()),
+        (before.mode(), before.mtime(), before.mtime_nsec(), before.uid())
+    );
+    assert_ne!(after.ino(), fs::metadata(room.at("xfs/a")).unwrap().ino());
+    assert!(fs::read(room.at("xfs/b")).unwrap() == content);
+}

@@ -1,0 +1,246 @@
+//! What a character does to words and columns: UTF-8 decoded as glibc decodes it, and looked up in wc's own answers.
+
+use std::sync::LazyLock;
+
+use super::table::RUNS;
+
+/// What a character is to the words around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Words do not see it: neither does it begin one nor end one.
+    Unseen,
+    /// It stands in a word.
+    Word,
+    /// It parts words.
+    Space,
+}
+
+/// What a character is to the counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Character {
+    pub(super) class: Class,
+    /// Columns that it takes.
+    pub(super) width: u64,
+}
+
+/// What the first bytes of a slice are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decoded {
+    /// A character. Its bytes are those that the first one says.
+    Whole(u32),
+    /// A character may come of it, if the right bytes follow.
+    Cut,
+    /// The first byte belongs to no character.
+    Broken,
+}
+
+/// The most bytes of a character: glibc still takes those that Unicode gave up.
+pub(super) const LONGEST: usize = 6;
+
+/// How many bytes a character has that begins with this byte.
+#[inline(always)]
+pub(super) fn length(first: u8) -> usize {
+    (first.leading_ones() as usize).max(1)
+}
+
+/// Whether a byte can only be a later one of a character.
+#[inline(always)]
+pub(super) fn continues(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}
+
+/// Decodes the first character of `bytes`, which begin with one of 0xc0 or more.
+#[inline(always)]
+pub(super) fn decode(bytes: &[u8]) -> Decoded {
+    let Some((&first, rest)) = bytes.split_first() else { return Decoded::Cut };
+    let length = length(first);
+    if length > LONGEST {
+        return Decoded::Broken;
+    }
+    let mut code = u32::from(first) & (0x7f >> length);
+    for place in 0..length - 1 {
+        match rest.get(place) {
+            None => return Decoded::Cut,
+            Some(&byte) if continues(byte) => code = code << 6 | u32::from(byte & 0x3f),
+            Some(_) => return Decoded::Broken,
+        }
+    }
+    // The least of its length: longer forms of smaller numbers are none.
+    let least = if length == 2 { 0x80 } else { 1 << (5 * length - 4) };
+    match code {
+        0xd800..=0xdfff => Decoded::Broken,
+        _ if code < least => Decoded::Broken,
+        _ => Decoded::Whole(code),
+    }
+}
+
+const PAGE: usize = 256;
+const PAGES: usize = 0x11_0000 / PAGE;
+
+/// Every character's answer, and what the kernel asks of first bytes.
+pub(super) struct Characters {
+    /// Where the page of a character stands in `kinds`. Pages of one kind are shared.
+    pages: Box<[u16; PAGES]>,
+    kinds: Vec<u8>,
+    /// Of the first bytes whose characters all stand in words, so that nobody need look: by the low half of the byte, bit 0
+    /// for 0xc., bit 1 for 0xd., bit 2 for 0xe.
+    pub(super) known: [u8; 16],
+}
+
+impl std::fmt::Debug for Characters {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Characters").field("known", &self.known).finish_non_exhaustive()
+    }
+}
+
+impl Characters {
+    /// With spaces that do not break lines as spaces of words or as letters, as POSIX wants it.
+    pub(super) fn of(no_break_parts: bool) -> &'static Self {
+        static PARTING: LazyLock<Characters> = LazyLock::new(|| Characters::new(true));
+        static JOINING: LazyLock<Characters> = LazyLock::new(|| Characters::new(false));
+        if no_break_parts { &PARTING } else { &JOINING }
+    }
+
+    fn new(no_break_parts: bool) -> Self {
+        let mut kinds: Vec<u8> = (0..=6).flat_map(|kind| [kind; PAGE]).collect();
+        let mut pages = Box::new([0; PAGES]);
+        let mut run = 0;
+        for (number, page) in pages.iter_mut().enumerate() {
+            let start = (number * PAGE) as u32;
+            while RUNS.get(run + 1).is_some_and(|next| next >> 3 <= start) {
+                run += 1;
+            }
+            let within = RUNS.get(run + 1).map_or(u32::MAX, |next| next >> 3) >= start + PAGE as u32;
+            if within && start >> 8 != 0 {
+                *page = (RUNS[run] & 7) as u16;
+                continue;
+            }
+            *page = (kinds.len() / PAGE) as u16;
+            let mut here = run;
+            for code in start..start + PAGE as u32 {
+                while RUNS.get(here + 1).is_some_and(|next| next >> 3 <= code) {
+                    here += 1;
+                }
+                kinds.push((RUNS[here] & 7) as u8);
+            }
+        }
+        let mut made = Self { pages, kinds, known: [0; 16] };
+        if !no_break_parts {
+            for code in [0xa0, 0x2007, 0x202f, 0x2060] {
+                let place = made.place(code);
+                made.kinds[place] -= 3;
+            }
+        }
+        for first in 0xc2..=0xefu8 {
+            // Of these, some go on with bytes that make no character.
+            let picky = [0xe0, 0xed].contains(&first);
+            let shift = if first < 0xe0 { 6 } else { 12 };
+            let start = (u32::from(first) & if first < 0xe0 { 0x1f } else { 0xf }) << shift;
+            let all = (start..start + (1 << shift)).all(|code| made.look(code).class == Class::Word);
+            if all && !picky {
+                made.known[usize::from(first & 0xf)] |= 1 << ((first >> 4) - 0xc);
+            }
+        }
+        made
+    }
+
+    #[inline(always)]
+    fn place(&self, code: u32) -> usize {
+        usize::from(self.pages[code as usize / PAGE]) * PAGE + code as usize % PAGE
+    }
+
+    /// What a character is, in the code of the table.
+    #[inline(always)]
+    pub(super) fn kind(&self, code: u32) -> u8 {
+        if code < 0x11_0000 { self.kinds[self.place(code)] } else { 0 }
+    }
+
+    pub(super) fn look(&self, code: u32) -> Character {
+        let kind = self.kind(code);
+        let class = match kind {
+            0 => Class::Unseen,
+            1..=3 => Class::Word,
+            _ => Class::Space,
+        };
+        Character { class, width: (ONE_COLUMN >> kind & 1) + (TWO_COLUMNS >> kind & 1) }
+    }
+}
+
+/// The kinds that stand in words, one bit each.
+pub(super) const WORD: u64 = 0b000_1110;
+/// Those that part words.
+pub(super) const SPACE: u64 = 0b111_0000;
+/// Those that take a column or two.
+pub(super) const ONE_COLUMN: u64 = 0b110_1100;
+/// Those that take two.
+pub(super) const TWO_COLUMNS: u64 = 0b100_1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_every_page_says_what_its_runs_say() {
+        assert!(RUNS.is_sorted_by(|one, next| one >> 3 < next >> 3));
+        let characters = Characters::of(true);
+        for (number, run) in RUNS.iter().enumerate() {
+            let end = RUNS.get(number + 1).map_or(0x11_0000, |next| next >> 3);
+            for code in run >> 3..end {
+                assert_eq!(characters.kinds[characters.place(code)], (run & 7) as u8, "{code:x}");
+            }
+        }
+    }
+
+    #[test]
+    fn decoding_agrees_with_the_standard_library_on_what_both_take() {
+        for code in 0x80..0x11_0000 {
+            let Some(character) = char::from_u32(code) else { continue };
+            let mut bytes = [0; 4];
+            let bytes = character.encode_utf8(&mut bytes).as_bytes();
+            assert_eq!(decode(bytes), Decoded::Whole(code));
+            assert_eq!(length(bytes[0]), bytes.len());
+            for end in 1..bytes.len() {
+                assert_eq!(decode(&bytes[..end]), Decoded::Cut);
+            }
+        }
+        for first in 0xc0..=0xffu8 {
+            for second in 0..=255u8 {
+                for third in [0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xff] {
+                    let bytes = [first, second, third, 0x80];
+                    let end = length(first).min(4);
+                    if first < 0xf4 {
+                        let taken = std::str::from_utf8(&bytes[..end]).is_ok();
+                        assert_eq!(matches!(decode(&bytes), Decoded::Whole(_)), taken, "{bytes:x?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_unicode_gave_up_is_still_a_character_that_words_do_not_see() {
+        for (bytes, code) in [
+            (&b"\xf4\x90\x80\x80"[..], 0x11_0000),
+            (b"\xf7\xbf\xbf\xbf", 0x1f_ffff),
+            (b"\xf8\x88\x80\x80\x80", 0x20_0000),
+            (b"\xfb\xbf\xbf\xbf\xbf", 0x3ff_ffff),
+            (b"\xfc\x84\x80\x80\x80\x80", 0x400_0000),
+            (b"\xfd\xbf\xbf\xbf\xbf\xbf", 0x7fff_ffff),
+        ] {
+            assert_eq!(decode(bytes), Decoded::Whole(code));
+            assert_eq!(Characters::of(true).look(code), Character { class: Class::Unseen, width: 0 });
+        }
+        for bytes in [
+            &b"\xfe\x80\x80\x80\x80\x80\x80"[..],
+            b"\xff",
+            b"\xc1\xbf",
+            b"\xe0\x9f\xbf",
+            b"\xf0\x8f\xbf\xbf",
+            b"\xf8\x87\xbf\xbf\xbf",
+            b"\xfc\x83\xbf\xbf\xbf\xbf",
+            b"\xed\xa0\x80",
+        ] {
+            assert_eq!(decode(bytes), Decoded::Broken, "{bytes:x?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Duplicates: from files to groups of the same content, one key after the other, the cheap ones first.
+//!
+//! What two equal files have in common is asked for in steps: the length, which costs nothing; a hash of both ends; a hash
+//! of all. After each step only those go on that are not alone. The steps themselves read files and are the caller's:
+//! here stands what decides.
+//!
+//! ```
+//! use fullbore::operation::duplicates::{alike, inodes};
+//! let files = [("a", 1, 10), ("b", 2, 10), ("also a", 1, 10), ("c", 3, 99)];
+//! let inodes = inodes(files.map(|(name, inode, len)| (name.into(), (0, inode), len)));
+//! assert_eq!(inodes.len(), 3, "two names are of one file");
+//! let groups = alike(vec![inodes], |inode| Some(inode.len));
+//! assert_eq!(groups[0].iter().map(|inode| inode.identity.1).collect::<Vec<_>>(), [1, 2]);
+//! ```
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A file under all the names it was found by.
+///
+/// ```
+/// let inodes = fullbore::operation::duplicates::inodes([("a".into(), (8, 1), 5)]);
+/// assert_eq!(inodes[0].names[0].to_str(), Some("a"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inode {
+    /// The device and inode numbers.
+    pub identity: (u64, u64),
+    /// In bytes.
+    pub len: u64,
+    /// Its names, sorted; hard links to one file are no duplicates, they are one file.
+    pub names: Vec<PathBuf>,
+}
+
+/// The files that names lead to, given with device and inode numbers and length; in the order of their first names.
+///
+/// ```
+/// use fullbore::operation::duplicates::inodes;
+/// let found = inodes([("b".into(), (8, 1), 5), ("a".into(), (8, 1), 5), ("a".into(), (8, 1), 5)]);
+/// assert_eq!(found.len(), 1);
+/// assert_eq!(found[0].names, ["a", "b"].map(std::path::PathBuf::from), "a name that came twice is one");
+/// ```
+#[must_use]
+pub fn inodes(found: impl IntoIterator<Item = (PathBuf, (u64, u64), u64)>) -> Vec<Inode> {
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_unstable_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+    let mut inodes: Vec<Inode> = Vec::new();
+    for (name, identity, len) in found {
+        match inodes.last_mut() {
+            Some(last) if last.identity == identity => {
+                if last.names.last() != Some(&name) {
+                    last.names.push(name);
+                }
+            }
+            _ => inodes.push(Inode { identity, len, names: vec![name] }),
+        }
+    }
+    inodes.sort_by(|a, b| a.names[0].cmp(&b.names[0]));
+    inodes
+}
+
+/// Splits each group into those of the same key, and drops who is alone, and who has none. The order within the groups is kept.
+///
+/// ```
+/// use fullbore::operation::duplicates::alike;
+/// let groups = alike(vec![vec![1, 12, 3, 15], vec![21, 22]], |number| Some(number / 10));
+/// assert_eq!(groups, [vec![1, 3], vec![12, 15], vec![21, 22]]);
+/// ```
+#[must_use]
+pub fn alike<T, K: Ord>(groups: Vec<Vec<T>>, key: impl Fn(&T) -> Option<K>) -> Vec<Vec<T>> {
+    let mut result = Vec::new();
+    for group in groups {
+        let mut classes: BTreeMap<K, Vec<T>> = BTreeMap::new();
+        for one in group {
+            if let Some(key) = key(&one) {
+                classes.entry(key).or_default().push(one);
+            }
+        }
+        result.extend(classes.into_values().filter(|class| class.len() > 1));
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn those_of_a_key_and_no_others_are_together(
+            keys in proptest::collection::vec(proptest::option::of(0u8..6), 0..40),
+        ) {
+            let groups = alike(vec![(0..keys.len()).collect()], |&place| keys[place]);
+            let mut seen = 0;
+            for group in &groups {
+                prop_assert!(group.len() > 1 && group.is_sorted());
+                prop_assert!(group.iter().all(|&place| keys[place].is_some() && keys[place] == keys[group[0]]));
+                seen += group.len();
+            }
+            let many = |key: u8| keys.iter().filter(|&&other| other == Some(key)).count();
+            let wanted: usize = (0..6).map(many).filter(|&count| count > 1).sum();
+            prop_assert_eq!(seen, wanted);
+        }
+    }
+}

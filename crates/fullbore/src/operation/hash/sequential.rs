@@ -1,0 +1,57 @@
+//! Hashes whose every step needs the one before it: from front to back, by one worker.
+
+use sha2::Digest;
+
+use super::Sum;
+
+/// A hash that only goes forward.
+pub(super) trait Forward: Send + 'static {
+    /// Goes on with more bytes.
+    fn go_on(&mut self, bytes: &[u8]);
+    /// The sum.
+    fn end(self) -> Vec<u8>;
+}
+
+/// A hash of the RustCrypto crates, which use the processor's instructions for it where it has them.
+pub(super) struct Crypto<D>(pub(super) D);
+
+impl<D: Digest + Send + 'static> Forward for Crypto<D> {
+    fn go_on(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn end(self) -> Vec<u8> {
+        self.0.finalize().to_vec()
+    }
+}
+
+/// The sum of what came so far.
+pub(super) struct Sequential<F> {
+    hash: F,
+    started: bool,
+}
+
+impl<F: Forward> Sequential<F> {
+    pub(super) fn begin(hash: F) -> Box<dyn Sum> {
+        Box::new(Self { hash, started: false })
+    }
+}
+
+impl<F: Forward> Sum for Sequential<F> {
+    fn update(&mut self, _offset: u64, bytes: &[u8]) {
+        self.started |= !bytes.is_empty();
+        self.hash.go_on(bytes);
+    }
+
+    fn append(&mut self, right: Box<dyn Sum>) {
+        let right = super::same::<Self>(right);
+        if right.started {
+            assert!(!self.started, "the parts of a sequential hash cannot be joined");
+            *self = *right;
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        self.hash.end()
+    }
+}

@@ -1,0 +1,256 @@
+//! The comparison of what is read from front to back: pipes, devices, what has no length, and what is smaller than a request.
+//!
+//! Each side has one reader, so that a slow one does not keep the other waiting: the left is read by who compares, the
+//! right by a thread beside. What is there is compared at once; nobody waits for a block to be full.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::buf::{Buf, Pool};
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, FileKind};
+use crate::pattern::{Monitor, Outcome};
+
+/// One side.
+#[derive(Debug)]
+pub(super) struct Flow<'a> {
+    file: &'a File,
+    /// Where the next byte stands, if it has offsets.
+    at: Option<u64>,
+    /// How many bytes are passed over first.
+    skip: u64,
+    /// How many bytes may be read after those.
+    left: u64,
+    ended: bool,
+}
+
+impl<'a> Flow<'a> {
+    /// The bytes of `file` from `base` on, where it has offsets, else from where it stands; at most `limit` after `skip`.
+    pub(super) fn of(file: &'a File, base: u64, skip: u64, limit: Option<u64>) -> Self {
+        let at = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice).then_some(base + skip);
+        let skip = if at.is_some() { 0 } else { skip };
+        // The system would call a place that no file reaches an error, and there just is nothing.
+        let ended = at.is_some_and(|at| at > i64::MAX as u64 - (1 << 30));
+        Self { file, at, skip, left: limit.unwrap_or(u64::MAX), ended }
+    }
+
+    /// Reads into `buf` what comes next; nothing at the end. With `stop`, no bytes too if that ends while it waits.
+    fn read(&mut self, buf: &mut Buf, request: usize, stop: Option<&OwnedFd>) -> Result<()> {
+        while self.skip > 0 && !self.ended {
+            let len = self.skip.min(request as u64) as usize;
+            buf.place(0, len);
+            match self.once(&mut buf.data_mut()[..len], stop)? {
+                0 => self.ended = true,
+                count => self.skip -= count as u64,
+            }
+        }
+        let len = self.left.min(request as u64) as usize;
+        buf.place(0, len);
+        let mut held = 0;
+        // What has come is compared before more is waited for.
+        while held < len && !self.ended && (held == 0 || self.ready(Some(Timespec::default()), None)) {
+            match self.once(&mut buf.data_mut()[held..], stop)? {
+                0 => self.ended = true,
+                count => held += count,
+            }
+        }
+        self.left -= held as u64;
+        self.ended |= self.left == 0;
+        buf.truncate(held);
+        Ok(())
+    }
+
+    fn once(&mut self, data: &mut [u8], stop: Option<&OwnedFd>) -> Result<usize> {
+        match self.at {
+            Some(at) => {
+                let count = self.file.read_at(data, at)?;
+                self.at = Some(at + count as u64);
+                Ok(count)
+            }
+            None if stop.is_some() && !self.ready(None, stop) => Ok(0),
+            None => self.file.read_next(data),
+        }
+    }
+
+    /// Whether reading would not wait; `false` if `stop` ends first.
+    fn ready(&self, patience: Option<Timespec>, stop: Option<&OwnedFd>) -> bool {
+        if self.at.is_some() {
+            return true;
+        }
+        loop {
+            let file = PollFd::new(self.file, PollFlags::IN);
+            let (mut both, mut one);
+            let asked: &mut [PollFd<'_>] = match stop {
+                Some(stop) => {
+                    both = [file, PollFd::new(stop, PollFlags::IN)];
+                    &mut both
+                }
+                None => {
+                    one = [file];
+                    &mut one
+                }
+            };
+            match poll(asked, patience.as_ref()) {
+                Err(rustix::io::Errno::INTR) => {}
+                // Reading will say what is wrong.
+                Err(_) => return true,
+                Ok(_) if asked.get(1).is_some_and(|stop| !stop.revents().is_empty()) => return false,
+                Ok(_) => return !asked[0].revents().is_empty(),
+            }
+        }
+    }
+}
+
+/// How a comparison from front to back ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Both ended, or the limit was reached.
+    Both,
+    /// One ended, and the other goes on.
+    Left,
+    Right,
+    /// Whoever looked had seen enough.
+    Enough,
+}
+
+/// The right side as who compares sees it: a block, and how much of it was looked at.
+struct Right<'a> {
+    block: Option<Buf>,
+    used: usize,
+    ended: bool,
+    reader: Reader<'a>,
+}
+
+enum Reader<'a> {
+    /// It never keeps anybody waiting long, so it is read when it is needed.
+    Here(Flow<'a>),
+    /// A thread reads it: blocks that are free go there, read ones come back; an empty one is the end.
+    Beside { free: SyncSender<Buf>, given: Receiver<Result<Buf>> },
+}
+
+impl Right<'_> {
+    fn data(&self) -> &[u8] {
+        self.block.as_ref().map_or(&[], |block| &block.data()[self.used..])
+    }
+
+    /// Sees to it that there is data, or the end.
+    fn fill(&mut self, request: usize) -> Result<()> {
+        if self.ended || !self.data().is_empty() {
+            return Ok(());
+        }
+        self.used = 0;
+        match &mut self.reader {
+            Reader::Here(flow) => {
+                if let Some(block) = &mut self.block {
+                    flow.read(block, request, None)?;
+                }
+                self.ended = flow.ended;
+            }
+            Reader::Beside { free, given } => {
+                if let Some(block) = self.block.take() {
+                    // Who has read all takes no more.
+                    let _ = free.send(block);
+                }
+                self.block = given.recv().ok().transpose()?;
+                self.ended = self.data().is_empty();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many blocks the reader beside may be ahead.
+const BLOCKS: usize = 4;
+
+/// Compares two flows: `block` looks at the runs of both that stand at an offset, and says whether to go on.
+pub(super) fn flow(
+    mut left: Flow<'_>,
+    right: Flow<'_>,
+    request: usize,
+    monitor: &Monitor,
+    mut block: impl FnMut(u64, &[u8], &[u8]) -> Result<bool>,
+) -> Result<(Outcome, Ended)> {
+    let start = Instant::now();
+    let nothing = |error| Error::io("take buffers from", "memory", error);
+    let buffer = || Pool::new(1, request).map(|mut pool| pool.take()).map_err(nothing);
+    let mut buf = buffer()?.ok_or_else(|| nothing(io::ErrorKind::OutOfMemory.into()))?;
+    let mut offset = 0u64;
+    let ended = std::thread::scope(|scope| -> Result<Ended> {
+        // The end of a pipe that stays open as long as anybody needs what the reader beside waits for.
+        let _needed;
+        let mut right = if right.at.is_some() {
+            let block = buffer()?.map(|mut block| {
+                block.truncate(0);
+                block
+            });
+            Right { block, used: 0, ended: false, reader: Reader::Here(right) }
+        } else {
+            let (stop, other) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+                .map_err(|error| Error::io("make a pipe for", right.file.path(), error.into()))?;
+            _needed = other;
+            let (free, taken) = sync_channel(BLOCKS);
+            let (give, given) = sync_channel(BLOCKS);
+            let mut pool = Pool::new(BLOCKS, request).map_err(nothing)?;
+            while let Some(block) = pool.take() {
+                let _ = free.send(block);
+            }
+            std::thread::Builder::new()
+                .spawn_scoped(scope, move || read_beside(right, request, &taken, &give, &stop))
+                .map_err(|error| Error::io("start a thread for", "the second input", error))?;
+            Right { block: None, used: 0, ended: false, reader: Reader::Beside { free, given } }
+        };
+        buf.truncate(0);
+        let mut used = 0;
+        loop {
+            if monitor.stopped() {
+                return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
+            }
+            if used == buf.len() && !left.ended {
+                left.read(&mut buf, request, None)?;
+                used = 0;
+            }
+            right.fill(request)?;
+            let (ours, theirs) = (&buf.data()[used..], right.data());
+            let len = ours.len().min(theirs.len());
+            if len > 0 {
+                monitor.add(len as u64);
+                if !block(offset, &ours[..len], &theirs[..len])? {
+                    return Ok(Ended::Enough);
+                }
+                used += len;
+                right.used += len;
+                offset += len as u64;
+                continue;
+            }
+            match (ours.is_empty(), theirs.is_empty()) {
+                (true, true) if left.ended && right.ended => return Ok(Ended::Both),
+                (true, false) if left.ended => return Ok(Ended::Left),
+                (false, true) if right.ended => return Ok(Ended::Right),
+                _ => {}
+            }
+        }
+    })?;
+    let mut outcome = Outcome { bytes: offset, seconds: start.elapsed().as_secs_f64(), ..Outcome::default() };
+    outcome.reads.bytes = offset * 2;
+    Ok((outcome, ended))
+}
+
+fn read_beside(
+    mut right: Flow<'_>,
+    request: usize,
+    taken: &Receiver<Buf>,
+    give: &SyncSender<Result<Buf>>,
+    stop: &OwnedFd,
+) {
+    while let Ok(mut buf) = taken.recv() {
+        let block = right.read(&mut buf, request, Some(stop)).map(|()| buf);
+        let last = block.as_ref().map_or(true, Buf::is_empty);
+        if give.send(block).is_err() || last {
+            return;
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Where two files hold data: what is dealt to the workers, and what is a hole in both and read by nobody.
+
+use std::ops::Range;
+
+use crate::file::{File, FileKind};
+
+/// What is known of the holes of one file. Offsets count from `base` on.
+#[derive(Debug)]
+pub(super) struct Holes<'a> {
+    file: &'a File,
+    base: u64,
+    end: u64,
+    hole: Range<u64>,
+    data: Range<u64>,
+}
+
+impl<'a> Holes<'a> {
+    /// Looks at the bytes of `file` from `base` on, `end` of them.
+    pub(super) fn of(file: &'a File, base: u64, end: u64) -> Self {
+        let mut holes = Self { file, base, end, hole: 0..0, data: 0..0 };
+        if !may_have_holes(file) {
+            holes.data = 0..u64::MAX;
+        }
+        holes
+    }
+
+    /// Where the next data stands at or after `offset`: the end if there is none.
+    fn data_from(&mut self, offset: u64) -> u64 {
+        if self.data.contains(&offset) {
+            return offset;
+        }
+        if !self.hole.contains(&offset) {
+            self.ask(offset);
+        }
+        if self.hole.contains(&offset) { self.hole.end } else { offset }
+    }
+
+    fn ask(&mut self, offset: u64) {
+        let last = self.base + self.end;
+        let found = self.file.seek_data(self.base + offset).and_then(|data| {
+            let data = data.map_or(last, |data| data.min(last));
+            let hole = if data < last { self.file.seek_hole(data)? } else { None };
+            Ok((data, hole.unwrap_or(last)))
+        });
+        match found {
+            Ok((data, hole)) => {
+                self.hole = offset..data - self.base;
+                self.data = data - self.base..(hole - self.base).max(data - self.base);
+            }
+            // Where nobody says, all is data.
+            Err(_) => self.data = 0..u64::MAX,
+        }
+    }
+}
+
+/// Whether a file has fewer blocks than bytes.
+fn may_have_holes(file: &File) -> bool {
+    file.kind() == FileKind::Regular
+        && rustix::fs::fstat(file)
+            .is_ok_and(|stat| (stat.st_blocks as u64).saturating_mul(512) < stat.st_size as u64)
+}
+
+/// Deals stripes from front to back.
+#[derive(Debug)]
+pub(super) struct Dealer<'a> {
+    next: u64,
+    end: u64,
+    stripe: u64,
+    /// What the first offset lacks to the start of a stripe, so that stripes end where blocks of the file do.
+    shift: u64,
+    sides: Vec<Holes<'a>>,
+}
+
+impl<'a> Dealer<'a> {
+    /// Deals the bytes up to `end` in stripes of `stripe`.
+    pub(super) fn new(end: u64, stripe: u64, sides: Vec<Holes<'a>>) -> Self {
+        let stripe = stripe.max(1);
+        let shift = sides.first().map_or(0, |side| side.base % stripe);
+        Self { next: 0, end, stripe, shift, sides }
+    }
+
+    /// The next stripe that some side has data in; `hole` hears of what is passed over before it.
+    pub(super) fn deal(&mut self, mut hole: impl FnMut(Range<u64>)) -> Option<Range<u64>> {
+        while self.next < self.end {
+            let at = self.next;
+            let data = self.sides.iter_mut().map(|side| side.data_from(at)).min().unwrap_or(at).min(self.end);
+            if data > at {
+                self.next = data;
+                hole(at..data);
+                continue;
+            }
+            let stop = ((at + self.shift) / self.stripe + 1).saturating_mul(self.stripe) - self.shift;
+            self.next = stop.min(self.end);
+            return Some(at..self.next);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_byte_is_dealt_or_passed_over_once(
+            base in 0u64..100, end in 0u64..1000, stripe in 0u64..100,
+        ) {
+            let file = File::open("Cargo.toml").unwrap();
+            let mut dealer = Dealer::new(end, stripe, vec![
+                Holes { file: &file, base, end, hole: 0..0, data: 0..u64::MAX },
+                Holes { file: &file, base: 0, end, hole: 0..0, data: 0..u64::MAX },
+            ]);
+            let mut next = 0;
+            while let Some(range) = dealer.deal(|_| panic!("no hole was told of")) {
+                prop_assert_eq!(range.start, next);
+                prop_assert!(range.end > range.start && range.end - range.start <= stripe.max(1));
+                prop_assert!(range.end == end || (range.end + base).is_multiple_of(stripe.max(1)));
+                next = range.end;
+            }
+            prop_assert_eq!(next, end);
+        }
+    }
+
+    #[test]
+    fn what_is_a_hole_on_both_sides_is_passed_over() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let sparse = |name: &str, data: &[(u64, usize)]| {
+            let file = File::create_new(directory.path().join(name)).unwrap();
+            for &(offset, len) in data {
+                file.write_all_at(&vec![1; len], offset).unwrap();
+            }
+            file.set_len(64 << 20).unwrap();
+            file
+        };
+        let (left, right) =
+            (sparse("left", &[(1 << 20, 10), (9 << 20, 10)]), sparse("right", &[(20 << 20, 10)]));
+        if left.seek_data(0).unwrap() == Some(0) {
+            println!("skipped: this file system knows of no holes");
+            return;
+        }
+        let end = 64 << 20;
+        for base in [0, 5] {
+            let sides = vec![Holes::of(&left, base, end - base), Holes::of(&right, base, end - base)];
+            let mut dealer = Dealer::new(end - base, 64 << 10, sides);
+            let (mut passed, mut dealt, mut next) = (0, Vec::new(), 0);
+            loop {
+                let mut skipped = Vec::new();
+                let range = dealer.deal(|hole| skipped.push(hole));
+                for hole in skipped {
+                    assert_eq!(hole.start, next);
+                    next = hole.end;
+                    passed += hole.end - hole.start;
+                }
+                let Some(range) = range else { break };
+                assert_eq!(range.start, next);
+                next = range.end;
+                dealt.push(range);
+            }
+            assert_eq!(next, end - base);
+            assert!(passed > 60 << 20, "{passed}");
+            for data in [1 << 20, 9 << 20, 20 << 20] {
+                assert!(dealt.iter().any(|range| range.contains(&(data - base))), "{data} in {dealt:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! Two sources side by side: whether they are the same, where they differ first, or every place where they differ, in order.
+//!
+//! Two files are striped over the workers from the front; the least differing offset wins, and what lies behind it is given
+//! up. What is a hole in both is not read at all. What has no offsets (pipes, devices) is read by one reader a side, from
+//! front to back.
+
+mod flow;
+mod frontier;
+mod holes;
+#[cfg(test)]
+mod tests;
+mod visit;
+mod walk;
+
+use std::ops::ControlFlow;
+
+use flow::{Ended, Flow};
+use frontier::Frontier;
+use visit::{Every, Least, Lines, first_difference, newlines};
+use walk::{Place, Walk};
+
+use super::{Monitor, Outcome};
+use crate::engine::Cache;
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, FileKind, Snapshot};
+use crate::strategy::Strategy;
+
+/// One of the two that are compared, and how it is read.
+///
+/// ```
+/// use fullbore::{file::File, pattern::Side, strategy::Strategy};
+/// let (file, strategy) = (File::open("Cargo.toml")?, Strategy::plain());
+/// let side = Side { skip: 1, ..Side::new(&file, &strategy) };
+/// assert_eq!(side.file.path().to_str(), Some("Cargo.toml"));
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The file, pipe or device. One that was handed over is read from where it stands.
+    pub file: &'a File,
+    /// How its bytes are read. Request size, stripe and workers are those of both sides: the longer request, the shorter
+    /// stripe, the fewer workers; the method, its depth and its cache policy are each side's own.
+    pub strategy: &'a Strategy,
+    /// How many bytes at its start do not count.
+    pub skip: u64,
+}
+
+impl<'a> Side<'a> {
+    /// All of a file.
+    ///
+    /// ```
+    /// # use fullbore::{file::File, pattern::Side, strategy::Strategy};
+    /// assert_eq!(Side::new(&File::open("Cargo.toml")?, &Strategy::plain()).skip, 0);
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
+    pub fn new(file: &'a File, strategy: &'a Strategy) -> Self {
+        Self { file, strategy, skip: 0 }
+    }
+
+    /// Where its first byte that counts stands in the file.
+    fn base(&self) -> u64 {
+        self.file.start().saturating_add(self.skip)
+    }
+}
+
+/// Which of the two.
+///
+/// ```
+/// use fullbore::pattern::Which;
+/// assert_eq!(["one", "two"][Which::Right as usize], "two");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The first.
+    Left = 0,
+    /// The second.
+    Right = 1,
+}
+
+/// What is wanted of a comparison.
+///
+/// ```
+/// use fullbore::pattern::Extent;
+/// assert_eq!(Extent::default(), Extent { limit: None, lines: false });
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// How many bytes are compared at most.
+    pub limit: Option<u64>,
+    /// Whether the lines before the difference are counted.
+    pub lines: bool,
+}
+
+/// A byte in which the two differ.
+///
+/// ```
+/// use fullbore::pattern::Difference;
+/// let places: Vec<u64> = Difference::between(10, b"abcd", b"aBcD").map(|found| found.offset).collect();
+/// assert_eq!(places, [11, 13]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Difference {
+    /// How many bytes stand before it, of those that count.
+    pub offset: u64,
+    /// What the left has there.
+    pub left: u8,
+    /// What the right has there.
+    pub right: u8,
+}
+
+impl Difference {
+    /// Every difference between two runs that stand at `offset`, as far as both reach.
+    ///
+    /// ```
+    /// use fullbore::pattern::Difference;
+    /// let mut found = Difference::between(0, b"abc", b"abd");
+    /// assert_eq!(found.next(), Some(Difference { offset: 2, left: b'c', right: b'd' }));
+    /// assert_eq!(found.next(), None);
+    /// ```
+    pub fn between<'a>(offset: u64, left: &'a [u8], right: &'a [u8]) -> impl Iterator<Item = Self> + 'a {
+        // Short, so that a run with one difference costs little more than a run without.
+        const RUN: usize = 256;
+        let runs = left.chunks(RUN).zip(right.chunks(RUN)).enumerate();
+        let differ = runs.filter(|(_, (left, right))| left != right);
+        differ.flat_map(move |(run, (left, right))| {
+            let at = offset + (run * RUN) as u64;
+            let bytes = left.iter().zip(right).enumerate().filter(|(_, (left, right))| left != right);
+            bytes.map(move |(place, (&left, &right))| Self { offset: at + place as u64, left, right })
+        })
+    }
+}
+
+/// Where one ended and the other goes on.
+///
+/// ```
+/// use fullbore::pattern::{End, Which};
+/// let end = End { side: Which::Left, offset: 6, lines: 1, fresh: false };
+/// assert!(!end.fresh, "a line of two bytes was cut short");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// The shorter.
+    pub side: Which,
+    /// How many bytes it had, of those that count.
+    pub offset: u64,
+    /// How many lines ended before, if that was asked, else 0.
+    pub lines: u64,
+    /// Whether its last byte ended a line.
+    pub fresh: bool,
+}
+
+/// What a comparison found.
+///
+/// ```
+/// use fullbore::pattern::{Comparison, Difference};
+/// let found = Comparison::Differ { at: Difference { offset: 0, left: 1, right: 2 }, lines: 0 };
+/// assert_ne!(found, Comparison::Equal);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// No difference, as far as was asked.
+    Equal,
+    /// The first byte in which they differ.
+    Differ {
+        /// Where, and what stands there.
+        at: Difference,
+        /// How many lines ended before, if that was asked, else 0.
+        lines: u64,
+    },
+    /// One is the beginning of the other.
+    End(End),
+}
+
+/// Finds out whether two are the same, and if not, where they differ first.
+///
+/// ```
+/// use fullbore::file::File;
+/// use fullbore::pattern::{Comparison, Extent, Monitor, Side, compare};
+/// use fullbore::strategy::Strategy;
+/// # let directory = tempfile::tempdir()?;
+/// # let (one, two) = (directory.path().join("one"), directory.path().join("two"));
+/// std::fs::write(&one, "some\nbytes")?;
+/// std::fs::write(&two, "some\nbites")?;
+/// let (left, right, strategy) = (File::open(&one)?, File::open(&two)?, Strategy::plain());
+/// let wanted = Extent { lines: true, ..Extent::default() };
+/// let (_, found) =
+///     compare(&Side::new(&left, &strategy), &Side::new(&right, &strategy), &wanted, &Monitor::default())?;
+/// let Comparison::Differ { at, lines } = found else { panic!("{found:?}") };
+/// assert_eq!((at.offset, at.left, at.right, lines), (6, b'y', b'i', 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of the system with path and offset; [`Kind::Changed`] if a file became shorter or was modified meanwhile;
+/// [`Kind::Interrupted`] if the monitor was told to stop.
+pub fn compare(
+    left: &Side<'_>,
+    right: &Side<'_>,
+    extent: &Extent,
+    monitor: &Monitor,
+) -> Result<(Outcome, Comparison)> {
+    let pair = Pair::look(left, right, extent.limit)?;
+    let found = pair.compare(extent, monitor, PAGE)?;
+    pair.unchanged()?;
+    Ok(found)
+}
+
+/// What was seen of a comparison of every byte.
+///
+/// ```
+/// use fullbore::pattern::Differences;
+/// assert!(!Differences::default().differ);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Differences {
+    /// Whether any byte differed that both have.
+    pub differ: bool,
+    /// Where one ended and the other went on. Unknown after `emit` broke off.
+    pub end: Option<End>,
+}
+
+/// Finds every byte in which two differ. `find` is given runs that differ in their first byte, with their offset, on any
+/// worker; what it makes of them comes to `emit` in the order of the files, one at a time. Results wait for those before
+/// them, one a worker, so make them no larger than the runs are times a little; `Break`: no more are wanted.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use fullbore::file::File;
+/// use fullbore::pattern::{Difference, Monitor, Side, differences};
+/// use fullbore::strategy::Strategy;
+/// # let directory = tempfile::tempdir()?;
+/// # let (one, two) = (directory.path().join("one"), directory.path().join("two"));
+/// std::fs::write(&one, "some bytes")?;
+/// std::fs::write(&two, "sane bites, more of them")?;
+/// let (left, right, strategy) = (File::open(&one)?, File::open(&two)?, Strategy::plain());
+/// let mut places = Vec::new();
+/// let (_, seen) = differences(
+///     &Side::new(&left, &strategy),
+///     &Side::new(&right, &strategy),
+///     None,
+///     &Monitor::default(),
+///     |offset, left, right| Difference::between(offset, left, right).collect::<Vec<_>>(),
+///     |found| {
+///         places.extend(found.iter().map(|found| found.offset));
+///         Ok(ControlFlow::Continue(()))
+///     },
+/// )?;
+/// assert_eq!(places, [1, 2, 6]);
+/// assert_eq!(seen.end.map(|end| end.offset), Some(10));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`compare`], and those of `emit`.
+pub fn differences<R: Send>(
+    left: &Side<'_>,
+    right: &Side<'_>,
+    limit: Option<u64>,
+    monitor: &Monitor,
+    find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
+    emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+) -> Result<(Outcome, Differences)> {
+    let pair = Pair::look(left, right, limit)?;
+    let found = pair.differences(monitor, find, emit, PAGE)?;
+    pair.unchanged()?;
+    Ok(found)
+}
+
+/// How long a file at most is whose length is not believed, in bytes: the attributes of `/sys` say a page and hold less.
+const PAGE: u64 = 4096;
+/// How long a request is at most where every difference is wanted, in bytes: what is made of a run can be many times as long.
+const RUN: usize = 256 << 10;
+
+/// Two sides that were looked at.
+struct Pair<'a> {
+    left: Side<'a>,
+    right: Side<'a>,
+    before: [Option<Snapshot>; 2],
+    limit: Option<u64>,
+}
+
+impl<'a> Pair<'a> {
+    fn look(left: &Side<'a>, right: &Side<'a>, limit: Option<u64>) -> Result<Self> {
+        // A length of nothing may be a lie (`/proc`), and says nothing about what has no offsets.
+        let known = |side: &Side<'_>| match side.file.kind() {
+            FileKind::Regular | FileKind::BlockDevice => {
+                side.file.snapshot().map(|snapshot| (snapshot.len > 0).then_some(snapshot))
+            }
+            FileKind::Directory => side.file.snapshot().map(Some),
+            _ => Ok(None),
+        };
+        Ok(Self { left: *left, right: *right, before: [known(left)?, known(right)?], limit })
+    }
+
+    /// How many bytes each side has, if both say so and are believed.
+    fn lens(&self, page: u64) -> Option<[u64; 2]> {
+        let [Some(left), Some(right)] = self.before else { return None };
+        let lens = [left.len.saturating_sub(self.left.base()), right.len.saturating_sub(self.right.base())];
+        (left.len > page && right.len > page && self.common(lens) > page).then_some(lens)
+    }
+
+    /// How many bytes are compared at most of sides of these lengths.
+    fn common(&self, lens: [u64; 2]) -> u64 {
+        lens[0].min(lens[1]).min(self.limit.unwrap_or(u64::MAX))
+    }
+
+    /// Whether both are one file from one place on: then every byte equals itself.
+    fn one_and_the_same(&self) -> bool {
+        let [Some(left), Some(right)] = self.before else { return false };
+        left.identity == right.identity && self.left.base() == self.right.base()
+    }
+
+    fn places(&self) -> [Place<'a>; 2] {
+        let place = |side: &Side<'a>, before: &Option<Snapshot>| Place {
+            file: side.file,
+            strategy: side.strategy,
+            base: side.base(),
+            len: before.map_or(0, |before| before.len),
+        };
+        [place(&self.left, &self.before[0]), place(&self.right, &self.before[1])]
+    }
+
+    fn compare(&self, extent: &Extent, monitor: &Monitor, page: u64) -> Result<(Outcome, Comparison)> {
+        if self.one_and_the_same() {
+            return Ok((Outcome::default(), Comparison::Equal));
+        }
+        let Some(lens) = self.lens(page) else { return self.compare_flow(extent, monitor) };
+        let end = self.common(lens);
+        let places = self.places();
+        // What passes the cache by is not read twice: its lines are counted on the way. What is in the cache is counted
+        // afterwards, if a difference makes the count worth anything.
+        let strategy = self.left.strategy;
+        let passes = strategy.read.capabilities.passes_cache(strategy.read_cache);
+        let on_the_way = extent.lines && (passes || strategy.read_cache != Cache::Keep);
+        let frontier = on_the_way.then(Frontier::default);
+        let least = Least::new(frontier.as_ref());
+        let walk = Walk { sides: &places, end, longest: usize::MAX >> 3, monitor };
+        let outcome = walk.run(&least)?;
+        let found = least.found();
+        let shorter = if lens[0] < lens[1] { Which::Left } else { Which::Right };
+        let until = match found {
+            Some(found) => found.offset,
+            None if lens[0] != lens[1] && self.limit.is_none_or(|limit| limit > end) => end,
+            None => return Ok((outcome, Comparison::Equal)),
+        };
+        let lines = match &frontier {
+            _ if !extent.lines || until == 0 => 0,
+            Some(frontier) => frontier.reached().1,
+            None => {
+                let lines = Lines::default();
+                let walk = Walk {
+                    sides: &places[..1],
+                    end: until,
+                    longest: usize::MAX >> 3,
+                    monitor: &Monitor::default(),
+                };
+                walk.run(&lines)?;
+                lines.count()
+            }
+        };
+        let comparison = match found {
+            Some(at) => Comparison::Differ { at, lines },
+            None => Comparison::End(End { side: shorter, offset: until, lines, fresh: self.fresh(until)? }),
+        };
+        Ok((outcome, comparison))
+    }
+
+    /// Whether the byte before `offset` ends a line.
+    fn fresh(&self, offset: u64) -> Result<bool> {
+        let mut last = [0];
+        let Some(before) = offset.checked_sub(1) else { return Ok(false) };
+        self.left.file.read_exact_at(&mut last, self.left.base() + before)?;
+        Ok(last == *b"\n")
+    }
+
+    fn flows(&self) -> (Flow<'a>, Flow<'a>, usize) {
+        let flow = |side: &Side<'a>| Flow::of(side.file, side.file.start(), side.skip, self.limit);
+        let request = self.left.strategy.request.max(self.right.strategy.request).clamp(1, RUN);
+        (flow(&self.left), flow(&self.right), request)
+    }
+
+    fn compare_flow(&self, extent: &Extent, monitor: &Monitor) -> Result<(Outcome, Comparison)> {
+        let (left, right, request) = self.flows();
+        let (mut lines, mut fresh, mut found) = (0, false, None);
+        let (outcome, ended) = flow::flow(left, right, request, monitor, |offset, left, right| {
+            let place = first_difference(left, right);
+            let same = &left[..place.unwrap_or(left.len())];
+            if extent.lines {
+                lines += newlines(same);
+            }
+            fresh = same.last().map_or(fresh, |&last| last == b'\n');
+            found = place.map(|place| Difference {
+                offset: offset + place as u64,
+                left: left[place],
+                right: right[place],
+            });
+            Ok(place.is_none())
+        })?;
+        let comparison = match (found, ended.shorter()) {
+            (Some(at), _) => Comparison::Differ { at, lines },
+            (None, Some(side)) => Comparison::End(End { side, offset: outcome.bytes, lines, fresh }),
+            (None, None) => Comparison::Equal,
+        };
+        Ok((outcome, comparison))
+    }
+
+    fn differences<R: Send>(
+        &self,
+        monitor: &Monitor,
+        find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
+        mut emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+        page: u64,
+    ) -> Result<(Outcome, Differences)> {
+        if self.one_and_the_same() {
+            return Ok((Outcome::default(), Differences::default()));
+        }
+        let Some(lens) = self.lens(page) else {
+            let (left, right, request) = self.flows();
+            let (mut differ, mut fresh) = (false, false);
+            let (outcome, ended) = flow::flow(left, right, request, monitor, |offset, left, right| {
+                fresh = left.last().map_or(fresh, |&last| last == b'\n');
+                let Some(place) = first_difference(left, right) else { return Ok(true) };
+                differ = true;
+                Ok(emit(find(offset + place as u64, &left[place..], &right[place..]))?.is_continue())
+            })?;
+            let end = |side| End { side, offset: outcome.bytes, lines: 0, fresh };
+            return Ok((outcome, Differences { differ, end: ended.shorter().map(end) }));
+        };
+        let (end, places) = (self.common(lens), self.places());
+        let every = Every::new(find, emit);
+        let outcome = Walk { sides: &places, end, longest: RUN, monitor }.run(&every)?;
+        let (differ, enough) = every.seen();
+        let ends = !enough && lens[0] != lens[1] && self.limit.is_none_or(|limit| limit > end);
+        let side = if lens[0] < lens[1] { Which::Left } else { Which::Right };
+        let end =
+            if ends { Some(End { side, offset: end, lines: 0, fresh: self.fresh(end)? }) } else { None };
+        Ok((outcome, Differences { differ, end }))
+    }
+
+    /// Fails if a file is not as it was before: its bytes were compared as they never stood together.
+    fn unchanged(&self) -> Result<()> {
+        for (side, before) in [&self.left, &self.right].into_iter().zip(&self.before) {
+            let regular = side.file.kind() == FileKind::Regular;
+            if let Some(before) = before.filter(|_| regular)
+                && side.file.snapshot()? != before
+            {
+                let what = "the file was modified while it was read";
+                return Err(Error::new(Kind::Changed, "trust", side.file.path(), what));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Ended {
+    fn shorter(self) -> Option<Which> {
+        match self {
+            Self::Left => Some(Which::Left),
+            Self::Right => Some(Which::Right),
+            Self::Both | Self::Enough => None,
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What the workers look for: the first difference, the lines before it, or every difference in order.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use super::Difference;
+use super::frontier::Frontier;
+use super::walk::Visit;
+use crate::error::Result;
+
+/// How many bytes are compared at once before it is asked where they differ.
+const STEP: usize = 4096;
+
+/// Where two runs differ first, as far as both reach.
+pub(super) fn first_difference(left: &[u8], right: &[u8]) -> Option<usize> {
+    let len = left.len().min(right.len());
+    let (left, right) = (&left[..len], &right[..len]);
+    // The processor compares vectors; only a run that differs is looked at by the byte.
+    if left == right {
+        return None;
+    }
+    let run = left.chunks(STEP).zip(right.chunks(STEP)).position(|(left, right)| left != right)? * STEP;
+    let byte = left[run..].iter().zip(&right[run..]).position(|(left, right)| left != right)?;
+    Some(run + byte)
+}
+
+/// How many lines end in a run.
+pub(super) fn newlines(data: &[u8]) -> u64 {
+    static PROCESSOR: LazyLock<pulp::Arch> = LazyLock::new(pulp::Arch::new);
+    PROCESSOR.dispatch(Newlines(data))
+}
+
+/// The count as a plain loop, which is compiled for the processor's widest vectors.
+struct Newlines<'d>(&'d [u8]);
+
+impl pulp::NullaryFnOnce for Newlines<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn call(self) -> u64 {
+        // Sums of bytes, in steps too short to overflow one.
+        let sum = |step: &[u8]| step.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
+        self.0.chunks(192).map(|step| u64::from(sum(step))).sum()
+    }
+}
+
+/// Finds the least offset at which the sides differ.
+pub(super) struct Least<'a> {
+    least: AtomicU64,
+    found: Mutex<Option<Difference>>,
+    /// Counts lines on the way, if that is wanted.
+    lines: Option<&'a Frontier>,
+}
+
+impl<'a> Least<'a> {
+    pub(super) fn new(lines: Option<&'a Frontier>) -> Self {
+        Self { least: AtomicU64::new(u64::MAX), found: Mutex::new(None), lines }
+    }
+
+    /// What was found.
+    pub(super) fn found(self) -> Option<Difference> {
+        self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Visit for Least<'_> {
+    fn block(&self, offset: u64, left: &[u8], right: &[u8]) -> Result<()> {
+        let place = first_difference(left, right);
+        if let Some(place) = place {
+            let at = offset + place as u64;
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            if found.as_ref().is_none_or(|found| at < found.offset) {
+                *found = Some(Difference { offset: at, left: left[place], right: right[place] });
+                self.least.store(at, Ordering::Relaxed);
+            }
+        }
+        if let Some(lines) = self.lines {
+            let same = &left[..place.unwrap_or(left.len())];
+            lines.done(offset..offset + same.len() as u64, newlines(same));
+        }
+        Ok(())
+    }
+
+    fn hole(&self, range: Range<u64>) {
+        if let Some(lines) = self.lines {
+            lines.done(range, 0);
+        }
+    }
+
+    fn wanted(&self, offset: u64) -> bool {
+        offset < self.least.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts the lines that end on the one side that is read.
+#[derive(Default)]
+pub(super) struct Lines(AtomicU64);
+
+impl Lines {
+    pub(super) fn count(self) -> u64 {
+        self.0.into_inner()
+    }
+}
+
+impl Visit for Lines {
+    fn block(&self, _offset: u64, left: &[u8], _right: &[u8]) -> Result<()> {
+        self.0.fetch_add(newlines(left), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn hole(&self, _range: Range<u64>) {}
+
+    fn wanted(&self, _offset: u64) -> bool {
+        true
+    }
+}
+
+/// What is made of the runs that differ, on any worker, and what takes it, in order.
+pub(super) struct Every<F, E> {
+    find: F,
+    emit: Mutex<Emit<E>>,
+    frontier: Frontier,
+    /// From where on nothing is wanted any more.
+    wanted: AtomicU64,
+}
+
+struct Emit<E> {
+    emit: E,
+    differ: bool,
+    enough: bool,
+}
+
+impl<F, E> Every<F, E> {
+    pub(super) fn new(find: F, emit: E) -> Self {
+        let emit = Mutex::new(Emit { emit, differ: false, enough: false });
+        Self { find, emit, frontier: Frontier::default(), wanted: AtomicU64::new(u64::MAX) }
+    }
+
+    /// Whether anything differed, and whether whoever takes it had enough.
+    pub(super) fn seen(self) -> (bool, bool) {
+        let emit = self.emit.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (emit.differ, emit.enough)
+    }
+}
+
+impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<ControlFlow<()>> + Send> Visit
+    for Every<F, E>
+{
+    fn block(&self, offset: u64, left: &[u8], right: &[u8]) -> Result<()> {
+        let end = offset + left.len() as u64;
+        let Some(first) = first_difference(left, right) else {
+            self.frontier.done(offset..end, 0);
+            return Ok(());
+        };
+        let made = (self.find)(offset + first as u64, &left[first..], &right[first..]);
+        if !self.frontier.wait(offset) {
+            return Ok(());
+        }
+        let mut emit = self.emit.lock().unwrap_or_else(PoisonError::into_inner);
+        emit.differ = true;
+        if (emit.emit)(made)?.is_break() {
+            emit.enough = true;
+            self.wanted.store(0, Ordering::Relaxed);
+            self.frontier.abandon();
+        }
+        drop(emit);
+        self.frontier.done(offset..end, 0);
+        Ok(())
+    }
+
+    fn hole(&self, range: Range<u64>) {
+        self.frontier.done(range, 0);
+    }
+
+    fn wanted(&self, offset: u64) -> bool {
+        offset < self.wanted.load(Ordering::Relaxed)
+    }
+
+    fn fail(&self) {
+        self.frontier.abandon();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_first_difference_is_what_a_plain_loop_finds(
+            left in proptest::collection::vec(0u8..3, 0..9000), cut in 0usize..9000, places in proptest::collection::vec(0usize..9000, 0..3),
+        ) {
+            let mut right = left.clone();
+            right.truncate(cut);
+            for place in places {
+                if let Some(byte) = right.get_mut(place) {
+                    *byte ^= 0x80;
+                }
+            }
+            let plain = left.iter().zip(&right).position(|(left, right)| left != right);
+            prop_assert_eq!(first_difference(&left, &right), plain);
+        }
+
+        #[test]
+        fn lines_are_what_a_plain_loop_counts(data in proptest::collection::vec(9u8..12, 0..2000)) {
+            prop_assert_eq!(newlines(&data), data.iter().filter(|&&byte| byte == b'\n').count() as u64);
+        }
+    }
+}

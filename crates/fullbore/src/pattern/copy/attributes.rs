@@ -1,0 +1,191 @@
+//! What a copy takes over from its source besides its bytes: owner, extended attributes, mode, times, in the order in which
+//! none undoes another.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use rustix::fs::{AtFlags, Gid, Mode, Stat, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::io::Errno;
+
+use super::options::Preserve;
+use crate::error::{Error, Result};
+
+/// The access control lists, which belong to the mode.
+const LISTS: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
+
+/// The mode bits that new files do not get (`umask(2)`), without changing them for a moment as that call does.
+static MASK: LazyLock<u32> = LazyLock::new(|| {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o022)
+});
+
+/// The mode of a copy whose source's is not kept.
+pub(super) fn usual(stat: &Stat) -> u32 {
+    stat.st_mode & 0o777 & !*MASK
+}
+
+/// Something open or a name in an open directory, as calls take it.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// An open file or directory.
+    Open(BorrowedFd<'a>),
+    /// A name, which is not followed.
+    Name(BorrowedFd<'a>, &'a CStr),
+}
+
+impl Place<'_> {
+    /// A path of the name, for the calls that have no form with a directory.
+    fn path(&self) -> Option<PathBuf> {
+        match self {
+            Self::Open(_) => None,
+            Self::Name(directory, name) => {
+                let name: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(name.to_bytes());
+                Some(match directory.as_raw_fd() {
+                    fd if fd == rustix::fs::CWD.as_raw_fd() => PathBuf::from(name),
+                    fd => Path::new("/proc/self/fd").join(fd.to_string()).join(name),
+                })
+            }
+        }
+    }
+}
+
+/// Gives `target`, which messages call `path`, what `stat` and `source` have, as `preserve` says. `link`: it is a symbolic
+/// link, which has no mode.
+pub(super) fn keep(
+    preserve: &Preserve,
+    source: Place<'_>,
+    stat: &Stat,
+    target: Place<'_>,
+    path: &dyn Fn() -> PathBuf,
+    link: bool,
+) -> Result<()> {
+    let failed = |doing: &'static str| move |error: Errno| Error::io(doing, path(), error.into());
+    let mut mode = stat.st_mode & 0o7777;
+    if preserve.owner && !give(stat, target).map_err(failed("preserve the owner of"))? {
+        // Whoever runs it now is not who it was made for.
+        mode &= 0o1777;
+    }
+    if preserve.attributes || preserve.mode {
+        extended(preserve, source, target)
+            .or_else(|error| if preserve.insist { Err(error) } else { Ok(()) })
+            .map_err(failed("preserve the extended attributes of"))?;
+    }
+    if preserve.mode && !link {
+        let bits = Mode::from_raw_mode(mode);
+        match target {
+            Place::Open(fd) => rustix::fs::fchmod(fd, bits),
+            Place::Name(directory, name) => rustix::fs::chmodat(directory, name, bits, AtFlags::empty()),
+        }
+        .map_err(failed("preserve the mode of"))?;
+    }
+    if preserve.times {
+        times(stat, target).map_err(failed("preserve the times of"))?;
+    }
+    Ok(())
+}
+
+/// Gives away what was made; whether it has the owner now that it should. That nobody but root may do that is no error.
+fn give(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
+    let change = |user: Option<Uid>| {
+        let group = Some(Gid::from_raw(stat.st_gid));
+        match target {
+            Place::Open(fd) => rustix::fs::fchown(fd, user, group),
+            Place::Name(directory, name) => {
+                rustix::fs::chownat(directory, name, user, group, AtFlags::SYMLINK_NOFOLLOW)
+            }
+        }
+    };
+    match change(Some(Uid::from_raw(stat.st_uid))) {
+        Ok(()) => Ok(true),
+        Err(Errno::PERM | Errno::INVAL | Errno::OPNOTSUPP) => {
+            let _ = change(None);
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn times(stat: &Stat, target: Place<'_>) -> rustix::io::Result<()> {
+    let times = Timestamps {
+        last_access: Timespec { tv_sec: stat.st_atime as _, tv_nsec: stat.st_atime_nsec as _ },
+        last_modification: Timespec { tv_sec: stat.st_mtime as _, tv_nsec: stat.st_mtime_nsec as _ },
+    };
+    match target {
+        Place::Open(fd) => rustix::fs::futimens(fd, &times),
+        Place::Name(directory, name) => {
+            rustix::fs::utimensat(directory, name, &times, AtFlags::SYMLINK_NOFOLLOW)
+        }
+    }
+}
+
+/// Copies extended attributes; the first that cannot be kept is the error, after all others were.
+fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> rustix::io::Result<()> {
+    let (from, to) = (source.path(), target.path());
+    let mut names = vec![0; 1 << 10];
+    let len = loop {
+        let listed = match (&source, &from) {
+            (Place::Open(fd), _) => rustix::fs::flistxattr(fd, names.as_mut_slice()),
+            (_, Some(path)) => rustix::fs::llistxattr(path.as_path(), names.as_mut_slice()),
+            _ => Ok(0),
+        };
+        match listed {
+            Ok(len) => break len,
+            Err(Errno::RANGE) if names.len() < 1 << 20 => names.resize(names.len() * 4, 0),
+            // A file system that has none.
+            Err(Errno::OPNOTSUPP) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    };
+    let mut first = Ok(());
+    for name in names[..len].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+        let wanted = if LISTS.contains(&name) { preserve.mode } else { preserve.attributes };
+        if !wanted {
+            continue;
+        }
+        let one = value(source, from.as_deref(), name).and_then(|value| match (&target, &to) {
+            (Place::Open(fd), _) => rustix::fs::fsetxattr(fd, name, &value, XattrFlags::empty()),
+            (_, Some(path)) => rustix::fs::lsetxattr(path.as_path(), name, &value, XattrFlags::empty()),
+            _ => Ok(()),
+        });
+        if first.is_ok() {
+            first = one;
+        }
+    }
+    first
+}
+
+fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> rustix::io::Result<Vec<u8>> {
+    let mut value = vec![0; 256];
+    loop {
+        let read = match (&source, path) {
+            (Place::Open(fd), _) => rustix::fs::fgetxattr(fd, name, value.as_mut_slice()),
+            (_, Some(path)) => rustix::fs::lgetxattr(path, name, value.as_mut_slice()),
+            _ => Ok(0),
+        };
+        match read {
+            Ok(len) => {
+                value.truncate(len);
+                return Ok(value);
+            }
+            Err(Errno::RANGE) if value.len() < 1 << 20 => value.resize(value.len() * 16, 0),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Gives a file that takes another's place the access control list that the other has, as its mode.
+pub(super) fn inherit_list(old: &Path, target: impl AsFd) {
+    if let Ok(list) = {
+        let mut value = vec![0; 4096];
+        rustix::fs::getxattr(old, LISTS[0], value.as_mut_slice()).map(|len| {
+            value.truncate(len);
+            value
+        })
+    } {
+        // Where it cannot be kept there is the mode, which allows no more.
+        let _ = rustix::fs::fsetxattr(target, LISTS[0], &list, XattrFlags::empty());
+    }
+}

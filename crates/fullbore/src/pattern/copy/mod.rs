@@ -1,0 +1,89 @@
+//! Copying: files and trees, by the fastest way there is, with all that belongs to a file, and nothing half.
+//!
+//! What moves the bytes of one file is in `content` (sharing blocks, leaving holes out, parallel blocks) and `hashed`
+//! (verifying and resuming, with `journal`); what walks trees is in `tree` and `regular`, over `directory` and `queue`.
+
+mod account;
+mod attributes;
+mod content;
+mod directory;
+mod hashed;
+mod journal;
+mod links;
+mod options;
+mod queue;
+mod regular;
+mod segments;
+mod tree;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+pub use account::CopyAccount;
+pub use options::{CopyEvent, CopyOptions, Existing, Follow, Preserve, Reflink};
+
+use super::Monitor;
+#[cfg(doc)]
+use crate::error::Kind;
+use crate::error::Result;
+use crate::file::{File, Output};
+
+/// Copies each source to its target, a path to a path: what is a directory there is not gone into. What cannot be copied is
+/// told, and the others are copied all the same; the account says how many.
+///
+/// Files appear whole: a directory that is new is made under a hidden name and named when all is in it, and so is each file
+/// in a directory that is there already.
+///
+/// ```
+/// use fullbore::pattern::{CopyEvent, CopyOptions, Follow, Monitor, Preserve, copy};
+/// # let directory = tempfile::tempdir()?;
+/// # let (old, new) = (directory.path().join("old"), directory.path().join("new"));
+/// std::fs::create_dir(&old)?;
+/// std::fs::write(old.join("file"), "bytes")?;
+/// let options = CopyOptions { recursive: true, follow: Follow::None, preserve: Preserve::ALL, ..CopyOptions::default() };
+/// let tell = |event: CopyEvent| println!("{event}");
+/// let account = copy(&[(old, new.clone())], &options, &Monitor::default(), &tell)?;
+/// assert_eq!((account.files, account.directories, account.failed, account.bytes()), (1, 1, 0, 5));
+/// assert_eq!(std::fs::read(new.join("file"))?, b"bytes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Kind::Interrupted`] if the monitor was told to stop. Everything else is told and counted.
+pub fn copy(
+    pairs: &[(PathBuf, PathBuf)],
+    options: &CopyOptions,
+    monitor: &Monitor,
+    tell: &(dyn Fn(CopyEvent) + Sync),
+) -> Result<CopyAccount> {
+    tree::copy(pairs, options, monitor, tell)
+}
+
+/// Copies an open file to `output`, which is whole and has its name when this returns. Of the options those hold that are
+/// about one file's bytes and attributes; resuming needs paths ([`copy`]).
+///
+/// ```
+/// use fullbore::file::{File, Output};
+/// use fullbore::pattern::{CopyOptions, Monitor, copy_file};
+/// # let directory = tempfile::tempdir()?;
+/// let source = File::create_new(directory.path().join("source"))?;
+/// source.write_all_at(b"bytes", 1 << 30)?;
+/// let output = Output::replace(directory.path().join("target"))?;
+/// let account = copy_file(&source, output, &CopyOptions::default(), &Monitor::default())?;
+/// assert!(account.copied + account.cloned < 1 << 20 || account.cloned == account.bytes());
+/// assert_eq!(account.bytes(), (1 << 30) + 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of the system with path and offset; [`Kind::Changed`] if the input was modified meanwhile; [`Kind::SameFile`] if
+/// the output is the input; [`Kind::Unsupported`] if blocks must be shared and cannot. The old output is as it was then.
+pub fn copy_file(
+    input: &File,
+    output: Output,
+    options: &CopyOptions,
+    monitor: &Monitor,
+) -> Result<CopyAccount> {
+    let turn = Mutex::new(());
+    content::Content { input, options, monitor, tell: &|_| (), turn: &turn }.copy(output, None)
+}

@@ -1,0 +1,264 @@
+//! Regular files of a tree. There are many of them, most are small, and what one costs is its calls: open, look, read, look
+//! again, create, write, two closes.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::account::CopyAccount;
+use super::attributes::{self, Place};
+use super::content::{Content, LARGE};
+use super::directory::Directory;
+use super::hashed::STRIPE;
+use super::journal::{self, Journal};
+use super::options::Reflink;
+use super::tree::{Job, Worker};
+use crate::error::{Error, Kind, Result};
+use crate::file::{Durability, File, Output, Placement, clones, linkable, share_all};
+
+/// Files up to this size are read at once into a worker's memory, in bytes.
+const SMALL: usize = 256 << 10;
+
+/// Below this size fewer blocks than bytes are no holes: the file system packs small files.
+const PACKED: u64 = 64 << 10;
+
+impl Job<'_> {
+    /// Copies a file's bytes.
+    pub(super) fn regular(
+        &self,
+        worker: &mut Worker,
+        directory: &Arc<Directory>,
+        source: &CStr,
+        target: &CStr,
+        follow: bool,
+    ) -> Result<()> {
+        let mut there = false;
+        if !directory.fresh {
+            let found = rustix::fs::statat(directory.target(), target, AtFlags::empty())
+                .or_else(|_| rustix::fs::statat(directory.target(), target, AtFlags::SYMLINK_NOFOLLOW));
+            match found {
+                Ok(found) => {
+                    let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+                    let stat = rustix::fs::statat(directory.source(), source, flags)
+                        .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
+                    if self.stays(worker, directory, (source, target), &stat, &found)? {
+                        return Ok(());
+                    }
+                    there = true;
+                }
+                Err(Errno::NOENT) => {}
+                Err(error) => {
+                    return Err(Error::io("stat", directory.target_path(target), error.into()));
+                }
+            }
+        }
+        let fd = self.open(directory, source, follow)?;
+        let stat = rustix::fs::fstat(&fd)
+            .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
+        let several = self.has_names(&stat);
+        if several && !self.linked(worker, directory, (source, target), &stat)? {
+            return Ok(());
+        }
+        let result = self.bytes(worker, directory, (source, target), fd, &stat, there);
+        let account = if several { self.first(directory, target, &stat, result) } else { result }?;
+        worker.account.add(&account);
+        self.told(directory, (source, target));
+        Ok(())
+    }
+
+    fn bytes(
+        &self,
+        worker: &mut Worker,
+        directory: &Directory,
+        names: (&CStr, &CStr),
+        fd: OwnedFd,
+        stat: &Stat,
+        there: bool,
+    ) -> Result<CopyAccount> {
+        let len = stat.st_size as u64;
+        let small = len <= SMALL as u64
+            && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+            && (len < PACKED || stat.st_blocks as u64 * 512 >= len)
+            && self.options.plain();
+        let nameless = !directory.fresh;
+        let here = !nameless
+            || !directory.is_outermost()
+                && !there
+                && self.options.durability == Durability::Process
+                && linkable();
+        if small
+            && here
+            && let Some(account) = self.small(worker, directory, names, &fd, stat, nameless)?
+        {
+            return Ok(account);
+        }
+        self.large(directory, names, fd, stat, there)
+    }
+
+    /// Copies a file in as few calls as can be; `None` if it turns out to be longer than it says.
+    fn small(
+        &self,
+        worker: &mut Worker,
+        directory: &Directory,
+        (source, target): (&CStr, &CStr),
+        fd: &OwnedFd,
+        stat: &Stat,
+        nameless: bool,
+    ) -> Result<Option<CopyAccount>> {
+        if worker.memory.is_empty() {
+            worker.memory = vec![0; SMALL + 1];
+        }
+        let memory = &mut worker.memory;
+        let of_source = |error: Errno| Error::io("read", directory.source_path(source), error.into());
+        let wanted = stat.st_size as usize;
+        let mut read = 0;
+        loop {
+            match rustix::io::read(fd, &mut memory[read..]) {
+                Ok(0) => break,
+                Ok(count) => read += count,
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(of_source(error)),
+            }
+            // All that was said to be there, and there was room for more: that is the end.
+            if read == wanted && read < memory.len() || read == memory.len() {
+                break;
+            }
+        }
+        if wanted == 0 && read == memory.len() {
+            // A file of the system; nothing is lost by reading it again from its start.
+            rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0)).map_err(of_source)?;
+            return Ok(None);
+        }
+        let now = rustix::fs::fstat(fd).map_err(of_source)?;
+        let look = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
+        if wanted != 0 && (read != wanted || look(&now) != look(stat)) {
+            let what = "the file was modified while it was read";
+            return Err(Error::new(Kind::Changed, "trust", directory.source_path(source), what));
+        }
+        let of_target = |error: Errno| Error::io("create", directory.target_path(target), error.into());
+        let preserve = &self.options.preserve;
+        let mode = stat.st_mode & if preserve.mode || preserve.owner { 0o700 } else { 0o777 };
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode);
+        let made = if nameless {
+            match rustix::fs::openat(directory.target(), c".", flags | OFlags::TMPFILE, mode) {
+                // A file system without them.
+                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return self.again(fd, of_source),
+                other => other.map_err(of_target)?,
+            }
+        } else {
+            let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+            rustix::fs::openat(directory.target(), target, flags, mode).map_err(of_target)?
+        };
+        let mut account = CopyAccount { files: 1, ..CopyAccount::default() };
+        let result = self
+            .fill(directory, target, fd, stat, &made, &memory[..read], &mut account)
+            .and_then(|()| {
+                let from = Place::Open(fd.as_fd());
+                let to = Place::Open(made.as_fd());
+                attributes::keep(preserve, from, stat, to, &|| directory.target_path(target), false)
+            })
+            .and_then(|()| {
+                if !nameless {
+                    return Ok(());
+                }
+                let made = format!("/proc/self/fd/{}", made.as_raw_fd());
+                rustix::fs::linkat(CWD, made, directory.target(), target, AtFlags::SYMLINK_FOLLOW)
+                    .map_err(of_target)
+            });
+        if let Err(error) = result {
+            if !nameless {
+                // Half a file shall not be found there when the directory gets its name.
+                let _ = rustix::fs::unlinkat(directory.target(), target, AtFlags::empty());
+            }
+            return Err(error);
+        }
+        self.monitor.add(read as u64);
+        Ok(Some(account))
+    }
+
+    fn again(&self, fd: &OwnedFd, failed: impl Fn(Errno) -> Error) -> Result<Option<CopyAccount>> {
+        rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
+        Ok(None)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one caller, which has them apart")]
+    fn fill(
+        &self,
+        directory: &Directory,
+        target: &CStr,
+        source: &OwnedFd,
+        stat: &Stat,
+        made: &OwnedFd,
+        data: &[u8],
+        account: &mut CopyAccount,
+    ) -> Result<()> {
+        let devices = (stat.st_dev, directory.made.map_or(0, |made| made.0));
+        if self.options.reflink == Reflink::Auto
+            && stat.st_size > 0
+            && clones(devices)
+            && share_all(source, made, devices)
+        {
+            account.cloned = data.len() as u64;
+            return Ok(());
+        }
+        let mut written = 0;
+        while written < data.len() {
+            match rustix::io::write(made, &data[written..]) {
+                Ok(count) => written += count,
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    let path = directory.target_path(target);
+                    return Err(Error::io("write", path, error.into()).at(written as u64));
+                }
+            }
+        }
+        account.copied = data.len() as u64;
+        Ok(())
+    }
+
+    /// Copies a file by all that there is.
+    fn large(
+        &self,
+        directory: &Directory,
+        (source, target): (&CStr, &CStr),
+        fd: OwnedFd,
+        stat: &Stat,
+        there: bool,
+    ) -> Result<CopyAccount> {
+        let options = self.options;
+        let input = File::from_fd(fd, directory.source_path(source))?;
+        let place = directory.present_path(target);
+        let stored = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let mut journal = None;
+        // What is done in a moment is not worth a journal.
+        let output = if options.resume && stored && stat.st_size as u64 >= LARGE.max(STRIPE) {
+            let (part, notes) = journal::names(&place);
+            journal = Some(Journal::open(&notes, stat, STRIPE)?);
+            Output::resumable(&place, part)
+        } else {
+            Output::create(&place, Placement::Replace, Some(&input))
+        };
+        let output = match output {
+            Err(error) if options.force && there && error.kind() != Kind::SameFile => {
+                Output::anew(&place).map_err(|_| error)?
+            }
+            other => other?,
+        };
+        let keeps = options.preserve.mode || options.preserve.owner;
+        let output = match there && output.inherits() {
+            true if keeps => output.inheriting_nothing(),
+            true => {
+                attributes::inherit_list(&place, output.file());
+                output
+            }
+            false => output,
+        };
+        let content =
+            Content { input: &input, options, monitor: self.monitor, tell: self.tell, turn: &self.turn };
+        content.copy(output, journal)
+    }
+}
