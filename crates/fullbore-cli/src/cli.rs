@@ -29,6 +29,7 @@ enum Command {
     #[command(visible_alias = "cp")]
     Copy(command::copy::Copy),
     Gen(command::generate::Generate),
+    Grep(Box<command::grep::Grep>),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
     Completions(command::completions::Completions),
@@ -46,6 +47,7 @@ impl Cli {
             Command::Cmp(command) => command.run(),
             Command::Copy(command) => command.run(),
             Command::Gen(command) => command.run(),
+            Command::Grep(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),
             Command::Completions(command) => command.run(),

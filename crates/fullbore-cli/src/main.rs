@@ -3,6 +3,7 @@
 
 mod cli;
 mod command;
+mod grep;
 mod locale;
 mod quote;
 

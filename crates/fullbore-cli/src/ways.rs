@@ -103,6 +103,11 @@ impl Held {
 }
 
 impl Ways {
+    /// What a tool has flags of its own for: how many threads work, if that was not said otherwise.
+    pub fn prefer_workers(&mut self, workers: Option<u64>) {
+        self.workers = self.workers.or(workers.map(|workers| workers.min(256)));
+    }
+
     /// Begins a run.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod copy;
 pub(crate) mod dedupe;
 pub(crate) mod generate;
+pub(crate) mod grep;
 pub(crate) mod man;
 pub(crate) mod probe;
 pub(crate) mod profile;

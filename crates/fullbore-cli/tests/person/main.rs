@@ -13,6 +13,7 @@ mod devices;
 mod forbidden;
 mod full_disk;
 mod generate;
+mod grep;
 mod ground;
 mod killed;
 mod limits;

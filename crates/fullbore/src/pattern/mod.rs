@@ -94,7 +94,14 @@ impl Monitor {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    fn add(&self, bytes: u64) {
+    /// Counts bytes as done that a tool has moved by itself.
+    ///
+    /// ```
+    /// let monitor = fullbore::pattern::Monitor::default();
+    /// monitor.add(100);
+    /// assert_eq!(monitor.done(), 100);
+    /// ```
+    pub fn add(&self, bytes: u64) {
         self.done.fetch_add(bytes, Ordering::Relaxed);
     }
 

@@ -1,0 +1,403 @@
+//! One file: a small one is read and searched as a whole, a large one in parts by all workers, or as a whole where it cannot
+//! be cut.
+
+use std::fs;
+use std::io::{self, Read, Seek};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
+use fullbore::error::{Error, Kind};
+use fullbore::file::{File, FileKind};
+use fullbore::pattern::{Crew, Scratch, Turn};
+use fullbore_cli::ways::Running;
+use fullbore_grep::{Arrival, Opening, Query, Taken, Tool};
+use grep_cli::DecompressionReaderBuilder;
+
+use super::haystacks::{Haystack, Item};
+use super::print::{Between, Piece};
+
+/// Files up to this long are searched by one worker, in bytes.
+const SMALL: usize = 256 << 10;
+
+/// How much of a file's results is handed on at once, in bytes.
+const MUCH: usize = 64 << 10;
+
+/// What all workers search with.
+pub(crate) struct Search<'a> {
+    pub(crate) query: &'a Query,
+    pub(crate) running: &'a Running<'a>,
+    pub(crate) between: Between,
+    /// Named files arrive as `rg` maps them, all files if it was asked to.
+    pub(crate) mapped: bool,
+    pub(crate) mapped_all: bool,
+    pub(crate) zip: Option<DecompressionReaderBuilder>,
+    pub(crate) messages: bool,
+    pub(crate) remarks: bool,
+    /// Those of the threads. Each keeps its own: a matcher is slower in another than in the first that used it.
+    pub(crate) idle: Mutex<Vec<(ThreadId, Kit)>>,
+}
+
+/// What a worker searches small files with.
+pub(crate) struct Kit {
+    tool: Tool<'static>,
+    bytes: Vec<u8>,
+}
+
+/// What went wrong with a file.
+enum Trouble {
+    System(io::Error),
+    Own(Error),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        // What came through a printer may be an error of ours.
+        match error.downcast::<Error>() {
+            Ok(error) => Self::Own(error),
+            Err(error) => Self::System(error),
+        }
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Own(error)
+    }
+}
+
+type Give<'t, 'w, 'e> = &'t mut Turn<'w, 'e, Piece>;
+
+impl Search<'_> {
+    /// Searches a batch, and gives what comes of it to its turn.
+    pub(crate) fn batch(
+        &self,
+        batch: Vec<Item>,
+        turn: Give<'_, '_, '_>,
+        scratch: &mut Scratch,
+        crew: &Crew<'_>,
+    ) -> fullbore::Result<()> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let thread = thread::current().id();
+        let kit = {
+            let mut idle = idle();
+            let place = idle.iter().position(|(of, _)| *of == thread);
+            place.map(|place| idle.swap_remove(place).1)
+        };
+        let mut kit = kit.unwrap_or_else(|| Kit { tool: self.query.tool(), bytes: vec![0; SMALL + 1] });
+        let mut piece = Piece::default();
+        for item in batch {
+            match item {
+                Item::Trouble(text) => self.say(&mut piece, 2, text),
+                Item::Remark(text) if self.messages && self.remarks => piece.said.push((0, text)),
+                Item::Remark(_) => {}
+                Item::Haystack(haystack) => {
+                    let result = self.one(&haystack, &mut kit, &mut piece, turn, scratch, crew);
+                    let path = haystack.path.display();
+                    match result {
+                        Ok(ControlFlow::Continue(())) => {}
+                        Ok(ControlFlow::Break(())) => break,
+                        Err(Trouble::Own(error)) if error.kind() == Kind::Interrupted => return Err(error),
+                        Err(Trouble::Own(error)) => {
+                            let status = if error.kind() == Kind::Changed { 3 } else { 2 };
+                            self.say(&mut piece, status, error.to_string());
+                        }
+                        Err(Trouble::System(error)) => self.say(&mut piece, 2, format!("{path}: {error}")),
+                    }
+                }
+            }
+        }
+        idle().push((thread, kit));
+        if piece.is_empty() {
+            return Ok(());
+        }
+        let weight = piece.weight();
+        turn.give(piece, weight).map(drop)
+    }
+
+    fn say(&self, piece: &mut Piece, status: u8, text: String) {
+        // A file that could not be read was one to search.
+        piece.searched = true;
+        if self.messages {
+            piece.said.push((status, text));
+        } else {
+            piece.status_only(status);
+        }
+    }
+
+    fn one(
+        &self,
+        haystack: &Haystack,
+        kit: &mut Kit,
+        piece: &mut Piece,
+        turn: Give<'_, '_, '_>,
+        scratch: &mut Scratch,
+        crew: &Crew<'_>,
+    ) -> Result<ControlFlow<()>, Trouble> {
+        let (path, named) = (haystack.path.as_path(), haystack.named);
+        if haystack.stdin {
+            let _ = give(turn, std::mem::take(piece))?;
+            return self.standard_input(path, turn, scratch, crew);
+        }
+        if let Some(zip) = &self.zip
+            && zip.get_matcher().has_command(path)
+        {
+            let mut reader = zip.build(path).map_err(io::Error::other)?;
+            let _ = give(turn, std::mem::take(piece))?;
+            let flow = self.whole(path, turn, 0, |tool| tool.search_reader(path, named, &mut reader))?;
+            reader.close()?;
+            return Ok(flow);
+        }
+        let mut file = fs::File::open(path)?;
+        let mapped = if named { self.mapped } else { self.mapped_all };
+        let mut arrival = Arrival::Streamed;
+        if named || mapped {
+            let metadata = file.metadata()?;
+            if !metadata.is_file() {
+                let _ = give(turn, std::mem::take(piece))?;
+                return self.special(path, file, turn, scratch, crew);
+            }
+            // What says that it is empty cannot be mapped: it may be of `/proc`.
+            if mapped && metadata.len() > 0 {
+                arrival = Arrival::Mapped;
+            }
+        }
+        let held = fill(&mut file, &mut kit.bytes)?;
+        crew.monitor().add(held as u64);
+        if held <= SMALL {
+            kit.tool.clear();
+            let told = kit.tool.search_bytes(path, arrival, named, &kit.bytes[..held])?;
+            piece.add(&told, kit.tool.printed(), &self.between);
+            let enough = self.query.first_is_enough() && told.matched;
+            return Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+        }
+        let _ = give(turn, std::mem::take(piece))?;
+        let opening = self.query.opening(arrival, named, &kit.bytes);
+        file.rewind()?;
+        let again = file.try_clone()?;
+        let file = File::from_fd(file.into(), path)?;
+        self.large(path, named, arrival, opening, (&file, Some(again)), turn, scratch, crew)
+    }
+
+    /// A device, a socket or a pipe with a name.
+    fn special(
+        &self,
+        path: &Path,
+        mut file: fs::File,
+        turn: Give<'_, '_, '_>,
+        scratch: &mut Scratch,
+        crew: &Crew<'_>,
+    ) -> Result<ControlFlow<()>, Trouble> {
+        let own = File::from_fd(file.try_clone()?.into(), path)?;
+        if own.kind() == FileKind::Fifo && first_is_plain(&file) {
+            let opening = self.query.opening(Arrival::Piped, true, &[]);
+            return self.large(path, true, Arrival::Piped, opening, (&own, Some(file)), turn, scratch, crew);
+        }
+        self.whole(path, turn, 0, |tool| tool.search_reader(path, true, &mut file))
+    }
+
+    fn standard_input(
+        &self,
+        path: &Path,
+        turn: Give<'_, '_, '_>,
+        scratch: &mut Scratch,
+        crew: &Crew<'_>,
+    ) -> Result<ControlFlow<()>, Trouble> {
+        let file = File::stdin()?;
+        let mut first = vec![0; Opening::BYTES];
+        let arrival = match file.seekable_len()? {
+            Some(len) if len > SMALL as u64 => {
+                let count = file.read_at(&mut first, 0)?;
+                first.truncate(count);
+                Arrival::Streamed
+            }
+            None if file.kind() == FileKind::Fifo && first_is_plain(&io::stdin()) => {
+                first.clear();
+                Arrival::Piped
+            }
+            _ => {
+                return self
+                    .whole(path, turn, 0, |tool| tool.search_reader(path, true, &mut io::stdin().lock()));
+            }
+        };
+        let opening = self.query.opening(arrival, true, &first);
+        self.large(path, true, arrival, opening, (&file, None), turn, scratch, crew)
+    }
+
+    /// In parts, or as a whole. The second of the files is read as a whole, standard input if it is none.
+    #[allow(clippy::too_many_arguments)]
+    fn large(
+        &self,
+        path: &Path,
+        named: bool,
+        arrival: Arrival,
+        opening: Opening,
+        (file, again): (&File, Option<fs::File>),
+        turn: Give<'_, '_, '_>,
+        scratch: &mut Scratch,
+        crew: &Crew<'_>,
+    ) -> Result<ControlFlow<()>, Trouble> {
+        let mut printed = 0;
+        if let Some(why) = self.query.uncut(opening) {
+            self.running.remark(&format!("{}: searched by one worker as a whole: {why}", path.display()));
+        } else {
+            match self.parts(path, opening, file, turn, scratch, crew)? {
+                Parted::Done(flow) => return Ok(flow),
+                Parted::Again(count) => printed = count,
+            }
+            self.running.remark(&format!(
+                "{}: searched again by one worker as a whole: there is a NUL in it",
+                path.display()
+            ));
+        }
+        let len = if arrival == Arrival::Piped { None } else { file.seekable_len()? };
+        if let Some(len) = len
+            && (arrival == Arrival::Mapped || self.query.settings().multiline)
+        {
+            let window = file.map(0..len)?;
+            return self.whole(path, turn, printed, |tool| {
+                window
+                    .with(|bytes| tool.search_bytes(path, arrival, named, bytes))
+                    .map_err(io::Error::other)?
+            });
+        }
+        self.whole(path, turn, printed, |tool| match again {
+            Some(mut file) => tool.search_reader(path, named, &mut file),
+            None => tool.search_reader(path, named, &mut io::stdin().lock()),
+        })
+    }
+
+    fn parts(
+        &self,
+        path: &Path,
+        opening: Opening,
+        file: &File,
+        turn: Give<'_, '_, '_>,
+        scratch: &mut Scratch,
+        crew: &Crew<'_>,
+    ) -> Result<Parted, Trouble> {
+        let parts = self.query.parts(path, opening);
+        let mut page = self.query.page(path, opening);
+        let (mut out, mut begins, mut again) = (Vec::new(), true, false);
+        let at_once = !file.seekable();
+        let searched = crew.search(&parts, file, scratch, |found| {
+            let taken = page.take(found, &mut out);
+            again |= taken == Taken::Again;
+            if out.len() >= MUCH || (at_once && !out.is_empty()) {
+                let bytes = std::mem::take(&mut out);
+                let piece =
+                    Piece { bytes, begins: std::mem::take(&mut begins), lines: true, ..Piece::default() };
+                if give(turn, piece)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        });
+        let printed = page.printed();
+        let told = match (searched, again) {
+            (Ok(_), false) => page.finish(&mut out),
+            // What was found so far is printed before what went wrong is said.
+            (Ok(_), true) => Ok(Default::default()),
+            (Err(error), _) => Err(io::Error::other(error)),
+        };
+        let bytes = std::mem::take(&mut out);
+        let mut piece = Piece { bytes, begins, lines: true, ..Piece::default() };
+        if let (Ok(told), false) = (&told, again) {
+            piece.lines = told.lines;
+            piece.count(told);
+        }
+        let flow = give(turn, piece)?;
+        told?;
+        Ok(if again { Parted::Again(printed) } else { Parted::Done(flow) })
+    }
+
+    /// Searches something as a whole, and hands on what is printed but for the first `printed` bytes.
+    fn whole(
+        &self,
+        path: &Path,
+        turn: Give<'_, '_, '_>,
+        printed: u64,
+        search: impl FnOnce(&mut Tool<'_>) -> io::Result<fullbore_grep::Told>,
+    ) -> Result<ControlFlow<()>, Trouble> {
+        let _ = path;
+        let (mut left_out, mut begins) = (printed, printed == 0);
+        let mut rest = Vec::new();
+        let mut enough = false;
+        let told = {
+            let mut tool = self.query.streaming_tool(|bytes| {
+                let skipped = bytes.len().min(left_out as usize);
+                left_out -= skipped as u64;
+                let bytes = bytes[skipped..].to_vec();
+                if bytes.is_empty() {
+                    return Ok(());
+                }
+                let piece =
+                    Piece { bytes, begins: std::mem::take(&mut begins), lines: true, ..Piece::default() };
+                match give(turn, piece).map_err(io::Error::other)? {
+                    ControlFlow::Continue(()) => Ok(()),
+                    ControlFlow::Break(()) => {
+                        enough = true;
+                        Err(io::ErrorKind::BrokenPipe.into())
+                    }
+                }
+            });
+            let told = search(&mut tool);
+            rest.extend_from_slice(tool.printed());
+            told
+        };
+        if enough {
+            return Ok(ControlFlow::Break(()));
+        }
+        let bytes = rest.split_off(rest.len().min(left_out as usize));
+        let mut piece = Piece { bytes, begins, lines: true, ..Piece::default() };
+        if let Ok(told) = &told {
+            piece.lines = told.lines;
+            piece.count(told);
+        }
+        let flow = give(turn, piece)?;
+        told?;
+        Ok(flow)
+    }
+}
+
+/// How a search in parts ended.
+enum Parted {
+    Done(ControlFlow<()>),
+    /// The file must be searched as a whole; so many bytes were printed.
+    Again(u64),
+}
+
+fn give(turn: Give<'_, '_, '_>, piece: Piece) -> fullbore::Result<ControlFlow<()>> {
+    let weight = piece.weight();
+    turn.give(piece, weight)
+}
+
+/// Reads until the buffer is full or the file at its end.
+fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut held = 0;
+    while held < bytes.len() {
+        match file.read(&mut bytes[held..]) {
+            Ok(0) => break,
+            Ok(count) => held += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(held)
+}
+
+/// Whether the first byte in a pipe begins no byte order mark. It stays in the pipe. Where it cannot be looked at, `false`.
+fn first_is_plain(pipe: &impl std::os::fd::AsFd) -> bool {
+    use rustix::pipe::{SpliceFlags, pipe as new_pipe, tee};
+    let Ok((reader, writer)) = new_pipe() else { return false };
+    let mut byte = [0];
+    match tee(pipe, &writer, 1, SpliceFlags::empty()) {
+        // An empty pipe has nothing that could be taken for one.
+        Ok(0) => true,
+        Ok(_) => {
+            matches!(rustix::io::read(&reader, &mut byte), Ok(1)) && !matches!(byte[0], 0xef | 0xff | 0xfe)
+        }
+        Err(_) => false,
+    }
+}

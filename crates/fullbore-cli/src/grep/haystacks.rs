@@ -1,0 +1,242 @@
+//! Where is looked: the files that were named, and those come across in directories, past what ignore files exclude.
+
+use std::cmp::Ordering;
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::types::{Types, TypesBuilder};
+use ignore::{DirEntry, WalkBuilder};
+
+use super::asked::{Asked, Listing, SortBy, TypeChange, is_standard_input};
+
+/// What was named.
+#[derive(Debug)]
+pub(crate) struct Places {
+    pub(crate) paths: Vec<PathBuf>,
+    /// Nothing was, so the current directory is searched.
+    pub(crate) implicit: bool,
+    /// Only one thing is searched.
+    pub(crate) one_file: bool,
+}
+
+impl Places {
+    /// `stdin_used`: the patterns came from standard input.
+    pub(crate) fn new(paths: Vec<PathBuf>, stdin_used: bool, asked: &Asked) -> Result<Self, String> {
+        if stdin_used && paths.iter().any(|path| is_standard_input(path)) {
+            return Err("error: attempted to read patterns from stdin while also searching stdin".into());
+        }
+        if let [first, rest @ ..] = paths.as_slice() {
+            let one_file = rest.is_empty() && (is_standard_input(first) || !first.is_dir());
+            return Ok(Self { paths, implicit: false, one_file });
+        }
+        let stdin = asked.listing.is_none() && !stdin_used && grep_cli::is_readable_stdin();
+        let path = if stdin { "-" } else { "./" };
+        Ok(Self { paths: vec![path.into()], implicit: true, one_file: stdin })
+    }
+
+    /// Whether nothing but standard input is searched.
+    pub(crate) fn only_standard_input(&self) -> bool {
+        self.one_file && is_standard_input(&self.paths[0])
+    }
+
+    /// Whether `rg` would map the files to look into them.
+    pub(crate) fn mapped(&self, asked: Option<bool>) -> bool {
+        asked.unwrap_or_else(|| self.paths.len() <= 10 && self.paths.iter().all(|path| path.is_file()))
+    }
+}
+
+/// Something to search.
+#[derive(Debug)]
+pub(crate) struct Haystack {
+    pub(crate) path: PathBuf,
+    pub(crate) named: bool,
+    pub(crate) stdin: bool,
+}
+
+/// What is come across.
+#[derive(Debug)]
+pub(crate) enum Item {
+    Haystack(Haystack),
+    /// What could not be looked at, and why.
+    Trouble(String),
+    /// What is wrong with an ignore file.
+    Remark(String),
+}
+
+pub(crate) fn types(asked: &Asked) -> Result<Types, String> {
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults();
+    for change in &asked.types {
+        match change {
+            TypeChange::Clear(name) => {
+                builder.clear(name);
+            }
+            TypeChange::Add(definition) => {
+                builder.add_def(definition).map_err(|error| error.to_string())?;
+            }
+            TypeChange::Select(name) => {
+                builder.select(name);
+            }
+            TypeChange::Negate(name) => {
+                builder.negate(name);
+            }
+        }
+    }
+    builder.build().map_err(|error| error.to_string())
+}
+
+fn globs(asked: &Asked, here: &Path) -> Result<Override, ignore::Error> {
+    let mut builder = OverrideBuilder::new(here);
+    builder.case_insensitive(asked.glob_case_insensitive)?;
+    for glob in &asked.globs {
+        builder.add(glob)?;
+    }
+    builder.case_insensitive(true)?;
+    for glob in &asked.iglobs {
+        builder.add(glob)?;
+    }
+    builder.build()
+}
+
+/// All there is to search, in order, with the notes made before anything is.
+pub(crate) fn walk(asked: &Asked, places: &Places) -> Result<Box<dyn Iterator<Item = Item> + Send>, String> {
+    let here = std::env::current_dir()
+        .or_else(|error| std::env::var_os("PWD").map(PathBuf::from).ok_or(error))
+        .map_err(|error| format!("failed to get current working directory: {error}"))?;
+    let mut builder = WalkBuilder::new(&places.paths[0]);
+    for path in &places.paths[1..] {
+        builder.add(path);
+    }
+    let mut notes = Vec::new();
+    if !asked.no_ignore_files {
+        let wrong = asked.ignore_files.iter().filter_map(|path| builder.add_ignore(path));
+        notes.extend(wrong.map(|error| Item::Remark(error.to_string())));
+    }
+    builder
+        .max_depth(asked.max_depth)
+        .follow_links(asked.follow)
+        .max_filesize(asked.max_filesize)
+        .same_file_system(asked.one_file_system)
+        .skip_stdout(asked.listing != Some(Listing::Files))
+        .overrides(globs(asked, &here).map_err(|error| error.to_string())?)
+        .types(types(asked)?)
+        .hidden(!asked.hidden)
+        .parents(!asked.no_ignore_parent)
+        .ignore(!asked.no_ignore_dot)
+        .git_global(!asked.no_ignore_vcs && !asked.no_ignore_global)
+        .git_ignore(!asked.no_ignore_vcs)
+        .git_exclude(!asked.no_ignore_vcs && !asked.no_ignore_exclude)
+        .require_git(!asked.no_require_git)
+        .ignore_case_insensitive(asked.ignore_file_case_insensitive)
+        .current_dir(&here);
+    if !asked.no_ignore_dot {
+        builder.add_custom_ignore_filename(".rgignore");
+    }
+    // Results come in the order of the files, so that order may as well be one that stays the same.
+    if asked.sort.is_none_or(|sort| sort.by == SortBy::Path && !sort.reverse) {
+        builder.sort_by_file_name(Ord::cmp);
+    }
+    let implicit = places.implicit;
+    let items = builder.build().flat_map(move |entry| items(entry, implicit));
+    let items = notes.into_iter().chain(items);
+    match asked.sort {
+        Some(sort) if sort.by != SortBy::Path || sort.reverse => {
+            let (mut haystacks, others): (Vec<_>, Vec<_>) =
+                items.partition(|item| matches!(item, Item::Haystack(_)));
+            order(&mut haystacks, sort.by, sort.reverse);
+            Ok(Box::new(others.into_iter().chain(haystacks)))
+        }
+        _ => Ok(Box::new(items)),
+    }
+}
+
+fn items(entry: Result<DirEntry, ignore::Error>, implicit: bool) -> impl Iterator<Item = Item> {
+    let (note, item) = match entry {
+        Err(error) => (None, Some(Item::Trouble(error.to_string()))),
+        Ok(entry) => {
+            let note = entry.error().map(|error| Item::Remark(error.to_string()));
+            let stdin = entry.is_stdin();
+            let named = stdin || (entry.depth() == 0 && !is_directory(&entry));
+            let wanted = named || entry.file_type().is_some_and(|kind| kind.is_file());
+            let haystack = || {
+                let path = entry.into_path();
+                let path = match path.strip_prefix("./") {
+                    Ok(bare) if implicit => bare.to_owned(),
+                    _ => path,
+                };
+                Item::Haystack(Haystack { path, named, stdin })
+            };
+            (note, wanted.then(haystack))
+        }
+    };
+    note.into_iter().chain(item)
+}
+
+fn is_directory(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir() || (entry.path_is_symlink() && entry.path().is_dir()))
+}
+
+fn order(items: &mut [Item], by: SortBy, reverse: bool) {
+    let path = |item: &Item| match item {
+        Item::Haystack(haystack) => haystack.path.clone(),
+        _ => PathBuf::new(),
+    };
+    if by == SortBy::Path {
+        items.sort_by_cached_key(|item| std::cmp::Reverse(path(item)));
+        return;
+    }
+    let time = |metadata: Metadata| -> io::Result<SystemTime> {
+        match by {
+            SortBy::Accessed => metadata.accessed(),
+            SortBy::Created => metadata.created(),
+            _ => metadata.modified(),
+        }
+    };
+    // What has no time comes last, or with the order turned round, first.
+    let key = |item: &Item| path(item).metadata().and_then(time).ok();
+    let compare = |one: &Option<SystemTime>, other: &Option<SystemTime>| match (one, other) {
+        (Some(one), Some(other)) => one.cmp(other),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => Ordering::Equal,
+    };
+    let keys: Vec<_> = items.iter().map(key).collect();
+    let mut places: Vec<_> = (0..items.len()).collect();
+    places.sort_by(|&one, &other| {
+        let ordering = compare(&keys[one], &keys[other]);
+        if reverse { ordering.reverse() } else { ordering }
+    });
+    let mut sorted: Vec<_> = places
+        .iter()
+        .map(|&place| std::mem::replace(&mut items[place], Item::Remark(String::new())))
+        .collect();
+    items.swap_with_slice(&mut sorted);
+}
+
+/// Items by the batch: a walk is asked for several at a time, but for few at first, so that all workers soon have some.
+pub(crate) struct Batches<I> {
+    items: I,
+    size: usize,
+}
+
+/// How many items a batch has at most.
+const BATCH: usize = 32;
+
+impl<I: Iterator<Item = Item>> Batches<I> {
+    pub(crate) fn new(items: I) -> Self {
+        Self { items, size: 1 }
+    }
+}
+
+impl<I: Iterator<Item = Item>> Iterator for Batches<I> {
+    type Item = Vec<Item>;
+
+    fn next(&mut self) -> Option<Vec<Item>> {
+        let batch: Vec<_> = self.items.by_ref().take(self.size).collect();
+        self.size = (self.size * 2).min(BATCH);
+        (!batch.is_empty()).then_some(batch)
+    }
+}

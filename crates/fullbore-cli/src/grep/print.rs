@@ -1,0 +1,207 @@
+//! What comes of searching, on its way to standard output in the order of the files.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use fullbore_cli::ways::Running;
+use fullbore_grep::grep_printer::Stats;
+use fullbore_grep::{Settings, Show, Told};
+
+use crate::exit::Exit;
+
+/// What came of some files, or of a part of one.
+#[derive(Debug, Default)]
+pub(crate) struct Piece {
+    /// What is to be printed.
+    pub(crate) bytes: Vec<u8>,
+    /// A file begins here.
+    pub(crate) begins: bool,
+    /// Its first are lines.
+    pub(crate) lines: bool,
+    pub(crate) searched: bool,
+    pub(crate) matched: bool,
+    pub(crate) stats: Option<Stats>,
+    /// What went wrong, with the exit status for it, 0 if it is not for the exit status.
+    pub(crate) said: Vec<(u8, String)>,
+}
+
+/// What stands between files.
+#[derive(Debug, Clone)]
+pub(crate) struct Between {
+    text: Option<Vec<u8>>,
+    /// It stands before lines only, not before what is said of a file.
+    lines_only: bool,
+}
+
+impl Between {
+    /// `serial`: the files are in an order that was asked for.
+    pub(crate) fn new(settings: &Settings, serial: bool) -> Self {
+        let context = !settings.passthru && (settings.before_context > 0 || settings.after_context > 0);
+        let text = match settings.show {
+            Show::Lines if settings.quiet => None,
+            Show::Lines if settings.heading => Some(Vec::new()),
+            Show::Lines if context => settings.context_separator.clone(),
+            _ => None,
+        };
+        let text = text.map(|mut text| {
+            text.push(if serial && settings.null_data { 0 } else { b'\n' });
+            if serial && settings.crlf {
+                text.insert(text.len() - 1, b'\r');
+            }
+            text
+        });
+        Self { text, lines_only: serial }
+    }
+
+    fn before(&self, lines: bool) -> &[u8] {
+        match &self.text {
+            Some(text) if lines || !self.lines_only => text,
+            _ => &[],
+        }
+    }
+}
+
+impl Piece {
+    /// Adds what came of a whole file.
+    pub(crate) fn add(&mut self, told: &Told, printed: &[u8], between: &Between) {
+        if !printed.is_empty() {
+            if self.bytes.is_empty() {
+                (self.begins, self.lines) = (true, told.lines);
+            } else {
+                self.bytes.extend_from_slice(between.before(told.lines));
+            }
+            self.bytes.extend_from_slice(printed);
+        }
+        self.count(told);
+    }
+
+    /// Adds what is known of a file at its end.
+    pub(crate) fn count(&mut self, told: &Told) {
+        self.searched = true;
+        self.matched |= told.matched;
+        if let Some(stats) = &told.stats {
+            *self.stats.get_or_insert_default() += stats;
+        }
+    }
+
+    /// Notes that something went wrong, of which nothing is said.
+    pub(crate) fn status_only(&mut self, status: u8) {
+        self.said.push((status, String::new()));
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.bytes.capacity() + self.said.iter().map(|(_, text)| text.capacity()).sum::<usize>()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.searched && self.said.is_empty()
+    }
+}
+
+/// Prints pieces in their order.
+pub(crate) struct Printer<'r> {
+    running: &'r Running<'r>,
+    between: Between,
+    soon: bool,
+    first_is_enough: bool,
+    written: bool,
+    start: Instant,
+    pub(crate) searched: bool,
+    pub(crate) matched: bool,
+    pub(crate) status: u8,
+    stats: Option<Stats>,
+    pub(crate) failed: Option<Exit>,
+}
+
+/// From how many bytes on it is worth to write without a copy.
+const MUCH: usize = 32 << 10;
+
+impl<'r> Printer<'r> {
+    /// `soon`: each piece is printed at once.
+    pub(crate) fn new(running: &'r Running<'r>, between: Between, soon: bool, first_is_enough: bool) -> Self {
+        Self {
+            running,
+            between,
+            soon,
+            first_is_enough,
+            written: false,
+            start: Instant::now(),
+            searched: false,
+            matched: false,
+            status: 0,
+            stats: None,
+            failed: None,
+        }
+    }
+
+    /// Prints a piece; `Break`: no more are wanted.
+    pub(crate) fn put(&mut self, piece: Piece) -> ControlFlow<()> {
+        for (status, text) in &piece.said {
+            self.status = self.status.max(*status);
+            if text.is_empty() {
+                continue;
+            }
+            self.running.aside(|| Exit::say(&format!("fullbore: {text}\n")));
+        }
+        self.searched |= piece.searched;
+        self.matched |= piece.matched;
+        if let Some(stats) = &piece.stats {
+            *self.stats.get_or_insert_default() += stats;
+        }
+        if !piece.bytes.is_empty()
+            && let Err(exit) = self.write(&piece)
+        {
+            self.failed = Some(exit);
+            return ControlFlow::Break(());
+        }
+        match self.first_is_enough && self.matched {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn write(&mut self, piece: &Piece) -> Result<(), Exit> {
+        if std::mem::replace(&mut self.written, true) && piece.begins {
+            self.running.print(self.between.before(piece.lines))?;
+        }
+        if piece.bytes.len() < MUCH {
+            self.running.print(&piece.bytes)?;
+        } else {
+            self.running.flush()?;
+            self.running.aside(|| Exit::print(&piece.bytes))?;
+        }
+        if self.soon { self.running.flush() } else { Ok(()) }
+    }
+
+    /// Prints the account, if one is kept.
+    pub(crate) fn account(&mut self, json: bool) -> Result<(), Exit> {
+        let stats = self.stats.take().unwrap_or_default();
+        let elapsed = self.start.elapsed();
+        if json {
+            let message = serde_json::json!({
+                "type": "summary",
+                "data": {
+                    "stats": stats,
+                    "elapsed_total": {
+                        "secs": elapsed.as_secs(),
+                        "nanos": elapsed.subsec_nanos(),
+                        "human": format!("{:0.6}s", elapsed.as_secs_f64()),
+                    },
+                },
+            });
+            return self.running.print(format!("{message}\n"));
+        }
+        self.running.print(format!(
+            "\n{} matches\n{} matched lines\n{} files contained matches\n{} files searched\n{} bytes printed\n\
+             {} bytes searched\n{:0.6} seconds spent searching\n{:0.6} seconds total\n",
+            stats.matches(),
+            stats.matched_lines(),
+            stats.searches_with_match(),
+            stats.searches(),
+            stats.bytes_printed(),
+            stats.bytes_searched(),
+            stats.elapsed().as_secs_f64(),
+            elapsed.as_secs_f64(),
+        ))
+    }
+}

@@ -1,0 +1,406 @@
+//! `grep` beside `rg`: the same bytes and the same exit status, over files that are hard to get right. Without an `rg` of
+//! version 15 or later (in `FULLBORE_RG` or the path) there is nothing to compare with, and the tests say so.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::ground::fullbore;
+
+/// `rg`, if there is one to compare with.
+fn rg() -> Option<PathBuf> {
+    let rg = std::env::var_os("FULLBORE_RG").map_or_else(|| PathBuf::from("rg"), PathBuf::from);
+    let version = Command::new(&rg).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&version.stdout).into_owned();
+    let major = text.strip_prefix("ripgrep ").and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+    if major.is_some_and(|major| major >= 15) {
+        return Some(rg);
+    }
+    println!("not compared: no rg of version 15 or later ({})", text.lines().next().unwrap_or("none at all"));
+    None
+}
+
+/// Numbers as they come, the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % limit
+    }
+}
+
+fn text(numbers: &mut Numbers, lines: usize, end: &[u8]) -> Vec<u8> {
+    let words =
+        ["needle", "Needle", "hay", "stack", "\u{e9}t\u{e9}", "x", "foo(bar)", "running fast", "1234"];
+    let mut text = Vec::new();
+    for _ in 0..lines {
+        for word in 0..numbers.below(8) {
+            text.extend_from_slice(if word > 0 { b" " } else { b"" });
+            text.extend_from_slice(words[numbers.below(words.len())].as_bytes());
+        }
+        text.extend_from_slice(end);
+    }
+    text
+}
+
+fn utf_16(text: &str) -> Vec<u8> {
+    [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+}
+
+/// A directory of nasty files.
+fn corpus() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let numbers = &mut Numbers(5);
+    let write = |name: &str, parts: &[&[u8]]| {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, parts.concat()).unwrap();
+    };
+    let mut lines = |count| text(numbers, count, b"\n");
+    write("empty", &[]);
+    write("plain", &[&lines(50)]);
+    write("nonl", &[&lines(5), b"needle last"]);
+    write("bad", &[&lines(5), b"\xff\xfe needle \x80\n", &lines(5)]);
+    write("nul_first", &[b"\0", &lines(30)]);
+    write("nul_mid", &[&lines(30), b"a needle \0 b\n", &lines(30)]);
+    write("nul_late", &[&lines(4000), b"zz\0zz\n", &lines(400)]);
+    write("nul_later", &[&lines(30_000), b"zz\0needle\n", &lines(4000)]);
+    write("big", &[&lines(40_000)]);
+    write("utf16", &[&utf_16("needle\nhay\nneedle x\n")]);
+    write("big_utf16", &[&utf_16(&"needle\nhay\nfoo x\n".repeat(20_000))]);
+    write("utf8_mark", &[b"\xef\xbb\xbf", &lines(20)]);
+    write("big_mark", &[b"\xef\xbb\xbf", &lines(20_000)]);
+    write("long", &[&vec![b'a'; 3_000_000], b" needle ", &vec![b'b'; 3_000_000], b"\nneedle\n"]);
+    write("newlines", &[&vec![b'\n'; 500_000]]);
+    write("tree/a.rs", &[&lines(20)]);
+    write("tree/b.txt", &[&lines(20)]);
+    write("tree/sub/c.rs", &[&lines(9)]);
+    write("tree/sub/deep/d.py", &[&lines(30)]);
+    write("tree/.hid/e", &[&lines(9)]);
+    write("tree/.hidden.rs", &[&lines(9)]);
+    write("tree/bin.o", &[b"needle\n\0needle\n", &lines(3)]);
+    write("tree/big.txt", &[&lines(60_000)]);
+    write("tree/big_nul.txt", &[&lines(30_000), b"\0needle\n", &lines(30_000)]);
+    write("tree/ignored.log", &[&lines(5)]);
+    write("tree/.ignore", &[b"*.log\n"]);
+    write("tree/.gitignore", &[b"c.rs\n"]);
+    write("tree/new\nline", &[&lines(5)]);
+    write("patterns", &[b"needle\nfoo\n"]);
+    let broken = std::ffi::OsStr::from_bytes(b"tree/br\xffken");
+    fs::write(directory.path().join(broken), lines(6)).unwrap();
+    write("crlf", &[&text(numbers, 40, b"\r\n")]);
+    for (to, name) in [("a.rs", "link.rs"), ("sub", "linkdir"), ("nowhere", "dangling")] {
+        symlink(to, directory.path().join("tree").join(name)).unwrap();
+    }
+    let sparse = fs::File::create(directory.path().join("sparse")).unwrap();
+    sparse.set_len(30 << 20).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&sparse, b"\nneedle\n", 20 << 20).unwrap();
+    directory
+}
+
+/// What cannot be the same in two runs is left out: times, and in what order an account names what it has.
+fn settled(output: &[u8]) -> String {
+    fn timeless(value: &mut serde_json::Value) {
+        if let Some(fields) = value.as_object_mut() {
+            fields.retain(|name, _| !name.starts_with("elapsed"));
+            fields.values_mut().for_each(timeless);
+        }
+    }
+    let text: String = output.iter().map(|&byte| byte as char).collect();
+    let line = |line: &str| match serde_json::from_str::<serde_json::Value>(line) {
+        Ok(mut message) if message.is_object() => {
+            timeless(&mut message);
+            message.to_string()
+        }
+        _ if line.contains(" seconds ") => String::new(),
+        _ => line.to_owned(),
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// How both are run.
+struct Beside {
+    rg: PathBuf,
+    corpus: tempfile::TempDir,
+}
+
+impl Beside {
+    fn new() -> Option<Self> {
+        Some(Self { rg: rg()?, corpus: corpus() })
+    }
+
+    fn run(&self, mut command: Command, place: &str, stdin: Stdio) -> Output {
+        let command = command.current_dir(self.corpus.path().join(place));
+        command.stdin(stdin).env_remove("RIPGREP_CONFIG_PATH").output().unwrap()
+    }
+
+    #[track_caller]
+    fn same(&self, arguments: &[&str], place: &str, stdin: impl Fn() -> Stdio) {
+        let mut ours = fullbore(["grep"]);
+        ours.args(arguments);
+        let mut theirs = Command::new(&self.rg);
+        theirs.args(arguments);
+        let (ours, theirs) = (self.run(ours, place, stdin()), self.run(theirs, place, stdin()));
+        let (printed, expected) = (settled(&ours.stdout), settled(&theirs.stdout));
+        if printed != expected {
+            let at = printed.bytes().zip(expected.bytes()).take_while(|(one, other)| one == other).count();
+            let near = |text: &str| text.chars().skip(at.saturating_sub(60)).take(200).collect::<String>();
+            panic!(
+                "{arguments:?} in {place:?}, byte {at}:\n{:?}\nrg:\n{:?}",
+                near(&printed),
+                near(&expected)
+            );
+        }
+        let said = String::from_utf8_lossy(&ours.stderr);
+        assert_eq!(ours.status.code(), theirs.status.code(), "{arguments:?} in {place:?}: {said}");
+        assert_eq!(ours.stderr.is_empty(), theirs.stderr.is_empty(), "{arguments:?} in {place:?}: {said}");
+    }
+
+    #[track_caller]
+    fn of_files(&self, arguments: &[&str]) {
+        self.same(arguments, "", Stdio::null);
+    }
+
+    fn open(&self, name: &str) -> Stdio {
+        fs::File::open(self.corpus.path().join(name)).unwrap().into()
+    }
+}
+
+const FLAGS: &[&[&str]] = &[
+    &[],
+    &["-n"],
+    &["-c"],
+    &["-l"],
+    &["--files-without-match"],
+    &["-q"],
+    &["-o"],
+    &["-v", "-c"],
+    &["-nb"],
+    &["-C2", "-n"],
+    &["-A3"],
+    &["-B1", "-m3"],
+    &["-m5", "-A2", "-n"],
+    &["--json"],
+    &["--count-matches"],
+    &["-H", "--heading", "-n"],
+    &["--color=always", "-n"],
+    &["--color=always", "-o", "-b", "--column"],
+    &["--vimgrep"],
+    &["--column", "-b"],
+    &["-i", "-c"],
+    &["-w", "-n"],
+    &["-x", "-c"],
+    &["-a", "-c"],
+    &["-a"],
+    &["--passthru"],
+    &["-r", "<$0>"],
+    &["-M", "20"],
+    &["--trim"],
+    &["--crlf", "-n"],
+    &["--stats"],
+    &["-U", "-n"],
+    &["--no-mmap", "-n"],
+    &["--no-mmap", "-c"],
+    &["--no-mmap", "-m2"],
+    &["--null-data"],
+    &["-E", "utf-16le"],
+    &["--stop-on-nonmatch"],
+    &["--include-zero", "-c"],
+    &["--json", "-m3"],
+    &["-0H"],
+    &["-v", "-m3", "-n"],
+    &["--context-separator", "XX", "-C1"],
+];
+
+#[test]
+fn grep_of_one_file_prints_what_rg_prints() {
+    let Some(beside) = Beside::new() else { return };
+    let files = [
+        "empty",
+        "plain",
+        "nonl",
+        "crlf",
+        "bad",
+        "nul_first",
+        "nul_mid",
+        "nul_late",
+        "nul_later",
+        "big",
+        "utf16",
+        "big_utf16",
+        "utf8_mark",
+        "big_mark",
+        "long",
+        "newlines",
+        "sparse",
+    ];
+    let patterns = ["needle", "x$", "needle", "[a-z]+ing\\s", "needle", "^$", "zzz"];
+    for (place, file) in files.iter().enumerate() {
+        for (turn, flags) in FLAGS.iter().enumerate() {
+            if *file == "sparse" && flags.contains(&"--null-data") {
+                continue; // 30 million empty lines
+            }
+            let pattern = patterns[(place + turn) % patterns.len()];
+            beside.of_files(&[*flags, &[pattern, file][..]].concat());
+        }
+    }
+    for flags in [&[][..], &["-c"], &["-n"]] {
+        beside.of_files(&[flags, &["proc", "/proc/filesystems"][..]].concat());
+    }
+}
+
+#[test]
+fn grep_of_trees_prints_what_rg_prints() {
+    let Some(beside) = Beside::new() else { return };
+    let mut flags: Vec<&[&str]> = vec![
+        &[],
+        &["-n"],
+        &["-c"],
+        &["-l"],
+        &["--files-without-match"],
+        &["--json"],
+        &["-C1"],
+        &["--heading", "-n"],
+        &["-H", "-o"],
+        &["-I"],
+        &["--hidden"],
+        &["-.", "-l"],
+        &["--no-ignore", "-l"],
+        &["-uu", "-l"],
+        &["-uuu"],
+        &["--binary"],
+        &["-a", "-c"],
+        &["-L", "-l"],
+        &["-trust", "-l"],
+        &["-Trust", "-l"],
+        &["-g", "*.txt", "-l"],
+        &["-g", "!*.txt", "-l"],
+        &["--iglob", "*.TXT", "-l"],
+        &["-d1", "-l"],
+        &["-0", "-l"],
+        &["--stats", "-c"],
+        &["--max-filesize", "1K", "-l"],
+        &["--color=always", "--heading", "-n", "-C1"],
+        &["-m2", "-A1", "-n"],
+        &["--mmap"],
+        &["--mmap", "-c"],
+        &["-q"],
+        &["--no-require-git", "-l"],
+        &["-tnosuch"],
+        &["--vimgrep"],
+        &["--type-add", "foo:*.py", "-tfoo", "-l"],
+        &["-v", "-c"],
+        &["--count-matches"],
+        &["-U", "-c"],
+        &["-p"],
+    ];
+    flags.push(&["--no-messages", "-l"]);
+    for flags in flags {
+        for pattern in ["needle", "x$", "zzz"] {
+            let by_path = [flags, &["--sort", "path", pattern][..]].concat();
+            beside.of_files(&[&by_path[..], &["tree"]].concat());
+            beside.of_files(&[&by_path[..], &["tree", "plain", "crlf"]].concat());
+            beside.same(&by_path, "tree", Stdio::null);
+        }
+    }
+    let files = [
+        "plain",
+        "crlf",
+        "nonl",
+        "bad",
+        "big",
+        "nul_mid",
+        "nul_first",
+        "nul_late",
+        "nul_later",
+        "empty",
+        "utf16",
+    ];
+    for flags in [&[][..], &["-n", "-C1"], &["-c"], &["-l"], &["--heading", "-n"], &["--json"], &["-m2"]] {
+        beside.of_files(&[flags, &["--sort", "path", "needle"], &files[..]].concat());
+    }
+    beside.of_files(&["--sortr", "path", "-l", "needle", "tree"]);
+    beside.of_files(&["--files", "--sort", "path", "tree"]);
+    beside.of_files(&["--type-list"]);
+}
+
+#[test]
+fn grep_of_standard_input_prints_what_rg_prints() {
+    let Some(beside) = Beside::new() else { return };
+    // What rg prints of a NUL late in a pipe depends on how much it happened to read at a time.
+    let files =
+        ["plain", "big", "nul_mid", "nul_first", "utf16", "utf8_mark", "big_utf16", "empty", "long", "crlf"];
+    for file in files {
+        for flags in
+            [&[][..], &["-n"], &["-c"], &["-C2", "-n"], &["-l"], &["-q"], &["-m3"], &["-bo"], &["--json"]]
+        {
+            beside.same(&[flags, &["needle"]].concat(), "", || beside.open(file));
+            let pipe = || {
+                let mut cat = Command::new("cat");
+                cat.arg(beside.corpus.path().join(file)).stdout(Stdio::piped());
+                // It ends by itself: with its input, or by SIGPIPE.
+                cat.spawn().unwrap().stdout.take().unwrap().into()
+            };
+            beside.same(&[flags, &["needle", "-"]].concat(), "", pipe);
+        }
+    }
+}
+
+#[test]
+fn grep_says_what_is_wrong_as_rg_does() {
+    let Some(beside) = Beside::new() else { return };
+    let cases: &[&[&str]] = &[
+        &["needle", "nofile"],
+        &["needle", "nofile", "plain"],
+        &["--sort", "path", "-q", "needle", "plain", "nofile"],
+        &["--sort", "path", "-q", "needle", "nofile", "plain"],
+        &["(", "plain"],
+        &["-P", "x", "plain"],
+        &[],
+        &["-e"],
+        &["-f", "nofile", "plain"],
+        &["-f", "patterns", "plain", "-n"],
+        &["-e", "needle", "-e", "foo", "plain", "-n"],
+        &["-F", "foo(", "plain"],
+        &["a\\nb", "plain"],
+        &["-U", "needle\\nhay", "plain"],
+        &["-m0", "needle", "plain"],
+        &["-f", "/dev/null", "plain"],
+        &["-v", "-f", "/dev/null", "plain"],
+        &["--no-such-flag", "x", "plain"],
+        &["-m", "many", "x", "plain"],
+        &["-uuuu", "x", "plain"],
+        &["--sort", "size", "x", "plain"],
+        &["-c", "-l", "needle", "plain"],
+        &["-l", "-c", "needle", "plain"],
+        &["-n", "-N", "needle", "plain"],
+        &["--passthru", "-C1", "-n", "needle", "plain"],
+        &["-C3", "-A1", "needle", "plain"],
+        &["-i", "-s", "needle", "plain"],
+        &["-S", "Needle", "plain"],
+        &["--json", "--no-json", "needle", "plain"],
+    ];
+    for case in cases {
+        beside.of_files(case);
+    }
+}
+
+#[test]
+fn grep_explains_why_a_file_is_not_cut() {
+    let directory = corpus();
+    let explained = |arguments: &[&str]| {
+        let output =
+            fullbore(["grep", "--explain"]).args(arguments).current_dir(directory.path()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(explained(&["-c", "-U", "needle\\s+x", "big"]).contains("may match over several lines"));
+    assert!(explained(&["-c", "needle", "big_utf16"]).contains("byte order mark"));
+    let cut = explained(&["-c", "needle", "big"]);
+    assert!(cut.contains("big:") && !cut.contains("as a whole"), "{cut}");
+    let path: &Path = directory.path();
+    assert!(path.join("big").metadata().unwrap().len() > 256 << 10, "it is not a small file");
+}

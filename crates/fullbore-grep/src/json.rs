@@ -1,0 +1,81 @@
+//! The messages of `--json`: where their numbers stand, and the last one.
+
+use grep_printer::Stats;
+
+use crate::ink::{Ink, Place, What};
+
+/// Takes the message that begins a file off the front of what was printed.
+pub(crate) fn take_begin(ink: &mut Ink) -> Vec<u8> {
+    let end = memchr::memchr(b'\n', &ink.text).map_or(ink.text.len(), |at| at + 1);
+    ink.text.drain(..end).collect()
+}
+
+/// Finds the numbers of the message that was printed from `start` on, which are to become those of the file.
+pub(crate) fn find_numbers(ink: &mut Ink, start: Place) {
+    // In a string of JSON quotes are escaped, so these stand nowhere else.
+    let mut from = start.text;
+    for (name, what) in [
+        (&br#","line_number":"#[..], What::Line as fn(u64) -> What),
+        (br#","absolute_offset":"#, What::Offset),
+    ] {
+        let Some(at) = memchr::memmem::find(&ink.text[from..], name) else { continue };
+        from += at + name.len();
+        let digits = ink.text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits > 0 {
+            let number = ink.text[from..from + digits]
+                .iter()
+                .fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0'));
+            ink.text.drain(from..from + digits);
+            ink.marks.push((from, what(number)));
+        }
+    }
+}
+
+/// The message that ends a file, whose first message was `begin`.
+pub(crate) fn end(begin: &[u8], binary: Option<u64>, stats: &Stats) -> Vec<u8> {
+    let path = begin
+        .strip_prefix(br#"{"type":"begin","data":{"path":"#)
+        .and_then(|rest| rest.strip_suffix(b"}}\n"))
+        .unwrap_or(b"null");
+    let mut text = br#"{"type":"end","data":{"path":"#.to_vec();
+    text.extend_from_slice(path);
+    text.extend_from_slice(br#","binary_offset":"#);
+    text.extend_from_slice(binary.map_or("null".into(), |offset| offset.to_string()).as_bytes());
+    text.extend_from_slice(br#","stats":"#);
+    // Numbers and strings can always be written.
+    text.extend_from_slice(serde_json::to_string(stats).unwrap_or_default().as_bytes());
+    text.extend_from_slice(b"}}\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ink::Escapes;
+
+    #[test]
+    fn numbers_are_found_even_if_the_text_looks_like_them() {
+        let message = concat!(
+            r#"{"type":"match","data":{"path":{"text":"a"},"lines":{"text":","#,
+            r#"\"line_number\":7,\"absolute_offset\":8\n"},"line_number":2,"absolute_offset":10,"submatches":[]}}"#
+        );
+        let mut ink = Ink { text: message.into(), ..Ink::default() };
+        find_numbers(&mut ink, Place { text: 0, marks: 0 });
+        let mut out = Vec::new();
+        ink.print(ink.place(), 100, 1000, &Escapes::new(false, &Default::default()), &mut out);
+        let expected = message
+            .replace(r#""line_number":2"#, r#""line_number":102"#)
+            .replace(r#""absolute_offset":10"#, r#""absolute_offset":1010"#);
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn lines_without_numbers_stay_so() {
+        let message = r#"{"lines":{"text":"x\n"},"line_number":null,"absolute_offset":0,"submatches":[]}}"#;
+        let mut ink = Ink { text: message.into(), ..Ink::default() };
+        find_numbers(&mut ink, Place { text: 0, marks: 0 });
+        let mut out = Vec::new();
+        ink.print(ink.place(), 100, 1, &Escapes::new(false, &Default::default()), &mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), message.replace(":0,", ":1,"));
+    }
+}

@@ -1,0 +1,343 @@
+//! Settings, ready to run: the matcher, the searchers and the printers.
+
+use std::path::Path;
+
+use grep_matcher::LineTerminator;
+use grep_printer::{
+    ColorSpecs, JSON, JSONBuilder, Standard, StandardBuilder, Summary, SummaryBuilder, SummaryKind,
+};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use termcolor::WriteColor;
+
+use crate::ink::{Escapes, Numbers};
+use crate::opening::{Arrival, Detection, Opening};
+use crate::page::Page;
+use crate::parts::Parts;
+use crate::settings::{Boundary, Case, Coding, Nuls, Settings, Show};
+use crate::tool::{Tool, Writer};
+
+/// What is asked for, ready to run.
+#[derive(Debug, Clone)]
+pub struct Query {
+    pub(crate) settings: Settings,
+    pub(crate) matcher: RegexMatcher,
+    pub(crate) escapes: Escapes,
+    uncut: Option<&'static str>,
+}
+
+/// Which printer prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Print {
+    Lines,
+    Json,
+    Summary(SummaryKind),
+}
+
+impl Query {
+    /// Makes the patterns ready.
+    ///
+    /// # Errors
+    /// If they are none, in the words of the regex crate with what could be done about it.
+    pub fn new(mut settings: Settings) -> Result<Self, String> {
+        settings.show = match settings.show {
+            Show::CountMatches if settings.invert_match => Show::Count,
+            Show::Count if settings.only_matching => Show::CountMatches,
+            show => show,
+        };
+        settings.color &= settings.show != Show::Json;
+        let matcher = matcher(&settings)?;
+        let escapes = Escapes::new(settings.color, &settings.colors);
+        let mut query = Self { settings, matcher, escapes, uncut: None };
+        query.uncut = query.why_uncut();
+        Ok(query)
+    }
+
+    /// What was asked for.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether there can be a match at all.
+    pub fn possible(&self) -> bool {
+        (!self.settings.patterns.is_empty() || self.settings.invert_match)
+            && self.settings.max_count != Some(0)
+    }
+
+    /// Whether the first match of the first file with one is enough.
+    pub fn first_is_enough(&self) -> bool {
+        self.settings.quiet && !self.settings.counts()
+    }
+
+    /// What is known of a file by how it arrives and its first [`Opening::BYTES`] bytes; `named`: it was asked for by name.
+    pub fn opening(&self, arrival: Arrival, named: bool, first: &[u8]) -> Opening {
+        let sniff = !matches!(self.settings.coding, Coding::Raw);
+        Opening::new(arrival, self.detection(named), sniff, first)
+    }
+
+    /// Why a file must be searched as a whole, if it must.
+    pub fn uncut(&self, opening: Opening) -> Option<&'static str> {
+        if opening.marked {
+            return Some("a byte order mark says that the text may be in another encoding");
+        }
+        self.uncut
+    }
+
+    /// The operation over parts of a file.
+    pub fn parts<'q>(&'q self, path: &'q Path, opening: Opening) -> Parts<'q> {
+        Parts::new(self, path, opening)
+    }
+
+    /// What is printed of a file whose parts are searched.
+    pub fn page<'q>(&'q self, path: &'q Path, opening: Opening) -> Page<'q> {
+        Page::new(self, path, opening)
+    }
+
+    /// What searches things as a whole, one after the other.
+    pub fn tool<'w>(&self) -> Tool<'w> {
+        Tool::new(self, Writer::new(self.settings.color))
+    }
+
+    /// As [`tool`](Self::tool), which hands on what it prints before it is much, instead of keeping it.
+    pub fn streaming_tool<'w>(
+        &self,
+        hand_on: impl FnMut(&[u8]) -> std::io::Result<()> + Send + 'w,
+    ) -> Tool<'w> {
+        Tool::new(self, Writer::streaming(self.settings.color, hand_on))
+    }
+
+    pub(crate) fn detection(&self, named: bool) -> Detection {
+        match self.settings.nuls {
+            _ if self.settings.null_data => Detection::None,
+            Nuls::Text => Detection::None,
+            Nuls::Auto if !named => Detection::Quit,
+            _ => Detection::Convert,
+        }
+    }
+
+    pub(crate) fn print(&self) -> Print {
+        let (show, quiet) = (self.settings.show, self.settings.quiet);
+        match show {
+            Show::PathsWithout if quiet => Print::Summary(SummaryKind::QuietWithoutMatch),
+            _ if quiet => Print::Summary(SummaryKind::QuietWithMatch),
+            Show::Lines => Print::Lines,
+            Show::Json => Print::Json,
+            Show::Count => Print::Summary(SummaryKind::Count),
+            Show::CountMatches => Print::Summary(SummaryKind::CountMatches),
+            Show::PathsWith => Print::Summary(SummaryKind::PathWithMatch),
+            Show::PathsWithout => Print::Summary(SummaryKind::PathWithoutMatch),
+        }
+    }
+
+    /// Whether one match is enough of a file.
+    pub(crate) fn first_only(&self) -> bool {
+        use SummaryKind::{PathWithMatch, PathWithoutMatch, QuietWithMatch, QuietWithoutMatch};
+        let early = [PathWithMatch, PathWithoutMatch, QuietWithMatch, QuietWithoutMatch];
+        !self.settings.counts() && matches!(self.print(), Print::Summary(kind) if early.contains(&kind))
+    }
+
+    /// Whether the search is by several lines at once.
+    pub(crate) fn multi_line(&self) -> bool {
+        self.searcher().build().multi_line_with_matcher(&self.matcher)
+    }
+
+    fn why_uncut(&self) -> Option<&'static str> {
+        let settings = &self.settings;
+        // What looks for the start or the end of the text depends on where ripgrep's buffers end.
+        let anchored = |pattern: &String| {
+            !settings.fixed_strings && [r"\A", r"\z", "-m"].iter().any(|part| pattern.contains(part))
+        };
+        let separators = [&settings.field_match_separator, &settings.field_context_separator];
+        if self.multi_line() {
+            Some("the pattern may match over several lines")
+        } else if matches!(settings.coding, Coding::Named(_)) {
+            Some("the text is in another encoding")
+        } else if settings.null_data {
+            Some("the matcher looks beyond lines that end with NUL")
+        } else if settings.stop_on_nonmatch {
+            Some("it stops at the first line that does not match")
+        } else if settings.patterns.iter().any(anchored) {
+            Some("the pattern looks for the start or the end of the text")
+        } else if settings.max_count.is_some()
+            && (settings.passthru
+                || (settings.after_context > 0 && (settings.crlf || self.print() != Print::Lines)))
+        {
+            Some("lines behind the last match are printed otherwise than those before")
+        } else if settings.column && settings.byte_offset && separators.iter().any(|text| text.is_empty()) {
+            Some("columns and offsets are not separated")
+        } else if settings.max_count.is_some()
+            && (settings.invert_match || settings.after_context > 0)
+            && settings.counts()
+        {
+            Some("the account of what is searched ends where ripgrep's buffers do")
+        } else if settings.stats && settings.color && self.print() == Print::Lines {
+            Some("the account of what is printed leaves the colours out")
+        } else {
+            None
+        }
+    }
+
+    /// Whether what a NUL does to what is printed depends on where ripgrep's buffers end: then the file is searched again, as a
+    /// whole.
+    pub(crate) fn again_at_nul(&self, opening: Opening) -> bool {
+        let stops = self.print() == Print::Lines
+            || (self.settings.counts() && (self.settings.max_count.is_some() || self.first_only()));
+        opening.arrival == Arrival::Streamed
+            && match opening.detection {
+                Detection::None => false,
+                Detection::Quit => true,
+                Detection::Convert => stops,
+            }
+    }
+
+    /// What a pen must know to tell columns from offsets.
+    pub(crate) fn numbers(&self) -> Numbers {
+        match (self.settings.column || self.settings.vimgrep, self.settings.byte_offset) {
+            (true, true) => Numbers::Both(1),
+            (false, true) => Numbers::Offsets,
+            _ => Numbers::Columns,
+        }
+    }
+
+    /// A searcher as asked for.
+    pub(crate) fn searcher(&self) -> SearcherBuilder {
+        let settings = &self.settings;
+        let mut builder = SearcherBuilder::new();
+        let end = match (settings.crlf, settings.null_data) {
+            (true, _) => LineTerminator::crlf(),
+            (_, true) => LineTerminator::byte(0),
+            _ => LineTerminator::byte(b'\n'),
+        };
+        builder
+            .max_matches(settings.max_count)
+            .line_terminator(end)
+            .invert_match(settings.invert_match)
+            .line_number(settings.line_number)
+            .multi_line(settings.multiline)
+            .stop_on_nonmatch(settings.stop_on_nonmatch);
+        if settings.passthru {
+            builder.passthru(true);
+        } else {
+            builder.before_context(settings.before_context).after_context(settings.after_context);
+        }
+        match &settings.coding {
+            Coding::Auto => {}
+            Coding::Raw => {
+                builder.bom_sniffing(false);
+            }
+            Coding::Named(encoding) => {
+                builder.encoding(Some(encoding.clone()));
+            }
+        }
+        builder
+    }
+
+    /// A searcher of parts: what concerns the whole file is seen to by the page.
+    pub(crate) fn searcher_of_parts(&self) -> Searcher {
+        let mut builder = self.searcher();
+        builder.max_matches(None).bom_sniffing(false).binary_detection(BinaryDetection::none());
+        builder.build()
+    }
+
+    pub(crate) fn standard<W: WriteColor>(&self, writer: W, colors: ColorSpecs, stats: bool) -> Standard<W> {
+        let settings = &self.settings;
+        StandardBuilder::new()
+            .byte_offset(settings.byte_offset)
+            .color_specs(colors)
+            .column(settings.column)
+            .heading(settings.heading)
+            .max_columns(settings.max_columns)
+            .max_columns_preview(settings.max_columns_preview)
+            .only_matching(settings.only_matching)
+            .path(settings.with_filename)
+            .path_terminator(settings.path_terminator)
+            .per_match(settings.vimgrep)
+            .per_match_one_line(true)
+            .replacement(settings.replace.clone())
+            .separator_context(settings.context_separator.clone())
+            .separator_field_match(settings.field_match_separator.clone())
+            .separator_field_context(settings.field_context_separator.clone())
+            .separator_path(settings.path_separator)
+            .stats(stats)
+            .trim_ascii(settings.trim)
+            .build(writer)
+    }
+
+    pub(crate) fn summary<W: WriteColor>(&self, writer: W, kind: SummaryKind, stats: bool) -> Summary<W> {
+        let settings = &self.settings;
+        SummaryBuilder::new()
+            .kind(kind)
+            .color_specs(settings.colors.clone())
+            .exclude_zero(!settings.include_zero)
+            .path(settings.with_filename)
+            .path_terminator(settings.path_terminator)
+            .separator_field(b":".to_vec())
+            .separator_path(settings.path_separator)
+            .stats(stats)
+            .build(writer)
+    }
+
+    pub(crate) fn json<W: std::io::Write>(&self, writer: W) -> JSON<W> {
+        JSONBuilder::new().replacement(self.settings.replace.clone()).build(writer)
+    }
+}
+
+fn matcher(settings: &Settings) -> Result<RegexMatcher, String> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder
+        .multi_line(true)
+        .unicode(settings.unicode)
+        .octal(false)
+        .fixed_strings(settings.fixed_strings)
+        .case_insensitive(settings.case == Case::Insensitive)
+        .case_smart(settings.case == Case::Smart);
+    match settings.boundary {
+        Some(Boundary::Line) => builder.whole_line(true),
+        Some(Boundary::Word) => builder.word(true),
+        None => &mut builder,
+    };
+    if settings.multiline {
+        builder.dot_matches_new_line(settings.multiline_dotall);
+        if settings.crlf {
+            builder.crlf(true).line_terminator(None);
+        }
+    } else {
+        builder.line_terminator(Some(b'\n')).dot_matches_new_line(false);
+        if settings.crlf {
+            builder.crlf(true);
+        }
+        if settings.null_data {
+            builder.line_terminator(Some(0));
+        }
+    }
+    if let Some(limit) = settings.regex_size_limit {
+        builder.size_limit(limit);
+    }
+    if let Some(limit) = settings.dfa_size_limit {
+        builder.dfa_size_limit(limit);
+    }
+    let text = settings.nuls == Nuls::Text || settings.null_data;
+    if !text {
+        builder.ban_byte(Some(0));
+    }
+    let matcher = builder.build_many(&settings.patterns).map_err(|error| {
+        let mut text = error.to_string();
+        if text.contains("the literal") && text.contains("not allowed") {
+            text.push_str(
+                "\n\nConsider enabling multiline mode with the --multiline flag (or -U for short).\n\
+                 When multiline mode is enabled, new line characters can be matched.",
+            );
+        }
+        if text.contains("pattern contains \"\\0\"") {
+            text.push_str(
+                "\n\nConsider enabling text mode with the --text flag (or -a for short). Otherwise,\n\
+                 binary detection is enabled and matching a NUL byte is impossible.",
+            );
+        }
+        if text.contains("backreferences") || text.contains("look-around") {
+            text.push_str("\n\nThere is no PCRE2 here, which could: `rg --pcre2` may have it.");
+        }
+        text
+    })?;
+    Ok(matcher)
+}

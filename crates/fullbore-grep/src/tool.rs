@@ -1,0 +1,271 @@
+//! Searching something as a whole: ripgrep's searcher before ripgrep's printer.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use grep_printer::{JSON, Standard, Stats, Summary};
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use termcolor::{Buffer, ColorSpec, WriteColor};
+
+use crate::opening::{Arrival, BEGINNING, Detection, Opening};
+use crate::query::{Print, Query};
+use crate::settings::{Coding, Show};
+
+/// Searches things as a whole, one after the other.
+#[derive(Debug)]
+pub struct Tool<'w> {
+    searcher: Searcher,
+    matcher: RegexMatcher,
+    printer: Printer<'w>,
+    sniff: bool,
+    named_coding: bool,
+    multi_line: bool,
+    counts: bool,
+    detections: [Detection; 2],
+}
+
+#[derive(Debug)]
+enum Printer<'w> {
+    Lines(Standard<Writer<'w>>),
+    Json(JSON<Writer<'w>>),
+    Summary(Summary<Writer<'w>>),
+}
+
+/// What came of a search.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// There was a match, or with `--files-without-match` none.
+    pub matched: bool,
+    /// The first that was printed is a line, or a heading for lines.
+    pub lines: bool,
+    /// The account, if one is kept.
+    pub stats: Option<Stats>,
+}
+
+enum Source<'s> {
+    Bytes(&'s [u8]),
+    Reader(&'s mut dyn Read),
+}
+
+impl<'w> Tool<'w> {
+    pub(crate) fn new(query: &Query, writer: Writer<'w>) -> Self {
+        let settings = &query.settings;
+        let printer = match query.print() {
+            Print::Lines => Printer::Lines(query.standard(writer, settings.colors.clone(), settings.stats)),
+            Print::Json => Printer::Json(query.json(writer)),
+            Print::Summary(kind) => Printer::Summary(query.summary(writer, kind, settings.counts())),
+        };
+        Self {
+            searcher: query.searcher().build(),
+            matcher: query.matcher.clone(),
+            printer,
+            sniff: !matches!(settings.coding, Coding::Raw),
+            named_coding: matches!(settings.coding, Coding::Named(_)),
+            multi_line: query.multi_line(),
+            counts: settings.counts() || settings.show == Show::CountMatches,
+            detections: [query.detection(false), query.detection(true)],
+        }
+    }
+
+    /// Searches all bytes of a file that came in the way of `arrival`; `named`: it was asked for by name.
+    ///
+    /// # Errors
+    /// Those of the matcher and of whom it hands what it prints.
+    pub fn search_bytes(
+        &mut self,
+        path: &Path,
+        arrival: Arrival,
+        named: bool,
+        bytes: &[u8],
+    ) -> io::Result<Told> {
+        let detection = self.detections[usize::from(named)];
+        if arrival == Arrival::Mapped || self.multi_line {
+            return self.search(path, detection, Source::Bytes(bytes));
+        }
+        let opening = Opening::new(arrival, detection, self.sniff, bytes);
+        let as_it_is = !self.named_coding
+            && !opening.marked
+            && !self.counts
+            && (detection == Detection::None || memchr::memchr(0, bytes).is_none());
+        if as_it_is {
+            self.search(path, Detection::None, Source::Bytes(bytes))
+        } else {
+            let mut rest = bytes;
+            self.search(path, detection, Source::Reader(&mut rest))
+        }
+    }
+
+    /// Searches what a reader reads.
+    ///
+    /// # Errors
+    /// Those of the reader, of the matcher and of whom it hands what it prints.
+    pub fn search_reader(&mut self, path: &Path, named: bool, reader: &mut dyn Read) -> io::Result<Told> {
+        self.search(path, self.detections[usize::from(named)], Source::Reader(reader))
+    }
+
+    fn search(&mut self, path: &Path, detection: Detection, source: Source<'_>) -> io::Result<Told> {
+        self.searcher.set_binary_detection(match detection {
+            Detection::None => BinaryDetection::none(),
+            Detection::Convert => BinaryDetection::convert(0),
+            Detection::Quit => BinaryDetection::quit(0),
+        });
+        let (searcher, matcher) = (&mut self.searcher, &self.matcher);
+        match &mut self.printer {
+            Printer::Lines(printer) => {
+                let mut sink = Watched { inner: printer.sink_with_path(matcher, path), lines: false };
+                run(searcher, matcher, source, &mut sink)?;
+                let (lines, sink) = (sink.lines, sink.inner);
+                Ok(Told { matched: sink.has_match(), lines, stats: sink.stats().cloned() })
+            }
+            Printer::Json(printer) => {
+                let mut sink = printer.sink_with_path(matcher, path);
+                run(searcher, matcher, source, &mut sink)?;
+                Ok(Told { matched: sink.has_match(), lines: true, stats: Some(sink.stats().clone()) })
+            }
+            Printer::Summary(printer) => {
+                let mut sink = printer.sink_with_path(matcher, path);
+                run(searcher, matcher, source, &mut sink)?;
+                Ok(Told { matched: sink.has_match(), lines: true, stats: sink.stats().cloned() })
+            }
+        }
+    }
+
+    /// What was printed since it was last [taken](Self::clear), as far as it was not handed on.
+    pub fn printed(&mut self) -> &[u8] {
+        self.writer().buffer.as_slice()
+    }
+
+    /// Forgets what was printed.
+    pub fn clear(&mut self) {
+        self.writer().buffer.clear();
+    }
+
+    /// Hands on what is left of what was printed.
+    ///
+    /// # Errors
+    /// Those of whom it is handed to.
+    pub fn hand_on(&mut self) -> io::Result<()> {
+        self.writer().hand_on()
+    }
+
+    fn writer(&mut self) -> &mut Writer<'w> {
+        match &mut self.printer {
+            Printer::Lines(printer) => printer.get_mut(),
+            Printer::Json(printer) => printer.get_mut(),
+            Printer::Summary(printer) => printer.get_mut(),
+        }
+    }
+}
+
+fn run<S: Sink<Error = io::Error>>(
+    searcher: &mut Searcher,
+    matcher: &RegexMatcher,
+    source: Source<'_>,
+    sink: &mut S,
+) -> io::Result<()> {
+    match source {
+        Source::Bytes(bytes) => searcher.search_slice(matcher, bytes, sink),
+        Source::Reader(reader) => searcher.search_reader(matcher, reader, sink),
+    }
+}
+
+/// Notes whether lines are printed.
+struct Watched<S> {
+    inner: S,
+    lines: bool,
+}
+
+impl<S: Sink> Sink for Watched<S> {
+    type Error = S::Error;
+
+    fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, S::Error> {
+        let more = self.inner.matched(searcher, found)?;
+        self.lines |= more;
+        Ok(more)
+    }
+
+    fn context(&mut self, searcher: &Searcher, found: &SinkContext<'_>) -> Result<bool, S::Error> {
+        let more = self.inner.context(searcher, found)?;
+        self.lines |= more;
+        Ok(more)
+    }
+
+    fn context_break(&mut self, searcher: &Searcher) -> Result<bool, S::Error> {
+        self.inner.context_break(searcher)
+    }
+
+    fn binary_data(&mut self, searcher: &Searcher, offset: u64) -> Result<bool, S::Error> {
+        self.inner.binary_data(searcher, offset)
+    }
+
+    fn begin(&mut self, searcher: &Searcher) -> Result<bool, S::Error> {
+        self.inner.begin(searcher)
+    }
+
+    fn finish(&mut self, searcher: &Searcher, finish: &SinkFinish) -> Result<(), S::Error> {
+        self.inner.finish(searcher, finish)
+    }
+}
+
+/// Takes what is printed on.
+type HandOn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
+
+/// Keeps what is printed, or hands it on before it is much.
+pub(crate) struct Writer<'w> {
+    buffer: Buffer,
+    hand_on: Option<HandOn<'w>>,
+}
+
+impl fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("held", &self.buffer.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'w> Writer<'w> {
+    pub(crate) fn new(color: bool) -> Self {
+        Self { buffer: if color { Buffer::ansi() } else { Buffer::no_color() }, hand_on: None }
+    }
+
+    pub(crate) fn streaming(color: bool, hand_on: impl FnMut(&[u8]) -> io::Result<()> + Send + 'w) -> Self {
+        Self { hand_on: Some(Box::new(hand_on)), ..Self::new(color) }
+    }
+
+    fn hand_on(&mut self) -> io::Result<()> {
+        if let Some(hand_on) = &mut self.hand_on {
+            hand_on(self.buffer.as_slice())?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.buffer.write(bytes)?;
+        if self.hand_on.is_some() && self.buffer.len() >= BEGINNING {
+            self.hand_on()?;
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl WriteColor for Writer<'_> {
+    fn supports_color(&self) -> bool {
+        self.buffer.supports_color()
+    }
+
+    fn set_color(&mut self, spec: &ColorSpec) -> io::Result<()> {
+        self.buffer.set_color(spec)
+    }
+
+    fn reset(&mut self) -> io::Result<()> {
+        self.buffer.reset()
+    }
+}

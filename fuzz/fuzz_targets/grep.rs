@@ -1,0 +1,104 @@
+//! Searching in parts: wherever a text is cut and whatever is asked for, what is printed is what ripgrep's own searcher and
+//! printer print of the whole.
+#![no_main]
+#![forbid(unsafe_code)]
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use arbitrary::Arbitrary;
+use fullbore::file::File;
+use fullbore::pattern::{Monitor, search};
+use fullbore::strategy::{Model, Strategy};
+use fullbore_grep::{Arrival, Boundary, Case, Nuls, Query, Settings, Show, Taken};
+use libfuzzer_sys::fuzz_target;
+
+#[derive(Debug, Arbitrary)]
+struct Input {
+    text: Vec<u8>,
+    pattern: u8,
+    show: u8,
+    flags: u32,
+    before: u8,
+    after: u8,
+    limit: Option<u8>,
+    request: u8,
+    workers: u8,
+}
+
+const PATTERNS: [&str; 12] =
+    ["a", "^a", "a$", "", "^$", r"\bab\b", "a.*b", "[^a]", r"\w+", "b*", "\u{e9}", "(?i)needle"];
+
+fuzz_target!(|input: Input| {
+    let flag = |index: u32| input.flags >> index & 1 == 1;
+    let settings = Settings {
+        patterns: vec![PATTERNS[usize::from(input.pattern) % PATTERNS.len()].into()],
+        case: if flag(0) { Case::Insensitive } else { Case::Sensitive },
+        boundary: match (flag(1), flag(2)) {
+            (true, false) => Some(Boundary::Word),
+            (true, true) => Some(Boundary::Line),
+            _ => None,
+        },
+        show: [Show::Lines, Show::Count, Show::CountMatches, Show::PathsWith, Show::PathsWithout]
+            [usize::from(input.show) % 5],
+        nuls: if flag(3) { Nuls::Text } else { Nuls::Auto },
+        before_context: usize::from(input.before % 4),
+        after_context: usize::from(input.after % 4),
+        max_count: input.limit.map(|limit| u64::from(limit % 8) + 1),
+        invert_match: flag(4),
+        line_number: flag(5),
+        column: flag(6),
+        byte_offset: flag(7),
+        only_matching: flag(8),
+        passthru: flag(9) && flag(10),
+        crlf: flag(11),
+        color: flag(12),
+        heading: flag(13),
+        with_filename: flag(14),
+        trim: flag(15),
+        include_zero: flag(16),
+        max_columns: flag(17).then_some(9),
+        max_columns_preview: flag(18),
+        replace: flag(19).then(|| b"<$0>".to_vec()),
+        vimgrep: flag(20),
+        ..Settings::default()
+    };
+    let (arrival, named) = (if flag(21) { Arrival::Mapped } else { Arrival::Streamed }, flag(22));
+    let query = Query::new(settings).expect("the patterns are right");
+    let (path, text) = (Path::new("some/path"), input.text.as_slice());
+    let opening = query.opening(arrival, named, text);
+    if query.uncut(opening).is_some() {
+        return;
+    }
+    let mut tool = query.tool();
+    let expected = tool.search_bytes(path, arrival, named, text).expect("the matcher does not fail");
+
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(text).expect("room for it");
+    std::io::Seek::rewind(&mut file).expect("it is a file");
+    let file = File::from_fd(file.into(), path).expect("it is open");
+    let request = usize::from(input.request) + 1;
+    let strategy = Strategy {
+        request,
+        workers: usize::from(input.workers % 8) + 1,
+        model: Model::Pool,
+        stripe: request as u64,
+        ..Strategy::plain()
+    };
+    let (mut page, mut printed, mut again) = (query.page(path, opening), Vec::new(), false);
+    let parts = query.parts(path, opening);
+    search(&parts, &file, &strategy, &Monitor::default(), |found| {
+        let taken = page.take(found, &mut printed);
+        again |= taken == Taken::Again;
+        Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })
+    .expect("nothing fails");
+    if again {
+        assert!(tool.printed().starts_with(&printed), "{input:?}");
+        return;
+    }
+    let told = page.finish(&mut printed).expect("the matcher does not fail");
+    assert_eq!(String::from_utf8_lossy(&printed), String::from_utf8_lossy(tool.printed()), "{input:?}");
+    assert_eq!(told.matched, expected.matched, "{input:?}");
+});
