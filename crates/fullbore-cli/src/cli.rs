@@ -1,5 +1,7 @@
 //! The command line as a whole: one variant a subcommand.
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 use crate::command;
@@ -22,36 +24,50 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Bench(command::bench::Bench),
-    Transform(command::transform::Transform),
-    Sum(command::sum::Sum),
-    Dedupe(command::dedupe::Dedupe),
+    Wc(command::wc::Wc),
+    Grep(Box<command::grep::Grep>),
     Cmp(command::cmp::Cmp),
     #[command(visible_alias = "cp")]
     Copy(command::copy::Copy),
+    Sum(command::sum::Sum),
+    Dedupe(command::dedupe::Dedupe),
+    Transform(command::transform::Transform),
     Gen(command::generate::Generate),
-    Grep(Box<command::grep::Grep>),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
     Completions(command::completions::Completions),
-    Wc(command::wc::Wc),
     Man(command::man::Man),
 }
 
 impl Cli {
+    /// Reads the command line of this process; what is wrong with it is said, with the exit code that the peer of the
+    /// command has for that.
+    pub(crate) fn read() -> Result<Self, ExitCode> {
+        Self::try_parse().map_err(|error| {
+            // If even that cannot be said, the exit code still does.
+            let _ = error.print();
+            let peer_exits_with_1 = |command| ["wc", "copy", "cp"].iter().any(|name| command == *name);
+            match error.exit_code() {
+                2 if std::env::args_os().nth(1).is_some_and(peer_exits_with_1) => ExitCode::from(1),
+                code => ExitCode::from(code as u8),
+            }
+        })
+    }
+
     pub(crate) fn run(self) -> Result<(), Exit> {
         match self.command {
             Command::Bench(command) => command.run(),
-            Command::Transform(command) => command.run(),
-            Command::Sum(command) => command.run(),
-            Command::Dedupe(command) => command.run(),
+            Command::Wc(command) => command.run(),
+            Command::Grep(command) => command.run(),
             Command::Cmp(command) => command.run(),
             Command::Copy(command) => command.run(),
+            Command::Sum(command) => command.run(),
+            Command::Dedupe(command) => command.run(),
+            Command::Transform(command) => command.run(),
             Command::Gen(command) => command.run(),
-            Command::Grep(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),
             Command::Completions(command) => command.run(),
-            Command::Wc(command) => command.run(),
             Command::Man(command) => command.run(),
         }
     }

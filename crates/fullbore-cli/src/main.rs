@@ -9,11 +9,12 @@ mod quote;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 // What all commands end with.
 pub(crate) use fullbore_cli::exit;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    exit::main(|| cli.run())
+    match cli::Cli::read() {
+        Ok(cli) => exit::main(|| cli.run()),
+        Err(code) => code,
+    }
 }

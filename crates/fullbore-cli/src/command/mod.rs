@@ -17,5 +17,4 @@ mod walk;
 pub(crate) mod wc;
 
 // What the tools have in common.
-#[allow(unused_imports, reason = "the tools are being moved onto it")]
 pub(crate) use fullbore_cli::ways;
