@@ -293,10 +293,25 @@ fn a_file_that_changes_is_an_error_of_its_own() {
 
 #[test]
 fn files_without_a_length_are_read_to_their_end() {
-    let input = File::open("/proc/self/status").unwrap();
-    let (outcome, shown) =
-        fold(&Shown(Split::Any), &input, &strategy("workers=3"), &Monitor::default()).unwrap();
-    let bytes: Vec<u8> = shown.into_iter().flat_map(|(_, bytes)| bytes).collect();
-    assert!(bytes.starts_with(b"Name:"));
-    assert!(outcome.bytes > 100);
+    for (path, begins) in
+        [("/proc/self/status", "Name:"), ("/sys/kernel/mm/transparent_hugepage/enabled", "")]
+    {
+        if !std::path::Path::new(path).exists() {
+            println!("skipped: there is no {path}");
+            continue;
+        }
+        let (wish, monitor) = (Wish::default(), Monitor::default());
+        let input = File::open(path).unwrap();
+        let shown = |state: Vec<(u64, Vec<u8>)>| {
+            let bytes: Vec<u8> = state.into_iter().flat_map(|(_, bytes)| bytes).collect();
+            assert!(bytes.starts_with(begins.as_bytes()) && bytes.ends_with(b"\n"), "{path}: {bytes:?}");
+            bytes.len() as u64
+        };
+        let (outcome, state) = fold(&Shown(Split::Any), &input, &strategy("workers=3"), &monitor).unwrap();
+        assert_eq!(shown(state), outcome.bytes);
+        let crew = Crew::new(&wish, &monitor);
+        let input = File::open(path).unwrap();
+        let (outcome, state) = crew.fold(&Shown(Split::Any), &input, &mut Default::default()).unwrap();
+        assert_eq!(shown(state), outcome.bytes);
+    }
 }

@@ -425,7 +425,7 @@ impl File {
 
     /// The length of a file that can be read at any offset; `None` for what is read from front to back: pipes,
     /// devices, a file that was read in part already, and a regular file that says it is empty, which may be
-    /// one of `/proc`, whose length nobody knows before the end.
+    /// one of `/proc`, whose length nobody knows before the end; and one of `/sys`, which says a page.
     ///
     /// ```
     /// use fullbore::file::File;
@@ -443,10 +443,24 @@ impl File {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read a part of what it hands over as standard input.
                 let read = rustix::fs::tell(&self.inner.fd).unwrap_or(0);
-                Ok((len > 0 && read == 0).then_some(len))
+                Ok((len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len))
             }
             _ => Ok(None),
         }
+    }
+
+    /// Whether the length is only what the kernel says of files that it writes as they are read: a page, in `/sys`.
+    fn len_is_made_up(&self, len: u64) -> bool {
+        // From linux/magic.h.
+        const SYSFS: u64 = 0x6265_6572;
+        const SECURITYFS: u64 = 0x7363_6673;
+        const TRACEFS: u64 = 0x7472_6163;
+        const DEBUGFS: u64 = 0x6462_6720;
+        // Others are not asked: most files have another length.
+        len <= 64 << 10
+            && len.is_multiple_of(4096)
+            && rustix::fs::fstatfs(&self.inner.fd)
+                .is_ok_and(|found| [SYSFS, SECURITYFS, TRACEFS, DEBUGFS].contains(&(found.f_type as u64)))
     }
 
     /// Gives the file blocks for `len` bytes and that length, so that no write has to allocate or extend.
