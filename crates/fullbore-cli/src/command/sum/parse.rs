@@ -180,7 +180,6 @@ mod tests {
             "\\",
             MD5,
             &format!("{MD5} "),
-            &format!("{MD5}  "),
             &format!("{MD5}x  a"),
             &format!("\\{MD5}  a\\t"),
             &format!("\\{MD5}  a\\"),
