@@ -19,7 +19,7 @@ use super::haystacks::{Haystack, Item};
 use super::print::{Between, Piece};
 
 /// Files up to this long are searched by one worker, in bytes.
-const SMALL: usize = 256 << 10;
+const SMALL: usize = 1 << 20;
 
 /// How much of a file's results is handed on at once, in bytes.
 const MUCH: usize = 64 << 10;

@@ -3,12 +3,15 @@
 use std::cmp::Ordering;
 use std::fs::Metadata;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
-use ignore::{DirEntry, WalkBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::asked::{Asked, Listing, SortBy, TypeChange, is_standard_input};
 
@@ -101,8 +104,12 @@ fn globs(asked: &Asked, here: &Path) -> Result<Override, ignore::Error> {
     builder.build()
 }
 
-/// All there is to search, in order, with the notes made before anything is.
-pub(crate) fn walk(asked: &Asked, places: &Places) -> Result<Box<dyn Iterator<Item = Item> + Send>, String> {
+/// All there is to search, in order, with the notes made before anything is. Up to `workers` threads look for it.
+pub(crate) fn walk(
+    asked: &Asked,
+    places: &Places,
+    workers: usize,
+) -> Result<Box<dyn Iterator<Item = Item> + Send>, String> {
     let here = std::env::current_dir()
         .or_else(|error| std::env::var_os("PWD").map(PathBuf::from).ok_or(error))
         .map_err(|error| format!("failed to get current working directory: {error}"))?;
@@ -135,11 +142,17 @@ pub(crate) fn walk(asked: &Asked, places: &Places) -> Result<Box<dyn Iterator<It
     if !asked.no_ignore_dot {
         builder.add_custom_ignore_filename(".rgignore");
     }
+    let implicit = places.implicit;
     // Results come in the order of the files, so that order may as well be one that stays the same.
     if asked.sort.is_none_or(|sort| sort.by == SortBy::Path && !sort.reverse) {
+        if let ([root], true) = (places.paths.as_slice(), workers > 1)
+            && root.is_dir()
+            && let Some(items) = walk_at_once(builder.threads(workers), implicit)
+        {
+            return Ok(Box::new(notes.into_iter().chain(items)));
+        }
         builder.sort_by_file_name(Ord::cmp);
     }
-    let implicit = places.implicit;
     let items = builder.build().flat_map(move |entry| items(entry, implicit));
     let items = notes.into_iter().chain(items);
     match asked.sort {
@@ -150,6 +163,57 @@ pub(crate) fn walk(asked: &Asked, places: &Places) -> Result<Box<dyn Iterator<It
             Ok(Box::new(others.into_iter().chain(haystacks)))
         }
         _ => Ok(Box::new(items)),
+    }
+}
+
+/// How many files may be known before the first is searched, and how long that may take.
+const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));
+
+/// All there is under one directory, by several threads at once, unless it is so much that it would be long before the first
+/// file is searched. It is also less work: a walk that gives its entries one by one asks for each ignore file by its name,
+/// this one sees them in the directories.
+fn walk_at_once(builder: &WalkBuilder, implicit: bool) -> Option<impl Iterator<Item = Item> + Send + use<>> {
+    let (all, count, much) = (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicBool::new(false));
+    let start = Instant::now();
+    builder.build_parallel().run(|| {
+        let mut gathered = Gathered { mine: Vec::new(), all: &all };
+        let (count, much) = (&count, &much);
+        Box::new(move |entry| {
+            let key = entry.as_ref().map_or_else(|_| Vec::new(), |entry| key(entry.path()));
+            gathered.mine.extend(items(entry, implicit).map(|item| (key.clone(), item)));
+            let count = count.fetch_add(1, Relaxed);
+            if count >= AT_ONCE.0 || (count % 64 == 0 && start.elapsed() > AT_ONCE.1) {
+                much.store(true, Relaxed);
+                return WalkState::Quit;
+            }
+            WalkState::Continue
+        })
+    });
+    if much.into_inner() {
+        return None;
+    }
+    let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // What has no path comes first: it is trouble.
+    all.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Some(all.into_iter().map(|(_, item)| item))
+}
+
+/// Bytes in whose order paths stand as if directories were sorted by name, one after the other.
+fn key(path: &Path) -> Vec<u8> {
+    let mut key = path.as_os_str().as_bytes().to_vec();
+    key.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = 0);
+    key
+}
+
+/// What one thread came across, which all have when it ends.
+struct Gathered<'a> {
+    mine: Vec<(Vec<u8>, Item)>,
+    all: &'a Mutex<Vec<(Vec<u8>, Item)>>,
+}
+
+impl Drop for Gathered<'_> {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.mine);
     }
 }
 

@@ -51,8 +51,9 @@ pub(crate) fn run(asked: Asked, arguments: Vec<OsString>, mut ways: Ways) -> Res
 }
 
 fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: bool) -> Result<(), Exit> {
-    let items = walk(asked, places).map_err(Exit::Trouble)?;
     let running = ways.begin()?;
+    let workers = running.wish().workers.unwrap_or_else(fullbore::probe::processors);
+    let items = walk(asked, places, workers).map_err(Exit::Trouble)?;
     let serial = asked.sort.is_some() || places.one_file || asked.threads == Some(1);
     let between = Between::new(query.settings(), serial);
     let search = Search {
@@ -231,8 +232,9 @@ fn write_path(path: &Path, settings: &Settings, buffer: &mut Buffer) -> io::Resu
 
 fn list_files(asked: &Asked, settings: &Settings, places: &Places) -> Result<(), Exit> {
     let mut buffer = if settings.color { Buffer::ansi() } else { Buffer::no_color() };
+    let workers = asked.threads.map_or_else(fullbore::probe::processors, |threads| threads as usize);
     let (mut any, mut status) = (false, 0);
-    for item in walk(asked, places).map_err(Exit::Trouble)? {
+    for item in walk(asked, places, workers).map_err(Exit::Trouble)? {
         let flow = match item {
             Item::Haystack(haystack) => {
                 any = true;

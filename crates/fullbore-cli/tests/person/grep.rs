@@ -67,12 +67,12 @@ fn corpus() -> tempfile::TempDir {
     write("nul_first", &[b"\0", &lines(30)]);
     write("nul_mid", &[&lines(30), b"a needle \0 b\n", &lines(30)]);
     write("nul_late", &[&lines(4000), b"zz\0zz\n", &lines(400)]);
-    write("nul_later", &[&lines(30_000), b"zz\0needle\n", &lines(4000)]);
-    write("big", &[&lines(40_000)]);
+    write("nul_later", &[&lines(60_000), b"zz\0needle\n", &lines(4000)]);
+    write("big", &[&lines(80_000)]);
     write("utf16", &[&utf_16("needle\nhay\nneedle x\n")]);
-    write("big_utf16", &[&utf_16(&"needle\nhay\nfoo x\n".repeat(20_000))]);
+    write("big_utf16", &[&utf_16(&"needle\nhay\nfoo x\n".repeat(50_000))]);
     write("utf8_mark", &[b"\xef\xbb\xbf", &lines(20)]);
-    write("big_mark", &[b"\xef\xbb\xbf", &lines(20_000)]);
+    write("big_mark", &[b"\xef\xbb\xbf", &lines(60_000)]);
     write("long", &[&vec![b'a'; 3_000_000], b" needle ", &vec![b'b'; 3_000_000], b"\nneedle\n"]);
     write("newlines", &[&vec![b'\n'; 500_000]]);
     write("tree/a.rs", &[&lines(20)]);
@@ -402,5 +402,5 @@ fn grep_explains_why_a_file_is_not_cut() {
     let cut = explained(&["-c", "needle", "big"]);
     assert!(cut.contains("big:") && !cut.contains("as a whole"), "{cut}");
     let path: &Path = directory.path();
-    assert!(path.join("big").metadata().unwrap().len() > 256 << 10, "it is not a small file");
+    assert!(path.join("big").metadata().unwrap().len() > 1 << 20, "it is not a small file");
 }
