@@ -102,5 +102,8 @@ fn a_column_is_summed_and_files_come_in_order() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("missing: cannot open") && said.contains("because: buffered: 100%"), "{said}");
+    assert!(
+        said.contains("missing: cannot open") && said.contains("100% of the input is in the page cache"),
+        "{said}"
+    );
 }

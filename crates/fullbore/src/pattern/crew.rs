@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind};
 use crate::operation::{Fold, Search, Split};
 use crate::probe;
-use crate::strategy::{BUDGET, Plan, Profile, Strategy, Wish, plan};
+use crate::strategy::{BUDGET, Model, Plan, Profile, Strategy, Wish, plan};
 
 /// Files up to this long are read in one request, in bytes.
 const ONE_REQUEST: u64 = 1 << 20;
@@ -353,7 +353,7 @@ impl<'a> Crew<'a> {
             )),
             None => {
                 let spread = operation.split() != Split::Sequential;
-                self.with_plan(input, len, scratch.place, spread, |strategy| {
+                self.with_plan(input, len, scratch.place, spread, spread, |strategy| {
                     fold(operation, input, strategy, self.monitor)
                 })
             }
@@ -397,7 +397,7 @@ impl<'a> Crew<'a> {
                 search_bytes(operation, bytes, emit)?;
                 Ok(Outcome { bytes: bytes.len() as u64, ..Outcome::default() })
             }
-            None => self.with_plan(input, len, scratch.place, true, |strategy| {
+            None => self.with_plan(input, len, scratch.place, true, false, |strategy| {
                 search(operation, input, strategy, self.monitor, emit)
             }),
         }
@@ -442,6 +442,7 @@ impl<'a> Crew<'a> {
         len: Option<u64>,
         place: u64,
         spread: bool,
+        once: bool,
         job: impl FnOnce(&Strategy) -> Result<T>,
     ) -> Result<T> {
         if self.plain
@@ -452,6 +453,9 @@ impl<'a> Crew<'a> {
             return job(&Strategy::plain());
         }
         let mut plan = plan(Some(input), len, None, self.wish, self.asked, self.profile)?;
+        if once && plan.strategy.model != Model::Striped {
+            plan = plan.for_comparing(input, self.wish);
+        }
         if !spread && plan.strategy.workers > 1 {
             // The other workers are free for other files.
             plan.notes.push("workers=1: each step needs the one before".into());

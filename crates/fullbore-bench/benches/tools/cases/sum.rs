@@ -26,8 +26,10 @@ fn one_file(bench: &mut Bench, hash: &str, peer: &'static str, bound: f64) -> At
 }
 
 fn three(bench: &mut Bench) -> Attempt<()> {
-    const ALL: &str = "sha256,sha512,md5";
-    const ALONE: [&str; 3] = ["sha256", "sha512", "md5"];
+    const ALL: &str = "blake3,sha256,md5";
+    // With two that each take as long as the slowest, two processors could not keep the bound: sha512 and md5 were
+    // measured to take 1.21, all of both processors.
+    const ALONE: [&str; 3] = ["blake3", "sha256", "md5"];
     let text = bench.place.of(Data::Text);
     let word = text.to_string_lossy();
     let prepare = || states::warm(&text);
