@@ -187,7 +187,7 @@ impl Findings {
             let one = match row {
                 Row::Found(one) => one,
                 Row::Missing(what, why) => {
-                    writeln!(text, "| {what} | – | – | – | – | – | {} |", cell(why))?;
+                    writeln!(text, "| {} | – | – | – | – | – | {} |", cell(what), cell(why))?;
                     continue;
                 }
             };
@@ -196,9 +196,9 @@ impl Findings {
             writeln!(
                 text,
                 "| {} | {} | {} | {:.3}{unit} | {medians} | {bound} | {} |",
-                one.what,
-                one.ours,
-                one.peer,
+                cell(&one.what),
+                cell(&one.ours),
+                cell(&one.peer),
                 one.judged(),
                 verdict(one)
             )?;

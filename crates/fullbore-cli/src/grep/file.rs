@@ -166,6 +166,10 @@ impl Search<'_> {
         let held = fill(&mut file, &mut kit.bytes)?;
         crew.monitor().add(held as u64);
         if held <= SMALL {
+            if named {
+                // Of the many of a directory nobody wants to read that.
+                self.running.remark(&format!("{}: read at once, by one worker: it is small", path.display()));
+            }
             kit.tool.clear();
             let told = kit.tool.search_bytes(path, arrival, named, &kit.bytes[..held])?;
             piece.add(&told, kit.tool.printed(), &self.between);
