@@ -51,14 +51,18 @@ pub(super) fn names(target: &Path) -> (PathBuf, PathBuf) {
 
 fn header(source: &Stat, stripe: u64) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
+    // A billion at most; the type differs between the ways to make the call.
+    let nanoseconds = |part: i32| u64::from(part.cast_unsigned());
     // A file whose time was set back was changed too: the last is not for anybody to set.
     for number in [
         source.st_dev,
         source.st_ino,
         source.st_size as u64,
         source.st_mtime as u64,
-        source.st_mtime_nsec,
-        (source.st_ctime as u64).wrapping_mul(1_000_000_000).wrapping_add(source.st_ctime_nsec),
+        nanoseconds(source.st_mtime_nsec as i32),
+        (source.st_ctime as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(nanoseconds(source.st_ctime_nsec as i32)),
         stripe,
     ] {
         bytes.extend_from_slice(&number.to_le_bytes());
