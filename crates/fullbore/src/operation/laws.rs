@@ -125,11 +125,7 @@ fn any_data() -> impl Strategy<Value = Vec<u8>> {
 
 /// The nearest place at or below `place` where `split` allows a cut.
 fn allowed_cut(split: Split, place: u64) -> u64 {
-    match split {
-        Split::Aligned(bytes) => place - place % bytes.get() as u64,
-        // A transform is cut in no other way.
-        _ => place,
-    }
+    place - place % split.unit() as u64
 }
 
 proptest! {

@@ -64,6 +64,16 @@ pub enum Split {
     Sequential,
 }
 
+impl Split {
+    /// Of how many bytes every part but the last must be a multiple.
+    pub(crate) fn unit(self) -> usize {
+        match self {
+            Self::Aligned(unit) => unit.get(),
+            _ => 1,
+        }
+    }
+}
+
 /// An operation that replaces each byte run with another of the same length at the same place.
 ///
 /// **Law:** for every cut that [`split`](Self::split) allows, applying the parts gives what applying the whole

@@ -89,9 +89,8 @@ impl<F: Fold> Fold for Records<'_, F> {
                 records
             }
         };
-        let whole = &bytes[joined..=last.max(joined.saturating_sub(1))];
         if joined <= last {
-            self.fold.block(records, offset + joined as u64, whole);
+            self.fold.block(records, offset + joined as u64, &bytes[joined..=last]);
         }
         carried.tail_start = offset + last as u64 + 1;
         carried.tail.extend_from_slice(&bytes[last + 1..]);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::threads::{FirstError, on_threads};
@@ -70,6 +70,17 @@ pub struct Crew<'a> {
 
 /// Told how a file is read.
 type Planned<'a> = dyn Fn(&Path, &Plan) + Sync + 'a;
+
+/// What a large file is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Workers fold its parts.
+    Fold,
+    /// One worker folds it, each step on the one before.
+    Steps,
+    /// Workers search its parts, and what they find is given out before all of it was read.
+    Search,
+}
 
 /// A worker's memory for small files, which it uses again and again.
 ///
@@ -287,10 +298,9 @@ impl<'a> Crew<'a> {
         let room = (self.budget() / 2) as usize;
         let window = Window::new(0, room / 2, Box::new(emit));
         let items = Mutex::new((0..).zip(items).fuse());
-        let (first, failed) = (FirstError::default(), AtomicBool::new(false));
+        let first = FirstError::default();
         let fail = |error: Error| {
             first.put(error);
-            failed.store(true, Ordering::Relaxed);
             window.abandon();
         };
         let one = |_worker: usize| {
@@ -352,8 +362,9 @@ impl<'a> Crew<'a> {
                 fold_bytes(operation, bytes),
             )),
             None => {
-                let spread = operation.split() != Split::Sequential;
-                self.with_plan(input, len, scratch.place, spread, spread, |strategy| {
+                let purpose =
+                    if operation.split() == Split::Sequential { Purpose::Steps } else { Purpose::Fold };
+                self.with_plan(input, len, scratch.place, purpose, |strategy| {
                     fold(operation, input, strategy, self.monitor)
                 })
             }
@@ -397,7 +408,7 @@ impl<'a> Crew<'a> {
                 search_bytes(operation, bytes, emit)?;
                 Ok(Outcome { bytes: bytes.len() as u64, ..Outcome::default() })
             }
-            None => self.with_plan(input, len, scratch.place, true, false, |strategy| {
+            None => self.with_plan(input, len, scratch.place, Purpose::Search, |strategy| {
                 search(operation, input, strategy, self.monitor, emit)
             }),
         }
@@ -441,8 +452,7 @@ impl<'a> Crew<'a> {
         input: &File,
         len: Option<u64>,
         place: u64,
-        spread: bool,
-        once: bool,
+        purpose: Purpose,
         job: impl FnOnce(&Strategy) -> Result<T>,
     ) -> Result<T> {
         if self.plain
@@ -453,10 +463,10 @@ impl<'a> Crew<'a> {
             return job(&Strategy::plain());
         }
         let mut plan = plan(Some(input), len, None, self.wish, self.asked, self.profile)?;
-        if once && plan.strategy.model != Model::Striped {
+        if purpose == Purpose::Fold && plan.strategy.model != Model::Striped {
             plan = plan.for_comparing(input, self.wish);
         }
-        if !spread && plan.strategy.workers > 1 {
+        if purpose == Purpose::Steps && plan.strategy.workers > 1 {
             // The other workers are free for other files.
             plan.notes.push("workers=1: each step needs the one before".into());
             plan.strategy.workers = 1;

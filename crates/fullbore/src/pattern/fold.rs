@@ -1,15 +1,15 @@
 //! Folding a file: each worker a run of blocks at a time, the runs merged in the order of the file.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use super::carry::{Overlapping, Records};
 use super::run::Run;
-use super::{Monitor, Outcome, Scope, front, lane};
-use crate::error::{Error, Kind, Result};
-use crate::file::{File, FileKind};
+use super::source::Source;
+use super::{Monitor, Outcome, Scope, lane};
+use crate::error::Result;
+use crate::file::File;
 use crate::operation::{Fold, Split};
 use crate::strategy::{Completion, Model, Strategy};
 
@@ -51,11 +51,8 @@ pub fn fold<F: Fold>(
     monitor: &Monitor,
 ) -> Result<(Outcome, F::State)> {
     match operation.split() {
-        Split::Any => anywhere(operation, Split::Any, input, strategy, monitor),
-        Split::Aligned(unit) => {
-            // A file whose stripes are whole requests, and those whole units.
-            anywhere(operation, Split::Aligned(unit), input, strategy, monitor)
-        }
+        // The stripes of a file are whole requests, and those whole units.
+        split @ (Split::Any | Split::Aligned(_)) => anywhere(operation, split, input, strategy, monitor),
         Split::Delimiter(delimiter) => {
             let records = Records { fold: operation, delimiter };
             let (outcome, state) = anywhere(&records, Split::Any, input, strategy, monitor)?;
@@ -141,47 +138,13 @@ fn anywhere<F: Fold>(
         piece.end += bytes.len() as u64;
         Ok(())
     })?;
-    source.check(&outcome)?;
+    source.was_whole(&outcome)?;
+    source.is_unchanged()?;
     pieces.into_iter().flatten().for_each(|piece| done.add(operation, piece));
     let mut runs = done.runs.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
     let state = runs.next().map_or_else(|| operation.identity(), |(_, state)| state);
     debug_assert!(runs.next().is_none(), "a gap in {}", input.path().display());
     Ok((outcome, state))
-}
-
-/// An input that is read whole, and what it was when that began.
-pub(super) struct Source<'a> {
-    file: &'a File,
-    /// In bytes; `None`: it is read from front to back.
-    pub(super) len: Option<u64>,
-    before: crate::file::Snapshot,
-}
-
-impl<'a> Source<'a> {
-    pub(super) fn of(file: &'a File) -> Result<Self> {
-        Ok(Self { file, len: file.seekable_len()?, before: file.snapshot()? })
-    }
-
-    /// Where the blocks of it come from. A `patient` reader of a pipe waits for whole requests.
-    pub(super) fn feed(&self, patient: bool) -> lane::Feed<'a> {
-        match self.len {
-            Some(len) => lane::Feed::File { file: self.file, len },
-            None => lane::Feed::Stream(front::Front::new(self.file.clone(), patient)),
-        }
-    }
-
-    /// Whether what was read was one state of the file, all of it.
-    pub(super) fn check(&self, outcome: &Outcome) -> Result<()> {
-        let Some(len) = self.len.filter(|_| self.file.kind() == FileKind::Regular) else { return Ok(()) };
-        let changed = |doing, what| Err(Error::new(Kind::Changed, doing, self.file.path(), what));
-        if outcome.bytes != len {
-            return changed("read", "the file became shorter while it was read");
-        }
-        if self.file.snapshot()? != self.before {
-            return changed("trust", "the file was modified while it was read");
-        }
-        Ok(())
-    }
 }
 
 /// Folds bytes that are in memory already.
@@ -215,20 +178,4 @@ pub fn fold_bytes<F: Fold>(operation: &F, bytes: &[u8]) -> F::State {
         operation.block(&mut state, 0, bytes);
     }
     state
-}
-
-/// The request size that an operation's cuts allow: rounded down to its unit.
-pub(super) fn request_size(asked: usize, split: Split) -> usize {
-    match split {
-        Split::Aligned(unit) => (asked / unit.get()).max(1) * unit.get(),
-        _ => asked.max(1),
-    }
-}
-
-/// The unit of a split, in bytes.
-pub(super) fn unit(split: Split) -> usize {
-    match split {
-        Split::Aligned(unit) => unit.get(),
-        _ => NonZeroUsize::MIN.get(),
-    }
 }

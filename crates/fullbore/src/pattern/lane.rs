@@ -1,7 +1,6 @@
 //! One worker's loop: blocks from a feed, through the operation, to a drain.
 
 use super::Monitor;
-use super::fold::unit;
 use super::front::Front;
 use super::order::{InOrder, Order};
 use crate::buf::{Buf, Pool};
@@ -332,7 +331,7 @@ impl<'a, 'v> Lane<'a, 'v> {
 
     /// Blocks of a pipe or device.
     fn pass_on(&mut self, front: &Front, go_on: &dyn Fn() -> bool) -> Result<()> {
-        let unit = unit(self.work.split);
+        let unit = self.work.split.unit();
         while go_on() {
             let mut buf = self.buffer()?;
             let Some(offset) = front.next(&mut buf, self.request, unit)? else { break };

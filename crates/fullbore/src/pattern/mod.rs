@@ -29,6 +29,7 @@ mod order;
 mod run;
 mod seam;
 mod search;
+mod source;
 mod stripes;
 mod threads;
 mod window;
@@ -157,8 +158,9 @@ pub fn transform(
     durability: Durability,
     monitor: &Monitor,
 ) -> Result<Outcome> {
-    let before = input.snapshot()?;
-    let in_place = output.file().snapshot()?.identity == before.identity && input.kind() == FileKind::Regular;
+    let source = source::Source::of(input)?;
+    let same = output.file().snapshot()?.identity == source.before.identity;
+    let in_place = same && input.kind() == FileKind::Regular;
     if in_place && !output.overwrites() {
         return Err(Error::new(
             Kind::SameFile,
@@ -167,7 +169,6 @@ pub fn transform(
             "input and output are the same file",
         ));
     }
-    let len = input.seekable_len()?;
     if strategy.read.capabilities.relays && !operation.changes_nothing() {
         let what =
             format!("method {} moves bytes unseen, and {operation} has to see them", strategy.read.name);
@@ -175,38 +176,22 @@ pub fn transform(
             Error::new(Kind::Unsupported, "transform", input.path(), what).advise("name another method")
         );
     }
-    if let Some(len) = len {
+    if let Some(len) = source.len {
         allocate(&output, len, strategy)?;
     }
     // What goes to a reader goes at once, what goes to a file in whole requests.
-    let feed = match len {
-        Some(len) => lane::Feed::File { file: input, len },
-        None => lane::Feed::Stream(front::Front::new(input.clone(), output.seekable())),
-    };
+    let feed = source.feed(output.seekable());
     let drain = match output.seekable() {
         true => lane::Drain::File(output.file()),
         false => lane::Drain::Stream(order::InOrder::new(output.file().clone())),
     };
     let work = lane::Work { operation: Some(operation), in_place, split: operation.split() };
-    let outcome = run::run(&feed, &work, &drain, &Scope::whole(len.unwrap_or(0)), strategy, monitor)?;
-    if !in_place && input.kind() == FileKind::Regular && len.is_some() && input.snapshot()? != before {
-        return Err(Error::new(
-            Kind::Changed,
-            "trust",
-            input.path(),
-            "the file was modified while it was read",
-        ));
+    let scope = Scope::whole(source.len.unwrap_or(0));
+    let outcome = run::run(&feed, &work, &drain, &scope, strategy, monitor)?;
+    if !in_place {
+        source.is_unchanged()?;
     }
-    if let (Some(len), true) = (len, input.kind() == FileKind::Regular)
-        && outcome.bytes != len
-    {
-        return Err(Error::new(
-            Kind::Changed,
-            "read",
-            input.path(),
-            "the file became shorter while it was read",
-        ));
-    }
+    source.was_whole(&outcome)?;
     output.commit_len(outcome.bytes, durability)?;
     Ok(outcome)
 }

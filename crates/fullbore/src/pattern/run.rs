@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::fold::request_size;
 use super::lane::{Cut, Drain, Feed, Lane, Work};
 use super::order::Scope;
 use super::stripes::Stripes;
@@ -47,7 +46,7 @@ impl Run<'_> {
         block: &(impl Fn(&mut S, u64, &[u8]) -> Result<()> + Sync),
     ) -> Result<(Outcome, Vec<S>)> {
         let Self { feed, work, drain, scope, strategy, monitor, enough } = *self;
-        let request = request_size(strategy.request, work.split);
+        let request = request_size(strategy.request, work.split.unit());
         let cut = Cut {
             start: scope.range.start,
             len: scope.range.end - scope.range.start,
@@ -118,4 +117,9 @@ impl Run<'_> {
         }
         Ok((outcome, states))
     }
+}
+
+/// The request size that an operation's cuts allow: rounded down to its unit.
+fn request_size(asked: usize, unit: usize) -> usize {
+    (asked / unit).max(1) * unit
 }

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use super::fold::Source;
 use super::run::Run;
 use super::seam::{Ends, Seam, cut};
+use super::source::Source;
 use super::window::Window;
 use super::{Monitor, Outcome, Scope, lane};
 use crate::error::Result;
@@ -55,7 +55,8 @@ pub fn search<S: Search>(
     let mut ordered = Ordered { operation, seam: Seam::new(0), emit };
     let outcome = ordered.run(&source, strategy, monitor)?;
     let Some(outcome) = outcome else { return Ok(Outcome::default()) };
-    source.check(&outcome)?;
+    source.was_whole(&outcome)?;
+    source.is_unchanged()?;
     ordered.finish()?;
     Ok(outcome)
 }
