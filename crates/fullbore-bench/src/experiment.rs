@@ -5,7 +5,7 @@ use std::fmt;
 use fullbore::size;
 use serde::Deserialize;
 
-use crate::document::{Axis, CacheState, Experiment};
+use crate::document::{Axis, CacheState, Experiment, Figure, Then};
 
 /// The quick run.
 pub const QUICK: &str = include_str!("../experiments/quick.toml");
@@ -100,6 +100,12 @@ struct Described {
     #[serde(default)]
     note: String,
     axis: Axis,
+    #[serde(default)]
+    question: String,
+    #[serde(default)]
+    then: Vec<Then>,
+    #[serde(default)]
+    figures: Vec<Figure>,
     grid: Vec<Grid>,
 }
 
@@ -150,6 +156,9 @@ pub fn parse(text: &str, processors: usize) -> Result<(Vec<Experiment>, Vec<Tria
             title: experiment.title,
             note: experiment.note,
             axis: experiment.axis,
+            question: experiment.question,
+            then: experiment.then,
+            figures: experiment.figures,
         });
     }
     Ok((described, trials))

@@ -191,6 +191,7 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Progres
         complete: cells.iter().all(|cell| cell.skipped.is_some() || cell.summary.is_some()),
         interrupted: false,
         notes,
+        ..Run::default()
     };
     let mut document = Document::new(run, surroundings::environment(&facts, &machine, &bed));
     document.experiments = described;
