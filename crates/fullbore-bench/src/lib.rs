@@ -1,6 +1,7 @@
 //! The meter: trials, experiments as data, statistics, results documents and their report.
 #![forbid(unsafe_code)]
 
+pub mod advice;
 mod audit;
 mod bed;
 pub mod csv;
