@@ -12,7 +12,7 @@ use fullbore::pattern::Monitor;
 use fullbore::size;
 use fullbore::strategy::Profile;
 use fullbore_bench::document::{Document, rfc3339};
-use fullbore_bench::{Measured, Options, Progress, csv, experiment, report, table};
+use fullbore_bench::{Event, Measured, Options, Progress, csv, experiment, report, table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::exit::Exit;
@@ -90,15 +90,21 @@ impl Bench {
 
     fn measure(&self) -> Result<Measured, Exit> {
         let options = Options {
-            directory: self.dir.clone(),
+            directories: vec![self.dir.clone()],
             size: self.size,
             time: Duration::from_secs(self.time),
+            precision: 0.025,
             seed: self.seed,
-            experiments: experiment::QUICK.to_owned(),
+            sets: vec![("quick".into(), experiment::QUICK.to_owned())],
             command: std::env::args().collect(),
+            resume: None,
         };
         let line = Line::new(Duration::from_secs(self.time));
-        let measured = fullbore_bench::run(&options, &Monitor::default(), |progress| line.show(&progress));
+        let measured = fullbore_bench::run(&options, &Monitor::default(), |event| {
+            if let Event::Progress(progress) = event {
+                line.show(&progress);
+            }
+        });
         line.end();
         Ok(measured?)
     }
@@ -128,7 +134,7 @@ impl Line {
         let Some(bar) = &self.bar else { return };
         let left = self.time.mul_f64(1.0 - progress.share).as_secs();
         bar.set_position((progress.share * 1000.0) as u64);
-        bar.set_prefix(progress.rate.map(size::rate).unwrap_or_default());
+        bar.set_prefix(progress.rates.last().copied().map(size::rate).unwrap_or_default());
         bar.set_message(format!("{left} s left  {}", progress.now));
     }
 
