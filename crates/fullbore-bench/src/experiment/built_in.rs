@@ -16,7 +16,10 @@ macro_rules! sets {
 }
 
 /// Every built-in set, in the order of a full run.
-pub const BUILT_IN: &[Set] = sets!["quick"];
+#[rustfmt::skip]
+pub const BUILT_IN: &[Set] = sets![
+    "quick",
+];
 
 /// What `fullbore bench` measures when it is told nothing else.
 pub const QUICK: &str = BUILT_IN[0].text;
