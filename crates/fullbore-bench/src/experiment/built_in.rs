@@ -19,6 +19,18 @@ macro_rules! sets {
 #[rustfmt::skip]
 pub const BUILT_IN: &[Set] = sets![
     "quick",
+    "roof",
+    "out-of-box",
+    "unbuffered",
+    "overhead",
+    "depth",
+    "extend",
+    "align",
+    "block-size",
+    "strategies",
+    "file-size",
+    "fresh",
+    "scalar-simd",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.
