@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fullbore::buf::ALIGNMENT;
@@ -62,6 +64,39 @@ pub(crate) struct Bed {
     // Dropped last, files before their directory.
     temporaries: RefCell<Vec<Temporary>>,
     directory: Temporary,
+    _watch: Option<Watch>,
+}
+
+/// A process that outlives this one by a moment, and removes the directory if this one could not: nothing else
+/// helps against SIGKILL.
+#[derive(Debug)]
+struct Watch {
+    watcher: Child,
+}
+
+impl Watch {
+    /// Begins to watch; `None` where there is no shell.
+    fn over(directory: &Path) -> Option<Self> {
+        let directory = directory.canonicalize().ok()?;
+        // Its input ends when this process does, however that comes about.
+        let watcher = Command::new("/bin/sh")
+            .args(["-c", "trap '' INT TERM HUP; cat; rm -rf -- \"$1\"", "sh"])
+            .arg(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .ok()?;
+        Some(Self { watcher })
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.watcher.stdin.take());
+        let _ = self.watcher.wait();
+    }
 }
 
 /// Which of the files the trials use; the others are not made.
@@ -162,6 +197,7 @@ impl Bed {
         let (directory, ()) = Temporary::make(parent.join(name), |path| {
             std::fs::create_dir(path).map_err(|error| Error::io("make a directory in", parent, error))
         })?;
+        let watch = Watch::over(directory.path());
         let mut maker = Maker { directory: directory.path(), seed, temporaries: Vec::new(), monitor };
         let mut notes = Vec::new();
         let start = Instant::now();
@@ -214,6 +250,7 @@ impl Bed {
             sized: RefCell::default(),
             seed: seed.wrapping_add(1000),
             temporaries: RefCell::new(temporaries),
+            _watch: watch,
             directory,
         })
     }

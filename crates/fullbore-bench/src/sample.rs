@@ -115,8 +115,10 @@ impl Held {
 fn held(claim: &Claim) -> Option<Held> {
     let mut sum = Held { cached: 0, total: 0 };
     for (file, range) in &claim.about {
-        sum.cached += probe::residency(file, range.clone()).ok()?.cached;
-        sum.total += range.end - range.start;
+        let found = probe::residency(file, range.clone()).ok()?;
+        sum.cached += found.cached;
+        // In whole pages, as what is cached.
+        sum.total += found.total;
     }
     (!claim.about.is_empty()).then_some(sum)
 }

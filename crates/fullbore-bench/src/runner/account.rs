@@ -110,7 +110,7 @@ impl Account {
     fn enter(&mut self, one: &Running) {
         let stop = if one.precise { StopReason::Precise } else { StopReason::TimeUp };
         let null_request_s = self.own.map(|own| own.request.value);
-        let mut cell = one.cell.clone();
+        let mut cell = one.cell();
         cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s });
         self.strategies.extend(one.work.strategy().map(|strategy| (cell.id.clone(), strategy)));
         self.cells.push(cell);
@@ -122,6 +122,8 @@ impl Account {
         run.duration_s = self.earlier + self.start.elapsed().as_secs_f64();
         let measured = |cell: &Cell| cell.skipped.is_some() || cell.summary.is_some();
         run.complete = whole && self.cells.iter().all(measured);
+        // If nothing comes after this one, then the run was stopped.
+        run.interrupted = !whole;
         let mut document = Document::new(run, self.environment.clone());
         document.experiments.clone_from(&self.experiments);
         document.cells.clone_from(&self.cells);

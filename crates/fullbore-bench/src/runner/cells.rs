@@ -7,7 +7,7 @@ use fullbore::Result;
 use fullbore::error::Kind;
 
 use crate::action::{Turn, Work};
-use crate::document::{Cell, Document};
+use crate::document::{Cell, Document, Sample};
 use crate::experiment::Trial;
 use crate::sample::{Place, take};
 use crate::stats::{Bootstrap, StopRule};
@@ -56,6 +56,8 @@ pub(super) struct Running {
     /// What a sample takes with its preparation, in seconds.
     pub(super) cost: f64,
     pub(super) precise: bool,
+    /// What calibration took of a cell whose samples take what they take: the only one there may be time for.
+    pilot: Option<Sample>,
     /// It failed: there is nothing to go on with.
     failed: bool,
 }
@@ -88,6 +90,7 @@ impl Cells {
                     rate: 0.0,
                     cost: 0.0,
                     precise: false,
+                    pilot: None,
                     failed: false,
                 };
                 if let Err(error) = opened {
@@ -175,6 +178,15 @@ impl Running {
         }
     }
 
+    /// The cell as it stands.
+    pub(super) fn cell(&self) -> Cell {
+        let mut cell = self.cell.clone();
+        if cell.samples.is_empty() && !self.failed {
+            cell.samples.extend(self.pilot.clone());
+        }
+        cell
+    }
+
     fn calibrate(&mut self, number: u64, place: &Place<'_>) -> Result<()> {
         for _ in 0..2 {
             let clock = Instant::now();
@@ -182,7 +194,11 @@ impl Running {
             self.cost = clock.elapsed().as_secs_f64();
             self.rate = sample.rate().max(1.0);
             self.span = (self.rate * SAMPLE.0) as u64;
-            if sample.seconds >= SAMPLE.0 || !self.work.elastic() {
+            if !self.work.elastic() {
+                self.pilot = Some(sample);
+                break;
+            }
+            if sample.seconds >= SAMPLE.0 {
                 break;
             }
         }

@@ -80,7 +80,7 @@ const MAKING: f64 = 0.12;
 const CLOSING: Duration = Duration::from_secs(2);
 
 /// How often a partial document is made at most, in seconds.
-const PARTIAL: f64 = 15.0;
+const PARTIAL: f64 = 5.0;
 
 /// Measures.
 ///
