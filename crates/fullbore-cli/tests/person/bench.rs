@@ -22,7 +22,7 @@ fn bench(room: &Room, words: &[&str]) -> Command {
     command
 }
 
-fn document(path: &Path) -> Document {
+pub(crate) fn document(path: &Path) -> Document {
     Document::read(fs::File::open(path).unwrap()).unwrap()
 }
 
@@ -126,7 +126,7 @@ fn what_it_cannot_measure_it_refuses_before_it_starts() {
 }
 
 /// A set of two cells that are never precise enough.
-const TWO_CELLS: &str = "
+pub(crate) const TWO_CELLS: &str = "
     [[experiment]]
     name = 'own'
     title = 'An experiment of my own'
@@ -140,7 +140,7 @@ const TWO_CELLS: &str = "
 ";
 
 /// `fullbore bench run` in a room.
-fn bench_run(room: &Room, words: &[&str]) -> Command {
+pub(crate) fn bench_run(room: &Room, words: &[&str]) -> Command {
     let mut command = fullbore(["bench", "run"]);
     command.args(words).current_dir(room.path()).env("XDG_CONFIG_HOME", room.at("config"));
     command
