@@ -184,7 +184,7 @@ fn what_cannot_be_run_is_refused_with_the_place_and_what_to_do() {
     run(&mut bench_run(&room, &["text.toml"])).fails(2, &["text.toml"]);
     run(&mut bench_run(&room, &[])).fails(2, &["NAME|FILE.toml"]);
     run(&mut bench_run(&room, &["roof", "--precision", "0"])).fails(2, &["--precision"]);
-    run(&mut bench_run(&room, &["--resume", "nowhere"])).fails(2, &["nowhere", "--resume"]);
+    run(&mut bench_run(&room, &["--resume", "nowhere"])).fails(2, &["nowhere", "results folder"]);
     run(&mut fullbore(["bench", "show", "nope"])).fails(2, &["nope", "bench list"]);
     assert_eq!(room.names(), ["text.toml", "wrong.toml"]);
 }
