@@ -1,9 +1,11 @@
 //! The meter: trials, experiments as data, statistics, results documents and their report.
 #![forbid(unsafe_code)]
 
+mod action;
 pub mod advice;
 mod audit;
 mod bed;
+mod cgroup;
 pub mod csv;
 pub mod document;
 pub mod experiment;
@@ -17,4 +19,4 @@ pub mod table;
 
 pub(crate) mod units;
 
-pub use runner::{Measured, Options, Progress, run};
+pub use runner::{Event, Measured, Options, Progress, run};
