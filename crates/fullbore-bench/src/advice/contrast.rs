@@ -4,6 +4,10 @@ use super::witness::Witness;
 use crate::document::{Confidence, StopReason};
 use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 
+/// A ratio is too imprecise to rely on when its interval comes nearer to 1 than this share of the way, as factors go:
+/// 9 is, if it may be 2.9.
+const HALF_WAY: f64 = 0.5;
+
 /// How one cell's figure stands to another's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contrast {
@@ -37,6 +41,8 @@ impl Contrast {
     /// How sure it is that the cells differ as they seem to.
     pub(super) fn confidence(&self, witnesses: &[Witness<'_>]) -> Confidence {
         let few = witnesses.iter().any(Witness::is_thin);
+        let nearest = if self.more() { self.ratio.low } else { self.ratio.high };
+        let wide = nearest.ln() / self.ratio.value.ln() < HALF_WAY;
         let doubtful = |w: &Witness<'_>| {
             let summary = w.summary;
             summary.stop != StopReason::Precise
@@ -45,7 +51,7 @@ impl Contrast {
                 || summary.drift.is_some_and(|drift| drift.matters())
         };
         match () {
-            () if few || !self.clear() => Confidence::Low,
+            () if few || wide || !self.clear() => Confidence::Low,
             () if witnesses.iter().any(doubtful) => Confidence::Medium,
             () => Confidence::High,
         }

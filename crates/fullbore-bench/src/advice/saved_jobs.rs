@@ -2,7 +2,7 @@
 
 use fullbore::strategy::{Job, Temperature};
 
-use super::witness::{End, Witness, end, is_random, is_usual};
+use super::witness::{End, Witness, end, is_sequential, is_usual};
 use crate::document::Cell;
 
 /// Cells without a job that did exactly what the job “read” does, for each temperature: whole requests of the file from
@@ -27,7 +27,7 @@ fn reads(witness: &Witness<'_>) -> bool {
         && labels.variant.is_none()
         && labels.operation == "read"
         && labels.job.is_empty()
-        && !is_random(labels)
+        && is_sequential(labels)
         && labels.file_bytes.is_none()
         && labels.strategy.is_some()
 }

@@ -95,8 +95,8 @@ pub(super) fn is_usual(labels: &Labels) -> bool {
     labels.peer.is_none()
         && labels.load_per_s.is_none()
         && labels.memory_limit_bytes.is_none()
-        && labels.streams.is_none_or(|n| n <= 1)
-        && labels.targets.is_none_or(|n| n <= 1)
+        && labels.streams.is_none()
+        && labels.targets.is_none()
         && labels.offset_bytes.is_none_or(|n| n == 0)
 }
 
@@ -147,9 +147,10 @@ pub(super) fn growth(labels: &Labels) -> Option<Growth> {
     Some(match (labels.file_state.as_deref(), labels.allocation.as_deref()) {
         (Some("overwritten" | "existing"), _) => Growth::Over,
         (Some("truncated"), _) => Growth::Truncated,
-        (Some("preallocated"), _) | (Some("extended") | None, Some("preallocate")) => Growth::Preallocated,
-        (Some("extended") | None, Some("size")) => Growth::Sized,
-        (Some("extended"), _) | (None, Some("extend")) => Growth::Extended,
+        (Some("preallocated"), _) => Growth::Preallocated,
+        (Some("extended" | "new") | None, Some("preallocate" | "reserve")) => Growth::Preallocated,
+        (Some("extended" | "new") | None, Some("size")) => Growth::Sized,
+        (Some("extended" | "new"), None | Some("extend")) | (None, Some("extend")) => Growth::Extended,
         _ => return None,
     })
 }
@@ -160,7 +161,8 @@ pub(super) struct Task<'a> {
     experiment: &'a str,
     job: &'a str,
     operation: &'a str,
-    random: bool,
+    /// `sequential`, or in which order else.
+    order: &'a str,
     end: End,
     over: bool,
     flush: Option<bool>,
@@ -173,25 +175,41 @@ pub(super) struct Task<'a> {
 impl<'a> Task<'a> {
     pub(super) fn of(cell: &'a Cell) -> Self {
         let labels = &cell.labels;
-        let random = is_random(labels);
         Self {
             experiment: &cell.experiment,
             job: &labels.job,
             operation: &labels.operation,
-            random,
+            order: labels.order.as_deref().unwrap_or("sequential"),
             end: end(labels),
             over: matches!(growth(labels), None | Some(Growth::Over)),
             flush: labels.flush,
             file_bytes: labels.file_bytes,
-            request: labels.request_bytes.filter(|_| random),
+            request: labels.request_bytes.filter(|_| !is_sequential(labels)),
             variant: labels.variant.as_deref(),
         }
     }
 }
 
-/// Whether the requests are all over the file.
+impl Task<'_> {
+    /// The same without the job it competes for: what `auto` chooses competes for none.
+    pub(super) fn of_no_job(self) -> Self {
+        Self { job: "", ..self }
+    }
+
+    /// The same whatever experiment asked it.
+    pub(super) fn of_any_experiment(self) -> Self {
+        Self { experiment: "", ..self }
+    }
+}
+
+/// Whether the requests go through the file from front to back.
+pub(super) fn is_sequential(labels: &Labels) -> bool {
+    labels.order.as_deref().is_none_or(|order| order == "sequential")
+}
+
+/// Whether they are all over the file, or over a part of it.
 pub(super) fn is_random(labels: &Labels) -> bool {
-    labels.order.as_deref().is_some_and(|order| order != "sequential")
+    labels.order.as_deref().is_some_and(|order| order.starts_with("random"))
 }
 
 /// The cells of each task.

@@ -1,7 +1,7 @@
 //! The words of the advice: tasks, ways of doing them, and figures beside one another.
 
 use super::contrast::Contrast;
-use super::witness::{End, Growth, Witness, end, growth, is_random, past_cache};
+use super::witness::{End, Growth, Witness, end, growth, past_cache};
 use crate::document::Labels;
 use crate::units;
 
@@ -10,9 +10,14 @@ pub(super) fn times(factor: f64) -> String {
     format!("{}×", units::significant(factor))
 }
 
+/// The same whatever the length of the files: what advice is about.
+pub(super) fn subject(labels: &Labels) -> String {
+    task(&Labels { file_bytes: None, ..labels.clone() })
+}
+
 /// What is done, where the bytes come from and where they go: `sequential reads from the device`.
 pub(super) fn task(labels: &Labels) -> String {
-    let order = if is_random(labels) { labels.order.as_deref().unwrap_or("random") } else { "sequential" };
+    let order = labels.order.as_deref().unwrap_or("sequential");
     let output = match growth(labels) {
         Some(Growth::Over) => " over existing blocks",
         Some(_) => " to a new file",
@@ -43,6 +48,7 @@ pub(super) fn method(labels: &Labels) -> String {
     let told = matches!(labels.method.as_str(), "direct" | "aio") || !past_cache(labels);
     match labels.method.as_str() {
         "" => "an unnamed method".into(),
+        "command" => "the command".into(),
         name if told => name.into(),
         // A transformation's method names both ways; only the reading passes the cache by.
         name if name.contains('+') => format!("{name} (read past the page cache)"),
@@ -91,16 +97,22 @@ pub(super) fn against(
     format!("{}: {}; {}: {}; ratio {}.", first.0, rate(first.1), second.0, rate(second.1), ratio(contrast))
 }
 
-/// What a second way costs the processor beside the first, where it is sure and matters: ` and 2.10× the processor time`.
+/// Beside a time, what the same costs the processor, where it is sure and matters: ` and 2.10× the processor time`.
 pub(super) fn and_cost(contrast: Option<&Contrast>) -> String {
-    match contrast {
-        Some(found) if found.clear() && found.ratio.value >= 1.1 => {
-            format!(" and {} the processor time", times(found.ratio.value))
-        }
-        Some(found) if found.clear() && found.ratio.value <= 0.9 => {
-            format!(" for {} of the processor time", units::percent(found.ratio.value))
-        }
-        _ => String::new(),
+    cost_share(contrast).map_or_else(String::new, |share| format!(" and {share}"))
+}
+
+/// Beside a speed: ` at 50% of the processor time`.
+pub(super) fn at_cost(contrast: Option<&Contrast>) -> String {
+    cost_share(contrast).map_or_else(String::new, |share| format!(" at {share}"))
+}
+
+fn cost_share(contrast: Option<&Contrast>) -> Option<String> {
+    let ratio = contrast.filter(|found| found.clear())?.ratio.value;
+    match ratio {
+        r if r >= 1.1 => Some(format!("{} the processor time", times(r))),
+        r if r <= 0.9 => Some(format!("{} of the processor time", units::percent(r))),
+        _ => None,
     }
 }
 

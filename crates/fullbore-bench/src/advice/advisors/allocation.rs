@@ -4,7 +4,7 @@ use super::super::contrast::{cost, speed};
 use super::super::line::alike_but;
 use super::super::tip::Tip;
 use super::super::witness::{Ground, Growth, Witness, fastest, growth};
-use super::super::words::{against, and_cost, task, times, way};
+use super::super::words::{against, at_cost, task, times, way};
 use crate::document::Labels;
 use crate::units;
 
@@ -38,7 +38,7 @@ fn preallocating(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
     let what = format!("{} ({})", task(grown.labels), way(&bare));
     let (text, worth) = if found.more() {
         let worth = found.ratio.value;
-        let cheaper = and_cost(cost(asked, grown, ground.bootstrap).as_ref());
+        let cheaper = at_cost(cost(asked, grown, ground.bootstrap).as_ref());
         let rate = units::rate(asked.rate());
         (format!("Preallocate in {what}: {rate}, {} as fast as extending{cheaper}.", times(worth)), worth)
     } else if found.less() {

@@ -3,14 +3,14 @@
 use super::super::contrast::speed;
 use super::super::line::{DEPTH, Line, lines};
 use super::super::tip::Tip;
-use super::super::witness::{Ground, is_random};
-use super::super::words::{against, task, times, way};
+use super::super::witness::{Ground, is_sequential};
+use super::super::words::{against, subject, task, times, way};
 use super::AT_PEAK;
 use crate::units;
 
 pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
     let own = ground.own();
-    let sequential: Vec<_> = own.into_iter().filter(|w| !is_random(w.labels)).collect();
+    let sequential: Vec<_> = own.into_iter().filter(|w| is_sequential(w.labels)).collect();
     lines(&sequential, &DEPTH).iter().filter_map(|line| of_line(line, ground)).collect()
 }
 
@@ -43,6 +43,6 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     );
     let evidence =
         against((&format!("depth {depth}"), &chosen), (&format!("depth {shallowest}"), &base), &found);
-    let topic = format!("depth|{}|{}", task(chosen.labels), line.labels.method);
+    let topic = format!("depth|{}|{}", subject(chosen.labels), line.labels.method);
     Some(Tip::new(topic, &found, &[chosen, base, last], worth, text, evidence))
 }

@@ -3,7 +3,7 @@
 use super::super::contrast::{Contrast, cost, speed};
 use super::super::line::{Line, REQUEST, lines};
 use super::super::tip::Tip;
-use super::super::witness::{End, Ground, Task, Witness, end, is_random};
+use super::super::witness::{End, Ground, Task, Witness, end, is_sequential};
 use super::super::words::{against, task, times};
 use super::CHEAPER;
 use crate::units;
@@ -20,7 +20,7 @@ pub(in super::super) struct Pair<'a> {
 pub(in super::super) fn pairs<'a>(ground: &Ground<'a>) -> Vec<Vec<Pair<'a>>> {
     let plain = ground.plain();
     let suits = |w: &Witness<'_>| {
-        !is_random(w.labels)
+        is_sequential(w.labels)
             && end(w.labels) == End::Device
             && matches!(w.labels.operation.as_str(), "read" | "write")
             && w.labels.depth.is_none_or(|d| d == 1)
@@ -29,13 +29,27 @@ pub(in super::super) fn pairs<'a>(ground: &Ground<'a>) -> Vec<Vec<Pair<'a>>> {
     let suited: Vec<Witness<'a>> = plain.into_iter().filter(suits).collect();
     let all = lines(&suited, &REQUEST);
     let of = |name: &str| all.iter().filter(|line| line.labels.method == name).collect::<Vec<_>>();
-    let same = |a: &Line<'a>, b: &Line<'a>| match (a.points.first(), b.points.first()) {
-        (Some((_, a)), Some((_, b))) => Task::of(a.cell) == Task::of(b.cell),
+    let same = |a: &Line<'a>, b: &Line<'a>, near: bool| match (a.points.first(), b.points.first()) {
+        (Some((_, a)), Some((_, b))) if near => Task::of(a.cell) == Task::of(b.cell),
+        (Some((_, a)), Some((_, b))) => {
+            Task::of(a.cell).of_any_experiment() == Task::of(b.cell).of_any_experiment()
+        }
         _ => false,
     };
-    of("buffered")
-        .iter()
-        .flat_map(|buffered| of("direct").into_iter().filter(|d| same(buffered, d)).map(|d| (*buffered, d)))
+    // Within an experiment cells are interleaved; where none has both ways, two experiments of one run still may.
+    let both = |near: bool| -> Vec<(&Line<'a>, &Line<'a>)> {
+        let direct = of("direct");
+        let fellows = |b| direct.iter().copied().filter(move |d| same(b, d, near)).map(move |d| (b, d));
+        of("buffered").into_iter().flat_map(fellows).collect()
+    };
+    let near = both(true);
+    let writes = |pairs: &[(&Line<'a>, &Line<'a>)], operation| {
+        pairs.iter().any(|(b, _): &(&Line<'a>, _)| b.labels.operation == operation)
+    };
+    let far: Vec<_> =
+        both(false).into_iter().filter(|(b, _)| !writes(&near, b.labels.operation.as_str())).collect();
+    near.into_iter()
+        .chain(far)
         .map(|(buffered, direct)| {
             let both = buffered.points.iter().filter_map(|&(size, b)| Some((size, b, direct.at(size)?)));
             both.filter_map(|(size, buffered, direct)| {

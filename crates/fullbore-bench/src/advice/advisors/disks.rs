@@ -4,7 +4,8 @@ use super::super::contrast::{Contrast, speed};
 use super::super::line::{Line, TARGETS, lines};
 use super::super::tip::Tip;
 use super::super::witness::{Ground, Witness};
-use super::super::words::{against, task, times, way};
+use super::super::words::{against, subject, task, times, way};
+use crate::document::Labels;
 use crate::units;
 
 /// Lines over the number of disks.
@@ -33,6 +34,13 @@ fn saturation<'a>(line: &Line<'a>, ground: &Ground<'a>) -> Option<Saturation<'a>
     })
 }
 
+/// What is done on the disks; that it is done on all of them together goes without saying.
+pub(in super::super) fn what(line: &Line<'_>) -> String {
+    let said = line.labels.variant.as_deref().filter(|variant| *variant != "together");
+    let labels = Labels { variant: said.map(Into::into), ..line.labels.clone() };
+    format!("{} with {}", task(&labels), way(&line.labels))
+}
+
 pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
     over_disks(ground).iter().filter_map(|line| of_line(line, ground)).collect()
 }
@@ -42,8 +50,8 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     let (most, _) = line.last()?;
     let Saturation { count, enough, beyond } = saturation(line, ground)?;
     let disks = |n: u64| units::count(n as usize, "disk");
-    let topic = format!("disks|{}|{}", task(enough.labels), line.labels.method);
-    let what = format!("{} with {}", task(enough.labels), way(&line.labels));
+    let topic = format!("disks|{}|{}", subject(enough.labels), line.labels.method);
+    let what = what(line);
     if count == fewest {
         // Adding brings nothing at all: worth saying only where that is certain.
         let (last, found) = beyond.filter(|(_, found)| !found.undecided())?;

@@ -3,7 +3,7 @@
 use super::super::contrast::cost;
 use super::super::tip::Tip;
 use super::super::witness::{Ground, Witness, by_task, fastest};
-use super::super::words::{ratio, task, way};
+use super::super::words::{ratio, subject, task, way};
 use super::{AT_PEAK, CHEAPER};
 use crate::units;
 
@@ -41,6 +41,6 @@ fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
         units::rate(top.rate())
     );
     let text = super::super::words::sentence(text);
-    let topic = format!("economy|{}", task(top.labels));
+    let topic = format!("economy|{}", subject(top.labels));
     Some(Tip::new(topic, &found, &[cheap, top], 1.0 / found.ratio.value, text, evidence))
 }

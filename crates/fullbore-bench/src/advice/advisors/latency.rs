@@ -3,7 +3,7 @@
 use super::super::line::{LOAD, Line, lines};
 use super::super::tip::Tip;
 use super::super::witness::{Ground, Witness};
-use super::super::words::{task, times, way};
+use super::super::words::{subject, task, times, way};
 use crate::document::{Advice, Confidence, StopReason};
 use crate::stats::Estimate;
 use crate::units;
@@ -86,5 +86,5 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     cells.dedup();
     let experiment = held.cell.experiment.clone();
     let advice = Advice { text, evidence, experiment, cells, confidence, worth };
-    Some(Tip { topic: format!("latency|{}|{}", task(held.labels), line.labels.method), advice })
+    Some(Tip { topic: format!("latency|{}|{}", subject(held.labels), line.labels.method), advice })
 }

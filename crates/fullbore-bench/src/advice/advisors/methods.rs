@@ -3,15 +3,19 @@
 use super::super::contrast::{cost, speed};
 use super::super::tip::Tip;
 use super::super::witness::{Ground, Witness, by_task, fastest};
-use super::super::words::{against, and_cost, method, task, times, way};
+use super::super::words::{against, at_cost, method, subject, task, times, way};
 use super::random::is_small;
 use crate::units;
 
 pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
     // Jobs have their choices, small random requests their depth; `profile` and `random` speak of those.
-    let free: Vec<Witness<'_>> =
-        ground.plain().into_iter().filter(|w| w.labels.job.is_empty() && !is_small(w)).collect();
+    let free: Vec<Witness<'_>> = ground.plain().into_iter().filter(|w| suits(w)).collect();
     by_task(&free).iter().filter_map(|group| of_task(group, ground)).collect()
+}
+
+fn suits(witness: &Witness<'_>) -> bool {
+    let labels = witness.labels;
+    labels.job.is_empty() && labels.method != "command" && !is_small(witness)
 }
 
 fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
@@ -30,7 +34,7 @@ fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
     };
     let found = speed(best, other, ground.bootstrap).filter(|found| found.more())?;
     let worth = found.ratio.value;
-    let cheaper = and_cost(cost(best, other, ground.bootstrap).as_ref());
+    let cheaper = at_cost(cost(best, other, ground.bootstrap).as_ref());
     let text = format!(
         "Use {} for {}: {}, {} as fast as {}{cheaper}.",
         way(best.labels),
@@ -43,5 +47,5 @@ fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
     if best.labels.method.contains("mmap") && best.labels.operation == "read" {
         evidence.push_str(" A mapped read touches every cache line and copies nothing.");
     }
-    Some(Tip::new(format!("method|{}", task(best.labels)), &found, &[best, other], worth, text, evidence))
+    Some(Tip::new(format!("method|{}", subject(best.labels)), &found, &[best, other], worth, text, evidence))
 }

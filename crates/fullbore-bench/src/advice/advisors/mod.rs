@@ -6,6 +6,7 @@ mod depth;
 mod direct;
 mod disks;
 mod economy;
+mod interfaces;
 mod latency;
 mod memory;
 mod methods;
@@ -23,7 +24,7 @@ mod workers;
 pub(super) use alignment::{off as offset_words, pairs as alignment_pairs};
 pub(super) use allocation::{groups as allocation_groups, with as allocation_with};
 pub(super) use direct::pairs as direct_pairs;
-pub(super) use disks::over_disks as lines_over_disks;
+pub(super) use disks::{over_disks as lines_over_disks, what as what_on_disks};
 
 use super::tip::Tip;
 use super::witness::Ground;
@@ -43,6 +44,7 @@ pub(super) const ADVISORS: &[Advisor] = &[
     alignment::advise,
     random::advise,
     economy::advise,
+    interfaces::advise,
     strategies::advise,
     variants::advise,
     settings::advise,

@@ -4,7 +4,7 @@ use super::super::contrast::speed;
 use super::super::line::REQUEST;
 use super::super::tip::Tip;
 use super::super::witness::{Ground, Task, Witness, fastest};
-use super::super::words::{against, task, times, way};
+use super::super::words::{against, subject, task, times, way};
 use crate::units;
 
 pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
@@ -50,5 +50,12 @@ fn of_peer(peer: Witness<'_>, ground: &Ground<'_>) -> Option<Tip> {
         way(ours.labels)
     );
     let evidence = against((name, &peer), (&format!("fullbore, {}", way(ours.labels)), &ours), &found);
-    Some(Tip::new(format!("peer|{name}|{}", task(ours.labels)), &found, &[peer, ours], worth, text, evidence))
+    Some(Tip::new(
+        format!("peer|{name}|{}", subject(ours.labels)),
+        &found,
+        &[peer, ours],
+        worth,
+        text,
+        evidence,
+    ))
 }

@@ -5,7 +5,7 @@ use fullbore::strategy::Job;
 use super::super::contrast::{cost, speed};
 use super::super::tip::Tip;
 use super::super::witness::{Ground, Witness, end, fastest, is_random};
-use super::super::words::{against, and_cost, times, way};
+use super::super::words::{against, at_cost, times, way};
 use crate::document::{Choice, Labels};
 use crate::units;
 
@@ -35,12 +35,12 @@ fn of_choice(choice: &Choice, ground: &Ground<'_>) -> Option<Tip> {
     let how = way(chosen.labels);
     // A strategy in short may leave out what its text says: stripes, windows.
     let text = if choice.strategy == how { String::new() } else { format!(" (`{}`)", choice.strategy) };
-    let cheaper = and_cost(cost(chosen, other, ground.bootstrap).as_ref());
+    let cheaper = at_cost(cost(chosen, other, ground.bootstrap).as_ref());
     let rival = way(other.labels);
     let (stands, worth) = if found.more() {
         (format!("{} as fast as {rival}{cheaper}", times(found.ratio.value)), found.ratio.value)
     } else if found.undecided() {
-        (format!("though it cannot be told apart from {rival}{cheaper}"), found.ratio.low)
+        (format!("though it cannot be told apart from {rival}"), 1.0)
     } else {
         (format!("no slower than {rival}{cheaper}"), 1.0)
     };

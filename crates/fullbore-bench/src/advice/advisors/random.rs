@@ -3,7 +3,7 @@
 use super::super::contrast::speed;
 use super::super::tip::Tip;
 use super::super::witness::{End, Ground, Witness, by_task, end, fastest, is_random};
-use super::super::words::{against, task, times, way};
+use super::super::words::{against, subject, task, times, way};
 use super::AT_PEAK;
 use crate::units;
 
@@ -65,6 +65,6 @@ fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
     let evidence = against((&way(best.labels), &best), (&way(one.labels), &one), &found);
     let mut witnesses = vec![best, one];
     witnesses.extend(rival.map(|(other, _)| other));
-    let topic = format!("random|{}|{:?}", task(best.labels), best.labels.request_bytes);
+    let topic = format!("random|{}|{:?}", subject(best.labels), best.labels.request_bytes);
     Some(Tip::new(topic, &found, &witnesses, worth, text, evidence))
 }

@@ -3,8 +3,8 @@
 use super::super::contrast::{cost, speed};
 use super::super::line::{Line, REQUEST, lines};
 use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness, is_random};
-use super::super::words::{against, and_cost, task, times, way};
+use super::super::witness::{Ground, Witness, is_sequential};
+use super::super::words::{against, and_cost, subject, task, times, way};
 use super::{AT_PEAK, CHEAPER};
 use crate::units;
 
@@ -12,7 +12,7 @@ use crate::units;
 const USUAL: u64 = 4 << 10;
 
 pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    let sequential: Vec<Witness<'_>> = ground.own().into_iter().filter(|w| !is_random(w.labels)).collect();
+    let sequential: Vec<Witness<'_>> = ground.own().into_iter().filter(|w| is_sequential(w.labels)).collect();
     let all = lines(&sequential, &REQUEST);
     let task_of = |line: &Line<'_>| line.points.first().map(|(_, w)| task(w.labels));
     let top = |line: &Line<'_>| line.peak().map_or(0.0, |(_, w)| w.rate());
@@ -33,7 +33,7 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     let (largest, last) = line.last()?;
     let smaller = || line.points.iter().copied().filter(|(at, _)| *at < size);
     let small = smaller().find(|(at, _)| *at >= USUAL).or_else(|| smaller().next());
-    let topic = format!("request|{}|{}", task(chosen.labels), line.labels.method);
+    let topic = format!("request|{}|{}", subject(chosen.labels), line.labels.method);
     // Past the peak rates fall again where a request outgrows the processor's cache.
     let too_large = (largest > size).then(|| speed(chosen, last, ground.bootstrap)).flatten();
     let too_large = too_large.filter(|found| found.clear() && found.more());

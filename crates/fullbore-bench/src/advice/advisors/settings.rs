@@ -4,7 +4,7 @@ use super::super::contrast::speed;
 use super::super::line::{alike_but, setting};
 use super::super::tip::Tip;
 use super::super::witness::{Ground, fastest};
-use super::super::words::{against, task, times, way};
+use super::super::words::{against, subject, task, times, way};
 use crate::document::Labels;
 use crate::units;
 
@@ -40,7 +40,7 @@ fn of_setting(name: &str, clear: fn(&mut Labels), ground: &Ground<'_>) -> Vec<Ti
             of(&worst)
         );
         let evidence = against((&of(&best), &best), (&of(&worst), &worst), &found);
-        let topic = format!("{name}|{}|{}", task(best.labels), best.labels.method);
+        let topic = format!("{name}|{}|{}", subject(best.labels), best.labels.method);
         Some(Tip::new(topic, &found, &[best, worst], worth, text, evidence))
     });
     tips.collect()

@@ -4,7 +4,7 @@ use super::super::contrast::speed;
 use super::super::line::alike_but;
 use super::super::tip::Tip;
 use super::super::witness::{Ground, Witness, fastest};
-use super::super::words::{against, task, times, way};
+use super::super::words::{against, subject, task, times, way};
 use super::AT_PEAK;
 use crate::document::Labels;
 use crate::units;
@@ -74,7 +74,7 @@ fn of_group(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
         times(worth)
     );
     let evidence = against((&buffer, &best), ("no buffer", &none), &found);
-    Some(Tip::new(format!("buffer|{}", task(&bare)), &found, &[best, none], worth, text, evidence))
+    Some(Tip::new(format!("buffer|{}", subject(&bare)), &found, &[best, none], worth, text, evidence))
 }
 
 #[cfg(test)]

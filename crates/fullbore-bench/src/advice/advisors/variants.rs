@@ -4,7 +4,7 @@ use super::super::contrast::{cost, speed};
 use super::super::line::alike_but;
 use super::super::tip::Tip;
 use super::super::witness::{Ground, Witness, fastest};
-use super::super::words::{against, and_cost, task, times, way};
+use super::super::words::{against, at_cost, subject, task, times, way};
 use super::stream_buffer;
 use crate::document::Labels;
 use crate::units;
@@ -19,9 +19,15 @@ pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
     groups.iter().filter_map(|group| of_group(group, ground)).collect()
 }
 
-/// What a variant is called; cells without one do what is usual.
-fn name(witness: &Witness<'_>) -> String {
-    witness.labels.variant.clone().unwrap_or_else(|| "the usual way".into())
+/// What a variant is called; what a cell without one does shows in its fellows.
+fn name(witness: &Witness<'_>, fellow: &Witness<'_>) -> String {
+    match (&witness.labels.variant, fellow.labels.variant.as_deref()) {
+        (Some(variant), _) => variant.clone(),
+        (None, Some("scalar")) => "the processor's vector instructions".into(),
+        (None, Some("oldest first")) => "completions as they come".into(),
+        (None, Some(other)) => format!("what is not “{other}”"),
+        (None, None) => "the usual way".into(),
+    }
 }
 
 /// What the others are measured by: the one without a variant, or what is called plain, scalar or none.
@@ -42,8 +48,8 @@ fn of_group(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
     let found = speed(best, other, ground.bootstrap).filter(|found| found.more())?;
     let worth = found.ratio.value;
     let bare = Labels { variant: None, ..best.labels.clone() };
-    let (first, second) = (name(&best), name(&other));
-    let cheaper = and_cost(cost(best, other, ground.bootstrap).as_ref());
+    let (first, second) = (name(&best, &other), name(&other, &best));
+    let cheaper = at_cost(cost(best, other, ground.bootstrap).as_ref());
     let text = format!(
         "Take {first} in {} with {}: {}, {} as fast as {second}{cheaper}.",
         task(&bare),
@@ -53,6 +59,6 @@ fn of_group(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
     );
     let evidence = against((&first, &best), (&second, &other), &found);
     // Of all the request sizes and files that the same variants were tried on, one line says it.
-    let topic = format!("variant|{}|{}|{first}|{second}", best.cell.experiment, task(&bare));
+    let topic = format!("variant|{}|{}|{first}|{second}", best.cell.experiment, subject(&bare));
     Some(Tip::new(topic, &found, &[best, other], worth, text, evidence))
 }

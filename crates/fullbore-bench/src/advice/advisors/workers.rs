@@ -4,7 +4,7 @@ use super::super::contrast::{cost, speed};
 use super::super::line::{Line, WORKERS, lines};
 use super::super::tip::Tip;
 use super::super::witness::Ground;
-use super::super::words::{against, and_cost, task, times, way};
+use super::super::words::{against, and_cost, at_cost, subject, task, times, way};
 use super::{AT_PEAK, CHEAPER};
 use crate::units;
 
@@ -16,12 +16,12 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     let (count, chosen) = line.reaching(AT_PEAK)?;
     let (fewest, base) = line.points.first().copied()?;
     let name = |n: u64| units::count(n as usize, "worker");
-    let topic = format!("workers|{}|{}", task(chosen.labels), line.labels.method);
+    let topic = format!("workers|{}|{}", subject(chosen.labels), line.labels.method);
     let what = format!("{} with {}", task(chosen.labels), way(&line.labels));
     if count > fewest
         && let Some(found) = speed(chosen, base, ground.bootstrap).filter(|found| found.more())
     {
-        let dearer = and_cost(cost(chosen, base, ground.bootstrap).as_ref());
+        let dearer = at_cost(cost(chosen, base, ground.bootstrap).as_ref());
         let (most, _) = line.last()?;
         let more = if most > count { format!("; {most} bring no more") } else { String::new() };
         let text = format!(

@@ -4,7 +4,7 @@ use super::super::advisors::offset_words;
 use super::super::advisors::{alignment_pairs, allocation_groups, allocation_with};
 use super::super::contrast::speed;
 use super::super::line::{DEPTH, lines};
-use super::super::witness::{Ground, Growth, Witness, growth};
+use super::super::witness::{End, Ground, Growth, Witness, end, growth};
 use super::super::words::{task, times, way};
 use super::ballot::{Ballot, Outcome};
 use crate::document::Labels;
@@ -67,7 +67,11 @@ pub(super) fn extending(ground: &Ground<'_>) -> Outcome {
 
 pub(super) fn straddling(ground: &Ground<'_>) -> Outcome {
     let mut ballot = Ballot::new(1.0 + DEFAULT_MARGIN);
+    // What is in the page cache knows no stripes.
     for (aligned, off, found) in alignment_pairs(ground) {
+        if end(aligned.labels) != End::Device {
+            continue;
+        }
         let bare = Labels { offset_bytes: None, ..aligned.labels.clone() };
         let what =
             format!("{} with {}, {} a multiple", task(aligned.labels), way(&bare), offset_words(off.labels));

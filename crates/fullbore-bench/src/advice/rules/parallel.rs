@@ -1,6 +1,6 @@
 //! Rules 3, 4 and 5: requests in flight, the drive's write cache, and several disks.
 
-use super::super::advisors::lines_over_disks;
+use super::super::advisors::{lines_over_disks, what_on_disks};
 use super::super::contrast::speed;
 use super::super::line::{DEPTH, Line, alike_but, lines};
 use super::super::witness::{End, Ground, Witness, end, fastest};
@@ -133,13 +133,7 @@ pub(super) fn three_disks(ground: &Ground<'_>) -> Outcome {
         };
         let Some(found) = speed(more, fewer, ground.bootstrap) else { continue };
         let disks = |w: &Witness<'_>| units::count(w.labels.targets.unwrap_or(1) as usize, "disk");
-        let what = format!(
-            "{} with {}, {} against {}",
-            task(more.labels),
-            way(&line.labels),
-            disks(&more),
-            disks(&fewer)
-        );
+        let what = format!("{}, {} against {}", what_on_disks(line), disks(&more), disks(&fewer));
         ballot.cast_against(&found, what, &[more, fewer]);
     }
     let none = match most {

@@ -3,7 +3,7 @@
 use super::super::advisors::direct_pairs;
 use super::super::contrast::{cost, speed};
 use super::super::line::{Line, REQUEST, lines};
-use super::super::witness::{Ground, Witness, fastest, is_random};
+use super::super::witness::{Ground, Witness, fastest, is_sequential};
 use super::super::words::{task, way};
 use super::ballot::{Ballot, Outcome};
 use crate::stats::{DEFAULT_MARGIN, median};
@@ -20,7 +20,7 @@ const DEAR: f64 = 1.5;
 fn paths<'a>(ground: &Ground<'a>) -> Vec<Line<'a>> {
     let plain = ground.plain();
     let asking = plain.into_iter().filter(|w| {
-        !is_random(w.labels)
+        is_sequential(w.labels)
             && !w.labels.method.contains("mmap")
             && w.labels.depth.is_none_or(|d| d == 1)
             && w.labels.workers.is_none_or(|n| n == 1)
@@ -49,7 +49,7 @@ pub(super) fn larger_is_faster(ground: &Ground<'_>) -> Outcome {
         ballot.cast(&found, what, &[large, small]);
     }
     ballot.outcome(
-        "the best request of 64 KiB or more is over 3% faster than one of 4 KiB, a path at a time",
+        "the best request of 64 KiB or more is over 3% faster than one of 4 KiB (or the nearest up to 8 KiB), a path at a time",
         "No path was measured both with requests of 8 KiB or less and with some of 64 KiB or more.",
     )
 }
