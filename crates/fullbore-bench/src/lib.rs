@@ -3,6 +3,7 @@
 
 mod audit;
 mod bed;
+pub mod comparison;
 pub mod csv;
 pub mod document;
 pub mod experiment;

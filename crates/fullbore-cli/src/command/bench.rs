@@ -144,7 +144,7 @@ fn stamp() -> String {
     rfc3339(SystemTime::now()).replace(':', "").replace('T', "-").trim_end_matches('Z').to_owned()
 }
 
-fn terminal_width() -> usize {
+pub(super) fn terminal_width() -> usize {
     rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| match size.ws_col {
         0 => 80,
         columns => usize::from(columns).clamp(60, 120),
