@@ -7,7 +7,7 @@ use fullbore_bench::comparison::{
     compare,
 };
 use fullbore_bench::document::{Document, Labels, Proof, Sample};
-use fullbore_bench::stats::Xoshiro256;
+use fullbore_bench::stats::{Bootstrap, Xoshiro256};
 use pair::{Law, Spread, document, labels};
 
 fn compared(baseline: &Document, this: &Document, options: &Options) -> Comparison {
@@ -86,6 +86,11 @@ fn a_document_is_no_different_from_itself() {
     }
 }
 
+/// Options that make thousands of comparisons bearable in a debug build.
+fn quick(options: Options) -> Options {
+    Options { bootstrap: Bootstrap { resamples: 500, ..Bootstrap::default() }, ..options }
+}
+
 /// How the samples of a real run may lie.
 const SPREADS: [Spread; 6] = [
     Spread::Normal(0.02),
@@ -100,12 +105,12 @@ const SPREADS: [Spread; 6] = [
 fn what_did_not_change_is_called_different_in_five_percent_of_cases_at_most() {
     for spread in SPREADS {
         for samples in [6, 8, 15] {
-            let law = Law { spread, samples, ..Law::default() };
+            let law = Law { spread, samples, cost: 0.0, ..Law::default() };
             let (mut different, mut cells) = (0, 0);
             for seed in 0..25 {
                 let [a, b] =
                     [2 * seed, 2 * seed + 1].map(|seed| document(&vec![law.clone(); 40], 1000 + seed));
-                let tally = against(&a, &b).tally;
+                let tally = compared(&a, &b, &quick(Options::default())).others[0].tally;
                 different += tally.slower + tally.faster;
                 cells += tally.compared;
                 assert!((tally.by_chance - 2.0).abs() < 1e-9);
@@ -119,11 +124,12 @@ fn what_did_not_change_is_called_different_in_five_percent_of_cases_at_most() {
 #[test]
 fn a_watch_over_many_cells_raises_few_false_alarms() {
     for spread in SPREADS {
-        let law = Law { spread, ..Law::default() };
+        let law = Law { spread, cost: 0.0, ..Law::default() };
+        let options = quick(failing("slower:1%"));
         let mut alarms = 0;
         for seed in 0..100 {
             let [a, b] = [2 * seed, 2 * seed + 1].map(|seed| document(&vec![law.clone(); 40], 9000 + seed));
-            alarms += usize::from(compared(&a, &b, &failing("slower:1%")).fails());
+            alarms += usize::from(compared(&a, &b, &options).fails());
         }
         // 2.5 are to be expected at most; 7 or more of 100 come in one case of seventy then.
         assert!(alarms <= 6, "{spread:?}: {alarms} of 100 runs of 40 unchanged cells");

@@ -6,13 +6,13 @@ use crate::report::markup::escape;
 
 const WIDTH: f64 = 1100.0;
 /// Where names end and the axis begins.
-const LEFT: f64 = 440.0;
+const LEFT: f64 = 452.0;
 const RIGHT: f64 = 1080.0;
-const TOP: f64 = 34.0;
+const TOP: f64 = 44.0;
 const ROW: f64 = 19.0;
 const HEAD: f64 = 28.0;
 /// Names longer than fit beside the axis, in characters.
-const NAME: usize = 66;
+const NAME: usize = 60;
 /// The axis always shows this much, and never more than that.
 const SHOWN: (f64, f64) = (1.12, 16.0);
 /// Ticks, the most welcome first.
@@ -131,10 +131,12 @@ impl Axis {
             taken.push(at);
             let class = if tick == 1.0 { "axis" } else { "grid" };
             svg += &format!(
-                "<line class=\"{class}\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>\
-                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{tick}×</text>\n",
-                bottom + 16.0
+                "<line class=\"{class}\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>"
             );
+            // Above and below: the picture of a whole run is longer than a screen.
+            for y in [TOP - 6.0, bottom + 16.0] {
+                svg += &format!("<text x=\"{at:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{tick}×</text>\n");
+            }
         }
         svg
     }

@@ -122,7 +122,10 @@ pub(super) fn origin(origin: &Origin) -> String {
 
 /// What was looked past, a line each.
 pub(super) fn looked_past(other: &Against) -> Vec<String> {
-    let line = |difference: &Difference| shown(&format!("across {}: {difference}", difference.aspect));
+    let line = |difference: &Difference| match difference.what == difference.aspect.word() {
+        true => shown(&format!("across {difference}")),
+        false => shown(&format!("across {}: {difference}", difference.aspect)),
+    };
     other.differences.iter().map(line).collect()
 }
 
