@@ -1,7 +1,11 @@
 //! The test bed: a directory of the meter's own with the files that trials read and write, and nothing else.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fullbore::buf::ALIGNMENT;
@@ -50,11 +54,49 @@ pub(crate) struct Bed {
     pub(crate) len: u64,
     /// The length of the files of transformations, in bytes.
     pub(crate) transform_len: u64,
+    /// Whether the file system keeps its files in memory.
+    pub(crate) in_memory: bool,
     /// What is to be said of the bed.
     pub(crate) notes: Vec<String>,
+    /// Files of a length of their own, made when first asked for.
+    sized: RefCell<BTreeMap<(&'static str, u64), File>>,
+    seed: u64,
     // Dropped last, files before their directory.
-    temporaries: Vec<Temporary>,
-    _directory: Temporary,
+    temporaries: RefCell<Vec<Temporary>>,
+    directory: Temporary,
+    _watch: Option<Watch>,
+}
+
+/// A process that outlives this one by a moment, and removes the directory if this one could not: nothing else
+/// helps against SIGKILL.
+#[derive(Debug)]
+struct Watch {
+    watcher: Child,
+}
+
+impl Watch {
+    /// Begins to watch; `None` where there is no shell.
+    fn over(directory: &Path) -> Option<Self> {
+        let directory = directory.canonicalize().ok()?;
+        // Its input ends when this process does, however that comes about.
+        let watcher = Command::new("/bin/sh")
+            .args(["-c", "trap '' INT TERM HUP; cat; rm -rf -- \"$1\"", "sh"])
+            .arg(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .ok()?;
+        Some(Self { watcher })
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.watcher.stdin.take());
+        let _ = self.watcher.wait();
+    }
 }
 
 /// Which of the files the trials use; the others are not made.
@@ -63,15 +105,30 @@ pub(crate) struct Needs {
     pub(crate) warm: bool,
     pub(crate) written: bool,
     pub(crate) transformed: bool,
+    /// A file that grows up to the length of the long ones.
+    pub(crate) fresh: bool,
+    /// Bytes that the works make by themselves.
+    pub(crate) extra: u64,
 }
 
 impl Needs {
+    /// What both need together; of what works make by themselves, the most at a time.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            warm: self.warm || other.warm,
+            written: self.written || other.written,
+            transformed: self.transformed || other.transformed,
+            fresh: self.fresh || other.fresh,
+            extra: self.extra.max(other.extra),
+        }
+    }
+
     /// What a bed of files of `len` bytes takes, in bytes. Of a transformation's files there are three, and a new
     /// output stands beside the one it replaces.
     fn bytes(self, len: u64) -> u64 {
-        let long = 1 + u64::from(self.warm) + u64::from(self.written);
+        let long = 1 + u64::from(self.warm) + u64::from(self.written) + u64::from(self.fresh);
         let transformed = if self.transformed { 4 * len.min(TRANSFORMED) } else { 0 };
-        long * len + transformed
+        long * len + transformed + self.extra
     }
 }
 
@@ -140,6 +197,7 @@ impl Bed {
         let (directory, ()) = Temporary::make(parent.join(name), |path| {
             std::fs::create_dir(path).map_err(|error| Error::io("make a directory in", parent, error))
         })?;
+        let watch = Watch::over(directory.path());
         let mut maker = Maker { directory: directory.path(), seed, temporaries: Vec::new(), monitor };
         let mut notes = Vec::new();
         let start = Instant::now();
@@ -179,7 +237,6 @@ impl Bed {
         let temporaries = maker.temporaries;
         Ok(Self {
             warm,
-            cold,
             written,
             input,
             cold_input,
@@ -187,10 +244,48 @@ impl Bed {
             fresh,
             len,
             transform_len,
+            in_memory: probe::bearings(&cold).is_ok_and(|found| found.in_memory),
+            cold,
             notes,
-            temporaries,
-            _directory: directory,
+            sized: RefCell::default(),
+            seed: seed.wrapping_add(1000),
+            temporaries: RefCell::new(temporaries),
+            _watch: watch,
+            directory,
         })
+    }
+
+    /// The directory of the meter's own; what is made in it goes with it.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A file of `len` random bytes for a purpose, made when it is first asked for. `extra` of the needs has room for it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn sized(&self, purpose: &'static str, len: u64) -> Result<File> {
+        if let Some(file) = self.sized.borrow().get(&(purpose, len)) {
+            return Ok(file.clone());
+        }
+        let mut temporaries = self.temporaries.borrow_mut();
+        let seed = self.seed.wrapping_add(temporaries.len() as u64);
+        let monitor = Monitor::default();
+        let mut maker =
+            Maker { directory: self.directory(), seed, temporaries: Vec::new(), monitor: &monitor };
+        let file = maker.file(&format!("{purpose}-{len}"), len, |_| false)?;
+        temporaries.append(&mut maker.temporaries);
+        self.sized.borrow_mut().insert((purpose, len), file.clone());
+        Ok(file)
+    }
+
+    /// Removes the files of a length of their own.
+    pub(crate) fn forget_sized(&self) {
+        let paths: Vec<PathBuf> = std::mem::take(&mut *self.sized.borrow_mut())
+            .into_values()
+            .map(|file| file.path().to_owned())
+            .collect();
+        self.temporaries.borrow_mut().retain(|temporary| !paths.iter().any(|path| path == temporary.path()));
     }
 
     /// Brings written data to the device, so that the next round does not pay for the last.
@@ -237,7 +332,7 @@ impl Drop for Bed {
     fn drop(&mut self) {
         // A transformation that was stopped may have left one; the directory must be empty to go.
         let _ = std::fs::remove_file(&self.fresh);
-        self.temporaries.clear();
+        self.temporaries.get_mut().clear();
     }
 }
 

@@ -218,6 +218,14 @@ fn cells_are_found_by_their_labels_where_ids_changed() {
     assert_eq!(found.missing.iter().map(|cell| cell.id.as_str()).collect::<Vec<_>>(), ["read/2"]);
     assert_eq!(found.added.iter().map(|cell| cell.id.as_str()).collect::<Vec<_>>(), ["read/other"]);
     assert_eq!(of(&found, "read/3").matched, Matched::ById);
+    // Any label that there is tells cells apart, except the job.
+    for (job, variant, found) in [("read", None, 3), ("", Some("scalar".to_owned()), 2)] {
+        let mut other = now.clone();
+        other.cells[3].id = "read/else".into();
+        other.cells[3].labels.job = job.into();
+        other.cells[3].labels.variant = variant;
+        assert_eq!(against(&before, &other).cells.len(), found);
+    }
     // Two with the same labels could be either.
     let mut twice = now.cells[1].clone();
     twice.id = "read/again".into();
@@ -247,7 +255,7 @@ type Change = (Aspect, &'static str, fn(&mut Document));
 
 #[test]
 fn surroundings_that_differ_are_refused_unless_named() {
-    let changes: [Change; 17] = [
+    let changes: [Change; 18] = [
         (Aspect::Machine, "processor", |d| d.environment.cpu_model = "Another".into()),
         (Aspect::Machine, "processors", |d| d.environment.logical_cpus = 4),
         (Aspect::Machine, "memory", |d| {
@@ -276,6 +284,7 @@ fn surroundings_that_differ_are_refused_unless_named() {
             let second = d.environment.devices[0].clone();
             d.environment.devices.push(second);
         }),
+        (Aspect::Device, "together", |d| d.run.directories = vec!["/a".into(), "/b".into()]),
         (Aspect::Version, "version", |d| d.run.fullbore_version = "0.2.0".into()),
         (Aspect::FileSize, "test file", |d| d.run.file_bytes = 2 << 30),
         (Aspect::FileSize, "test file", |d| d.run.file_bytes += 1),

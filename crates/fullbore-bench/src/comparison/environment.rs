@@ -162,6 +162,8 @@ pub fn differences(baseline: &Document, this: &Document) -> Found {
         let bytes = |document: &Document| format!("{} bytes", document.run.file_bytes);
         found.differs(Aspect::FileSize, "size of the test file", bytes(baseline), bytes(this));
     }
+    let disks = |document: &Document| document.run.directories.len().max(1).to_string();
+    found.text(Aspect::Device, "directories measured together", &disks(baseline), &disks(this));
     engines(&mut found, a, b);
     for (document, which) in [(baseline, "the baseline"), (this, "this document")] {
         if document.run.interrupted || !document.run.complete {

@@ -2,8 +2,16 @@
 
 use super::words::{self, beside, figure, interval, ratio};
 use super::{Against, Comparison, Judgement, Measure, json, picture};
-use crate::report::markup::{escape, figures, json_for_script, set, table, words as column};
-use crate::report::{ICON, SCRIPT, STYLE};
+use crate::report::markup::{escape, json_for_script, set};
+use crate::report::{ICON, STYLE};
+
+/// What the style of the report lacks for a page without its contents at the side.
+const WIDTH: &str =
+    "main { max-width: 1240px; margin: 0 auto; padding: 0 24px; } table { text-align: left; }\n";
+const SCRIPT: &str = include_str!("page.js");
+/// Nothing may be loaded from anywhere; what stands in the page may run.
+const POLICY: &str =
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 /// Sets a comparison as a complete HTML page in the style of the report.
 ///
@@ -12,11 +20,12 @@ use crate::report::{ICON, SCRIPT, STYLE};
 pub fn html(comparison: &Comparison) -> String {
     let mut page = String::with_capacity(1 << 17);
     page += "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+    page += &format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n");
     page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
     page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
     let title = format!("Comparison with {}", comparison.baseline.name);
     page += &format!("<title>{}</title>\n<link rel=\"icon\" href=\"{ICON}\">\n", escape(&title));
-    page += &format!("<style>\n{STYLE}</style>\n</head>\n<body>\n");
+    page += &format!("<style>\n{STYLE}{WIDTH}</style>\n</head>\n<body>\n");
     page += &header(comparison);
     page += "<main>\n";
     page += &conditions(comparison);
@@ -30,7 +39,6 @@ pub fn html(comparison: &Comparison) -> String {
         super::SCHEMA,
         super::VERSION
     );
-    page += "<div id=\"tip\" role=\"status\" hidden></div>\n";
     page += &format!(
         "<script type=\"application/json\" id=\"comparison\">{}</script>\n",
         json_for_script(&json::whole(comparison))
@@ -90,7 +98,7 @@ fn chapter(comparison: &Comparison, other: &Against, number: usize) -> String {
         if !cells.is_empty() {
             let rows: Vec<Vec<String>> =
                 cells.iter().map(|cell| vec![cell.name.clone(), cell.reason.clone()]).collect();
-            html += &format!("<h3>{head}</h3>\n{}", table("", &[column("cell"), column("reason")], &rows));
+            html += &format!("<h3>{head}</h3>\n{}", table(&[("cell", false), ("reason", false)], &rows));
         }
     }
     html + "</section>\n"
@@ -113,15 +121,15 @@ fn tiles(other: &Against) -> String {
 
 fn cells(comparison: &Comparison, other: &Against) -> String {
     let columns = [
-        column("cell"),
-        figures("baseline"),
-        figures("this"),
-        figures("ratio"),
-        figures("interval"),
-        figures("samples"),
-        figures("cpu"),
-        figures("p99"),
-        column("to be known"),
+        ("cell", false),
+        ("baseline", true),
+        ("this", true),
+        ("ratio", true),
+        ("interval", true),
+        ("samples", true),
+        ("cpu", true),
+        ("p99", true),
+        ("to be known", false),
     ];
     let mut rows = Vec::new();
     let mut last: Option<Judgement> = None;
@@ -145,5 +153,32 @@ fn cells(comparison: &Comparison, other: &Against) -> String {
             cell.notes.join("; "),
         ]);
     }
-    table("", &columns, &rows)
+    table(&columns, &rows)
+}
+
+/// A table that scrolls within itself where it is too wide: columns by their heads and whether they hold figures. A row of
+/// one cell heads the rows after it.
+fn table(columns: &[(&str, bool)], rows: &[Vec<String>]) -> String {
+    let class = |figures: bool| if figures { " class=\"n\"" } else { " class=\"w\"" };
+    let mut html = String::from("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
+    for (head, figures) in columns {
+        html += &format!("<th scope=\"col\"{}>{}</th>", class(*figures), escape(head));
+    }
+    html += "</tr></thead>\n<tbody>\n";
+    for row in rows {
+        if let [group] = row.as_slice() {
+            html += &format!(
+                "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
+                columns.len(),
+                escape(group)
+            );
+            continue;
+        }
+        html += "<tr>";
+        for ((_, figures), text) in columns.iter().zip(row) {
+            html += &format!("<td{}>{}</td>", class(*figures), set(text));
+        }
+        html += "</tr>\n";
+    }
+    html + "</tbody></table></div>\n"
 }

@@ -49,31 +49,27 @@ fn unambiguous<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> BTreeMap<S
     positions
 }
 
-/// Everything that decides a cell's speed, in one form.
+/// Everything that decides a cell's speed, in one form: its experiment and every label but the job, which only says what the
+/// cell competes for. A depth of one and a single worker need not be said.
 fn key(cell: &Cell) -> String {
-    let Labels {
-        job: _,
-        operation,
-        method,
-        request_bytes,
-        depth,
-        workers,
-        model,
-        allocation,
-        cache_policy,
-        file_state,
-        cache,
-        order,
-        strategy,
-    } = &cell.labels;
-    format!(
-        "{:?}",
-        (
-            (&cell.experiment, operation, method, request_bytes, depth.unwrap_or(1), workers.unwrap_or(1)),
-            (model, allocation, cache_policy, file_state, cache, order),
-            strategy.as_deref().map(beyond_labels),
-        )
-    )
+    let mut labels = said(&cell.labels);
+    labels.retain(|name, value| {
+        let implied = matches!(name.as_str(), "depth" | "workers") && value.as_u64() == Some(1);
+        name != "job" && !value.is_null() && !implied
+    });
+    if let Some(strategy) = &cell.labels.strategy {
+        labels.insert("strategy".into(), beyond_labels(strategy).into());
+    }
+    format!("{} {}", cell.experiment, serde_json::Value::Object(labels))
+}
+
+/// The labels by name.
+fn said(labels: &Labels) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::to_value(labels) {
+        Ok(serde_json::Value::Object(map)) => map,
+        // Labels are an object, always.
+        _ => serde_json::Map::new(),
+    }
 }
 
 /// What a strategy says that no label does, in one order and with sizes in bytes: `stripe=8M` and `stripe=8MiB` are one.
@@ -98,17 +94,15 @@ fn beyond_labels(strategy: &str) -> Vec<String> {
 /// Labels of one cell that differ between the documents, in words: a strategy with a name can mean something else on
 /// another machine.
 pub(super) fn label_changes(baseline: &Labels, this: &Labels) -> Vec<String> {
-    let as_map = |labels: &Labels| match serde_json::to_value(labels) {
-        Ok(serde_json::Value::Object(map)) => map,
-        _ => serde_json::Map::new(),
-    };
-    let (before, now) = (as_map(baseline), as_map(this));
+    let (before, now) = (said(baseline), said(this));
     let changed = |(name, value): &(&String, &serde_json::Value)| {
         !matches!(name.as_str(), "job" | "strategy") && now.get(*name) != Some(*value)
     };
     let text = |name: &str, value: Option<&serde_json::Value>| match value {
         None | Some(serde_json::Value::Null) => "none".to_owned(),
-        Some(value) if name == "request_bytes" => value.as_u64().map(crate::units::size).unwrap_or_default(),
+        Some(value) if name.ends_with("_bytes") && value.is_u64() => {
+            value.as_u64().map(crate::units::size).unwrap_or_default()
+        }
         Some(value) => super::environment::plain(value),
     };
     before

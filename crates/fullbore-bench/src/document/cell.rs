@@ -82,6 +82,26 @@ pub struct Labels {
     pub order: Option<String>,
     /// The strategy as `--strategy` takes it: a name, or fields.
     pub strategy: Option<String>,
+    /// Whether written bytes were brought to the device within the time (`fdatasync`).
+    pub flush: Option<bool>,
+    /// Length of the file in bytes, where it is not that of the run.
+    pub file_bytes: Option<u64>,
+    /// Sequential streams at once.
+    pub streams: Option<u32>,
+    /// Directories (disks) at once.
+    pub targets: Option<u32>,
+    /// Chunk of a file striped over them, in bytes.
+    pub chunk_bytes: Option<u64>,
+    /// How far requests lie from a multiple of their size, in bytes; may be negative.
+    pub offset_bytes: Option<i64>,
+    /// Requests a second asked for, where requests come at a set rate.
+    pub load_per_s: Option<u64>,
+    /// Memory that the process and its page cache may have, in bytes.
+    pub memory_limit_bytes: Option<u64>,
+    /// The program that did it, where that is not fullbore: `fio`, `cp` …
+    pub peer: Option<String>,
+    /// Whatever else tells it from its fellows, in a word or two: `scalar`, `hint sequential`.
+    pub variant: Option<String>,
 }
 
 /// How much of the file the page cache holds when a trial begins.
@@ -145,6 +165,10 @@ pub struct Sample {
     pub depth_mean: Option<f64>,
     /// Time a request took, by share of requests.
     pub latency: Option<Latency>,
+    /// Where the requests' time went.
+    pub phases: Option<Phases>,
+    /// Bytes a second of each of several streams or targets.
+    pub streams: Vec<f64>,
     /// Whether the cache state asked for was proved.
     pub proof: Proof,
 }
@@ -207,4 +231,26 @@ pub struct Latency {
     pub p999_s: f64,
     /// The longest.
     pub max_s: f64,
+}
+
+/// Where the time of requests went: sums over the requests of a sample, in seconds, and what the device made of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Phases {
+    /// In the call that hands a request to the system.
+    pub submit_s: f64,
+    /// Between the call and the device (the queue), where block tracing tells.
+    pub queue_s: Option<f64>,
+    /// At the device, as the block layer counts it.
+    pub device_s: Option<f64>,
+    /// From the device's completion to the application's knowledge of it, or from submission on where no more is known.
+    pub complete_s: f64,
+    /// Requests the device completed.
+    pub device_requests: u64,
+    /// Requests that were merged with a neighbour before the device got them.
+    pub merges: u64,
+    /// Requests of the device beyond those asked for and not merged: what the system split.
+    pub splits: u64,
+    /// Mean size of the device's requests, in bytes.
+    pub device_request_bytes: f64,
 }

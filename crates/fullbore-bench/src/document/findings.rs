@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::advice::{Advice, Rule};
 use super::cell::{Cell, Labels};
 use super::choices::{Choice, choices};
+use super::pipeline::Pipeline;
 use super::series::{Axis, Experiment, Series, experiments, series};
 use crate::stats::{Bootstrap, CostLine, Estimate, HalfPower, fit_cost, half_power};
 
@@ -23,6 +25,12 @@ pub struct Findings {
     pub costs: Vec<SeriesCost>,
     /// The strategy chosen for each kind of job.
     pub choices: Vec<Choice>,
+    /// What to do on this machine, what is worth most first.
+    pub advice: Vec<Advice>,
+    /// The rules of the paper of 1997, tested again.
+    pub rules: Vec<Rule>,
+    /// The storage pipeline, where it was measured.
+    pub pipeline: Option<Pipeline>,
 }
 
 /// Memory copy speed: no path that copies can be faster.
@@ -90,7 +98,7 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
         for line in series(cells, experiment) {
             let path = SeriesRef::new(experiment, &line, cells);
             findings.peaks.extend(peak(cells, &line, &path, top));
-            if experiment.axis == Axis::None {
+            if !matches!(experiment.axis, Axis::Request | Axis::Depth) {
                 continue;
             }
             let curve: Vec<(u64, Vec<f64>)> = line

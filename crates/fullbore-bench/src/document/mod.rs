@@ -3,11 +3,13 @@
 //! `docs/results-schema.md` describes every field. All times are seconds, all sizes bytes, all rates bytes a second;
 //! a megabyte (MB) is 10^6 bytes.
 
+mod advice;
 mod cell;
 mod choices;
 mod environment;
 mod findings;
 mod moment;
+mod pipeline;
 mod reader;
 mod series;
 mod summary;
@@ -16,19 +18,24 @@ use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 
-pub use cell::{CacheState, Cell, Labels, Latency, Proof, Sample};
+pub use advice::{Advice, Confidence, Rule, RuleVerdict};
+pub use cell::{CacheState, Cell, Labels, Latency, Phases, Proof, Sample};
 pub use choices::{Choice, RunnerUp, choices};
 pub use environment::{Audit, Device, EngineFact, Environment, FileSystem};
 pub use findings::{Findings, Peak, Roof, SeriesCost, SeriesHalfPower, SeriesRef, findings};
 pub use moment::rfc3339;
+pub use pipeline::{Pipeline, Stage};
 pub use reader::Error;
-pub use series::{Axis, Experiment, Series, experiments, series};
+pub use series::{Axis, Experiment, Figure, Series, Then, experiments, series};
 pub use summary::{CpuCost, StopReason, Summary, SummaryOptions, summarise};
 
 /// The value of a results document's `schema` field.
 pub const SCHEMA: &str = "fullbore.results";
 /// The version this build writes, and the newest it reads.
 pub const VERSION: u32 = 1;
+
+/// Additions within the version that this build writes.
+pub const MINOR: u32 = 1;
 
 /// One run of the meter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,6 +91,12 @@ pub struct Run {
     /// Anything to be said of the run as a whole, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// All directories measured, where there are several.
+    #[serde(default)]
+    pub directories: Vec<String>,
+    /// The sets of experiments asked for, in order, as TOML by name: what `--resume` goes on with.
+    #[serde(default)]
+    pub sets: Vec<(String, String)>,
 }
 
 impl Document {
@@ -92,7 +105,7 @@ impl Document {
         Self {
             schema: SCHEMA.into(),
             version: VERSION,
-            minor: 0,
+            minor: MINOR,
             run,
             environment,
             audit: Audit::default(),

@@ -15,23 +15,69 @@ pub enum Axis {
     Request,
     /// Depth in requests.
     Depth,
+    /// Length of the file in bytes.
+    File,
+    /// Streams at once.
+    Streams,
+    /// Directories (disks) at once.
+    Targets,
+    /// Distance of requests from a multiple of their size, in bytes.
+    Offset,
+    /// Requests a second asked for.
+    Load,
     /// Nothing: the cells stand side by side as bars.
     None,
 }
 
 impl Axis {
-    /// Where a cell with these labels lies on the axis.
+    /// Where a cell with these labels lies on the axis; an offset by its distance, whichever way.
     pub fn of(self, labels: &Labels) -> Option<u64> {
         match self {
             Self::Request => labels.request_bytes,
             Self::Depth => labels.depth.map(u64::from),
+            Self::File => labels.file_bytes,
+            Self::Streams => labels.streams.map(u64::from),
+            Self::Targets => labels.targets.map(u64::from),
+            Self::Offset => labels.offset_bytes.map(i64::unsigned_abs),
+            Self::Load => labels.load_per_s,
             Self::None => None,
         }
     }
 
-    /// A position as text: `64 KiB`, or `8`.
+    /// The labels without what runs along the axis: equal for the cells of one line.
+    fn shared(self, labels: &Labels) -> Labels {
+        let mut shared = labels.clone();
+        match self {
+            Self::Request => (shared.request_bytes, shared.strategy) = (None, None),
+            Self::Depth => (shared.depth, shared.strategy) = (None, None),
+            Self::File => shared.file_bytes = None,
+            Self::Streams => shared.streams = None,
+            Self::Targets => shared.targets = None,
+            Self::Offset => shared.offset_bytes = None,
+            Self::Load => shared.load_per_s = None,
+            Self::None => {}
+        }
+        shared
+    }
+
+    /// A position with a word for what it is: `depth 8`, `3 disks`.
+    pub(crate) fn told(self, at: u64) -> String {
+        match self {
+            Self::Depth => format!("depth {at}"),
+            Self::Streams => units::count(at as usize, "stream"),
+            Self::Targets => units::count(at as usize, "disk"),
+            Self::Offset => format!("{} off", self.text(at)),
+            _ => self.text(at),
+        }
+    }
+
+    /// A position as text: `64 KiB`, `8`, `500 /s`.
     pub fn text(self, at: u64) -> String {
-        if self == Self::Request { units::size(at) } else { at.to_string() }
+        match self {
+            Self::Request | Self::File | Self::Offset => units::size(at),
+            Self::Load => units::requests_rate(at as f64),
+            _ => at.to_string(),
+        }
     }
 }
 
@@ -47,6 +93,51 @@ pub struct Experiment {
     pub note: String,
     /// The x axis.
     pub axis: Axis,
+    /// The question it answers.
+    #[serde(default)]
+    pub question: String,
+    /// What the reference documents found then.
+    #[serde(default)]
+    pub then: Vec<Then>,
+    /// What its figures show; empty: what suits the axis.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
+}
+
+/// What a document found in its day.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Then {
+    /// The year of the finding.
+    pub year: u16,
+    /// Where it stands: `Riedel, van Ingen and Gray, figure 3`.
+    pub source: String,
+    /// What was found, in a sentence with its figures.
+    pub found: String,
+}
+
+/// What a figure shows of the cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// Bytes a second.
+    Rate,
+    /// Requests a second.
+    Requests,
+    /// Processor time a megabyte.
+    CpuPerMb,
+    /// Processor time a request.
+    CpuPerRequest,
+    /// Processors kept busy.
+    Processors,
+    /// How long a request takes: median and high percentiles.
+    Latency,
+    /// Where a request's time goes.
+    Phases,
+    /// The storage pipeline with advertised and real figures.
+    Pipeline,
+    /// Rates of the streams beside one another.
+    Fairness,
 }
 
 impl Experiment {
@@ -85,7 +176,7 @@ impl Experiment {
             ),
             _ => return None,
         };
-        Some(Self { name: name.into(), title: title.into(), note: note.into(), axis })
+        Some(Self { title: title.into(), note: note.into(), ..Self::named(name, axis) })
     }
 
     /// What can be told of an experiment from its cells alone.
@@ -99,7 +190,19 @@ impl Experiment {
             (_, depths) if depths >= 3 => Axis::Depth,
             _ => Axis::None,
         };
-        Self { name: name.into(), title: name.into(), note: String::new(), axis }
+        Self::named(name, axis)
+    }
+
+    fn named(name: &str, axis: Axis) -> Self {
+        Self {
+            name: name.into(),
+            title: name.into(),
+            note: String::new(),
+            axis,
+            question: String::new(),
+            then: Vec::new(),
+            figures: Vec::new(),
+        }
     }
 }
 
@@ -135,12 +238,7 @@ pub fn series(cells: &[Cell], experiment: &Experiment) -> Vec<Series> {
         if cell.experiment != experiment.name || cell.summary.is_none() {
             continue;
         }
-        let mut shared = cell.labels.clone();
-        match experiment.axis {
-            Axis::Request => (shared.request_bytes, shared.strategy) = (None, None),
-            Axis::Depth => (shared.depth, shared.strategy) = (None, None),
-            Axis::None => {}
-        }
+        let shared = experiment.axis.shared(&cell.labels);
         let on_axis = experiment.axis.of(&cell.labels).is_some();
         match lines.iter_mut().find(|line| on_axis && line.labels == shared) {
             Some(line) => line.cells.push(position),
@@ -164,8 +262,7 @@ pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<S
         for line in series(cells, &experiment) {
             for &i in &line.cells {
                 let at = experiment.axis.of(&cells[i].labels);
-                let depth = if experiment.axis == Axis::Depth { "depth " } else { "" };
-                let at = at.map_or_else(String::new, |at| format!(", {depth}{}", experiment.axis.text(at)));
+                let at = at.map_or_else(String::new, |at| format!(", {}", experiment.axis.told(at)));
                 names.insert(cells[i].id.clone(), format!("{}: {}{at}", experiment.name, line.name));
             }
         }
@@ -192,8 +289,10 @@ fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
         .zip(all)
         .map(|(values, labels)| match &labels.strategy {
             Some(strategy) if by_strategy => {
-                let told =
-                    [CACHE, FILE_STATE].into_iter().filter(|&i| varies(i)).filter_map(|i| values[i].clone());
+                let told = [CACHE, FILE_STATE, VARIANT]
+                    .into_iter()
+                    .filter(|&i| varies(i))
+                    .filter_map(|i| values[i].clone());
                 std::iter::once(strategy.clone()).chain(told).collect::<Vec<_>>().join(", ")
             }
             _ => {
@@ -218,6 +317,7 @@ fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
 const METHOD: usize = 1;
 const CACHE: usize = 2;
 const FILE_STATE: usize = 9;
+const VARIANT: usize = 20;
 
 /// The labels as words, each field at its fixed position.
 fn described_fields(labels: &Labels) -> Vec<Option<String>> {
@@ -234,6 +334,19 @@ fn described_fields(labels: &Labels) -> Vec<Option<String>> {
         labels.cache_policy.as_ref().map(|p| format!("cache {p}")),
         labels.file_state.as_ref().map(|s| format!("file {s}")),
         labels.order.clone(),
+        labels.flush.map(|flush| if flush { "flushed" } else { "not flushed" }.to_owned()),
+        labels.file_bytes.map(|len| format!("file of {}", units::size(len))),
+        labels.streams.map(|n| units::count(n as usize, "stream")),
+        labels.targets.map(|n| units::count(n as usize, "disk")),
+        labels.chunk_bytes.map(|chunk| format!("chunks of {}", units::size(chunk))),
+        labels.offset_bytes.map(|offset| match offset {
+            0 => "aligned".to_owned(),
+            _ => format!("{}{}", if offset < 0 { "−" } else { "+" }, units::size(offset.unsigned_abs())),
+        }),
+        labels.load_per_s.map(|load| format!("{} asked", units::requests_rate(load as f64))),
+        labels.memory_limit_bytes.map(|limit| format!("memory of {}", units::size(limit))),
+        labels.peer.clone(),
+        labels.variant.clone(),
     ]
 }
 

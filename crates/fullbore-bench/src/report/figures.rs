@@ -28,8 +28,8 @@ pub(super) fn all(document: &Document) -> String {
         );
         match experiment.axis {
             Axis::Request => page.by_request(&experiment, &lines),
-            Axis::Depth => page.by_depth(&experiment, &lines),
             Axis::None => page.side_by_side(&experiment, &lines),
+            _ => page.by_depth(&experiment, &lines),
         }
         page.html += "</div>\n</section>\n";
     }
@@ -270,9 +270,8 @@ impl Page<'_> {
         summary: &Summary,
     ) -> String {
         let place = match axis {
-            Axis::Request => format!(", {}", units::size(at)),
-            Axis::Depth => format!(", depth {at}"),
             Axis::None => String::new(),
+            _ => format!(", {}", axis.told(at)),
         };
         let mut tip = format!(
             "{name}{place}: {} ({} to {}), {}",

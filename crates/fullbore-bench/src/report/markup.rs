@@ -51,25 +51,25 @@ pub(crate) fn json_for_script(value: &impl Serialize) -> String {
 }
 
 /// A column of a table.
-pub(crate) struct Column {
+pub(super) struct Column {
     pub(super) head: &'static str,
     /// Whether it holds figures, set flush right.
     pub(super) figures: bool,
 }
 
 /// A column of words.
-pub(crate) const fn words(head: &'static str) -> Column {
+pub(super) const fn words(head: &'static str) -> Column {
     Column { head, figures: false }
 }
 
 /// A column of figures.
-pub(crate) const fn figures(head: &'static str) -> Column {
+pub(super) const fn figures(head: &'static str) -> Column {
     Column { head, figures: true }
 }
 
 /// A table that scrolls within itself where it is too wide; cells are escaped here. A row of one
 /// cell heads the rows after it.
-pub(crate) fn table(caption: &str, columns: &[Column], rows: &[Vec<String>]) -> String {
+pub(super) fn table(caption: &str, columns: &[Column], rows: &[Vec<String>]) -> String {
     let class = |column: &Column| if column.figures { " class=\"n\"" } else { "" };
     let mut html = String::from("<div class=\"scroll\" tabindex=\"0\"><table>\n");
     if !caption.is_empty() {

@@ -14,7 +14,7 @@ use crate::document::Document;
 use markup::{escape, json_for_script};
 
 pub(crate) const STYLE: &str = include_str!("style.css");
-pub(crate) const SCRIPT: &str = include_str!("script.js");
+const SCRIPT: &str = include_str!("script.js");
 /// A half-filled bar. Percent-encoded throughout, so that no address of any host stands in the file.
 pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http%3A%2F%2Fwww.w3.org%2F2000%2Fsvg' viewBox='0 0 16 16'%3E\
                     %3Crect width='16' height='16' rx='3' fill='%230a5a94'/%3E%3Cpath d='M3 12L7 6L13 4' \

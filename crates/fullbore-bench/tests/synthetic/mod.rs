@@ -85,6 +85,7 @@ impl Maker {
                         max_s: 9.0 * seconds / requests as f64,
                     }),
                     proof: Proof::Confirmed,
+                    ..Sample::default()
                 }
             })
             .collect()
@@ -283,6 +284,7 @@ fn run(duration_s: f64) -> Run {
         complete: true,
         interrupted: false,
         notes: vec!["write-cache state of the device needs root: not shown".into()],
+        ..Run::default()
     }
 }
 

@@ -15,7 +15,6 @@ use fullbore_bench::document::Document;
 use fullbore_bench::table::TableOptions;
 use fullbore_bench::{csv, report, table};
 
-use super::bench::terminal_width;
 use crate::exit::Exit;
 
 /// Show the results of a run of bench again, or compare the results of several runs with those of the first
@@ -270,7 +269,11 @@ fn verdict(found: &Comparison) -> Result<(), Exit> {
 fn look() -> TableOptions {
     let colour =
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-    TableOptions { width: terminal_width(), colour }
+    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| match size.ws_col {
+        0 => 80,
+        columns => usize::from(columns).clamp(60, 120),
+    });
+    TableOptions { width, colour }
 }
 
 fn is_stdio(path: &Path) -> bool {
