@@ -7,7 +7,7 @@ use crate::report::{ICON, STYLE};
 
 /// What the style of the report lacks for a page without its contents at the side.
 const WIDTH: &str =
-    "main { max-width: 1240px; margin: 0 auto; padding: 0 24px; } table { text-align: left; }\n";
+    "header, main, footer { max-width: 1240px; margin: 0 auto; padding-left: 24px; padding-right: 24px; }\n";
 const SCRIPT: &str = include_str!("page.js");
 /// Nothing may be loaded from anywhere; what stands in the page may run.
 const POLICY: &str =
