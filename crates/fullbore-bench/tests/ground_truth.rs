@@ -136,6 +136,7 @@ fn eventually(mut done: impl FnMut() -> bool) -> bool {
 fn measure(directory: &Path) {
     let options = Options {
         directories: vec![directory.to_owned()],
+        device: None,
         size: Some(64 << 20),
         time: Duration::from_secs(110),
         precision: 0.025,

@@ -299,6 +299,9 @@ impl Work for Trial {
         if bed.in_memory && (self.asked.cache == Some(CacheState::Cold) || self.direct()) {
             return Err(place.no_device());
         }
+        if self.grows() {
+            bed.has_files()?;
+        }
         let file = self.standing(bed);
         let Wished { wish, text } = &self.wished;
         let planned = if self.writes {

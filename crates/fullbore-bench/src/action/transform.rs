@@ -160,6 +160,7 @@ impl Work for Trial {
         if bed.in_memory && self.asked.cache == Some(CacheState::Cold) {
             return Err(place.no_device());
         }
+        bed.has_files()?;
         if let Some(bytes) = self.memory {
             self.limit = Some(Limit::of_memory(bytes)?);
         }

@@ -41,7 +41,7 @@ impl Account {
         let name = |directory: &PathBuf| {
             directory.canonicalize().unwrap_or_else(|_| directory.clone()).display().to_string()
         };
-        let directories: Vec<String> = options.directories.iter().map(name).collect();
+        let directories: Vec<String> = options.grounds().map(name).collect();
         let mut run = Run {
             started: rfc3339(SystemTime::now()),
             fullbore_version: env!("CARGO_PKG_VERSION").into(),
@@ -58,7 +58,7 @@ impl Account {
             if (&old.directory, &old.directories, &old.sets) != (&run.directory, &run.directories, &run.sets)
             {
                 let what = "its directories or experiments are not those asked for";
-                return Err(Error::new(Kind::Invalid, "go on with", &options.directories[0], what)
+                return Err(Error::new(Kind::Invalid, "go on with", &run.directory, what)
                     .advise("measure the same, or begin anew without --resume"));
             }
             run.started.clone_from(&old.started);

@@ -28,6 +28,8 @@ use crate::surroundings;
 pub struct Options {
     /// The directories measured, at least one: the first by every trial, the others by those of several disks.
     pub directories: Vec<PathBuf>,
+    /// A whole block device in place of directories, with the serial number that its owner typed. Everything on it is lost.
+    pub device: Option<(PathBuf, String)>,
     /// The length of the test files in bytes; `None`: chosen.
     pub size: Option<u64>,
     /// How long the run may take.
@@ -42,6 +44,14 @@ pub struct Options {
     pub command: Vec<String>,
     /// What an earlier run that did not end has measured: its samples are kept and gone on with.
     pub resume: Option<Document>,
+}
+
+impl Options {
+    /// What is measured: the directories, or the device.
+    fn grounds(&self) -> impl Iterator<Item = &PathBuf> {
+        let device = self.device.iter().map(|(path, _)| path);
+        device.chain(self.directories.iter().filter(|_| self.device.is_none()))
+    }
 }
 
 /// What is going on, for whoever waits.
@@ -69,8 +79,8 @@ pub enum Event<'a> {
 pub struct Measured {
     /// The document.
     pub document: Document,
-    /// What the profile keeps of it: the file system's key and the entries.
-    pub profile: (String, fullbore::strategy::FileSystem),
+    /// What the profile keeps of it: the file system's key and the entries; nothing of a device.
+    pub profile: Option<(String, fullbore::strategy::FileSystem)>,
 }
 
 /// The share of the time that making the test files may take.
@@ -96,7 +106,7 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'
     };
     say(&mut observe, "looking at the storage");
     let machine = probe::machine();
-    let facts = options.directories.iter().map(facts_of).collect::<Result<Vec<_>>>()?;
+    let facts = options.grounds().map(facts_of).collect::<Result<Vec<_>>>()?;
     let sets = read(options)?;
     say(&mut observe, "writing test files");
     let trials = || sets.iter().flat_map(|(_, trials)| trials);
@@ -124,9 +134,15 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'
     }
     say(&mut observe, "writing the report");
     let document = account.document(true);
-    let key = fullbore::strategy::key(&beds[0].cold)
-        .map_err(|error| Error::io("identify the file system of", &options.directories[0], error))?;
-    let profile = (key, account.profile(&document));
+    let profile = match &options.device {
+        // Whatever file system comes there, it is not this one.
+        Some(_) => None,
+        None => {
+            let key = fullbore::strategy::key(&beds[0].cold)
+                .map_err(|error| Error::io("identify the file system of", &options.directories[0], error))?;
+            Some((key, account.profile(&document)))
+        }
+    };
     Ok(Measured { document, profile })
 }
 
@@ -211,7 +227,7 @@ fn read(options: &Options) -> Result<Vec<(Vec<Experiment>, Vec<Trial>)>> {
         .iter()
         .map(|(name, text)| {
             let (described, mut trials) =
-                experiment::parse(text, probe::processors(), options.directories.len())
+                experiment::parse(text, probe::processors(), options.grounds().count())
                     .map_err(|error| Error::new(Kind::Invalid, "read", name, error.to_string()))?;
             trials.retain(|trial| known.insert(trial.id.clone()));
             Ok((described, trials))
@@ -227,6 +243,9 @@ fn make_beds(
     needs: Needs,
     monitor: &Monitor,
 ) -> Result<Vec<Bed>> {
+    if let Some((path, serial)) = &options.device {
+        return Ok(vec![Bed::on_device(path, serial, options.size, options.seed, monitor)?]);
+    }
     let mut len = options.size;
     let patience = options.time.mul_f64(MAKING / 6.0);
     let mut beds: Vec<Bed> = Vec::new();

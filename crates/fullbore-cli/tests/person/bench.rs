@@ -22,7 +22,7 @@ fn bench(room: &Room, words: &[&str]) -> Command {
     command
 }
 
-fn document(path: &Path) -> Document {
+pub(crate) fn document(path: &Path) -> Document {
     Document::read(fs::File::open(path).unwrap()).unwrap()
 }
 
@@ -126,7 +126,7 @@ fn what_it_cannot_measure_it_refuses_before_it_starts() {
 }
 
 /// A set of two cells that are never precise enough.
-const TWO_CELLS: &str = "
+pub(crate) const TWO_CELLS: &str = "
     [[experiment]]
     name = 'own'
     title = 'An experiment of my own'
@@ -140,7 +140,7 @@ const TWO_CELLS: &str = "
 ";
 
 /// `fullbore bench run` in a room.
-fn bench_run(room: &Room, words: &[&str]) -> Command {
+pub(crate) fn bench_run(room: &Room, words: &[&str]) -> Command {
     let mut command = fullbore(["bench", "run"]);
     command.args(words).current_dir(room.path()).env("XDG_CONFIG_HOME", room.at("config"));
     command
@@ -184,7 +184,7 @@ fn what_cannot_be_run_is_refused_with_the_place_and_what_to_do() {
     run(&mut bench_run(&room, &["text.toml"])).fails(2, &["text.toml"]);
     run(&mut bench_run(&room, &[])).fails(2, &["NAME|FILE.toml"]);
     run(&mut bench_run(&room, &["roof", "--precision", "0"])).fails(2, &["--precision"]);
-    run(&mut bench_run(&room, &["--resume", "nowhere"])).fails(2, &["nowhere", "--resume"]);
+    run(&mut bench_run(&room, &["--resume", "nowhere"])).fails(2, &["nowhere", "results folder"]);
     run(&mut fullbore(["bench", "show", "nope"])).fails(2, &["nope", "bench list"]);
     assert_eq!(room.names(), ["text.toml", "wrong.toml"]);
 }

@@ -70,6 +70,16 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["names", "all", "dir", "size", "output", "seed"])]
     resume: Option<PathBuf>,
 
+    /// Measure a whole block device in place of a directory: EVERYTHING ON IT IS LOST. Refused where it is mounted, has
+    /// partitions, a file system or any other data, or is part of something
+    #[arg(long, value_name = "DEVICE", requires = "serial", conflicts_with_all = ["dir", "resume"])]
+    device: Option<PathBuf>,
+
+    /// The serial number of the device, as `fullbore probe DEVICE` prints it (of a loop device the file behind it), to
+    /// make sure that it is the one meant
+    #[arg(long, value_name = "SERIAL", requires = "device")]
+    serial: Option<String>,
+
     #[command(flatten)]
     how: Measure,
 }
@@ -104,7 +114,7 @@ impl Run {
         } else {
             self.names.iter().map(|name| set(name)).collect::<Result<_, _>>()?
         };
-        self.how.measure(sets)
+        self.how.measure(sets, self.device.zip(self.serial))
     }
 }
 
@@ -126,14 +136,15 @@ impl Measure {
     /// The quick run.
     pub(super) fn quick(mut self) -> Result<(), Exit> {
         self.time.get_or_insert(QUICK_TIME);
-        self.measure(vec![("quick".into(), QUICK.into())])
+        self.measure(vec![("quick".into(), QUICK.into())], None)
     }
 
-    fn measure(self, sets: Vec<(String, String)>) -> Result<(), Exit> {
+    fn measure(self, sets: Vec<(String, String)>, device: Option<(PathBuf, String)>) -> Result<(), Exit> {
         let time = self.time(&sets)?;
         let folder = Folder::make(self.output.clone())?;
         let options = Options {
             directories: self.dir.clone(),
+            device,
             size: self.size,
             time,
             precision: self.precision,
@@ -154,6 +165,7 @@ impl Measure {
         };
         let options = Options {
             directories,
+            device: None,
             size: Some(run.file_bytes),
             time: self.time(&run.sets)?,
             precision: self.precision,
@@ -188,8 +200,8 @@ impl Measure {
         kept?;
         folder.finish(&document)?;
         // A run without strategies for any job has nothing to say to the other commands.
-        let saves = !self.no_save && !profile.1.entries.is_empty();
-        let saved = saves.then(|| save(profile));
+        let worth = profile.filter(|(_, measured)| !self.no_save && !measured.entries.is_empty());
+        let saved = worth.map(save);
         if self.json {
             let mut text = Vec::new();
             document.write(&mut text).map_err(Exit::trouble)?;

@@ -1,13 +1,16 @@
 //! The test bed: a directory of the meter's own with the files that trials read and write, and nothing else.
 
+mod device;
+mod watch;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use self::device::Taken;
+use self::watch::Watch;
 use fullbore::buf::ALIGNMENT;
 use fullbore::engine::Cache;
 use fullbore::error::{Error, Kind};
@@ -63,40 +66,16 @@ pub(crate) struct Bed {
     seed: u64,
     // Dropped last, files before their directory.
     temporaries: RefCell<Vec<Temporary>>,
-    directory: Temporary,
-    _watch: Option<Watch>,
+    ground: Ground,
 }
 
-/// A process that outlives this one by a moment, and removes the directory if this one could not: nothing else
-/// helps against SIGKILL.
+/// What a bed lies on.
 #[derive(Debug)]
-struct Watch {
-    watcher: Child,
-}
-
-impl Watch {
-    /// Begins to watch; `None` where there is no shell.
-    fn over(directory: &Path) -> Option<Self> {
-        let directory = directory.canonicalize().ok()?;
-        // Its input ends when this process does, however that comes about.
-        let watcher = Command::new("/bin/sh")
-            .args(["-c", "trap '' INT TERM HUP; cat; rm -rf -- \"$1\"", "sh"])
-            .arg(directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .ok()?;
-        Some(Self { watcher })
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        drop(self.watcher.stdin.take());
-        let _ = self.watcher.wait();
-    }
+enum Ground {
+    /// A directory of the meter's own, removed before the watch over it ends.
+    Directory { directory: Temporary, _watch: Option<Watch> },
+    /// A whole block device, taken for itself.
+    Device { path: PathBuf, _taken: Taken },
 }
 
 /// Which of the files the trials use; the others are not made.
@@ -250,14 +229,73 @@ impl Bed {
             sized: RefCell::default(),
             seed: seed.wrapping_add(1000),
             temporaries: RefCell::new(temporaries),
-            _watch: watch,
-            directory,
+            ground: Ground::Directory { directory, _watch: watch },
+        })
+    }
+
+    /// Takes a whole block device whose serial number is `serial`, and writes its first `len` bytes, all of it if that
+    /// is `None`: what was never written is not read from the medium.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] if anything is on the device or uses it, or the number is another's; the system's.
+    pub(crate) fn on_device(
+        path: &Path,
+        serial: &str,
+        len: Option<u64>,
+        seed: u64,
+        monitor: &Monitor,
+    ) -> Result<Self> {
+        let taken = device::take(path, serial)?;
+        let len = len.unwrap_or(taken.len).min(taken.len) >> 20 << 20;
+        if len < SMALLEST {
+            let what = format!("{} is too little to measure with", size::human(len));
+            return Err(Error::new(Kind::Invalid, "measure", path, what));
+        }
+        let output = Output::create(path, Placement::Overwrite, None)?;
+        let planned = plan(None, Some(len), Some(&output), &Wish::default(), None, None)?;
+        let scope = Scope { range: 0..len, order: pattern::Order::Sequential };
+        pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, monitor)?;
+        output.commit_len(len, Durability::Data)?;
+        let (file, written) = (File::open(path)?, File::open_write(path)?);
+        Ok(Self {
+            warm: file.clone(),
+            written,
+            input: file.clone(),
+            cold_input: file.clone(),
+            output: path.to_owned(),
+            fresh: path.to_owned(),
+            len,
+            transform_len: len.min(TRANSFORMED),
+            in_memory: false,
+            cold: file,
+            notes: vec![format!("{} was measured as a whole block device", path.display())],
+            sized: RefCell::default(),
+            seed,
+            temporaries: RefCell::default(),
+            ground: Ground::Device { path: path.to_owned(), _taken: taken },
         })
     }
 
     /// The directory of the meter's own; what is made in it goes with it.
     pub(crate) fn directory(&self) -> &Path {
-        self.directory.path()
+        match &self.ground {
+            Ground::Directory { directory, .. } => directory.path(),
+            Ground::Device { path, .. } => path.parent().unwrap_or(path),
+        }
+    }
+
+    /// Refuses what needs files where there is a device and nothing else.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`] on a device.
+    pub(crate) fn has_files(&self) -> Result<()> {
+        match &self.ground {
+            Ground::Directory { .. } => Ok(()),
+            Ground::Device { path, .. } => {
+                let what = "a block device has no files to make; its blocks are read and written over";
+                Err(Error::new(Kind::Unsupported, "measure", path, what))
+            }
+        }
     }
 
     /// A file of `len` random bytes for a purpose, made when it is first asked for. `extra` of the needs has room for it.
@@ -265,6 +303,7 @@ impl Bed {
     /// # Errors
     /// The system's.
     pub(crate) fn sized(&self, purpose: &'static str, len: u64) -> Result<File> {
+        self.has_files()?;
         if let Some(file) = self.sized.borrow().get(&(purpose, len)) {
             return Ok(file.clone());
         }
@@ -294,6 +333,9 @@ impl Bed {
     /// If the system refuses.
     pub(crate) fn settle(&self) -> Result<()> {
         self.written.sync(fullbore::file::Sync::Data)?;
+        if self.has_files().is_err() {
+            return Ok(());
+        }
         File::open_write(&self.output)?.sync(fullbore::file::Sync::Data)
     }
 
@@ -331,7 +373,9 @@ impl Bed {
 impl Drop for Bed {
     fn drop(&mut self) {
         // A transformation that was stopped may have left one; the directory must be empty to go.
-        let _ = std::fs::remove_file(&self.fresh);
+        if self.has_files().is_ok() {
+            let _ = std::fs::remove_file(&self.fresh);
+        }
         self.temporaries.get_mut().clear();
     }
 }
