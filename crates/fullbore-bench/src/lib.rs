@@ -6,6 +6,7 @@ pub mod advice;
 mod audit;
 mod bed;
 mod cgroup;
+pub mod comparison;
 pub mod csv;
 pub mod document;
 pub mod experiment;

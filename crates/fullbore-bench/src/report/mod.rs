@@ -4,7 +4,7 @@ mod bar_chart;
 mod data_table;
 mod figures;
 mod line_chart;
-mod markup;
+pub(crate) mod markup;
 mod palette;
 mod prose;
 mod scale;
@@ -13,10 +13,10 @@ mod sections;
 use crate::document::Document;
 use markup::{escape, json_for_script};
 
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 /// A half-filled bar. Percent-encoded throughout, so that no address of any host stands in the file.
-const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http%3A%2F%2Fwww.w3.org%2F2000%2Fsvg' viewBox='0 0 16 16'%3E\
+pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http%3A%2F%2Fwww.w3.org%2F2000%2Fsvg' viewBox='0 0 16 16'%3E\
                     %3Crect width='16' height='16' rx='3' fill='%230a5a94'/%3E%3Cpath d='M3 12L7 6L13 4' \
                     stroke='white' stroke-width='2' fill='none'/%3E%3C/svg%3E";
 
