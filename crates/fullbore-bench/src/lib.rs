@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+pub mod advice;
 mod audit;
 mod bed;
 mod cgroup;

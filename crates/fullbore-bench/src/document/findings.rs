@@ -7,6 +7,7 @@ use super::cell::{Cell, Labels};
 use super::choices::{Choice, choices};
 use super::pipeline::Pipeline;
 use super::series::{Axis, Experiment, Series, experiments, series};
+use crate::advice::{advice, rules};
 use crate::stats::{Bootstrap, CostLine, Estimate, HalfPower, fit_cost, half_power};
 
 /// The findings of a run. Each names the cells it rests on.
@@ -119,6 +120,8 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
         }
     }
     findings.choices = choices(cells, bootstrap);
+    findings.advice = advice(cells, &findings, bootstrap);
+    findings.rules = rules(cells, &findings, bootstrap);
     findings
 }
 
