@@ -1,9 +1,18 @@
-//! The report is whole, self-contained and escaped.
+//! The report is whole, self-contained, small and escaped.
 
+#[path = "synthetic/full.rs"]
+mod full;
 mod synthetic;
 
-use fullbore_bench::document::{Cell, Document, Environment, Labels, Run};
+use fullbore_bench::document::{Advice, Cell, Confidence, Document, Environment, Experiment, Labels, Run};
+use fullbore_bench::document::{Axis, Figure, Pipeline, Rule, RuleVerdict, Stage, Then};
 use fullbore_bench::report;
+
+/// The document of the full set, made once.
+fn whole() -> &'static Document {
+    static WHOLE: std::sync::OnceLock<Document> = std::sync::OnceLock::new();
+    WHOLE.get_or_init(full::document)
+}
 
 /// Elements that have no end tag.
 const VOID: [&str; 5] = ["meta", "link", "br", "wbr", "hr"];
@@ -75,8 +84,9 @@ fn the_page_is_well_formed_and_asks_for_nothing() {
     let charts = tags.iter().filter(|t| t.starts_with("svg class=\"chart\""));
     let unlabelled = charts.clone().filter(|t| !t.contains("role=\"img\"") || !t.contains("aria-label=\""));
     assert!(charts.clone().count() >= 10 && unlabelled.count() == 0);
-    let folded = tags.iter().filter(|t| *t == "details").count();
-    assert!(folded >= charts.count(), "a table under each chart");
+    let chapters = tags.iter().filter(|t| t.starts_with("section id=\"experiment-")).count();
+    let tables = tags.iter().filter(|t| *t == "table").count();
+    assert!(chapters >= 6 && tables >= chapters, "a table in each chapter: {tables} in {chapters}");
     for link in tags.iter().filter(|t| t.starts_with("a href")) {
         let target = link.split("#").nth(1).unwrap().trim_end_matches('"');
         assert!(tags.iter().any(|t| t.contains(&format!("id=\"{target}\""))), "{link} leads nowhere");
@@ -122,46 +132,243 @@ fn every_cell_appears() {
     assert!(!visible.contains("NaN") && !visible.contains("inf "));
 }
 
-#[test]
-fn the_embedded_document_is_the_document() {
-    let document = synthetic::document();
-    let html = report::html(&document);
-    let embedded = |id: &str| {
-        let start = format!("<script type=\"application/json\" id=\"{id}\">");
-        html.split(&start).nth(1).unwrap().split("</script>").next().unwrap().to_owned()
-    };
-    assert_eq!(Document::parse(&embedded("results")).unwrap(), document);
-    let mut csv = Vec::new();
-    fullbore_bench::csv::write(&document, &mut csv).unwrap();
-    let samples: String = serde_json::from_str(&embedded("samples")).unwrap();
-    assert_eq!(samples.as_bytes(), csv);
+/// What the page holds, unpacked as `docs/results-schema.md` says.
+fn unpacked(html: &str) -> serde_json::Value {
+    use serde_json::{Map, Value};
+    let start = "<script type=\"application/json\" id=\"results\">";
+    let text = html.split(start).nth(1).unwrap().split("</script>").next().unwrap();
+    let packed: Value = serde_json::from_str(text).unwrap();
+    let names: Vec<&str> =
+        packed["columns"].as_array().unwrap().iter().map(|n| n.as_str().unwrap()).collect();
+    let mut document = packed["document"].clone();
+    for cell in document["cells"].as_array_mut().unwrap() {
+        let samples = (0..cell["samples"]["n"].as_u64().unwrap() as usize).map(|i| {
+            let mut sample = Map::new();
+            for (name, column) in names.iter().zip(cell["samples"]["of"].as_array().unwrap()) {
+                let value = match column.as_array().unwrap().as_slice() {
+                    [] => continue,
+                    [all] => all.clone(),
+                    each => each[i].clone(),
+                };
+                match name.split_once('.') {
+                    Some((outer, inner)) => {
+                        let outer = sample.entry(outer).or_insert_with(|| Value::Object(Map::new()));
+                        outer.as_object_mut().unwrap().insert(inner.to_owned(), value);
+                    }
+                    None => drop(sample.insert((*name).to_owned(), value)),
+                }
+            }
+            Value::Object(sample)
+        });
+        cell["samples"] = samples.collect();
+    }
+    document
+}
+
+/// Fails unless both are the same but for rounding: samples to seven digits, what is worked out to five.
+fn same_but_for_rounding(a: &serde_json::Value, b: &serde_json::Value, path: &str) {
+    use serde_json::Value;
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            let digits = if path.contains("samples[") || path.contains(".labels") { 6e-7 } else { 6e-5 };
+            assert!((a - b).abs() <= digits * a.abs(), "{path}: {a} and {b}");
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{path}");
+            for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                same_but_for_rounding(a, b, &format!("{path}[{i}]"));
+            }
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            assert!(a.keys().eq(b.keys()), "{path}");
+            for (key, value) in a {
+                same_but_for_rounding(value, &b[key], &format!("{path}.{key}"));
+            }
+        }
+        _ => assert_eq!(a, b, "{path}"),
+    }
 }
 
 #[test]
-fn hostile_text_stays_text() {
-    let attack = "</script><img onerror='x' title=\"y\">&";
+fn the_embedded_document_is_the_document() {
+    for document in [synthetic::document(), whole().clone()] {
+        let html = report::html(&document);
+        let held = Document::parse(&unpacked(&html).to_string()).unwrap();
+        let [a, b] = [&document, &held].map(|d| serde_json::to_value(d).unwrap());
+        same_but_for_rounding(&a, &b, "");
+        let counts = |d: &Document| d.cells.iter().map(|c| c.samples.len()).collect::<Vec<_>>();
+        assert_eq!(counts(&held), counts(&document));
+    }
+}
+
+#[test]
+fn the_full_set_fits_into_three_megabytes() {
+    let document = whole();
+    let cells = document.cells.len();
+    let samples: usize = document.cells.iter().map(|c| c.samples.len()).sum();
+    assert!(cells >= 450 && samples >= 8 * cells, "{cells} cells, {samples} samples");
+    let html = report::html(document);
+    check_structure(&html);
+    // A sixth is left for cells that this document does not have.
+    assert!(html.len() < 2_500_000, "{} bytes for {cells} cells, {samples} samples", html.len());
+    println!("{cells} cells, {samples} samples: {} bytes", html.len());
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(directory.join("full-report.html"), &html).unwrap();
+    std::fs::write(directory.join("full-report.md"), report::markdown(document)).unwrap();
+    document.write(std::fs::File::create(directory.join("full-results.json")).unwrap()).unwrap();
+}
+
+#[test]
+fn every_experiment_has_a_chapter_with_its_question_and_what_was_found_then() {
+    let document = whole();
+    let html = report::html(document);
+    for experiment in &document.experiments {
+        let section = html.split(&format!("<section id=\"experiment-{}\">", experiment.name)).nth(1);
+        let section = section.unwrap_or_else(|| panic!("no chapter {}", experiment.name));
+        let section = section.split("</section>").next().unwrap();
+        for part in ["class=\"question\"", "class=\"then\"", "class=\"here\"", "1997", "<figure"] {
+            assert!(section.contains(part), "{part} in {}", experiment.name);
+        }
+        assert!(!section.contains("without a verdict"), "{}", experiment.name);
+    }
+    for word in [
+        "Where a request’s time goes",
+        "The streams beside one another",
+        "The disks beside one another",
+        "narrowest stage",
+        "no longer true",
+        "worth 3.60 times",
+        "beyond 3 disks more bring little",
+        "Jain’s index",
+        "merged",
+        "p99.9",
+    ] {
+        assert!(html.contains(word), "{word}");
+    }
+    let order = ["Request 256", "Preallocate files", "Keep 8 requests"].map(|t| html.find(t).unwrap());
+    assert!(order.is_sorted(), "advice is ranked by worth");
+}
+
+#[test]
+fn charts_are_files_of_their_own() {
+    let document = whole();
+    let charts = report::charts(document);
+    let html = report::html(document);
+    assert_eq!(charts.len(), html.matches("<figure").count());
+    let mut names = std::collections::BTreeSet::new();
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("charts");
+    std::fs::create_dir_all(&directory).unwrap();
+    for (name, svg) in &charts {
+        assert!(names.insert(name), "{name} twice");
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{name}");
+        let body = svg.strip_prefix("<svg xmlns=\"http://www.w3.org/2000/svg\" ").expect("its name space");
+        check_structure(&format!("<!DOCTYPE html><svg {body}"));
+        for absent in ["http", "var(", "<script", "@import", "url("] {
+            assert!(!body.contains(absent), "{absent} in {name}");
+        }
+        std::fs::write(directory.join(format!("{name}.svg")), svg).unwrap();
+    }
+}
+
+#[test]
+fn markdown_holds_the_same_chapters() {
+    let document = whole();
+    let text = report::markdown(document);
+    for experiment in &document.experiments {
+        assert!(text.contains(&format!("\n## {}\n", experiment.title)), "{}", experiment.title);
+    }
+    assert!(!text.contains("](") && !text.contains("://") && !text.contains('\u{1b}'));
+    let mut columns = None;
+    for line in text.lines() {
+        let cells = line.starts_with('|').then(|| line.replace("\\|", "").matches('|').count());
+        if let (Some(before), Some(now)) = (columns, cells) {
+            assert_eq!(before, now, "{line}");
+        }
+        columns = cells;
+    }
+    assert!(text.contains("| :") || text.contains("---:"));
+}
+
+/// A document in which every text is an attack.
+fn hostile(attack: &str) -> Document {
     let labels = Labels {
         job: attack.into(),
         operation: attack.into(),
         method: attack.into(),
         strategy: Some(attack.into()),
+        variant: Some(attack.into()),
+        peer: Some(attack.into()),
         ..Labels::default()
     };
     let mut document = synthetic::document();
     document.run.directory = attack.into();
+    document.run.directories = vec![attack.into(), attack.into()];
+    document.run.command = vec![attack.into()];
     document.run.notes.push(attack.into());
     document.audit.findings.push(attack.into());
     document.environment.kernel = attack.into();
     document.environment.facts = serde_json::json!({ attack: attack });
+    document.experiments.push(Experiment {
+        name: attack.into(),
+        title: attack.into(),
+        note: attack.into(),
+        axis: Axis::None,
+        question: attack.into(),
+        then: vec![Then { year: 1997, source: attack.into(), found: attack.into() }],
+        figures: vec![Figure::Rate, Figure::Latency, Figure::Pipeline],
+    });
     document.cells.push(Cell::skipped("x", attack, labels.clone(), attack));
-    let mut measured = document.cells[0].clone();
-    (measured.id, measured.experiment, measured.labels) = ("y".into(), attack.into(), labels);
-    document.cells.push(measured);
-    document.findings = fullbore_bench::document::findings(&document.cells, &[], &Default::default());
+    for (id, request) in [("y", 4096), ("z", 8192)] {
+        let mut measured = document.cells[0].clone();
+        (measured.id, measured.experiment) = (format!("{attack}{id}"), attack.into());
+        measured.labels = Labels { request_bytes: Some(request), ..labels.clone() };
+        document.cells.push(measured);
+    }
+    document.findings =
+        fullbore_bench::document::findings(&document.cells, &document.experiments, &Default::default());
+    document.findings.pipeline = Some(Pipeline {
+        stages: vec![Stage {
+            name: attack.into(),
+            what: attack.into(),
+            advertised: Some(1e9),
+            advertised_by: attack.into(),
+            real: None,
+            cell: None,
+        }],
+    });
+    document.findings.advice.push(Advice {
+        text: attack.into(),
+        evidence: attack.into(),
+        experiment: attack.into(),
+        cells: Vec::new(),
+        confidence: Confidence::Low,
+        worth: f64::NAN,
+    });
+    document.findings.rules.push(Rule {
+        number: 1,
+        rule: attack.into(),
+        verdict: RuleVerdict::NotTestable,
+        evidence: attack.into(),
+        experiment: attack.into(),
+        cells: Vec::new(),
+    });
+    document
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let document = hostile("</script><img onerror='x' title=\"y\">& | [a](b) `c` \n# d");
     let html = report::html(&document);
     check_structure(&html);
     assert!(!html.contains("<img"), "markup from the document");
-    assert_eq!(html.matches("</script>").count(), 3, "results, samples, script");
+    assert_eq!(html.matches("</script>").count(), 2, "results, script");
+    for (name, svg) in report::charts(&document) {
+        check_structure(&format!("<!DOCTYPE html>{svg}"));
+        assert!(!svg.contains("<img"), "{name}");
+    }
+    let text = report::markdown(&document);
+    assert!(!text.contains("<img") && !text.contains("[a](b)") && !text.contains("\n# d"));
 }
 
 #[test]
@@ -173,4 +380,25 @@ fn an_empty_run_still_gives_a_page() {
     assert!(html.contains("interrupted"));
     let table = fullbore_bench::table::render(&document, Default::default());
     assert!(table.contains("interrupted"));
+    assert!(report::markdown(&document).contains("interrupted") && report::charts(&document).is_empty());
+}
+
+#[test]
+fn the_terminal_shows_the_full_set_in_eighty_columns() {
+    let document = whole();
+    let table = fullbore_bench::table::render(document, Default::default());
+    let widest = table.lines().max_by_key(|l| l.chars().count()).unwrap();
+    assert!(widest.chars().count() <= 80, "{widest}");
+    let lines = table.lines().count();
+    assert!(lines < 420, "{lines} lines");
+    for experiment in &document.experiments {
+        let title: String = experiment.title.chars().take(24).collect();
+        assert!(table.contains(&title), "{title}");
+    }
+    let advice = table.rfind("What to do here").expect("advice");
+    assert!(table[advice..].lines().count() < 12, "at the end");
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(directory.join("full-table.txt"), &table).unwrap();
+    let quick = fullbore_bench::table::render(&synthetic::document(), Default::default());
+    std::fs::write(directory.join("quick-table.txt"), &quick).unwrap();
 }
