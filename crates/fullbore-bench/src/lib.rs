@@ -1,8 +1,10 @@
 //! The meter: trials, experiments as data, statistics, results documents and their report.
 #![forbid(unsafe_code)]
 
+mod action;
 mod audit;
 mod bed;
+mod cgroup;
 pub mod csv;
 pub mod document;
 pub mod experiment;
@@ -16,4 +18,4 @@ pub mod table;
 
 pub(crate) mod units;
 
-pub use runner::{Measured, Options, Progress, run};
+pub use runner::{Event, Measured, Options, Progress, run};

@@ -135,12 +135,15 @@ fn eventually(mut done: impl FnMut() -> bool) -> bool {
 /// Measures, in the process that the limits hold.
 fn measure(directory: &Path) {
     let options = Options {
-        directory: directory.to_owned(),
+        directories: vec![directory.to_owned()],
+        device: None,
         size: Some(64 << 20),
         time: Duration::from_secs(110),
+        precision: 0.025,
         seed: 1,
-        experiments: experiment(std::env::var(HALF).unwrap().parse().unwrap()),
+        sets: vec![("lab".into(), experiment(std::env::var(HALF).unwrap().parse().unwrap()))],
         command: Vec::new(),
+        resume: None,
     };
     let measured = run(&options, &Monitor::default(), |_| ()).unwrap();
     let file = fs::File::create(directory.join("results.json")).unwrap();

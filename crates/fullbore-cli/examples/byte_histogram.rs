@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use fullbore::operation::Fold;
-use fullbore_cli::{each::each_file, exit, ways::Ways};
+use fullbore_cli::{each::fold_files, exit, ways::Ways};
 
 struct Histogram;
 
@@ -34,19 +34,10 @@ struct Arguments {
 fn main() -> std::process::ExitCode {
     let Arguments { files, ways } = Arguments::parse();
     exit::main(|| {
-        let running = ways.begin()?;
-        each_file(
-            &running,
-            "histogram",
-            &files,
-            |file, crew, scratch| Ok(crew.fold(&Histogram, file, scratch)?.1),
-            |path, counts| {
-                let seen = (0..=255u8).zip(*counts).filter(|(_, count)| *count > 0);
-                let lines: String = seen.map(|(byte, count)| format!("{byte:3} {count}\n")).collect();
-                running.print(format!("{}:\n{lines}", path.display()))
-            },
-        )?;
-        running.end(running.monitor().done());
-        Ok(())
+        fold_files(&ways, "histogram", &Histogram, &files, |running, path, counts| {
+            let seen = (0..=255u8).zip(*counts).filter(|(_, count)| *count > 0);
+            let lines: String = seen.map(|(byte, count)| format!("{byte:3} {count}\n")).collect();
+            running.print(format!("{}:\n{lines}", path.display()))
+        })
     })
 }

@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use fullbore::operation::{Fold, Split};
-use fullbore_cli::{each::each_file, exit, ways::Ways};
+use fullbore_cli::{each::fold_files, exit, ways::Ways};
 
 /// Sums the column of this number, from 1.
 struct Column(usize);
@@ -49,20 +49,16 @@ struct Arguments {
 fn main() -> std::process::ExitCode {
     let Arguments { files, column, ways } = Arguments::parse();
     exit::main(|| {
-        let running = ways.begin()?;
-        let operation = Column(column.into());
-        each_file(
-            &running,
+        fold_files(
+            &ways,
             "sum of a column",
+            &Column(column.into()),
             &files,
-            |file, crew, scratch| Ok(crew.fold(&operation, file, scratch)?.1),
-            |path, (sum, without)| {
+            |running, path, (sum, without)| {
                 let (sign, cents) = (if sum < 0 { "-" } else { "" }, sum.unsigned_abs());
                 let sum = format!("{sign}{}.{:02}", cents / 100, cents % 100);
                 running.print(format!("{sum} {} ({without} lines without)\n", path.display()))
             },
-        )?;
-        running.end(running.monitor().done());
-        Ok(())
+        )
     })
 }

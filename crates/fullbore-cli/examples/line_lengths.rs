@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use clap::Parser;
 use fullbore::operation::{Fold, Split};
-use fullbore_cli::{each::each_file, exit, ways::Ways};
+use fullbore_cli::{each::fold_files, exit, ways::Ways};
 
 struct Lengths;
 
@@ -42,19 +42,10 @@ struct Arguments {
 fn main() -> std::process::ExitCode {
     let Arguments { files, ways } = Arguments::parse();
     exit::main(|| {
-        let running = ways.begin()?;
-        each_file(
-            &running,
-            "line lengths",
-            &files,
-            |file, crew, scratch| Ok(crew.fold(&Lengths, file, scratch)?.1),
-            |path, lengths| {
-                let lines: String =
-                    lengths.iter().map(|(length, count)| format!("{length:6} {count}\n")).collect();
-                running.print(format!("{}:\n{lines}", path.display()))
-            },
-        )?;
-        running.end(running.monitor().done());
-        Ok(())
+        fold_files(&ways, "line lengths", &Lengths, &files, |running, path, lengths| {
+            let lines: String =
+                lengths.iter().map(|(length, count)| format!("{length:6} {count}\n")).collect();
+            running.print(format!("{}:\n{lines}", path.display()))
+        })
     })
 }

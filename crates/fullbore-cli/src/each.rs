@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, Kind};
 use fullbore::file::File;
+use fullbore::operation::Fold;
 use fullbore::pattern::{Crew, Scratch};
 
 use crate::exit::Exit;
-use crate::ways::Running;
+use crate::ways::{Running, Ways};
 
 /// Opens what an argument names: `-` is standard input.
 ///
@@ -18,9 +19,55 @@ pub fn open(path: &Path) -> fullbore::Result<File> {
     if path == Path::new("-") { File::stdin() } else { File::open(path) }
 }
 
+/// Folds `operation` over each of the files that an argument list names (standard input, if it names none) and gives what comes
+/// of it to `tell`: a whole command, from its flags to its account.
+///
+/// # Errors
+/// As [`each_file`], and if the flags do not fit together.
+pub fn fold_files<F: Fold>(
+    ways: &Ways,
+    what: &str,
+    operation: &F,
+    files: &[PathBuf],
+    mut tell: impl FnMut(&Running<'_>, &Path, F::State) -> Result<(), Exit> + Send,
+) -> Result<(), Exit> {
+    let running = ways.begin()?;
+    let work =
+        |file: &File, crew: &Crew<'_>, scratch: &mut Scratch| Ok(crew.fold(operation, file, scratch)?.1);
+    each_file(&running, what, files, work, |path, state| tell(&running, path, state))?;
+    running.end(running.monitor().done());
+    Ok(())
+}
+
+/// What a crew's results are told with: goes on until telling fails, and keeps the failure.
+#[derive(Debug, Default)]
+pub struct Telling {
+    failed: Option<Exit>,
+}
+
+impl Telling {
+    /// Whether to go on after a result was `told`.
+    pub fn goes_on(&mut self, told: Result<(), Exit>) -> ControlFlow<()> {
+        match told {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(exit) => {
+                self.failed = Some(exit);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// How it went.
+    ///
+    /// # Errors
+    /// The failure that ended it.
+    pub fn end(self) -> Result<(), Exit> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
 /// Gives each of `files` (standard input, if there are none) to `work`, several at once, and what comes of it to `tell`, in the
-/// order of the files, with its length in bytes added to what is returned. What goes wrong with one file is said, and the
-/// others are gone on with.
+/// order of the files. What goes wrong with one file is said, and the others are gone on with.
 ///
 /// # Errors
 /// At the end, if something went wrong with a file; at once, if `tell` fails.
@@ -33,7 +80,7 @@ pub fn each_file<R: Send>(
 ) -> Result<(), Exit> {
     let standard_input = [PathBuf::from("-")];
     let files = if files.is_empty() { &standard_input[..] } else { files };
-    let (mut failed, mut worst) = (None, 0);
+    let (mut telling, mut worst) = (Telling::default(), 0);
     let result = running.with_crew(what, None, |crew| {
         crew.many(
             files.iter(),
@@ -53,13 +100,7 @@ pub fn each_file<R: Send>(
                         Ok(())
                     }
                 };
-                Ok(match told {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(exit) => {
-                        failed = Some(exit);
-                        ControlFlow::Break(())
-                    }
-                })
+                Ok(telling.goes_on(told))
             },
         )
     });
@@ -67,9 +108,6 @@ pub fn each_file<R: Send>(
     let flushed = running.flush();
     result.map_err(|error: Error| Exit::from(error))?;
     flushed?;
-    match (failed, worst) {
-        (Some(exit), _) => Err(exit),
-        (None, 0) => Ok(()),
-        (None, code) => Err(Exit::Told(code)),
-    }
+    telling.end()?;
+    if worst > 0 { Err(Exit::Told(worst)) } else { Ok(()) }
 }

@@ -6,7 +6,6 @@ mod parse;
 mod pass;
 
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,6 +13,7 @@ use fullbore::error::{Error, Kind};
 use fullbore::operation::hash::{Blake3Mode, Hash, algorithms, derive_context, hex};
 use fullbore::pattern::{Crew, Scratch};
 use fullbore::size;
+use fullbore_cli::each::Telling;
 use fullbore_cli::ways::{Running, Ways};
 use serde_json::json;
 
@@ -169,7 +169,7 @@ impl Sum {
             true => Box::new(Walk::new(files.into_iter(), Rules { follow: self.dereference, hidden: true })),
             false => Box::new(files.into_iter().map(|name| (name, Ok(())))),
         };
-        let mut failed = None;
+        let mut telling = Telling::default();
         running
             .with_crew("sum", None, |crew| {
                 crew.many(
@@ -181,21 +181,11 @@ impl Sum {
                             turn.give(told, weight).map(drop)
                         }
                     },
-                    |told| {
-                        Ok(match printer.tell(&told) {
-                            Ok(()) => ControlFlow::Continue(()),
-                            Err(exit) => {
-                                failed = Some(exit);
-                                ControlFlow::Break(())
-                            }
-                        })
-                    },
+                    |told| Ok(telling.goes_on(printer.tell(&told))),
                 )
             })
             .map_err(Exit::from)?;
-        if let Some(exit) = failed {
-            return Err(exit);
-        }
+        telling.end()?;
         let account = running.end(printer.bytes);
         if self.json {
             printer.out.write(format!("{}\n", json!({ "account": account })).as_bytes())?;

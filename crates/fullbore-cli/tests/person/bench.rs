@@ -22,7 +22,7 @@ fn bench(room: &Room, words: &[&str]) -> Command {
     command
 }
 
-fn document(path: &Path) -> Document {
+pub(crate) fn document(path: &Path) -> Document {
     Document::read(fs::File::open(path).unwrap()).unwrap()
 }
 
@@ -123,4 +123,109 @@ fn what_it_cannot_measure_it_refuses_before_it_starts() {
     fs::create_dir(room.at("taken")).unwrap();
     run(bench(&room, &["--output"]).arg(room.at("taken"))).fails(2, &["taken", "--output"]);
     assert_eq!(room.names(), ["file", "taken"]);
+}
+
+/// A set of two cells that are never precise enough.
+pub(crate) const TWO_CELLS: &str = "
+    [[experiment]]
+    name = 'own'
+    title = 'An experiment of my own'
+    question = 'Which of two?'
+    axis = 'request'
+    [[experiment.grid]]
+    action = 'read'
+    strategy = ['method=buffered,workers=1']
+    request = ['4K', '64K']
+    cache = 'warm'
+";
+
+/// `fullbore bench run` in a room.
+pub(crate) fn bench_run(room: &Room, words: &[&str]) -> Command {
+    let mut command = fullbore(["bench", "run"]);
+    command.args(words).current_dir(room.path()).env("XDG_CONFIG_HOME", room.at("config"));
+    command
+}
+
+#[test]
+fn experiments_are_listed_shown_and_run_by_name_or_from_a_file() {
+    let room = Room::new();
+    let listed = run(&mut fullbore(["bench", "list"])).succeeds().text();
+    assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    for name in ["out-of-box", "unbuffered", "file-size"] {
+        assert!(listed.lines().any(|line| line.starts_with(name)), "{name}: {listed}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&mut fullbore(["bench", "list", "--json"])).succeeds().text()).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), listed.lines().count());
+
+    // What is shown can be run.
+    let shown = run(&mut fullbore(["bench", "show", "roof"])).succeeds().text();
+    room.file("shown.toml", &shown);
+    room.file("own.toml", TWO_CELLS);
+    let words = ["shown.toml", "own.toml", "--time", "10", "--size", "16M", "--output", "results"];
+    let text = run(&mut bench_run(&room, &words)).succeeds().text();
+    assert!(text.contains("own") && text.contains("roof: memory copy"), "{text}");
+    let document = document(&room.at("results/results.json"));
+    let ids: Vec<&str> = document.cells.iter().map(|cell| cell.id.as_str()).collect();
+    assert_eq!(document.cells.len(), 3, "{ids:?}");
+    assert!(document.cells.iter().all(|cell| cell.summary.is_some()), "{ids:?}");
+    assert!(!document.run.interrupted);
+    assert!(!room.at("config").exists(), "no job was measured: there is nothing to save");
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_the_place_and_what_to_do() {
+    let room = Room::new();
+    room.file("wrong.toml", TWO_CELLS.replace("'read'", "'juggle'"));
+    room.file("text.toml", "not toml");
+    run(&mut bench_run(&room, &["nothing-of-that-name"])).fails(2, &["nothing-of-that-name", "bench list"]);
+    run(&mut bench_run(&room, &["missing.toml"])).fails(2, &["missing.toml"]);
+    run(&mut bench_run(&room, &["wrong.toml"])).fails(2, &["wrong.toml", "own", "juggle"]);
+    run(&mut bench_run(&room, &["text.toml"])).fails(2, &["text.toml"]);
+    run(&mut bench_run(&room, &[])).fails(2, &["NAME|FILE.toml"]);
+    run(&mut bench_run(&room, &["roof", "--precision", "0"])).fails(2, &["--precision"]);
+    run(&mut bench_run(&room, &["--resume", "nowhere"])).fails(2, &["nowhere", "results folder"]);
+    run(&mut fullbore(["bench", "show", "nope"])).fails(2, &["nope", "bench list"]);
+    assert_eq!(room.names(), ["text.toml", "wrong.toml"]);
+}
+
+#[test]
+fn a_run_that_was_killed_leaves_what_it_measured_and_can_be_gone_on_with() {
+    for signal in [Signal::INT, Signal::KILL] {
+        let room = Room::new();
+        room.file("own.toml", TWO_CELLS);
+        let words =
+            ["own.toml", "--time", "60", "--size", "16M", "--precision", "0.001", "--output", "results"];
+        let mut child = bench_run(&room, &words).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let place = room.at("results/results.json");
+        for _ in 0..600 {
+            if place.exists() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        child.wait().unwrap();
+        // After SIGKILL somebody else clears away, a moment later.
+        for _ in 0..100 {
+            if room.names().len() == 2 {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!(room.names(), ["own.toml", "results"], "{signal:?}: no test files are left");
+        let before = document(&place);
+        assert!(before.run.interrupted && !before.run.complete);
+        let samples =
+            |document: &Document| document.cells.iter().map(|cell| cell.samples.clone()).collect::<Vec<_>>();
+        assert!(samples(&before).iter().any(|samples| !samples.is_empty()));
+
+        run(&mut bench_run(&room, &["--resume", "results", "--time", "10", "--precision", "50"])).succeeds();
+        let after = document(&place);
+        assert!(!after.run.interrupted && after.run.complete);
+        for (old, new) in samples(&before).iter().zip(&samples(&after)) {
+            assert!(new.starts_with(old), "what was measured is kept");
+        }
+        assert!(room.at("results/report.html").exists());
+    }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::bench::{TWO_CELLS, bench_run, document};
 use crate::ground::{Room, bytes, fullbore, has, run, transform};
 
 /// A loop device on a file until it is dropped.
@@ -70,4 +71,44 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
         let ended = run(&mut transform("none", &large, device, &["--overwrite", "--strategy", strategy]));
         ended.fails(2, &["No space left on device"]);
     }
+}
+
+#[test]
+fn a_block_device_is_taken_only_by_its_serial_and_with_nothing_on_it() {
+    let room = Room::new();
+    let image = room.file("image", "");
+    fs::File::options().write(true).open(&image).unwrap().set_len(64 << 20).unwrap();
+    let device = match Loop::new(&image) {
+        Ok(device) => device,
+        Err(reason) => return println!("skipped: a block device: {reason}"),
+    };
+    let name = device.0.display().to_string();
+    let serial = image.canonicalize().unwrap().display().to_string();
+    let words = |serial: &str| {
+        let mut command = bench_run(&room, &["roof", "own.toml", "--time", "10", "--output", "results"]);
+        command.args(["--device", &name, "--serial", serial]);
+        command
+    };
+    room.file(
+        "own.toml",
+        TWO_CELLS.replace("method=buffered", "method=direct").replace("cache = 'warm'", ""),
+    );
+    run(&mut bench_run(&room, &["roof", "--device", &name])).fails(2, &["--serial"]);
+    run(&mut words("another")).fails(2, &[&name, "another", "serial number"]);
+    let made = Command::new("mkfs.ext4").args(["-q", &name]).status();
+    if made.is_ok_and(|made| made.success()) {
+        run(&mut words(&serial)).fails(2, &["ext4", "wipefs"]);
+        let wiped = Command::new("dd")
+            .args(["if=/dev/zero", "bs=1M", "count=1", "status=none"])
+            .arg(format!("of={name}"))
+            .status();
+        assert!(wiped.unwrap().success());
+    }
+    run(&mut words(&serial)).succeeds();
+    let document = document(&room.at("results/results.json"));
+    assert!(document.run.notes.iter().any(|note| note.contains("block device")), "{:?}", document.run.notes);
+    assert_eq!(document.run.file_bytes, 64 << 20);
+    let reads = document.cells.iter().filter(|cell| cell.labels.method == "direct");
+    assert!(reads.clone().count() == 2 && reads.clone().all(|cell| cell.summary.is_some()), "{document:?}");
+    assert!(!room.at("config").exists(), "a device has no profile");
 }

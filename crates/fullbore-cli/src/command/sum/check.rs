@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, BufRead, BufReader};
-use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +11,7 @@ use clap::Args;
 use fullbore::error::{Error, Kind};
 use fullbore::operation::hash::{Algorithm, Hash};
 use fullbore::pattern::{Crew, Scratch};
+use fullbore_cli::each::Telling;
 use fullbore_cli::ways::Running;
 use serde_json::json;
 
@@ -88,7 +88,7 @@ pub(super) fn run(sum: &Sum) -> Result<(), Exit> {
     };
     let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0) };
     let lists = Lists { files: sum.files().into(), parser: Parser::new(asked), open: None };
-    let mut failed = None;
+    let mut telling = Telling::default();
     running
         .with_crew("check", None, |crew| {
             crew.many(
@@ -106,21 +106,11 @@ pub(super) fn run(sum: &Sum) -> Result<(), Exit> {
                     };
                     turn.give(verdict, weight).map(drop)
                 },
-                |verdict| {
-                    Ok(match judge.tell(verdict) {
-                        Ok(()) => ControlFlow::Continue(()),
-                        Err(exit) => {
-                            failed = Some(exit);
-                            ControlFlow::Break(())
-                        }
-                    })
-                },
+                |verdict| Ok(telling.goes_on(judge.tell(verdict))),
             )
         })
         .map_err(Exit::from)?;
-    if let Some(exit) = failed {
-        return Err(exit);
-    }
+    telling.end()?;
     let account = running.end(judge.bytes);
     if sum.json {
         judge.out.write(format!("{}\n", json!({ "account": account })).as_bytes())?;

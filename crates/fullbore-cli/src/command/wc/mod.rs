@@ -4,13 +4,13 @@ mod files;
 mod report;
 
 use std::ffi::OsString;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use fullbore::error::{Error, Kind};
 use fullbore::operation::{Count, Counts, Encoding};
 use fullbore::pattern::{Crew, Scratch};
+use fullbore_cli::each::Telling;
 use fullbore_cli::exit::Exit;
 use fullbore_cli::ways::{Running, Ways};
 
@@ -154,7 +154,7 @@ impl Wc {
             running: &running,
         };
         let mut report = Report::new(columns, width, self.total, self.json, encoding);
-        let (mut failed, mut code) = (None, 0);
+        let (mut telling, mut code) = (Telling::default(), 0);
         let result = running.with_crew("wc", None, |crew| {
             crew.many(
                 inputs,
@@ -168,19 +168,11 @@ impl Wc {
                         trouble.say(&running);
                         code = code.max(trouble.code);
                     }
-                    match report.file(told.name.as_deref(), told.counts, &running) {
-                        Ok(()) => Ok(ControlFlow::Continue(())),
-                        Err(exit) => {
-                            failed = Some(exit);
-                            Ok(ControlFlow::Break(()))
-                        }
-                    }
+                    Ok(telling.goes_on(report.file(told.name.as_deref(), told.counts, &running)))
                 },
             )
         });
-        if let Some(exit) = failed {
-            return Err(exit);
-        }
+        telling.end()?;
         result?;
         report.end(&running)?;
         if code > 0 { Err(Exit::Told(code)) } else { Ok(()) }

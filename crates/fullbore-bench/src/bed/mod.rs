@@ -1,9 +1,16 @@
 //! The test bed: a directory of the meter's own with the files that trials read and write, and nothing else.
 
+mod device;
+mod watch;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use self::device::Taken;
+use self::watch::Watch;
 use fullbore::buf::ALIGNMENT;
 use fullbore::engine::Cache;
 use fullbore::error::{Error, Kind};
@@ -50,11 +57,25 @@ pub(crate) struct Bed {
     pub(crate) len: u64,
     /// The length of the files of transformations, in bytes.
     pub(crate) transform_len: u64,
+    /// Whether the file system keeps its files in memory.
+    pub(crate) in_memory: bool,
     /// What is to be said of the bed.
     pub(crate) notes: Vec<String>,
+    /// Files of a length of their own, made when first asked for.
+    sized: RefCell<BTreeMap<(&'static str, u64), File>>,
+    seed: u64,
     // Dropped last, files before their directory.
-    temporaries: Vec<Temporary>,
-    _directory: Temporary,
+    temporaries: RefCell<Vec<Temporary>>,
+    ground: Ground,
+}
+
+/// What a bed lies on.
+#[derive(Debug)]
+enum Ground {
+    /// A directory of the meter's own, removed before the watch over it ends.
+    Directory { directory: Temporary, _watch: Option<Watch> },
+    /// A whole block device, taken for itself.
+    Device { path: PathBuf, _taken: Taken },
 }
 
 /// Which of the files the trials use; the others are not made.
@@ -63,15 +84,30 @@ pub(crate) struct Needs {
     pub(crate) warm: bool,
     pub(crate) written: bool,
     pub(crate) transformed: bool,
+    /// A file that grows up to the length of the long ones.
+    pub(crate) fresh: bool,
+    /// Bytes that the works make by themselves.
+    pub(crate) extra: u64,
 }
 
 impl Needs {
+    /// What both need together; of what works make by themselves, the most at a time.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            warm: self.warm || other.warm,
+            written: self.written || other.written,
+            transformed: self.transformed || other.transformed,
+            fresh: self.fresh || other.fresh,
+            extra: self.extra.max(other.extra),
+        }
+    }
+
     /// What a bed of files of `len` bytes takes, in bytes. Of a transformation's files there are three, and a new
     /// output stands beside the one it replaces.
     fn bytes(self, len: u64) -> u64 {
-        let long = 1 + u64::from(self.warm) + u64::from(self.written);
+        let long = 1 + u64::from(self.warm) + u64::from(self.written) + u64::from(self.fresh);
         let transformed = if self.transformed { 4 * len.min(TRANSFORMED) } else { 0 };
-        long * len + transformed
+        long * len + transformed + self.extra
     }
 }
 
@@ -140,6 +176,7 @@ impl Bed {
         let (directory, ()) = Temporary::make(parent.join(name), |path| {
             std::fs::create_dir(path).map_err(|error| Error::io("make a directory in", parent, error))
         })?;
+        let watch = Watch::over(directory.path());
         let mut maker = Maker { directory: directory.path(), seed, temporaries: Vec::new(), monitor };
         let mut notes = Vec::new();
         let start = Instant::now();
@@ -179,7 +216,6 @@ impl Bed {
         let temporaries = maker.temporaries;
         Ok(Self {
             warm,
-            cold,
             written,
             input,
             cold_input,
@@ -187,10 +223,108 @@ impl Bed {
             fresh,
             len,
             transform_len,
+            in_memory: probe::bearings(&cold).is_ok_and(|found| found.in_memory),
+            cold,
             notes,
-            temporaries,
-            _directory: directory,
+            sized: RefCell::default(),
+            seed: seed.wrapping_add(1000),
+            temporaries: RefCell::new(temporaries),
+            ground: Ground::Directory { directory, _watch: watch },
         })
+    }
+
+    /// Takes a whole block device whose serial number is `serial`, and writes its first `len` bytes, all of it if that
+    /// is `None`: what was never written is not read from the medium.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] if anything is on the device or uses it, or the number is another's; the system's.
+    pub(crate) fn on_device(
+        path: &Path,
+        serial: &str,
+        len: Option<u64>,
+        seed: u64,
+        monitor: &Monitor,
+    ) -> Result<Self> {
+        let taken = device::take(path, serial)?;
+        let len = len.unwrap_or(taken.len).min(taken.len) >> 20 << 20;
+        if len < SMALLEST {
+            let what = format!("{} is too little to measure with", size::human(len));
+            return Err(Error::new(Kind::Invalid, "measure", path, what));
+        }
+        let output = Output::create(path, Placement::Overwrite, None)?;
+        let planned = plan(None, Some(len), Some(&output), &Wish::default(), None, None)?;
+        let scope = Scope { range: 0..len, order: pattern::Order::Sequential };
+        pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, monitor)?;
+        output.commit_len(len, Durability::Data)?;
+        let (file, written) = (File::open(path)?, File::open_write(path)?);
+        Ok(Self {
+            warm: file.clone(),
+            written,
+            input: file.clone(),
+            cold_input: file.clone(),
+            output: path.to_owned(),
+            fresh: path.to_owned(),
+            len,
+            transform_len: len.min(TRANSFORMED),
+            in_memory: false,
+            cold: file,
+            notes: vec![format!("{} was measured as a whole block device", path.display())],
+            sized: RefCell::default(),
+            seed,
+            temporaries: RefCell::default(),
+            ground: Ground::Device { path: path.to_owned(), _taken: taken },
+        })
+    }
+
+    /// The directory of the meter's own; what is made in it goes with it.
+    pub(crate) fn directory(&self) -> &Path {
+        match &self.ground {
+            Ground::Directory { directory, .. } => directory.path(),
+            Ground::Device { path, .. } => path.parent().unwrap_or(path),
+        }
+    }
+
+    /// Refuses what needs files where there is a device and nothing else.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`] on a device.
+    pub(crate) fn has_files(&self) -> Result<()> {
+        match &self.ground {
+            Ground::Directory { .. } => Ok(()),
+            Ground::Device { path, .. } => {
+                let what = "a block device has no files to make; its blocks are read and written over";
+                Err(Error::new(Kind::Unsupported, "measure", path, what))
+            }
+        }
+    }
+
+    /// A file of `len` random bytes for a purpose, made when it is first asked for. `extra` of the needs has room for it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn sized(&self, purpose: &'static str, len: u64) -> Result<File> {
+        self.has_files()?;
+        if let Some(file) = self.sized.borrow().get(&(purpose, len)) {
+            return Ok(file.clone());
+        }
+        let mut temporaries = self.temporaries.borrow_mut();
+        let seed = self.seed.wrapping_add(temporaries.len() as u64);
+        let monitor = Monitor::default();
+        let mut maker =
+            Maker { directory: self.directory(), seed, temporaries: Vec::new(), monitor: &monitor };
+        let file = maker.file(&format!("{purpose}-{len}"), len, |_| false)?;
+        temporaries.append(&mut maker.temporaries);
+        self.sized.borrow_mut().insert((purpose, len), file.clone());
+        Ok(file)
+    }
+
+    /// Removes the files of a length of their own.
+    pub(crate) fn forget_sized(&self) {
+        let paths: Vec<PathBuf> = std::mem::take(&mut *self.sized.borrow_mut())
+            .into_values()
+            .map(|file| file.path().to_owned())
+            .collect();
+        self.temporaries.borrow_mut().retain(|temporary| !paths.iter().any(|path| path == temporary.path()));
     }
 
     /// Brings written data to the device, so that the next round does not pay for the last.
@@ -199,6 +333,9 @@ impl Bed {
     /// If the system refuses.
     pub(crate) fn settle(&self) -> Result<()> {
         self.written.sync(fullbore::file::Sync::Data)?;
+        if self.has_files().is_err() {
+            return Ok(());
+        }
         File::open_write(&self.output)?.sync(fullbore::file::Sync::Data)
     }
 
@@ -236,8 +373,10 @@ impl Bed {
 impl Drop for Bed {
     fn drop(&mut self) {
         // A transformation that was stopped may have left one; the directory must be empty to go.
-        let _ = std::fs::remove_file(&self.fresh);
-        self.temporaries.clear();
+        if self.has_files().is_ok() {
+            let _ = std::fs::remove_file(&self.fresh);
+        }
+        self.temporaries.get_mut().clear();
     }
 }
 

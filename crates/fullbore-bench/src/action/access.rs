@@ -1,0 +1,405 @@
+//! Reading and writing ranges of a file by any strategy, in any order, through every state of the file.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use fullbore::engine::Cache;
+use fullbore::error::{Error, Kind};
+use fullbore::file::{Durability, File, Output, Placement, Sync};
+use fullbore::operation::generate::Stamped;
+use fullbore::pattern::{self, Order, Outcome, Scope};
+use fullbore::strategy::{Strategy, plan};
+use fullbore::{Result, size};
+use serde::Deserialize;
+
+use super::wished::Wished;
+use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
+use crate::bed::{Bed, Needs};
+use crate::document::{CacheState, Labels};
+use crate::sample::Place;
+
+/// A sample has at least this many requests for each that may be in flight.
+const LEAST: usize = 4;
+
+/// The unit in which memory comes to the processor, in bytes.
+const CACHE_LINE: usize = 64;
+
+/// What a grid may say of a read or a write.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Access {
+    /// As `--strategy` takes it.
+    #[serde(default = "auto")]
+    strategy: String,
+    /// Request size.
+    request: Option<String>,
+    /// Requests in flight a worker.
+    depth: Option<u32>,
+    /// How much of the file the page cache holds.
+    cache: Option<CacheState>,
+    #[serde(default)]
+    order: Way,
+    /// How far every request lies from a multiple of its size, such as `+512` or `-4K`.
+    offset: Option<String>,
+    /// Whether writes are brought to the device within the time.
+    flush: Option<bool>,
+    /// What is there before a write.
+    #[serde(default)]
+    file: State,
+}
+
+fn auto() -> String {
+    "auto".into()
+}
+
+/// In which order requests are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+enum Way {
+    /// From front to back.
+    #[default]
+    Sequential,
+    /// Each block at most once, all over the file.
+    Random,
+    /// The same, over the first half of the file.
+    RandomHalf,
+}
+
+impl Way {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Random => "random",
+            Self::RandomHalf => "random over half",
+        }
+    }
+}
+
+/// What a write finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    /// Blocks with data, which are written over.
+    #[default]
+    Overwritten,
+    /// A new file, which grows with every request.
+    Extended,
+    /// A file with blocks that were never written.
+    Preallocated,
+    /// An old file with blocks and data, cut to nothing as it is opened.
+    Truncated,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Overwritten => "overwritten",
+            Self::Extended => "extended",
+            Self::Preallocated => "preallocated",
+            Self::Truncated => "truncated",
+        }
+    }
+}
+
+/// A trial of reading or writing.
+#[derive(Debug)]
+struct Trial {
+    writes: bool,
+    asked: Access,
+    wished: Wished,
+    offset: i64,
+    /// Known once opened.
+    strategy: Option<Strategy>,
+    data: Option<Stamped>,
+    /// What the next run covers.
+    range: Range<u64>,
+    order: Order,
+}
+
+pub(super) fn read(given: Settings) -> Parsed {
+    parse(false, given)
+}
+
+pub(super) fn write(given: Settings) -> Parsed {
+    parse(true, given)
+}
+
+fn parse(writes: bool, given: Settings) -> Parsed {
+    let asked: Access = settings(given)?;
+    if !writes && (asked.file != State::Overwritten || asked.flush.is_some()) {
+        return Err("`file` and `flush` are for writes".into());
+    }
+    if asked.file != State::Overwritten && asked.order != Way::Sequential {
+        return Err("a file that is not overwritten is written from front to back".into());
+    }
+    let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
+    let offset = asked.offset.as_deref().map_or(Ok(0), distance)?;
+    Ok(Box::new(Trial {
+        writes,
+        asked,
+        wished,
+        offset,
+        strategy: None,
+        data: None,
+        range: 0..0,
+        order: Order::Sequential,
+    }))
+}
+
+/// `+512`, `-4K`, `0` in bytes.
+fn distance(text: &str) -> std::result::Result<i64, String> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let bytes = size::parse(digits).map_err(|error| error.to_string())?;
+    i64::try_from(bytes).map(|bytes| sign * bytes).map_err(|_| format!("{text} is too far"))
+}
+
+impl Trial {
+    fn strategy(&self) -> Strategy {
+        self.strategy.clone().unwrap_or_else(|| self.wished.plain())
+    }
+
+    /// Whether it passes the page cache by.
+    fn direct(&self) -> bool {
+        let strategy = self.strategy();
+        (if self.writes { strategy.write_cache } else { strategy.read_cache }) == Cache::Direct
+    }
+
+    /// Whether it writes a file of its own, made anew for each sample.
+    fn grows(&self) -> bool {
+        self.asked.file != State::Overwritten
+    }
+
+    fn grown(place: &Place<'_>) -> PathBuf {
+        place.bed().fresh.clone()
+    }
+
+    /// The file that is there all the time.
+    fn standing<'b>(&self, bed: &'b Bed) -> &'b File {
+        match self.writes {
+            true if !self.direct() => &bed.written,
+            _ if self.asked.cache == Some(CacheState::Warm) => &bed.warm,
+            _ => &bed.cold,
+        }
+    }
+
+    /// The bytes of this turn: the next run of the file, so that no cache of the device's own has it, or blocks all
+    /// over it.
+    fn part(&self, turn: Turn, len: u64) -> (Range<u64>, Order) {
+        let strategy = self.strategy();
+        let request = strategy.request as u64;
+        // Whole requests, and enough of them for the depth to be reached.
+        let least = request * (LEAST * strategy.depth * strategy.workers) as u64;
+        let span = (turn.span.max(least) / request * request).clamp(request.min(len), len);
+        match self.asked.order {
+            Way::Random => return (0..len, Order::Random { seed: turn.number, count: span / request }),
+            Way::RandomHalf => {
+                return (0..len / 2, Order::Random { seed: turn.number, count: span / request });
+            }
+            Way::Sequential => {}
+        }
+        if self.grows() {
+            return (0..span, Order::Sequential);
+        }
+        // An offset takes a block at each end.
+        let margin = if self.offset == 0 { 0 } else { self.offset.unsigned_abs().next_multiple_of(request) };
+        let room = len.saturating_sub(2 * margin).max(span.min(len));
+        let places = (room / span).max(1);
+        let start = margin + turn.number % places * span;
+        let start = start.saturating_add_signed(self.offset).min(len - span.min(len));
+        (start..start + span, Order::Sequential)
+    }
+
+    fn transfer(&self, range: &Range<u64>, place: &Place<'_>) -> Result<Outcome> {
+        let scope = Scope { range: range.clone(), order: self.order };
+        let strategy = self.strategy();
+        if !self.writes {
+            return read_through(self.standing(place.bed()), &scope, &strategy, place);
+        }
+        let path = match self.grows() {
+            true => Self::grown(place),
+            false => self.standing(place.bed()).path().to_owned(),
+        };
+        if self.asked.file == State::Truncated {
+            File::open_write(&path)?.set_len(0)?;
+        }
+        let output = Output::create(&path, Placement::Overwrite, None)?;
+        let data = self.data.as_ref().ok_or_else(|| unopened(&path))?;
+        if strategy.write.capabilities.mapped && self.grows() {
+            // A mapping cannot make its file longer.
+            output.file().set_len(range.end)?;
+        }
+        let mut outcome = pattern::fill(data, &scope, &output, &strategy, place.monitor)?;
+        if self.asked.flush == Some(true) {
+            let clock = Instant::now();
+            output.file().sync(Sync::Data)?;
+            outcome.seconds += clock.elapsed().as_secs_f64();
+        }
+        Ok(outcome)
+    }
+}
+
+fn unopened(path: &std::path::Path) -> Error {
+    Error::new(Kind::Invalid, "measure", path, "the trial was not opened")
+}
+
+/// Reads a scope and, where a mapping lends it, touches every line of it.
+fn read_through(file: &File, scope: &Scope, strategy: &Strategy, place: &Place<'_>) -> Result<Outcome> {
+    // A system call has brought every byte to the reader; a mapping has brought none before it is touched.
+    let mapped = strategy.read.capabilities.mapped;
+    let look = |sum: &mut u64, _offset: u64, data: &[u8]| {
+        if mapped {
+            *sum = data.iter().step_by(CACHE_LINE).fold(*sum, |sum, &byte| sum.wrapping_add(u64::from(byte)));
+        }
+    };
+    let (outcome, sums) = pattern::visit(file, scope, strategy, place.monitor, || 0u64, look)?;
+    std::hint::black_box(sums);
+    Ok(outcome)
+}
+
+impl Work for Trial {
+    fn needs(&self) -> Needs {
+        Needs {
+            warm: !self.writes && self.asked.cache == Some(CacheState::Warm),
+            written: self.writes,
+            fresh: self.grows(),
+            ..Needs::default()
+        }
+    }
+
+    fn labels(&self) -> Labels {
+        let strategy = self.strategy();
+        let (method, cache) = match self.writes {
+            true => (strategy.write, strategy.write_cache),
+            false => (strategy.read, strategy.read_cache),
+        };
+        Labels {
+            operation: if self.writes { "write" } else { "read" }.into(),
+            method: method.name.into(),
+            request_bytes: Some(strategy.request as u64),
+            depth: Some(strategy.depth as u32),
+            workers: Some(strategy.workers as u32),
+            model: Some(strategy.model.to_string()),
+            cache_policy: Some(cache.to_string()),
+            file_state: self.writes.then(|| self.asked.file.word().into()),
+            cache: self.asked.cache,
+            order: Some(self.asked.order.word().into()),
+            strategy: Some(self.wished.text.clone()),
+            flush: self.asked.flush,
+            offset_bytes: self.asked.offset.as_ref().map(|_| self.offset),
+            ..Labels::default()
+        }
+    }
+
+    fn open(&mut self, place: &Place<'_>) -> Result<()> {
+        let bed = place.bed();
+        if bed.in_memory && (self.asked.cache == Some(CacheState::Cold) || self.direct()) {
+            return Err(place.no_device());
+        }
+        if self.grows() {
+            bed.has_files()?;
+        }
+        let file = self.standing(bed);
+        let Wished { wish, text } = &self.wished;
+        let planned = if self.writes {
+            let output = Output::create(file.path(), Placement::Overwrite, None)?;
+            let planned = plan(None, Some(bed.len), Some(&output), wish, Some(text), None)?;
+            output.commit_len(bed.len, Durability::Process)?;
+            planned
+        } else {
+            plan(Some(file), Some(bed.len), None, wish, Some(text), None)?
+        };
+        self.wished.granted(&planned, file.path())?;
+        self.data = self.writes.then(|| Stamped::new(place.seed, planned.strategy.request));
+        self.strategy = Some(planned.strategy);
+        Ok(())
+    }
+
+    fn strategy(&self) -> Option<String> {
+        self.strategy.as_ref().map(ToString::to_string)
+    }
+
+    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
+        let bed = place.bed();
+        (self.range, self.order) = self.part(turn, bed.len);
+        if self.grows() {
+            self.clear(place)?;
+            let file = File::create_new(&bed.fresh)?;
+            match self.asked.file {
+                State::Preallocated => file.preallocate(self.range.end)?,
+                State::Truncated => {
+                    let scope = Scope::whole(self.range.end);
+                    let output = Output::create(&bed.fresh, Placement::Overwrite, None)?;
+                    let data = self.data.as_ref().ok_or_else(|| unopened(&bed.fresh))?;
+                    pattern::fill(data, &scope, &output, &Strategy::plain(), place.monitor)?;
+                    file.sync(Sync::Data)?;
+                }
+                State::Extended | State::Overwritten => {}
+            }
+            let device =
+                if self.direct() || self.asked.flush == Some(true) { Device::Writes } else { Device::Any };
+            return Ok(Claim { device, ..Claim::default() });
+        }
+        let file = self.standing(bed).clone();
+        let direct = self.direct();
+        match self.asked.cache {
+            Some(CacheState::Warm) => Bed::warm_up(&file, &self.range)?,
+            Some(CacheState::Cold) => Bed::cool_down(&file)?,
+            Some(CacheState::Mixed) => {
+                Bed::cool_down(&file)?;
+                Bed::warm_up(&file, &(self.range.start..self.range.start.midpoint(self.range.end)))?;
+            }
+            None if self.writes && !direct => Bed::warm_up(&file, &self.range)?,
+            // Past the cache the bytes must come from the device, so they may not be in the cache.
+            None if direct => Bed::cool_down(&file)?,
+            None => {}
+        }
+        let device = match (self.writes, direct) {
+            (true, true) => Device::Writes,
+            (true, false) if self.asked.flush == Some(true) => Device::Writes,
+            (false, true) => Device::Reads,
+            (false, false) if self.asked.cache == Some(CacheState::Cold) => Device::Reads,
+            _ => Device::Any,
+        };
+        let looked_at = self.asked.cache.is_some() || direct;
+        let about = if looked_at { vec![(file, self.range.clone())] } else { Vec::new() };
+        Ok(Claim { about, cache: self.asked.cache, device })
+    }
+
+    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+        // Over the end of the range, which the sample comes to last.
+        let clock = Instant::now();
+        let strategy = self.strategy();
+        let step = (strategy.request * strategy.depth * strategy.workers) as u64;
+        let mut end = self.range.end;
+        while clock.elapsed().as_secs_f64() < seconds {
+            let part = end.saturating_sub(step).max(self.range.start)..end;
+            self.transfer(&part, place)?;
+            end = if part.start > self.range.start { part.start } else { self.range.end };
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
+        let outcome = self.transfer(&self.range.clone(), place)?;
+        let tally = if self.writes { outcome.writes } else { outcome.reads };
+        Ok(Done {
+            bytes: outcome.bytes,
+            // A request's rate has nothing to do with opening and closing.
+            seconds: Some(outcome.seconds),
+            requests: tally.requests,
+            depth: Some(tally.depth()),
+            ..Done::default()
+        })
+    }
+
+    fn clear(&mut self, place: &Place<'_>) -> Result<()> {
+        if self.grows() {
+            let _ = std::fs::remove_file(Self::grown(place));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! Copying from memory to memory: the roof of every path that copies.
+
+use std::sync::Barrier;
+use std::time::Instant;
+
+use fullbore::{Result, probe};
+
+use super::{Claim, Done, Parsed, Settings, Turn, Work, settings};
+use crate::document::Labels;
+use crate::sample::Place;
+
+/// Every processor copies from memory to a buffer, as a read from the page cache does at best.
+#[derive(Debug)]
+struct Memory {
+    span: u64,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+pub(super) fn parse(given: Settings) -> Parsed {
+    let Nothing {} = settings(given)?;
+    Ok(Box::new(Memory { span: 0 }))
+}
+
+impl Work for Memory {
+    fn labels(&self) -> Labels {
+        Labels {
+            operation: "copy".into(),
+            method: "memory".into(),
+            order: Some("sequential".into()),
+            ..Labels::default()
+        }
+    }
+
+    fn open(&mut self, _place: &Place<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn prepare(&mut self, turn: Turn, _place: &Place<'_>) -> Result<Claim> {
+        self.span = turn.span;
+        Ok(Claim::default())
+    }
+
+    fn ramp_up(&mut self, seconds: f64, _place: &Place<'_>) -> Result<()> {
+        let clock = Instant::now();
+        while clock.elapsed().as_secs_f64() < seconds {
+            copy(0);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, _place: &Place<'_>) -> Result<Done> {
+        let (bytes, seconds) = copy(self.span);
+        Ok(Done { bytes, seconds: Some(seconds), ..Done::default() })
+    }
+}
+
+/// Copies about `bytes`; returns how many and in how many seconds.
+fn copy(bytes: u64) -> (u64, f64) {
+    /// Larger than the processor's own caches.
+    const PART: usize = 64 << 20;
+    /// What a reader's buffer is: it stays in the processor's cache.
+    const BUFFER: usize = 256 << 10;
+    let workers = probe::processors();
+    let rounds = (bytes / (workers * PART) as u64).max(1);
+    let ready = Barrier::new(workers);
+    let seconds: Vec<f64> = std::thread::scope(|scope| {
+        let copiers: Vec<_> = (0..workers)
+            .map(|_| {
+                scope.spawn(|| {
+                    let source = vec![1u8; PART];
+                    let mut target = vec![2u8; BUFFER];
+                    ready.wait();
+                    let clock = Instant::now();
+                    for _ in 0..rounds {
+                        for part in source.chunks_exact(BUFFER) {
+                            target.copy_from_slice(std::hint::black_box(part));
+                            std::hint::black_box(&mut target);
+                        }
+                    }
+                    clock.elapsed().as_secs_f64()
+                })
+            })
+            .collect();
+        copiers.into_iter().filter_map(|copier| copier.join().ok()).collect()
+    });
+    (rounds * PART as u64 * seconds.len() as u64, seconds.into_iter().fold(0.0, f64::max))
+}

@@ -1,0 +1,223 @@
+//! A block device as the ground of a run: everything on it is lost, so it is taken only when nothing speaks against it.
+
+use std::fs;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use fullbore::error::{Error, Kind, Result};
+use fullbore::probe::{self, Device};
+
+/// Where the kernel tells of devices and mounts: `/sys` and `/proc`, or what a test has in their place.
+#[derive(Debug, Clone)]
+pub(super) struct Kernel {
+    pub(super) sys: PathBuf,
+    pub(super) proc: PathBuf,
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        Self { sys: "/sys".into(), proc: "/proc".into() }
+    }
+}
+
+/// A device that may be written over. While this is held nobody else can mount it or take it for their own.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// Bytes it has.
+    pub(super) len: u64,
+    /// Opened exclusively.
+    _held: fs::File,
+}
+
+/// Takes a device, if `serial` is its own and nothing is on it.
+///
+/// # Errors
+/// [`Kind::Invalid`] with everything that speaks against it.
+pub(super) fn take(path: &Path, serial: &str) -> Result<Taken> {
+    let refuse = |what: String, advice: &str| {
+        Error::new(Kind::Invalid, "measure", path, what).advise(advice.to_owned())
+    };
+    let status = fs::metadata(path).map_err(|error| Error::io("measure", path, error))?;
+    if !status.file_type().is_block_device() {
+        return Err(refuse(
+            "it is no block device".into(),
+            "name a directory with --dir to measure a file system",
+        ));
+    }
+    let facts = probe::facts(path).map_err(|error| refuse(error.to_string(), "name a whole disk"))?;
+    let Some(device) = facts.devices.first() else {
+        return Err(refuse("the system tells nothing of it".into(), "name a whole disk"));
+    };
+    let number = (rustix::fs::major(status.rdev()), rustix::fs::minor(status.rdev()));
+    let mut against = in_use(&Kernel::default(), number);
+    if device.partition.is_some() {
+        against.push("it is a partition of a disk".into());
+    }
+    if device.read_only == Some(true) {
+        against.push("it can only be read".into());
+    }
+    if !against.is_empty() {
+        let advice = "name a whole disk that nothing uses";
+        return Err(refuse(against.join("; "), advice));
+    }
+    // The kernel refuses this where anything is mounted, swapped to, or built on the device.
+    let held = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(rustix::fs::OFlags::EXCL.bits() as i32)
+        .open(path)
+        .map_err(|error| Error::io("take for itself", path, error))?;
+    let len = device.size.unwrap_or(0);
+    if let Some(found) = signature(&held, len) {
+        let advice = "if nothing on it is needed, remove that with wipefs and say so again";
+        return Err(refuse(format!("there is data on it: {found}"), advice));
+    }
+    match known_by(device) {
+        None => {
+            Err(refuse("it tells no serial number to be sure of it by".into(), "measure a file system on it"))
+        }
+        Some(known) if known == serial => Ok(Taken { len, _held: held }),
+        Some(_) => Err(refuse(
+            format!("{serial} is not its serial number"),
+            "look at it with `fullbore probe` or `lsblk -o NAME,SERIAL`; everything on the device named will be lost",
+        )),
+    }
+}
+
+/// What tells a device from all others: its serial number, of a loop device the file behind it.
+fn known_by(device: &Device) -> Option<&str> {
+    device.serial.as_deref().or(device.backing_file.as_deref()).filter(|text| !text.is_empty())
+}
+
+/// Who uses a device, as far as the kernel tells.
+fn in_use(kernel: &Kernel, (major, minor): (u32, u32)) -> Vec<String> {
+    let mut uses = Vec::new();
+    let number = format!("{major}:{minor}");
+    let place = kernel.sys.join("dev/block").join(&number);
+    let entries = |at: &Path| -> Vec<PathBuf> {
+        fs::read_dir(at).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    };
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut numbers = vec![number];
+    let partitions: Vec<PathBuf> =
+        entries(&place).into_iter().filter(|path| path.join("partition").exists()).collect();
+    for partition in &partitions {
+        numbers.extend(fs::read_to_string(partition.join("dev")).map(|text| text.trim().to_owned()));
+    }
+    if !partitions.is_empty() {
+        let names: Vec<String> = partitions.iter().map(|path| name(path)).collect();
+        uses.push(format!("it has partitions: {}", names.join(", ")));
+    }
+    let holders: Vec<String> = entries(&place.join("holders")).iter().map(|path| name(path)).collect();
+    if !holders.is_empty() {
+        uses.push(format!("it is part of {}", holders.join(", ")));
+    }
+    let mounts = fs::read_to_string(kernel.proc.join("self/mountinfo")).unwrap_or_default();
+    for line in mounts.lines() {
+        let mut fields = line.split(' ').skip(2);
+        let (Some(device), _, Some(point)) = (fields.next(), fields.next(), fields.next()) else { continue };
+        if numbers.iter().any(|known| known == device) {
+            uses.push(format!("it is mounted at {point}"));
+        }
+    }
+    uses
+}
+
+/// What lies on a device, by the marks that everything leaves which keeps data there.
+fn signature(device: &impl FileExt, len: u64) -> Option<&'static str> {
+    /// (offset in bytes, mark, what it is); an offset below 0 counts from the end.
+    const MARKS: &[(i64, &[u8], &str)] = &[
+        (510, b"\x55\xaa", "a partition table or a boot sector"),
+        (512, b"EFI PART", "a GUID partition table"),
+        (4096, b"EFI PART", "a GUID partition table"),
+        (-512, b"EFI PART", "the backup of a GUID partition table"),
+        (-4096, b"EFI PART", "the backup of a GUID partition table"),
+        (0x438, b"\x53\xef", "an ext2, ext3 or ext4 file system"),
+        (0, b"XFSB", "an XFS file system"),
+        (0x1_0040, b"_BHRfS_M", "a btrfs file system"),
+        (0x400, b"\x10\x20\xf5\xf2", "an F2FS file system"),
+        (3, b"NTFS    ", "an NTFS file system"),
+        (3, b"EXFAT   ", "an exFAT file system"),
+        (0x8001, b"CD001", "an ISO 9660 file system"),
+        (0, b"hsqs", "a SquashFS file system"),
+        (0x1018, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca", "a bcache device"),
+        (24, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca", "a bcachefs file system"),
+        (0, b"LUKS\xba\xbe", "an encrypted volume (LUKS)"),
+        (512, b"LABELONE", "a physical volume of LVM"),
+        (0, b"LABELONE", "a physical volume of LVM"),
+        (4096, b"\xfc\x4e\x2b\xa9", "a member of an md array"),
+        (0, b"\xfc\x4e\x2b\xa9", "a member of an md array"),
+        (4086, b"SWAPSPACE2", "swap space"),
+        (4086, b"SWAP-SPACE", "swap space"),
+        (0x2_0000, b"\x0c\xb1\xba\x00\x00\x00\x00\x00", "a ZFS pool"),
+        (0x2_0000, b"\x00\x00\x00\x00\x00\xba\xb1\x0c", "a ZFS pool"),
+    ];
+    let found = |one: &&(i64, &[u8], &str)| {
+        let (offset, mark, _) = **one;
+        let at = if offset < 0 { len.checked_add_signed(offset) } else { u64::try_from(offset).ok() };
+        let mut there = vec![0; mark.len()];
+        at.is_some_and(|at| device.read_exact_at(&mut there, at).is_ok()) && there == mark
+    };
+    MARKS.iter().find(found).map(|(_, _, what)| *what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_uses_a_device_is_found() {
+        let room = tempfile::tempdir().unwrap();
+        let kernel = Kernel { sys: room.path().join("sys"), proc: room.path().join("proc") };
+        let disk = kernel.sys.join("dev/block/8:16");
+        fs::create_dir_all(disk.join("holders")).unwrap();
+        fs::create_dir_all(disk.join("queue")).unwrap();
+        fs::create_dir_all(kernel.proc.join("self")).unwrap();
+        fs::write(kernel.proc.join("self/mountinfo"), "22 1 254:0 / / rw - ext4 /dev/vda rw\n").unwrap();
+        assert_eq!(in_use(&kernel, (8, 16)), Vec::<String>::new());
+
+        fs::create_dir_all(disk.join("sdb1")).unwrap();
+        fs::write(disk.join("sdb1/partition"), "1\n").unwrap();
+        fs::write(disk.join("sdb1/dev"), "8:17\n").unwrap();
+        fs::create_dir(disk.join("holders/dm-0")).unwrap();
+        let mounted = "22 1 254:0 / / rw - ext4 /dev/vda rw\n40 22 8:17 / /srv rw - ext4 /dev/sdb1 rw\n";
+        fs::write(kernel.proc.join("self/mountinfo"), mounted).unwrap();
+        assert_eq!(
+            in_use(&kernel, (8, 16)),
+            ["it has partitions: sdb1", "it is part of dm-0", "it is mounted at /srv"]
+        );
+    }
+
+    /// Against the tools that make what is to be found.
+    #[test]
+    fn what_lies_on_a_device_is_found() {
+        let room = tempfile::tempdir().unwrap();
+        let makers: &[(&[&str], &str)] = &[
+            (&["mkfs.ext4", "-q", "-F"], "ext4"),
+            (&["mkfs.xfs", "-q", "-f"], "XFS"),
+            (&["mkfs.btrfs", "-q", "-f"], "btrfs"),
+            (&["mkswap", "-q"], "swap"),
+            (&["mkfs.vfat"], "boot sector"),
+        ];
+        for (index, (words, what)) in makers.iter().enumerate() {
+            let path = room.path().join(index.to_string());
+            let file = fs::File::create_new(&path).unwrap();
+            file.set_len(512 << 20).unwrap();
+            assert_eq!(signature(&fs::File::open(&path).unwrap(), 512 << 20), None);
+            let made = std::process::Command::new(words[0]).args(&words[1..]).arg(&path).output();
+            match made {
+                Ok(made) if made.status.success() => {
+                    let found = signature(&fs::File::open(&path).unwrap(), 512 << 20);
+                    assert!(found.is_some_and(|found| found.contains(what)), "{what}: {found:?}");
+                }
+                _ => println!("skipped: {} is not here", words[0]),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_block_device_is_refused() {
+        let error = take(Path::new("/dev/null"), "x").unwrap_err().to_string();
+        assert!(error.contains("no block device"), "{error}");
+    }
+}

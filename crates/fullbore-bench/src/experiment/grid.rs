@@ -1,0 +1,107 @@
+//! A grid: every combination of its lists becomes the settings of one trial.
+
+use toml::Value;
+
+use super::{ExperimentError, Trial};
+use crate::action::{ACTIONS, Settings};
+
+/// Keys of a grid that are not the action's.
+const ACTION: &str = "action";
+const JOB: &str = "job";
+const RAMP: &str = "ramp_seconds";
+const SAMPLE: &str = "sample_seconds";
+
+/// The trials of a grid. `{processors}` and `{directories}` in a text stand for their numbers.
+pub(super) fn expand(
+    experiment: &str,
+    grid: &toml::Table,
+    processors: usize,
+    directories: usize,
+) -> Result<Vec<Trial>, ExperimentError> {
+    let wrong = |what: String| ExperimentError(format!("experiment {experiment}: {what}"));
+    let mut grid = grid.clone();
+    let mut text = |key: &str| match grid.remove(key) {
+        None => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(wrong(format!("{key} is a text, not {other}"))),
+    };
+    let (name, job) = (text(ACTION)?, text(JOB)?);
+    let mut number = |key: &str| match grid.remove(key) {
+        None => Ok(None),
+        Some(Value::Float(seconds)) if seconds >= 0.0 => Ok(Some(seconds)),
+        Some(Value::Integer(seconds)) if seconds >= 0 => Ok(Some(seconds as f64)),
+        Some(other) => Err(wrong(format!("{key} is a number of seconds, not {other}"))),
+    };
+    let (ramp, sample) = (number(RAMP)?.unwrap_or(0.0), number(SAMPLE)?.filter(|seconds| *seconds > 0.0));
+    let Some(action) = ACTIONS.iter().find(|action| action.name == name) else {
+        let known: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
+        return Err(wrong(format!("a grid's action is one of {}, not {name:?}", known.join(", "))));
+    };
+    combinations(&grid)
+        .into_iter()
+        .map(|settings| {
+            let settings = filled(settings, processors, directories);
+            let id = format!("{experiment}/{name}{}", told(&settings));
+            let work = (action.parse)(settings).map_err(|error| wrong(format!("{name}: {error}")))?;
+            Ok(Trial { id, experiment: experiment.into(), job: job.clone(), ramp, sample, work })
+        })
+        .collect()
+}
+
+/// Every choice of one value from each list; the first key varies slowest. An empty list is a key not given.
+fn combinations(grid: &toml::Table) -> Vec<Settings> {
+    // A strategy is what the eye looks for first, so the trials of one stand together.
+    let mut keys: Vec<(&String, &Value)> = grid.iter().collect();
+    keys.sort_by_key(|(key, _)| key.as_str() != "strategy");
+    let mut all = vec![Settings::new()];
+    for (key, value) in keys {
+        let one = std::slice::from_ref(value);
+        let values: &[Value] = if let Value::Array(values) = value { values } else { one };
+        if values.is_empty() {
+            continue;
+        }
+        all = all
+            .into_iter()
+            .flat_map(|settings| {
+                values.iter().map(move |value| {
+                    let mut settings = settings.clone();
+                    settings.insert(key.clone(), value.clone());
+                    settings
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+fn filled(settings: Settings, processors: usize, directories: usize) -> Settings {
+    let fill = |value: Value| match value {
+        Value::String(text) => Value::String(
+            text.replace("{processors}", &processors.to_string())
+                .replace("{directories}", &directories.to_string()),
+        ),
+        other => other,
+    };
+    settings.into_iter().map(|(key, value)| (key, fill(value))).collect()
+}
+
+/// The settings as they stand in a cell's id: `/method=mmap,request=4K/cache=cold`.
+fn told(settings: &Settings) -> String {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut told = String::new();
+    if let Some(strategy) = settings.get("strategy") {
+        told = format!("/{}", plain(strategy));
+        for key in ["request", "depth"] {
+            if let Some(value) = settings.get(key) {
+                told += &format!(",{key}={}", plain(value));
+            }
+        }
+    }
+    for (key, value) in settings {
+        let in_strategy = settings.contains_key("strategy") && (key == "request" || key == "depth");
+        if key != "strategy" && !in_strategy {
+            told += &format!("/{key}={}", plain(value));
+        }
+    }
+    told
+}

@@ -1,0 +1,188 @@
+//! Experiments as data: grids of trials, read from TOML.
+//!
+//! A file of experiments is a set: its trials are measured in interleaved rounds. An experiment has a name, a title,
+//! the question it asks, what the reference documents found then, the axis and the figures of its chapter, and grids. A
+//! grid is every combination of its lists; each combination is the settings of one trial of an
+//! [action](crate::action).
+
+mod built_in;
+mod grid;
+
+use std::fmt;
+
+use serde::Deserialize;
+
+pub use built_in::{BUILT_IN, QUICK, Set, built_in};
+
+use crate::action::Work;
+use crate::document::{Axis, Experiment, Figure, Then};
+
+/// One fully specified run.
+#[derive(Debug)]
+pub(crate) struct Trial {
+    /// Unique within the run.
+    pub(crate) id: String,
+    /// The experiment it belongs to.
+    pub(crate) experiment: String,
+    /// The kind of job its strategy competes for; empty: none.
+    pub(crate) job: String,
+    /// How long the same requests run before the clock starts, in seconds: what a device gives at first, out of
+    /// a cache or a credit, is not what it goes on giving.
+    pub(crate) ramp: f64,
+    /// How long a sample takes, in seconds; `None`: as the time of the run allows.
+    pub(crate) sample: Option<f64>,
+    /// What it does.
+    pub(crate) work: Box<dyn Work>,
+}
+
+/// What is wrong with a file of experiments.
+#[derive(Debug)]
+pub struct ExperimentError(String);
+
+impl fmt::Display for ExperimentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ExperimentError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    experiment: Vec<Described>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    name: String,
+    title: String,
+    #[serde(default)]
+    question: String,
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    then: Vec<Then>,
+    axis: Axis,
+    #[serde(default)]
+    figures: Vec<Figure>,
+    grid: Vec<toml::Table>,
+}
+
+/// Reads a set for a machine with so many processors and so many directories. Returns how its experiments are
+/// described, and the trials, none of them twice.
+///
+/// # Errors
+/// If the text is no such file, with the place.
+pub(crate) fn parse(
+    text: &str,
+    processors: usize,
+    directories: usize,
+) -> Result<(Vec<Experiment>, Vec<Trial>), ExperimentError> {
+    let document: Document = toml::from_str(text).map_err(|error| ExperimentError(error.to_string()))?;
+    let mut described = Vec::new();
+    let mut trials: Vec<Trial> = Vec::new();
+    for experiment in document.experiment {
+        for one in &experiment.grid {
+            for trial in grid::expand(&experiment.name, one, processors, directories)? {
+                if trials.iter().all(|known| known.id != trial.id) {
+                    trials.push(trial);
+                }
+            }
+        }
+        described.push(Experiment {
+            name: experiment.name,
+            title: experiment.title,
+            note: experiment.note,
+            axis: experiment.axis,
+            question: experiment.question,
+            then: experiment.then,
+            figures: experiment.figures,
+        });
+    }
+    Ok((described, trials))
+}
+
+/// The experiments of a set and how many trials each has on this machine.
+///
+/// # Errors
+/// As when it is run: if the text is no set, with the place.
+pub fn describe(text: &str) -> Result<Vec<(Experiment, usize)>, ExperimentError> {
+    let (described, trials) = parse(text, fullbore::probe::processors(), 1)?;
+    let count = |name: &str| trials.iter().filter(|trial| trial.experiment == name).count();
+    Ok(described
+        .into_iter()
+        .map(|experiment| {
+            let trials = count(&experiment.name);
+            (experiment, trials)
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use fullbore::strategy::Job;
+
+    use super::*;
+    use crate::document::CacheState;
+
+    #[test]
+    fn a_grid_is_every_combination_of_its_lists() {
+        let text = "
+            [[experiment]]
+            name = 'a'
+            title = 'A'
+            axis = 'none'
+            [[experiment.grid]]
+            action = 'read'
+            strategy = ['method=buffered,workers={processors}', 'method=mmap']
+            request = ['4K', '1M']
+            cache = ['warm', 'cold']
+        ";
+        let (described, trials) = parse(text, 3, 1).unwrap();
+        assert_eq!(described[0].title, "A");
+        assert_eq!(trials.len(), 8);
+        let labels = trials[0].work.labels();
+        assert_eq!(labels.strategy.as_deref(), Some("method=buffered,workers=3,request=4K"));
+        assert_eq!(labels.cache, Some(CacheState::Warm));
+        assert_eq!(labels.workers, Some(3));
+    }
+
+    #[test]
+    fn every_trial_of_every_built_in_set_can_be_asked_for() {
+        for set in BUILT_IN {
+            for (processors, directories) in [(1, 1), (2, 4), (64, 1)] {
+                let (described, trials) = parse(set.text, processors, directories)
+                    .unwrap_or_else(|error| panic!("{}: {error}", set.name));
+                assert!(!trials.is_empty(), "{}", set.name);
+                for trial in &trials {
+                    if let (false, Some(cache)) = (trial.job.is_empty(), trial.work.labels().cache) {
+                        format!("{}, {}", trial.job, cache.word()).parse::<Job>().unwrap();
+                    }
+                }
+                for experiment in described {
+                    assert!(!experiment.question.is_empty() || set.name == "quick", "{}", experiment.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = |text: &str| parse(text, 1, 1).unwrap_err().to_string();
+        assert!(
+            error("[[experiment]]\nname='a'\ntitle='A'\naxis='none'\ncolour='red'\ngrid=[]")
+                .contains("colour")
+        );
+        let grid = |settings: &str| {
+            error(&format!(
+                "[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n[[experiment.grid]]\n{settings}"
+            ))
+        };
+        assert!(grid("action='read'\nrequest=['4 floppies']").contains("floppies"));
+        assert!(grid("action='read'\nspeed='high'").contains("speed"));
+        assert!(grid("action='juggle'").contains("juggle"));
+        assert!(grid("request='4K'").contains("action"));
+    }
+}

@@ -1,0 +1,141 @@
+//! What a run has measured so far, as a document that can be read at any moment.
+
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
+
+use fullbore::Result;
+use fullbore::error::{Error, Kind};
+use fullbore::probe::{Facts, Machine};
+
+use super::Options;
+use super::cells::{Cells, Running};
+use crate::audit::OwnCost;
+use crate::bed::Bed;
+use crate::document::{
+    Cell, Document, Environment, Experiment, Run, StopReason, SummaryOptions, findings, rfc3339,
+};
+use crate::stats::Bootstrap;
+use crate::{saved, surroundings};
+
+/// The account of a run.
+#[derive(Debug, Clone)]
+pub(super) struct Account {
+    run: Run,
+    start: Instant,
+    /// Seconds that the runs before this one took.
+    earlier: f64,
+    environment: Environment,
+    experiments: Vec<Experiment>,
+    pub(super) own: Option<OwnCost>,
+    cells: Vec<Cell>,
+    /// The strategy in full of each cell by its id.
+    strategies: Vec<(String, String)>,
+}
+
+impl Account {
+    /// Opens the account of a run, or of one that goes on.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] if the run to go on with was another.
+    pub(super) fn open(options: &Options, start: Instant) -> Result<Self> {
+        let name = |directory: &PathBuf| {
+            directory.canonicalize().unwrap_or_else(|_| directory.clone()).display().to_string()
+        };
+        let directories: Vec<String> = options.grounds().map(name).collect();
+        let mut run = Run {
+            started: rfc3339(SystemTime::now()),
+            fullbore_version: env!("CARGO_PKG_VERSION").into(),
+            command: options.command.clone(),
+            seed: options.seed,
+            directory: directories.first().cloned().unwrap_or_default(),
+            directories: if directories.len() > 1 { directories } else { Vec::new() },
+            sets: options.sets.clone(),
+            ..Run::default()
+        };
+        let mut earlier = 0.0;
+        if let Some(before) = &options.resume {
+            let old = &before.run;
+            if (&old.directory, &old.directories, &old.sets) != (&run.directory, &run.directories, &run.sets)
+            {
+                let what = "its directories or experiments are not those asked for";
+                return Err(Error::new(Kind::Invalid, "go on with", &run.directory, what)
+                    .advise("measure the same, or begin anew without --resume"));
+            }
+            run.started.clone_from(&old.started);
+            earlier = old.duration_s;
+        }
+        Ok(Self {
+            run,
+            start,
+            earlier,
+            environment: Environment::default(),
+            experiments: Vec::new(),
+            own: None,
+            cells: Vec::new(),
+            strategies: Vec::new(),
+        })
+    }
+
+    /// Notes where the run takes place.
+    pub(super) fn settle_in(&mut self, facts: &Facts, machine: &Machine, beds: &[Bed]) {
+        self.environment = surroundings::environment(facts, machine, &beds[0]);
+        self.run.file_bytes = beds[0].len;
+        self.run.notes = beds.iter().flat_map(|bed| bed.notes.clone()).collect();
+        self.run.notes.extend(surroundings::missing_without_root());
+    }
+
+    /// Adds the experiments of a set, each once.
+    pub(super) fn describe(&mut self, experiments: Vec<Experiment>) {
+        for experiment in experiments {
+            if self.experiments.iter().all(|known| known.name != experiment.name) {
+                self.experiments.push(experiment);
+            }
+        }
+    }
+
+    /// Adds the cells of a set that is measured.
+    pub(super) fn close(&mut self, cells: Cells) {
+        for one in cells.running {
+            self.enter(&one);
+        }
+    }
+
+    /// The account with the cells of a set that is being measured.
+    pub(super) fn with(&self, cells: &Cells) -> Self {
+        let mut account = self.clone();
+        cells.running.iter().for_each(|one| account.enter(one));
+        account
+    }
+
+    fn enter(&mut self, one: &Running) {
+        let stop = if one.precise { StopReason::Precise } else { StopReason::TimeUp };
+        let null_request_s = self.own.map(|own| own.request.value);
+        let mut cell = one.cell();
+        cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s });
+        self.strategies.extend(one.work.strategy().map(|strategy| (cell.id.clone(), strategy)));
+        self.cells.push(cell);
+    }
+
+    /// The document: of the whole run, or of what there is.
+    pub(super) fn document(&self, whole: bool) -> Document {
+        let mut run = self.run.clone();
+        run.duration_s = self.earlier + self.start.elapsed().as_secs_f64();
+        let measured = |cell: &Cell| cell.skipped.is_some() || cell.summary.is_some();
+        run.complete = whole && self.cells.iter().all(measured);
+        // If nothing comes after this one, then the run was stopped.
+        run.interrupted = !whole;
+        let mut document = Document::new(run, self.environment.clone());
+        document.experiments.clone_from(&self.experiments);
+        document.cells.clone_from(&self.cells);
+        document.findings = findings(&document.cells, &document.experiments, &Bootstrap::default());
+        if let Some(own) = &self.own {
+            document.audit = own.account(&document.cells);
+        }
+        document
+    }
+
+    /// What the profile keeps.
+    pub(super) fn profile(&self, document: &Document) -> fullbore::strategy::FileSystem {
+        saved::file_system(document, &self.strategies, Path::new(&document.run.directory))
+    }
+}

@@ -1,0 +1,207 @@
+//! The cells of a set while they are measured.
+
+use std::time::{Duration, Instant};
+
+use fullbore::Error;
+use fullbore::Result;
+use fullbore::error::Kind;
+
+use crate::action::{Turn, Work};
+use crate::document::{Cell, Document, Sample};
+use crate::experiment::Trial;
+use crate::sample::{Place, take};
+use crate::stats::{Bootstrap, StopRule};
+
+/// The samples every cell should get.
+const ROUNDS: u32 = 7;
+
+/// A sample should take this long, in seconds: at least so that starting and stopping do not count, at most so
+/// that a slow device does not take all the time for one cell.
+const SAMPLE: (f64, f64) = (0.02, 2.0);
+
+/// What a cell is first run over, in bytes.
+const PILOT: u64 = 4 << 20;
+
+/// The time of a run or of a part of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    /// When the run began.
+    pub(super) start: Instant,
+    /// When the part ends, since then.
+    pub(super) end: Duration,
+}
+
+impl Clock {
+    /// Seconds that are left.
+    pub(super) fn left(&self) -> f64 {
+        self.end.saturating_sub(self.start.elapsed()).as_secs_f64()
+    }
+
+    /// The share that is over.
+    pub(super) fn share(&self) -> f64 {
+        (self.start.elapsed().as_secs_f64() / self.end.as_secs_f64().max(1e-9)).min(1.0)
+    }
+}
+
+/// One cell while it is measured.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) work: Box<dyn Work>,
+    pub(super) cell: Cell,
+    pub(super) span: u64,
+    pub(super) ramp: f64,
+    sample: Option<f64>,
+    /// What it gave last, bytes a second.
+    rate: f64,
+    /// What a sample takes with its preparation, in seconds.
+    pub(super) cost: f64,
+    pub(super) precise: bool,
+    /// What calibration took of a cell whose samples take what they take: the only one there may be time for.
+    pilot: Option<Sample>,
+    /// It failed: there is nothing to go on with.
+    failed: bool,
+}
+
+/// All of a set, in the order of its trials.
+#[derive(Debug)]
+pub(super) struct Cells {
+    pub(super) running: Vec<Running>,
+}
+
+impl Cells {
+    /// Opens every trial; one that cannot be run here says why in its cell. Samples that `earlier` has are kept.
+    pub(super) fn open(trials: Vec<Trial>, place: &Place<'_>, earlier: Option<&Document>) -> Self {
+        let running = trials
+            .into_iter()
+            .map(|trial| {
+                let Trial { id, experiment, job, ramp, sample, mut work } = trial;
+                let known = earlier.and_then(|document| document.cell(&id));
+                let samples = known.map(|cell| cell.samples.clone()).unwrap_or_default();
+                let opened = work.open(place);
+                let mut labels = work.labels();
+                labels.job = job;
+                let cell = Cell { samples, ..Cell::new(id, experiment, labels) };
+                let mut one = Running {
+                    work,
+                    cell,
+                    span: PILOT,
+                    ramp,
+                    sample,
+                    rate: 0.0,
+                    cost: 0.0,
+                    precise: false,
+                    pilot: None,
+                    failed: false,
+                };
+                if let Err(error) = opened {
+                    one.refuse(&error);
+                }
+                one
+            })
+            .collect();
+        Self { running }
+    }
+
+    /// The cells that want more samples.
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = usize> {
+        (0..self.running.len()).filter(|&index| !self.running[index].precise && !self.running[index].failed)
+    }
+
+    /// Rounds that earlier samples belong to.
+    pub(super) fn rounds(&self) -> u32 {
+        let samples = self.running.iter().flat_map(|one| &one.cell.samples);
+        samples.map(|sample| sample.round + 1).max().unwrap_or(0)
+    }
+
+    /// Each cell once or twice, to learn how much takes a moment; these samples are not kept.
+    ///
+    /// # Errors
+    /// Only that the run was stopped; what a cell is refused is said in it.
+    pub(super) fn calibrate(
+        &mut self,
+        clock: &Clock,
+        place: &Place<'_>,
+        turn: &mut u64,
+        mut observe: impl FnMut(&str),
+    ) -> Result<()> {
+        for one in self.running.iter_mut().filter(|one| !one.failed) {
+            if clock.left() <= 0.0 {
+                break;
+            }
+            observe(&one.cell.id);
+            *turn += 1;
+            match one.calibrate(*turn, place) {
+                Ok(()) => {}
+                Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+                Err(error) => one.refuse(&error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives every cell the same time a sample, as much as `left` seconds allow, unless its experiment says how long.
+    pub(super) fn budget(&mut self, left: f64) {
+        let (fixed, elastic): (Vec<&Running>, Vec<&Running>) =
+            self.running.iter().filter(|one| !one.failed).partition(|one| one.is_fixed());
+        let fixed: f64 = fixed.iter().map(|one| one.cost).sum::<f64>() * f64::from(ROUNDS);
+        let room = (left * 0.7 - fixed).max(left * 0.2);
+        let share = (room / elastic.len().max(1) as f64 / f64::from(ROUNDS)).clamp(SAMPLE.0, SAMPLE.1);
+        for one in &mut self.running {
+            let moment = one.sample.unwrap_or(share);
+            one.span = (one.rate * moment) as u64;
+            if !one.is_fixed() || one.sample.is_some() {
+                one.cost = one.cost.max(moment + one.ramp);
+            }
+        }
+    }
+
+    /// Says of each cell with earlier samples whether it is precise already.
+    pub(super) fn judge(&mut self, rule: &StopRule, bootstrap: &Bootstrap) {
+        for one in &mut self.running {
+            one.precise = rule.narrow_enough(&one.cell.rates(), bootstrap);
+        }
+    }
+}
+
+impl Running {
+    /// Whether a sample takes what it takes.
+    fn is_fixed(&self) -> bool {
+        !self.work.elastic() || self.sample.is_some()
+    }
+
+    /// Says in the cell why it is not measured, or not any further.
+    pub(super) fn refuse(&mut self, error: &Error) {
+        self.failed = true;
+        if self.cell.rates().is_empty() {
+            // The path is one of the meter's own, which nobody will find.
+            self.cell.skipped = Some(error.what().map_or_else(|| error.to_string(), str::to_owned));
+        }
+    }
+
+    /// The cell as it stands.
+    pub(super) fn cell(&self) -> Cell {
+        let mut cell = self.cell.clone();
+        if cell.samples.is_empty() && !self.failed {
+            cell.samples.extend(self.pilot.clone());
+        }
+        cell
+    }
+
+    fn calibrate(&mut self, number: u64, place: &Place<'_>) -> Result<()> {
+        for _ in 0..2 {
+            let clock = Instant::now();
+            let sample = take(self.work.as_mut(), Turn { span: self.span, number }, 0.0, place)?;
+            self.cost = clock.elapsed().as_secs_f64();
+            self.rate = sample.rate().max(1.0);
+            self.span = (self.rate * SAMPLE.0) as u64;
+            if !self.work.elastic() {
+                self.pilot = Some(sample);
+                break;
+            }
+            if sample.seconds >= SAMPLE.0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

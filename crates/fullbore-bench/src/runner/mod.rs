@@ -1,0 +1,288 @@
+//! A run of the meter: set after set, each in interleaved rounds over its cells until every one is precise or the time
+//! is up.
+
+mod account;
+mod cells;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use fullbore::error::Kind;
+use fullbore::pattern::Monitor;
+use fullbore::probe::{self, DeviceNumber, Facts, Machine};
+use fullbore::{Error, Result};
+
+use self::account::Account;
+use self::cells::{Cells, Clock};
+use crate::action::Turn;
+use crate::audit;
+use crate::bed::{self, Bed, Needs};
+use crate::document::{Document, Experiment};
+use crate::experiment::{self, Trial};
+use crate::sample::{Place, take};
+use crate::stats::{Bootstrap, StopRule, Xoshiro256};
+use crate::surroundings;
+
+/// What to measure, where and for how long.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The directories measured, at least one: the first by every trial, the others by those of several disks.
+    pub directories: Vec<PathBuf>,
+    /// A whole block device in place of directories, with the serial number that its owner typed. Everything on it is lost.
+    pub device: Option<(PathBuf, String)>,
+    /// The length of the test files in bytes; `None`: chosen.
+    pub size: Option<u64>,
+    /// How long the run may take.
+    pub time: Duration,
+    /// Half the width of a median's interval that is narrow enough, as a share of the median.
+    pub precision: f64,
+    /// The seed of data, order and intervals.
+    pub seed: u64,
+    /// The sets of experiments by name, as TOML, in order.
+    pub sets: Vec<(String, String)>,
+    /// The command line, for the document.
+    pub command: Vec<String>,
+    /// What an earlier run that did not end has measured: its samples are kept and gone on with.
+    pub resume: Option<Document>,
+}
+
+impl Options {
+    /// What is measured: the directories, or the device.
+    fn grounds(&self) -> impl Iterator<Item = &PathBuf> {
+        let device = self.device.iter().map(|(path, _)| path);
+        device.chain(self.directories.iter().filter(|_| self.device.is_none()))
+    }
+}
+
+/// What is going on, for whoever waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// The share of the time that is over, 0 to 1.
+    pub share: f64,
+    /// What is done now: a cell by its id, or words.
+    pub now: &'a str,
+    /// The rates measured of it so far, bytes a second.
+    pub rates: &'a [f64],
+}
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Where it is.
+    Progress(Progress<'a>),
+    /// Everything measured so far, whole and readable: worth keeping in case the run does not end.
+    Partial(&'a Document),
+}
+
+/// What a run gives.
+#[derive(Debug)]
+pub struct Measured {
+    /// The document.
+    pub document: Document,
+    /// What the profile keeps of it: the file system's key and the entries; nothing of a device.
+    pub profile: Option<(String, fullbore::strategy::FileSystem)>,
+}
+
+/// The share of the time that making the test files may take.
+const MAKING: f64 = 0.12;
+
+/// The time kept for the statistics and the report.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// How often a partial document is made at most, in seconds.
+const PARTIAL: f64 = 5.0;
+
+/// Measures.
+///
+/// # Errors
+/// If a directory cannot be written, has no room, or the system refuses what every trial needs. What a single trial is
+/// refused is said in its cell.
+pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'_>)) -> Result<Measured> {
+    let start = Instant::now();
+    let mut account = Account::open(options, start)?;
+    let clock = Clock { start, end: options.time.saturating_sub(CLOSING) };
+    let say = |observe: &mut dyn FnMut(Event<'_>), now: &str| {
+        observe(Event::Progress(Progress { share: clock.share(), now, rates: &[] }));
+    };
+    say(&mut observe, "looking at the storage");
+    let machine = probe::machine();
+    let facts = options.grounds().map(facts_of).collect::<Result<Vec<_>>>()?;
+    let sets = read(options)?;
+    say(&mut observe, "writing test files");
+    let trials = || sets.iter().flat_map(|(_, trials)| trials);
+    let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.work.needs()));
+    let beds = make_beds(options, &facts, &machine, needs, monitor)?;
+    let devices = devices(&facts);
+    let place = Place { beds: &beds, devices: &devices, monitor, start, seed: options.seed };
+    account.settle_in(&facts[0], &machine, &beds);
+
+    say(&mut observe, "measuring the meter itself");
+    account.own = Some(audit::own_cost(&beds[0].warm)?);
+    let mut left: usize = trials().count();
+    let mut turn = 0;
+    let mut dice = Xoshiro256::seeded(options.seed);
+    for (described, trials) in sets {
+        // Every trial its share of the time that is left, whichever set it is in.
+        let now = start.elapsed();
+        let share = clock.end.saturating_sub(now).mul_f64(trials.len() as f64 / left.max(1) as f64);
+        left -= trials.len();
+        account.describe(described);
+        let set = Clock { start, end: now + share };
+        measure_set(trials, set, &clock, &place, options, &mut account, &mut turn, &mut dice, &mut observe)?;
+        beds.iter().for_each(Bed::forget_sized);
+        observe(Event::Partial(&account.document(false)));
+    }
+    say(&mut observe, "writing the report");
+    let document = account.document(true);
+    let profile = match &options.device {
+        // Whatever file system comes there, it is not this one.
+        Some(_) => None,
+        None => {
+            let key = fullbore::strategy::key(&beds[0].cold)
+                .map_err(|error| Error::io("identify the file system of", &options.directories[0], error))?;
+            Some((key, account.profile(&document)))
+        }
+    };
+    Ok(Measured { document, profile })
+}
+
+/// Measures one set until its cells are precise or its time is up.
+#[allow(clippy::too_many_arguments, reason = "the state of a run, which outlives each set")]
+fn measure_set(
+    trials: Vec<Trial>,
+    clock: Clock,
+    whole: &Clock,
+    place: &Place<'_>,
+    options: &Options,
+    account: &mut Account,
+    turn: &mut u64,
+    dice: &mut Xoshiro256,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<()> {
+    let mut cells = Cells::open(trials, place, options.resume.as_ref());
+    let rule = StopRule { relative_half_width: options.precision, ..StopRule::default() };
+    let bootstrap = Bootstrap::default();
+    cells.calibrate(&clock, place, turn, |now| {
+        observe(Event::Progress(Progress { share: whole.share(), now, rates: &[] }));
+    })?;
+    cells.budget(clock.left());
+    cells.judge(&rule, &bootstrap);
+    let mut partial = Instant::now();
+    let mut round = cells.rounds();
+    let mut time_up = false;
+    while !time_up && cells.unfinished().next().is_some() {
+        place.beds.iter().try_for_each(Bed::settle)?;
+        let mut order: Vec<usize> = cells.unfinished().collect();
+        shuffle(&mut order, dice);
+        for index in order {
+            let one = &mut cells.running[index];
+            if one.cost > clock.left() {
+                time_up = true;
+                // A cheaper cell may still fit.
+                continue;
+            }
+            *turn += 1;
+            let before = Instant::now();
+            let taken = take(one.work.as_mut(), Turn { span: one.span, number: *turn }, one.ramp, place);
+            match taken {
+                Ok(mut sample) => {
+                    sample.round = round;
+                    one.cell.samples.push(sample);
+                    one.cell.skipped = None;
+                    let spent = before.elapsed().as_secs_f64();
+                    one.cost = one.cost.clamp(spent, 2.0 * spent);
+                    let rates = one.cell.rates();
+                    one.precise = rule.narrow_enough(&rates, &bootstrap);
+                    observe(Event::Progress(Progress {
+                        share: whole.share(),
+                        now: &one.cell.id,
+                        rates: &rates,
+                    }));
+                }
+                Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+                Err(error) => one.refuse(&error),
+            }
+            if partial.elapsed().as_secs_f64() > PARTIAL {
+                observe(Event::Partial(&account.with(&cells).document(false)));
+                partial = Instant::now();
+            }
+        }
+        round += 1;
+    }
+    account.close(cells);
+    Ok(())
+}
+
+fn facts_of(directory: &PathBuf) -> Result<Facts> {
+    probe::facts(directory).map_err(|error| {
+        Error::new(Kind::Io, "measure", directory, error.to_string()).advise("name a directory with --dir")
+    })
+}
+
+/// The sets with their trials; none of an id that an earlier set has.
+fn read(options: &Options) -> Result<Vec<(Vec<Experiment>, Vec<Trial>)>> {
+    let mut known = std::collections::BTreeSet::new();
+    options
+        .sets
+        .iter()
+        .map(|(name, text)| {
+            let (described, mut trials) =
+                experiment::parse(text, probe::processors(), options.grounds().count())
+                    .map_err(|error| Error::new(Kind::Invalid, "read", name, error.to_string()))?;
+            trials.retain(|trial| known.insert(trial.id.clone()));
+            Ok((described, trials))
+        })
+        .collect()
+}
+
+/// A bed in each directory; those after the first have what works of several disks need.
+fn make_beds(
+    options: &Options,
+    facts: &[Facts],
+    machine: &Machine,
+    needs: Needs,
+    monitor: &Monitor,
+) -> Result<Vec<Bed>> {
+    if let Some((path, serial)) = &options.device {
+        return Ok(vec![Bed::on_device(path, serial, options.size, options.seed, monitor)?]);
+    }
+    let mut len = options.size;
+    let patience = options.time.mul_f64(MAKING / 6.0);
+    let mut beds: Vec<Bed> = Vec::new();
+    for (index, (directory, facts)) in options.directories.iter().zip(facts).enumerate() {
+        let needs = if index == 0 { needs } else { Needs { written: needs.written, ..Needs::default() } };
+        let (total, free) = surroundings::room(facts);
+        let fitting = match len {
+            Some(size) => bed::check(directory, size, free, total, needs).map(|()| size)?,
+            None => {
+                let memory = machine.memory().unwrap_or(1 << 30);
+                bed::suggest(directory, memory, free, total, surroundings::in_memory(facts), needs)?
+            }
+        };
+        let insist = options.size.is_some() || index > 0;
+        let seed = options.seed.wrapping_add(1_000_000 * index as u64);
+        let bed = Bed::make(directory, fitting, insist, patience, seed, needs, monitor)?;
+        // One length for all, so that a file can be striped over them.
+        len = Some(bed.len);
+        beds.push(bed);
+    }
+    Ok(beds)
+}
+
+/// The devices under all directories, each once.
+fn devices(facts: &[Facts]) -> Vec<DeviceNumber> {
+    let mut all = Vec::new();
+    for device in facts.iter().flat_map(surroundings::devices) {
+        if !all.contains(&device) {
+            all.push(device);
+        }
+    }
+    all
+}
+
+/// Puts the cells in random order, so that what drifts meanwhile becomes nobody's finding.
+fn shuffle(places: &mut [usize], dice: &mut Xoshiro256) {
+    for last in (1..places.len()).rev() {
+        places.swap(last, dice.below(last + 1));
+    }
+}

@@ -1,0 +1,78 @@
+//! `fullbore bench list` and `show`: the experiments there are.
+
+use clap::Args;
+use fullbore_bench::experiment::{BUILT_IN, built_in, describe};
+
+use crate::exit::Exit;
+
+/// List the experiments that come with fullbore
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Print a JSON list: name, title, question, cells
+    #[arg(long)]
+    json: bool,
+}
+
+/// Print an experiment as the TOML that `run` takes, to read or to begin one of your own with
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Its name, as `list` prints it
+    name: String,
+}
+
+impl List {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        let mut sets = Vec::new();
+        for set in BUILT_IN {
+            let experiments =
+                describe(set.text).map_err(|error| Exit::trouble(format!("{}: {error}", set.name)))?;
+            sets.push((set.name, experiments));
+        }
+        if self.json {
+            let sets: Vec<serde_json::Value> = sets
+                .iter()
+                .map(|(name, experiments)| {
+                    let experiments: Vec<serde_json::Value> = experiments
+                        .iter()
+                        .map(|(told, cells)| {
+                            serde_json::json!({
+                                "name": told.name, "title": told.title, "question": told.question, "cells": cells,
+                            })
+                        })
+                        .collect();
+                    serde_json::json!({ "name": name, "experiments": experiments })
+                })
+                .collect();
+            let text = serde_json::to_string_pretty(&sets).map_err(Exit::trouble)?;
+            return Exit::print(&(text + "\n"));
+        }
+        let widest = sets.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let mut text = String::new();
+        for (name, experiments) in sets {
+            let cells: usize = experiments.iter().map(|(_, cells)| cells).sum();
+            let title = match experiments.as_slice() {
+                [(one, _)] => one.title.clone(),
+                several => format!("{} experiments in a row: the run that `bench` makes", several.len()),
+            };
+            let title = if name == "quick" { title } else { experiments[0].0.title.clone() };
+            text += &format!("{name:widest$}  {cells:>3} cells  {title}\n");
+        }
+        Exit::print(&text)
+    }
+}
+
+impl Show {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        match built_in(&self.name) {
+            Some(set) => Exit::print(set.text),
+            None => Err(Exit::trouble(unknown(&self.name))),
+        }
+    }
+}
+
+/// What to say of a name that no experiment has.
+pub(super) fn unknown(name: &str) -> String {
+    format!(
+        "{name}: no experiment has that name and no file is there; `fullbore bench list` prints the names, a file's name ends in .toml"
+    )
+}

@@ -1,0 +1,59 @@
+//! What a run shows on the terminal while it goes on: how far, how long, which cell, its samples.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use fullbore::size;
+use fullbore_bench::Progress;
+use fullbore_bench::stats::Bootstrap;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Two lines on the terminal; nothing where there is none.
+pub(super) struct Live {
+    bar: Option<ProgressBar>,
+    time: Duration,
+}
+
+impl Live {
+    pub(super) fn new(time: Duration) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(1000);
+            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+            if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}%  {prefix}\n{wide_msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Self { bar, time }
+    }
+
+    pub(super) fn show(&self, progress: &Progress<'_>) {
+        let Some(bar) = &self.bar else { return };
+        let left = self.time.mul_f64(1.0 - progress.share);
+        bar.set_position((progress.share * 1000.0) as u64);
+        bar.set_prefix(format!("{} left", HumanDuration(left)));
+        bar.set_message(format!("{}{}", samples(progress.rates), progress.now));
+    }
+
+    pub(super) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// `n=5 3.12 GB/s ±2.1%  `, or nothing.
+fn samples(rates: &[f64]) -> String {
+    // The run itself draws the interval with more care; here it shall not cost a measurable moment.
+    let quick = Bootstrap { resamples: 100, ..Bootstrap::default() };
+    match quick.median(rates) {
+        Some(median) if rates.len() > 1 => format!(
+            "n={} {} ±{:.0}%  ",
+            rates.len(),
+            size::rate(median.value),
+            median.relative_half_width() * 100.0
+        ),
+        Some(median) => format!("n=1 {}  ", size::rate(median.value)),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,43 @@
+//! `fullbore bench`: measure the storage, report it, and save what the other commands use.
+
+mod list;
+mod live;
+mod results;
+mod run;
+
+use clap::{Args, Subcommand};
+
+use crate::exit::Exit;
+
+/// Measure what an application gets from this storage, and save the best strategies
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Alone it makes the quick run of some 90 seconds. A run that is stopped leaves what it measured in its results \
+                  folder: `fullbore bench run --resume FOLDER` goes on with it."
+)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    what: Option<What>,
+
+    #[command(flatten)]
+    quick: run::Measure,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    List(list::List),
+    Show(list::Show),
+    Run(run::Run),
+}
+
+impl Bench {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        match self.what {
+            None => self.quick.quick(),
+            Some(What::List(list)) => list.run(),
+            Some(What::Show(show)) => show.run(),
+            Some(What::Run(run)) => run.run(),
+        }
+    }
+}
