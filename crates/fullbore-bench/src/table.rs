@@ -336,7 +336,7 @@ fn clipped(text: &str, width: usize) -> String {
 }
 
 /// Breaks text into lines of at most `width` characters, at spaces where there are any.
-fn broken(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let mut word: Vec<char> = word.chars().collect();

@@ -61,6 +61,16 @@ const CROWDED: &str = "(function () {
 fn it_opens_without_error_and_asks_for_nothing_at_every_width() {
     let _alone = alone();
     let Some(mut browser) = Browser::start() else { return };
+    // A page that does ask, and does fail, is caught.
+    let other = directory().join("browser-faulty.html");
+    std::fs::write(&other, "<img src='http://elsewhere.invalid/a.png'><script>throw new Error('x')</script>")
+        .unwrap();
+    browser.open(&other, 400, false);
+    let caught = browser.complaints().join("\n");
+    assert!(
+        caught.contains("asks for http://elsewhere.invalid/a.png") && caught.contains("exceptionThrown"),
+        "{caught}"
+    );
     for (name, document) in [("full", whole()), ("quick", &synthetic::document())] {
         let path = page(name, document);
         for (width, dark) in [(1400, false), (1400, true), (400, false), (400, true)] {

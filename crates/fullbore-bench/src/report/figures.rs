@@ -96,8 +96,10 @@ impl Drawer<'_> {
         description: &str,
         picture: Picture,
     ) {
-        let description = format!("{}: {caption}. {description}", self.experiment.title);
-        self.charts.push(Chart { stem: stem.to_owned(), number: 0, caption, told, description, picture });
+        let title = self.experiment.title.clone();
+        let description = format!("{title}: {caption}. {description}");
+        let stem = stem.to_owned();
+        self.charts.push(Chart { stem, number: 0, title, caption, told, description, picture });
     }
 
     fn lines(&mut self, panel: &Panel, measure: Measure) {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Text for element content and for attributes in double quotes.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -21,7 +21,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// As [`escape`], with figures bound to their units, so that no line ends in `1.96` and the next begins with `GB/s`.
-pub(super) fn set(text: &str) -> String {
+pub(crate) fn set(text: &str) -> String {
     let mut bound = String::with_capacity(text.len());
     let mut words = text.split(' ').peekable();
     while let Some(word) = words.next() {
@@ -41,7 +41,7 @@ const UNITS: [&str; 21] = [
 ];
 
 /// JSON that cannot end the script element it stands in: `<` occurs in strings only and is written as its escape.
-pub(super) fn json_for_script(value: &impl Serialize) -> String {
+pub(crate) fn json_for_script(value: &impl Serialize) -> String {
     match serde_json::to_string(value) {
         Ok(json) => {
             json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")

@@ -12,7 +12,7 @@ mod figures;
 mod heading;
 mod line_chart;
 mod markdown;
-mod markup;
+pub(crate) mod markup;
 mod measure;
 mod palette;
 mod panels;
@@ -37,7 +37,7 @@ use crate::document::Document;
 use chapter::{Chapter, chapters};
 use markup::escape;
 
-const STYLE: &str = concat!(
+pub(crate) const STYLE: &str = concat!(
     include_str!("style/colours.css"),
     include_str!("style/page.css"),
     include_str!("style/chart.css"),
@@ -49,7 +49,7 @@ const SCRIPT: &str =
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 /// A rising line. Percent-encoded throughout, so that no address of any host stands in the file.
-const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http%3A%2F%2Fwww.w3.org%2F2000%2Fsvg' viewBox='0 0 16 16'%3E\
+pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http%3A%2F%2Fwww.w3.org%2F2000%2Fsvg' viewBox='0 0 16 16'%3E\
                     %3Crect width='16' height='16' rx='3' fill='%230a5a94'/%3E%3Cpath d='M3 12L7 6L13 4' \
                     stroke='white' stroke-width='2' fill='none'/%3E%3C/svg%3E";
 

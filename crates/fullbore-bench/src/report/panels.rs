@@ -1,6 +1,6 @@
 //! How the lines of an experiment are spread over charts, so that each can be read.
 
-use crate::document::{Labels, Series};
+use crate::document::{CacheState, Labels, Series};
 use crate::units;
 
 /// The lines of one chart and what they share.
@@ -52,7 +52,10 @@ impl Facet {
     /// What a line with these labels is in this respect, in a word or two; empty: nothing is said.
     pub(super) fn of(self, labels: &Labels) -> String {
         let word = match self {
-            Self::Cache => labels.cache.map(|c| c.word().to_owned()),
+            // A read past the page cache finds nothing there.
+            Self::Cache => {
+                labels.cache.or(past_cache(labels).then_some(CacheState::Cold)).map(|c| c.word().to_owned())
+            }
             Self::Operation => Some(labels.operation.clone()),
             Self::Order => labels.order.clone(),
             Self::Flush => labels.flush.map(|f| if f { "flushed" } else { "not flushed" }.to_owned()),
@@ -68,6 +71,10 @@ impl Facet {
         };
         word.unwrap_or_default()
     }
+}
+
+fn past_cache(labels: &Labels) -> bool {
+    labels.operation == "read" && labels.cache_policy.as_deref() == Some("direct")
 }
 
 /// Spreads lines over charts of at most `most` lines where a respect can be found that divides them; `apart` divides
@@ -91,7 +98,7 @@ pub(super) fn split<'a>(lines: &[&'a Series], apart: Option<Facet>, most: usize)
             })
             .collect();
     }
-    groups.into_iter().map(|(title, group)| Panel { lines: named(&group), title }).collect()
+    groups.into_iter().map(|(title, group)| Panel { lines: named(&group, &title), title }).collect()
 }
 
 /// Groups by a key, in the order of first appearance.
@@ -110,18 +117,22 @@ pub(super) fn grouped<'a, K: PartialEq>(
     groups
 }
 
-/// Names without the words that all of the lines share.
-pub(super) fn named<'a>(lines: &[&'a Series]) -> Vec<(String, &'a Series)> {
+/// Names without the words that all of the lines share, or that stand in the title above them.
+pub(super) fn named<'a>(lines: &[&'a Series], title: &str) -> Vec<(String, &'a Series)> {
+    let above: Vec<&str> = title.split(", ").collect();
     let words = |line: &Series| line.name.split(", ").map(str::to_owned).collect::<Vec<_>>();
     let all: Vec<Vec<String>> = lines.iter().map(|line| words(line)).collect();
-    let shared = |word: &String| lines.len() > 1 && all.iter().all(|other| other.contains(word));
+    let shared = |word: &String| {
+        above.contains(&word.as_str()) || lines.len() > 1 && all.iter().all(|other| other.contains(word))
+    };
     lines
         .iter()
         .zip(&all)
         .map(|(line, words)| {
             let own: Vec<&str> = words.iter().filter(|w| !shared(w)).map(String::as_str).collect();
-            // The first word, mostly the access method, stands for a line that has nothing of its own.
-            let name = if own.is_empty() { words[0].clone() } else { own.join(", ") };
+            // The first word that the title lacks, mostly the access method, stands for a line without words of its own.
+            let first = || words.iter().find(|w| !above.contains(&w.as_str())).unwrap_or(&words[0]).clone();
+            let name = if own.is_empty() { first() } else { own.join(", ") };
             (name, *line)
         })
         .collect()
@@ -130,7 +141,6 @@ pub(super) fn named<'a>(lines: &[&'a Series]) -> Vec<(String, &'a Series)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::CacheState;
 
     fn line(name: &str, cache: CacheState, order: &str) -> Series {
         let labels = Labels { cache: Some(cache), order: Some(order.into()), ..Labels::default() };
@@ -157,7 +167,7 @@ mod tests {
             [
                 ("cold, random".to_owned(), names(&["uring", "direct"])),
                 ("cold, sequential".to_owned(), names(&["uring", "direct"])),
-                ("warm".to_owned(), names(&["uring, warm, sequential"])),
+                ("warm".to_owned(), names(&["uring, sequential"])),
             ]
         );
         assert_eq!(told(split(&lines[..2], Some(Facet::Cache), 3))[0].0, "");

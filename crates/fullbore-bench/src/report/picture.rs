@@ -27,6 +27,8 @@ pub(super) struct Chart {
     pub(super) stem: String,
     /// Its number in the report, from 1.
     pub(super) number: usize,
+    /// The title of its chapter.
+    pub(super) title: String,
     pub(super) caption: String,
     /// How to read it, sentences after the caption.
     pub(super) told: String,

@@ -28,7 +28,7 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
     jobs.truncate(MOST_JOBS);
     let mut told = Vec::new();
     for (job, group) in &jobs {
-        told.extend(best(document, experiment, group, job));
+        told.extend(best(document, experiment, group, job, jobs.len() == 1));
         told.extend(along(document, experiment, group, job));
     }
     if more > 0 {
@@ -88,12 +88,18 @@ fn place(experiment: &Experiment, cell: &Cell) -> String {
 }
 
 /// The fastest path of a kind of job, against the next and the slowest.
-fn best(document: &Document, experiment: &Experiment, lines: &[&Series], job: &str) -> Option<String> {
+fn best(
+    document: &Document,
+    experiment: &Experiment,
+    lines: &[&Series],
+    job: &str,
+    only: bool,
+) -> Option<String> {
     // Where requests come at a set rate, that rate is asked for and not found.
     if experiment.axis == Axis::Load {
         return None;
     }
-    let mut peaks: Vec<(String, &Series, &Cell, Estimate)> = named(lines)
+    let mut peaks: Vec<(String, &Series, &Cell, Estimate)> = named(lines, job)
         .into_iter()
         .filter_map(|(name, line)| peak(document, line).map(|(cell, rate)| (name, line, cell, rate)))
         .collect();
@@ -111,7 +117,7 @@ fn best(document: &Document, experiment: &Experiment, lines: &[&Series], job: &s
     let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0 && experiment.name != "memory");
     let share = roof
         .map_or_else(String::new, |r| format!(", {} of the roof", units::percent(rate.value / r.rate.value)));
-    let who = if peaks.len() == 1 && job.is_empty() { "peak" } else { name };
+    let who = if peaks.len() == 1 && only { "peak" } else { name };
     let head = if job.is_empty() { String::new() } else { format!("{}: ", capital(job)) };
     let at = place(experiment, cell);
     let mut text = format!("{head}{who}{at}, {speed}{share}");
@@ -143,8 +149,8 @@ fn best(document: &Document, experiment: &Experiment, lines: &[&Series], job: &s
 /// Least and greatest fixed cost of a request among the fitted lines.
 fn cost(document: &Document, lines: &[&Series]) -> Option<String> {
     let found = lines.iter().filter_map(|l| Some((*l, cost_of(document, l)?)));
-    // A cost below nothing is a fit that does not bear that part out.
-    let mut costs: Vec<_> = found.filter(|(_, c)| c.line.per_request.value > 0.0).collect();
+    // An interval that holds nothing does not bear a cost out.
+    let mut costs: Vec<_> = found.filter(|(_, c)| c.line.per_request.low > 0.0).collect();
     costs.sort_by(|a, b| a.1.line.per_request.value.total_cmp(&b.1.line.per_request.value));
     let told = |(line, cost): &(&Series, &crate::document::SeriesCost)| {
         format!(

@@ -16,7 +16,7 @@ pub(super) fn along(
     lines: &[&Series],
     job: &str,
 ) -> Option<String> {
-    let (name, fastest, _) = named(lines)
+    let (name, fastest, _) = named(lines, job)
         .into_iter()
         .filter(|(_, line)| line.cells.len() > 1)
         .filter_map(|(name, line)| Some((name, line, peak(document, line)?.1.value)))

@@ -28,13 +28,14 @@
 
   // A value of the CSV file by the name of its column: a label, a field of the sample, or one worked out.
   function value(name, cell, sample, position) {
-    var flat = /^(latency|phases?|proof)_(.+)$/.exec(name);
+    var flat = /^(latency|phases|proof)_(.+)$/.exec(name);
     switch (name) {
       case "cell": return cell.id;
       case "experiment": return cell.experiment;
       case "sample": return position;
       case "bytes_per_s": return sample.seconds > 0 ? sample.bytes / sample.seconds : 0;
       case "proof": return sample.proof.state;
+      case "streams": return cell.labels.streams;
       case "usable": return sample.bytes > 0 && sample.seconds > 0 && sample.proof.state !== "contradicted";
       case "outlier": return Boolean(cell.summary) && (cell.summary.outliers || []).indexOf(position) >= 0;
       case "stream_bytes_per_s": return (sample.streams || []).join(" ");
