@@ -111,6 +111,11 @@ pub(super) fn rules_html(document: &Document, chapters: &[Chapter]) -> String {
     html + "</ol>\n</section>\n"
 }
 
+/// Escaped text whose strategies may be broken after their commas.
+fn breakable(text: &str) -> String {
+    text.replace(',', ",<wbr>").replace(",<wbr> ", ", ")
+}
+
 /// The section of the strategies chosen; empty where there was nothing to choose.
 pub(super) fn choices_html(document: &Document) -> String {
     if document.findings.choices.is_empty() {
@@ -120,12 +125,11 @@ pub(super) fn choices_html(document: &Document) -> String {
         "<section id=\"choices\">\n<h2>Strategy chosen for each job</h2>\n<div class=\"choices\">\n",
     );
     for choice in &document.findings.choices {
-        // A strategy may be broken after its commas.
-        let strategy = escape(&choice.strategy).replace(',', ",<wbr>");
         html += &format!(
-            "<div class=\"choice\"><h3>{}</h3><p><code>{strategy}</code></p><p class=\"evidence\">{}</p></div>\n",
+            "<div class=\"choice\"><h3>{}</h3><p><code>{}</code></p><p class=\"evidence\">{}</p></div>\n",
             escape(&choice.job),
-            set(&choice.evidence)
+            breakable(&escape(&choice.strategy)),
+            breakable(&set(&choice.evidence))
         );
     }
     html + "</div>\n</section>\n"

@@ -6,7 +6,7 @@ use super::measure::{axis_heading, between};
 use super::prose::manner;
 use super::request_figures::parts;
 use super::streams::{jain, stream_rates};
-use super::verdict::peak;
+use super::verdict::{peak, spanned};
 use crate::document::{Axis, Cell, CpuCost, Document, Experiment, Phases, Series, Summary};
 use crate::stats::{Estimate, median};
 use crate::units;
@@ -197,16 +197,10 @@ fn paths(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
         let summary = cell.summary.as_ref()?;
         let half = half_of(document, line, experiment.axis).map(|h| &h.half_power);
         let cost = cost_of(document, line).map(|c| c.line);
-        let span = |e: Estimate| {
-            let [value, low, high] = [e.value, e.low, e.high].map(units::significant);
-            format!("{value} ({low} to {high})")
-        };
+        let span = |e: Estimate| spanned(e, units::significant);
         let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0);
         let bound = |at_most: bool| if at_most { "≤ " } else { "" };
-        let crossing = half.and_then(|h| h.crossing).map(|c| {
-            let [value, low, high] = [c.value, c.low, c.high].map(|v| between(experiment.axis, v));
-            format!("{value} ({low} to {high})")
-        });
+        let crossing = half.and_then(|h| h.crossing).map(|c| spanned(c, |v| between(experiment.axis, v)));
         Some(vec![
             line.name.clone(),
             units::rate(rate.value),

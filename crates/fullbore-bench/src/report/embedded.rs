@@ -20,9 +20,10 @@ pub(super) fn element(document: &Document) -> String {
     )
 }
 
-/// The document as JSON with `columns`, the names of the fields of samples, and `csv`, the columns of the CSV file.
-/// In each cell `samples` holds their number `n` and for each column a list: empty where no sample has the field, of
-/// one value where all have the same, else of one value a sample.
+/// The document as JSON with the names of the fields of samples (`columns`), of labels and of summaries, and `csv`, the
+/// columns of the CSV file. In each cell `labels` and `summary` are lists of values in the order of the names, and
+/// `samples` holds their number `n` and for each column a list: empty where no sample has the field, of one value where
+/// all have the same, else of one value a sample.
 fn packed(document: &Document) -> Value {
     let mut whole = match serde_json::to_value(document) {
         Ok(whole) => whole,
@@ -34,17 +35,25 @@ fn packed(document: &Document) -> Value {
             lighten(part, DIGITS_WORKED_OUT);
         }
     }
-    let mut columns: Vec<String> = Vec::new();
+    let (mut columns, mut labels, mut summary) = (Vec::new(), Vec::new(), Vec::new());
     for cell in whole.get_mut("cells").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(summary) = cell.get_mut("summary") {
             lighten(summary, DIGITS_WORKED_OUT);
         }
         lighten(cell, DIGITS);
+        for (part, names) in [("labels", &mut labels), ("summary", &mut summary)] {
+            if let Some(part) = cell.get_mut(part) {
+                *part = listed(part, names);
+            }
+        }
         if let Some(samples) = cell.get_mut("samples") {
             *samples = transposed(samples.take(), &mut columns);
         }
     }
-    json!({ "packed": 1, "columns": columns, "csv": crate::csv::COLUMNS.as_slice(), "document": whole })
+    let csv = crate::csv::COLUMNS.as_slice();
+    json!({
+        "packed": 1, "columns": columns, "labels": labels, "summary": summary, "csv": csv, "document": whole
+    })
 }
 
 /// Rounds fractions and takes out what is null.
@@ -69,6 +78,23 @@ fn rounded(number: f64, digits: usize) -> Value {
     let number = text.parse::<f64>().unwrap_or(number);
     // Whole numbers without their point: a reader takes both.
     if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
+}
+
+/// An object as the list of its values in the order of `names`, to which its own are added; what it lacks is `null`, or
+/// missing at the end.
+fn listed(object: &Value, names: &mut Vec<String>) -> Value {
+    let row = flat(object);
+    for name in row.keys() {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    let mut values: Vec<Value> =
+        names.iter().map(|name| row.get(name).cloned().unwrap_or(Value::Null)).collect();
+    while values.last().is_some_and(Value::is_null) {
+        values.pop();
+    }
+    Value::Array(values)
 }
 
 /// Samples as columns. Objects within a sample become columns of their own, `latency.p50_s`.
@@ -100,14 +126,16 @@ fn transposed(samples: Value, columns: &mut Vec<String>) -> Value {
     json!({ "n": rows.len(), "of": of })
 }
 
-fn flat(sample: &Value) -> Map<String, Value> {
+/// The fields of an object by name; those of an object within it are joined by a dot, `latency.p50_s`.
+fn flat(object: &Value) -> Map<String, Value> {
     let mut row = Map::new();
-    for (name, value) in sample.as_object().into_iter().flatten() {
+    for (name, value) in object.as_object().into_iter().flatten() {
         match value {
-            Value::Object(inner) => {
-                row.extend(inner.iter().map(|(key, value)| (format!("{name}.{key}"), value.clone())));
+            Value::Object(_) => {
+                row.extend(flat(value).into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
             }
             Value::Array(list) if list.is_empty() => {}
+            Value::Null => {}
             value => {
                 row.insert(name.clone(), value.clone());
             }

@@ -89,6 +89,11 @@ pub(super) fn split<'a>(lines: &[&'a Series], apart: Option<Facet>, most: usize)
                     return vec![(title, group)];
                 }
                 let parts = grouped(&group, |line| facet.of(&line.labels));
+                // What says nothing in this respect can stand beside one kind of the others.
+                let said = parts.iter().filter(|(word, _)| !word.is_empty()).count();
+                if said < 2 && group.len() <= most {
+                    return vec![(title, group)];
+                }
                 // Parts of one line each are no help.
                 if parts.len() < 2 || apart != Some(facet) && parts.len() == group.len() {
                     return vec![(title, group)];

@@ -181,7 +181,9 @@ fn by_request(maker: &mut Maker) {
         ("device-cache", "Cache of the device against prefetch", "read"),
     ] {
         maker.experiment(name, title, Axis::Request, &[Figure::Rate, Figure::CpuPerMb]);
-        for (state, factor) in [("preallocated", 1.0), ("extended", 0.6), ("overwritten", 0.9)] {
+        for (state, factor) in
+            [("preallocated", 1.0), ("extended", 0.6), ("overwritten", 0.9), ("truncated", 0.7)]
+        {
             for request in SIZES {
                 let written = operation == "write";
                 let labels = Labels {
@@ -234,6 +236,8 @@ fn along_others(maker: &mut Maker) {
         }
         for power in 26..=35 {
             let labels = Labels { file_bytes: Some(1 << power), ..labels("read", method) };
+            let limited = Labels { memory_limit_bytes: Some(1 << 30), ..labels.clone() };
+            maker.cell("file-size", limited, if power > 29 { 1.1e9 } else { 9.0e9 } / slower, 2e-6);
             maker.cell("file-size", labels, if power > 33 { 1.2e9 } else { 9.0e9 } / slower, 2e-6);
         }
     }

@@ -6,12 +6,23 @@
     if (dot < 0) { object[name] = value; return; }
     var outer = name.slice(0, dot);
     if (!object[outer]) { object[outer] = {}; }
-    object[outer][name.slice(dot + 1)] = value;
+    put(object[outer], name.slice(dot + 1), value);
+  }
+
+  // An object whose values stand in the order of their names.
+  function named(names, values) {
+    var object = {};
+    values.forEach(function (value, i) {
+      if (value !== null) { put(object, names[i], value); }
+    });
+    return object;
   }
 
   // Samples stand in columns: none, one value for all, or one for each.
   function unpacked(packed) {
     packed.document.cells.forEach(function (cell) {
+      cell.labels = named(packed.labels, cell.labels);
+      if (cell.summary) { cell.summary = named(packed.summary, cell.summary); }
       var samples = [];
       for (var i = 0; i < cell.samples.n; i += 1) {
         var sample = {};
