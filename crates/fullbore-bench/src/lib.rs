@@ -5,6 +5,7 @@ mod action;
 mod audit;
 mod bed;
 mod cgroup;
+pub mod comparison;
 pub mod csv;
 pub mod document;
 pub mod experiment;

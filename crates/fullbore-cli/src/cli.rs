@@ -24,6 +24,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Bench(command::bench::Bench),
+    Report(command::report::Report),
     Wc(command::wc::Wc),
     Grep(Box<command::grep::Grep>),
     Cmp(command::cmp::Cmp),
@@ -57,6 +58,7 @@ impl Cli {
     pub(crate) fn run(self) -> Result<(), Exit> {
         match self.command {
             Command::Bench(command) => command.run(),
+            Command::Report(command) => command.run(),
             Command::Wc(command) => command.run(),
             Command::Grep(command) => command.run(),
             Command::Cmp(command) => command.run(),

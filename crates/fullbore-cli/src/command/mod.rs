@@ -10,6 +10,7 @@ pub(crate) mod grep;
 pub(crate) mod man;
 pub(crate) mod probe;
 pub(crate) mod profile;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sum;
 pub(crate) mod transform;

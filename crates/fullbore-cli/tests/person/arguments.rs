@@ -48,9 +48,13 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
     assert_eq!(room.names(), ["in"]);
 }
 
-const COMMANDS: [&[&str]; 10] = [
+const COMMANDS: [&[&str]; 14] = [
     &[],
     &["bench"],
+    &["bench", "list"],
+    &["bench", "show"],
+    &["bench", "run"],
+    &["report"],
     &["transform"],
     &["gen"],
     &["probe"],

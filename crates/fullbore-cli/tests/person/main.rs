@@ -21,6 +21,7 @@ mod memory;
 mod outputs;
 mod probe;
 mod profile;
+mod report;
 mod signals;
 mod streams;
 mod sum;

@@ -1,0 +1,264 @@
+//! What a comparison may fail on, for machines that watch over a project: `slower:5%`, `missing`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Against;
+use super::change::{Change, Judgement};
+use super::family::holm;
+
+/// A condition.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Condition {
+    /// A measure changed for the worse or for the better by more than a share.
+    Changed {
+        /// The word: which measure, and which way.
+        word: Word,
+        /// More than this share (0.05 is 5 %): a rate below 1 − share or above 1 + share of the baseline's.
+        share: f64,
+    },
+    /// A rate's verdict is unclear.
+    Unclear,
+    /// A cell of the baseline has no figure.
+    Missing,
+}
+
+/// Which way a measure changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// The rate fell.
+    Slower,
+    /// The rate rose.
+    Faster,
+    /// Processor time rose.
+    Dearer,
+    /// Processor time fell.
+    Cheaper,
+    /// The 99th percentile of latency rose.
+    Longer,
+    /// The 99th percentile of latency fell.
+    Shorter,
+}
+
+impl Word {
+    const ALL: [(&'static str, Self); 6] = [
+        ("slower", Self::Slower),
+        ("faster", Self::Faster),
+        ("dearer", Self::Dearer),
+        ("cheaper", Self::Cheaper),
+        ("longer", Self::Longer),
+        ("shorter", Self::Shorter),
+    ];
+
+    fn judgement(self) -> Judgement {
+        match self {
+            Self::Slower | Self::Dearer | Self::Longer => Judgement::Worse,
+            Self::Faster | Self::Cheaper | Self::Shorter => Judgement::Better,
+        }
+    }
+
+    /// Whether it is about a figure that falls.
+    fn falls(self) -> bool {
+        matches!(self, Self::Slower | Self::Cheaper | Self::Shorter)
+    }
+}
+
+/// A share of at least 0 as people write it: `3%`, `2.5 %`.
+///
+/// # Errors
+/// If it is no such text, with what to write.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let number = text
+        .strip_suffix('%')
+        .ok_or_else(|| format!("\"{text}\" has no %: write 5% for five in a hundred"))?;
+    match number.trim().parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent / 100.0),
+        _ => Err(format!("\"{text}\" is no share: write a number of 0 or more, then %")),
+    }
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, share) = match text.split_once(':') {
+            Some((name, share)) => (name, Some(parse_share(share)?)),
+            None => (text, None),
+        };
+        match (name, share) {
+            ("unclear", None) => return Ok(Self::Unclear),
+            ("missing", None) => return Ok(Self::Missing),
+            ("unclear" | "missing", Some(_)) => return Err(format!("{name} takes no share: write {name}")),
+            _ => {}
+        }
+        let Some((_, word)) = Word::ALL.into_iter().find(|(known, _)| *known == name) else {
+            let known: Vec<&str> = Word::ALL.iter().map(|(known, _)| *known).collect();
+            return Err(format!(
+                "\"{name}\" is none of {}, unclear, missing; for example slower:5%",
+                known.join(", ")
+            ));
+        };
+        let share = share.unwrap_or(0.0);
+        if word.falls() && share >= 1.0 {
+            return Err(format!("nothing is {name} by 100% or more: name a smaller share"));
+        }
+        Ok(Self::Changed { word, share })
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed { word, share } => {
+                let name = Word::ALL.iter().find(|(_, known)| known == word).map_or("", |(name, _)| name);
+                // Back to the figure written, without the rounding of the division.
+                let percent = (share * 1e11).round() / 1e9;
+                if percent == 0.0 { write!(f, "{name}") } else { write!(f, "{name}:{percent}%") }
+            }
+            Self::Unclear => f.write_str("unclear"),
+            Self::Missing => f.write_str("missing"),
+        }
+    }
+}
+
+/// A cell that meets a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetCell {
+    /// Name of the document.
+    pub document: String,
+    /// Id of the cell, in the baseline if it is missing here.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A condition and what meets it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Met {
+    /// The condition.
+    pub condition: Condition,
+    /// The cells that meet it.
+    pub cells: Vec<MetCell>,
+    /// Cells that meet it by their own interval, but not among all cells compared.
+    pub alone: usize,
+    /// Cells that were tested for it.
+    pub tested: usize,
+}
+
+impl fmt::Display for Met {
+    /// In a sentence: how many cells meet it, and the first of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&super::words::met(self))
+    }
+}
+
+impl Met {
+    /// Which cells meet `condition`.
+    ///
+    /// A change counts if the whole interval lies beyond the share, and if it still does among all comparisons: Holm's
+    /// correction over the tests of "by no more than the share", one-sided, at half of what the intervals miss. So whatever
+    /// the number of cells, a comparison in which nothing changed by more fails in at most 2.5 % of cases.
+    pub(super) fn of(condition: &Condition, others: &[Against], confidence: f64) -> Self {
+        let mut met = Self { condition: *condition, cells: Vec::new(), alone: 0, tested: 0 };
+        let cell = |other: &Against, id: &str, name: &str| MetCell {
+            document: other.origin.name.clone(),
+            id: id.to_owned(),
+            name: name.to_owned(),
+        };
+        match condition {
+            Condition::Missing => {
+                for other in others {
+                    met.cells.extend(other.missing.iter().map(|alone| cell(other, &alone.id, &alone.name)));
+                    met.tested += other.missing.len() + other.cells.len();
+                }
+            }
+            Condition::Unclear => {
+                for other in others {
+                    let unclear = other.cells.iter().filter(|c| c.rate.judgement == Judgement::Unclear);
+                    met.cells.extend(unclear.map(|c| cell(other, &c.id, &c.name)));
+                    met.tested += other.cells.len();
+                }
+            }
+            Condition::Changed { word, share } => met.changed(*word, *share, others, confidence, cell),
+        }
+        met
+    }
+
+    fn changed(
+        &mut self,
+        word: Word,
+        share: f64,
+        others: &[Against],
+        confidence: f64,
+        cell: impl Fn(&Against, &str, &str) -> MetCell,
+    ) {
+        let of = |c: &super::CellChange| -> Option<Change> {
+            match word {
+                Word::Slower | Word::Faster => Some(c.rate.clone()),
+                Word::Dearer | Word::Cheaper => c.cost.clone(),
+                Word::Longer | Word::Shorter => c.latency.clone(),
+            }
+        };
+        let candidates: Vec<_> = others
+            .iter()
+            .flat_map(|other| other.cells.iter().map(move |c| (other, c)))
+            .filter_map(|(other, c)| {
+                let change = of(c)?;
+                let test = change.test?;
+                let p = match word.falls() {
+                    true => test.p_of_at_least(1.0 - share),
+                    false => test.p_of_at_most(1.0 + share),
+                };
+                Some((other, c, change, p))
+            })
+            .collect();
+        self.tested = candidates.len();
+        let adjusted = holm(&candidates.iter().map(|candidate| candidate.3).collect::<Vec<_>>());
+        for ((other, c, change, _), p) in candidates.iter().zip(adjusted) {
+            let beyond = match word.judgement() {
+                Judgement::Worse => change.worse_by(share),
+                _ => change.better_by(share),
+            };
+            if beyond && p <= (1.0 - confidence) / 2.0 {
+                self.cells.push(cell(other, &c.id, &c.name));
+            } else if beyond {
+                self.alone += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read_and_written() {
+        for (text, expected) in [
+            ("slower:5%", Condition::Changed { word: Word::Slower, share: 0.05 }),
+            ("faster:7.5%", Condition::Changed { word: Word::Faster, share: 0.075 }),
+            ("dearer:150%", Condition::Changed { word: Word::Dearer, share: 1.5 }),
+            ("slower", Condition::Changed { word: Word::Slower, share: 0.0 }),
+            ("unclear", Condition::Unclear),
+            ("missing", Condition::Missing),
+        ] {
+            let condition: Condition = text.parse().unwrap();
+            assert_eq!(condition, expected);
+            assert_eq!(condition.to_string(), text);
+        }
+        for (text, word) in [
+            ("slower:5", "%"),
+            ("slower:", "%"),
+            ("slower:-5%", "0 or more"),
+            ("slower:x%", "number"),
+            ("slower:inf%", "number"),
+            ("slower:100%", "smaller"),
+            ("missing:5%", "no share"),
+            ("better:5%", "faster"),
+            ("", "slower"),
+        ] {
+            let error = text.parse::<Condition>().unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

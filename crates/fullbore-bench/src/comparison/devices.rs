@@ -1,0 +1,99 @@
+//! Which settings of the devices under two runs differ.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::environment::{Aspect, Found, plain};
+use crate::document::Environment;
+
+/// Fields of a device that name it and change nothing.
+const NAMES: [&str; 5] = ["number", "serial", "backing_file", "partition", "stands_on_unknown"];
+
+/// A device: its name, and its settings by what they are called.
+struct Known {
+    name: String,
+    settings: BTreeMap<String, String>,
+}
+
+/// Compares the devices in the order in which they are recorded. Where both runs used `same_file_system`, a device that
+/// has another name now is still the same one.
+pub(super) fn compare(found: &mut Found, a: &Environment, b: &Environment, same_file_system: bool) {
+    let (one, other) = (known(a), known(b));
+    if one.len() != other.len() {
+        let names = |devices: &[Known]| {
+            let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+            names.join(", ")
+        };
+        return found.text(Aspect::Device, "devices", &names(&one), &names(&other));
+    }
+    for (before, now) in one.iter().zip(&other) {
+        if !same_file_system {
+            found.text(Aspect::Device, "device", &before.name, &now.name);
+        }
+        let none = String::new();
+        let mut called: Vec<&String> = before.settings.keys().chain(now.settings.keys()).collect();
+        called.sort();
+        called.dedup();
+        for what in called {
+            let of = |device: &Known| device.settings.get(what).unwrap_or(&none).clone();
+            found.text(Aspect::Device, &format!("{}: {what}", now.name), &of(before), &of(now));
+        }
+    }
+}
+
+/// The devices of an environment, with what the probe found beside, devices below them included.
+fn known(environment: &Environment) -> Vec<Known> {
+    let mut devices: Vec<Known> = environment
+        .devices
+        .iter()
+        .map(|device| {
+            let mut settings: BTreeMap<String, String> =
+                device.queue.iter().map(|(name, value)| (worded(name), value.clone())).collect();
+            settings.insert("model".into(), device.model.clone().unwrap_or_default());
+            if let Some(rotational) = device.rotational {
+                settings.insert("rotational".into(), rotational.to_string());
+            }
+            Known { name: device.name.clone(), settings }
+        })
+        .collect();
+    let probed = environment.facts.pointer("/path/devices").and_then(Value::as_array);
+    for value in probed.into_iter().flatten() {
+        let name = value.get("name").map(plain).unwrap_or_default();
+        if let Some(device) = devices.iter_mut().find(|device| device.name == name) {
+            add(&mut device.settings, "", value);
+        }
+    }
+    devices
+}
+
+/// Adds the fields of a device as the probe found it, and of the devices that it stands on.
+fn add(settings: &mut BTreeMap<String, String>, prefix: &str, device: &Value) {
+    for (field, value) in device.as_object().into_iter().flatten() {
+        match (field.as_str(), value) {
+            ("name", value) if !prefix.is_empty() => {
+                settings.insert(format!("{prefix}name"), plain(value));
+            }
+            ("name", _) => {}
+            (field, _) if NAMES.contains(&field) => {}
+            ("queue", Value::Object(queue)) => {
+                settings
+                    .extend(queue.iter().map(|(name, v)| (format!("{prefix}{}", worded(name)), plain(v))));
+            }
+            ("stands_on", Value::Array(below)) => {
+                for (place, device) in below.iter().enumerate() {
+                    add(settings, &format!("{prefix}stands on {}: ", place + 1), device);
+                }
+            }
+            (field, value) => {
+                settings.insert(format!("{prefix}{}", worded(field)), plain(value));
+            }
+        }
+    }
+    settings.retain(|_, value| !value.is_empty());
+}
+
+/// A field's name as words.
+fn worded(field: &str) -> String {
+    field.replace('_', " ")
+}

@@ -1,0 +1,288 @@
+//! What differs between the places of two runs and could explain a difference in speed by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::devices;
+use crate::document::{Document, Environment};
+use crate::units;
+
+/// What a difference is of: the words of `--across`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aspect {
+    /// Processor, its number and governor, memory, virtualisation.
+    Machine,
+    /// What control groups, affinity and resource limits leave of the machine.
+    Limits,
+    /// The kernel's release.
+    Kernel,
+    /// The file system: its kind, what is mounted, mount options, block size, direct I/O.
+    FileSystem,
+    /// The devices and the settings of their queues.
+    Device,
+    /// The version of fullbore.
+    Version,
+    /// The size of the test file.
+    FileSize,
+}
+
+impl Aspect {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 7] = [
+        Self::Machine,
+        Self::Limits,
+        Self::Kernel,
+        Self::FileSystem,
+        Self::Device,
+        Self::Version,
+        Self::FileSize,
+    ];
+
+    /// The word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Machine => "machine",
+            Self::Limits => "limits",
+            Self::Kernel => "kernel",
+            Self::FileSystem => "file-system",
+            Self::Device => "device",
+            Self::Version => "version",
+            Self::FileSize => "file-size",
+        }
+    }
+}
+
+impl fmt::Display for Aspect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl FromStr for Aspect {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|aspect| aspect.word() == word)
+            .ok_or_else(|| format!("\"{word}\" is none of {}", Self::ALL.map(Self::word).join(", ")))
+    }
+}
+
+/// Something that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What it belongs to.
+    pub aspect: Aspect,
+    /// What differs, in words.
+    pub what: String,
+    /// How it is in the baseline.
+    pub baseline: String,
+    /// How it is in the other document.
+    pub this: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} | {}", self.what, self.baseline, self.this)
+    }
+}
+
+/// Everything that was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// What could explain a difference in speed.
+    pub differences: Vec<Difference>,
+    /// What a reader should know beside it, a phrase each.
+    pub notes: Vec<String>,
+}
+
+/// Memory that differs by less is the same memory: each kernel keeps a little more or less of it for itself.
+const MEMORY_TOLERANCE: f64 = 0.02;
+
+/// Mount options that name something and change nothing.
+const NAMING_OPTIONS: [&str; 5] = ["subvol=", "subvolid=", "lowerdir=", "upperdir=", "workdir="];
+
+impl Found {
+    fn differs(&mut self, aspect: Aspect, what: &str, baseline: impl Into<String>, this: impl Into<String>) {
+        self.differences.push(Difference {
+            aspect,
+            what: what.into(),
+            baseline: baseline.into(),
+            this: this.into(),
+        });
+    }
+
+    /// Two texts, each empty if it was not recorded: what only one records is a note, since nobody knows whether it differs.
+    pub(super) fn text(&mut self, aspect: Aspect, what: &str, baseline: &str, this: &str) {
+        match (baseline.is_empty(), this.is_empty()) {
+            (false, false) if baseline != this => self.differs(aspect, what, baseline, this),
+            (true, false) => self.notes.push(format!("{what} is recorded in one document only: {this}")),
+            (false, true) => self.notes.push(format!("{what} is recorded in one document only: {baseline}")),
+            _ => {}
+        }
+    }
+
+    /// Two limits, where none set is an answer too.
+    fn limit(&mut self, what: &str, baseline: Option<String>, this: Option<String>) {
+        if baseline != this {
+            let text = |limit: Option<String>| limit.unwrap_or_else(|| "none".into());
+            self.differs(Aspect::Limits, what, text(baseline), text(this));
+        }
+    }
+}
+
+/// Looks for what differs. Times, names of directories and mount points, free space and the seed never do harm.
+pub fn differences(baseline: &Document, this: &Document) -> Found {
+    let mut found = Found::default();
+    let (a, b) = (&baseline.environment, &this.environment);
+    machine(&mut found, a, b);
+    limits(&mut found, a, b);
+    found.text(Aspect::Kernel, "kernel", &a.kernel, &b.kernel);
+    let same = same_file_system(a, b);
+    file_system(&mut found, a, b, same);
+    devices::compare(&mut found, a, b, same);
+    found.text(
+        Aspect::Version,
+        "version of fullbore",
+        &baseline.run.fullbore_version,
+        &this.run.fullbore_version,
+    );
+    let size = |document: &Document| match document.run.file_bytes {
+        0 => String::new(),
+        bytes => units::size(bytes),
+    };
+    found.text(Aspect::FileSize, "size of the test file", &size(baseline), &size(this));
+    if baseline.run.file_bytes != this.run.file_bytes && size(baseline) == size(this) {
+        let bytes = |document: &Document| format!("{} bytes", document.run.file_bytes);
+        found.differs(Aspect::FileSize, "size of the test file", bytes(baseline), bytes(this));
+    }
+    let disks = |document: &Document| document.run.directories.len().max(1).to_string();
+    found.text(Aspect::Device, "directories measured together", &disks(baseline), &disks(this));
+    engines(&mut found, a, b);
+    for (document, which) in [(baseline, "the baseline"), (this, "this document")] {
+        if document.run.interrupted || !document.run.complete {
+            found.notes.push(format!("the run of {which} is incomplete"));
+        }
+    }
+    found
+}
+
+/// A fact as text; empty where it is not recorded.
+pub(super) fn fact(environment: &Environment, pointer: &str) -> String {
+    plain(environment.facts.pointer(pointer).unwrap_or(&Value::Null))
+}
+
+/// A value as people write it; nothing for null.
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn machine(found: &mut Found, a: &Environment, b: &Environment) {
+    found.text(Aspect::Machine, "processor", &a.cpu_model, &b.cpu_model);
+    let number = |count: u32| if count == 0 { String::new() } else { count.to_string() };
+    found.text(Aspect::Machine, "processors", &number(a.logical_cpus), &number(b.logical_cpus));
+    for (what, name) in [
+        ("instruction set", "architecture"),
+        ("governor of the clock", "governor"),
+        ("size of a page", "page_size"),
+        ("virtualisation", "virtualisation"),
+    ] {
+        let pointer = format!("/machine/{name}");
+        found.text(Aspect::Machine, what, &fact(a, &pointer), &fact(b, &pointer));
+    }
+    let memory = |environment: &Environment| {
+        let total = environment.facts.pointer("/machine/memory_total").and_then(Value::as_u64);
+        total.or(environment.memory_bytes)
+    };
+    if let (Some(one), Some(other)) = (memory(a), memory(b)) {
+        let apart = one.abs_diff(other) as f64 / one.max(other).max(1) as f64;
+        if apart > MEMORY_TOLERANCE {
+            found.differs(Aspect::Machine, "memory", units::size(one), units::size(other));
+        }
+    }
+}
+
+fn limits(found: &mut Found, a: &Environment, b: &Environment) {
+    let quota =
+        |e: &Environment| e.cpu_quota.map(|quota| format!("{} processors", units::significant(quota)));
+    found.limit("processor quota", quota(a), quota(b));
+    let recorded = |e: &Environment| e.facts.get("machine").is_some();
+    if !recorded(a) || !recorded(b) {
+        return;
+    }
+    let number =
+        |e: &Environment, name: &str| e.facts.pointer(&format!("/machine/{name}")).and_then(Value::as_u64);
+    for (what, name) in [("memory limit", "memory_limit"), ("memory that may be locked", "lockable")] {
+        found.limit(what, number(a, name).map(units::size), number(b, name).map(units::size));
+    }
+    let allowed = |e: &Environment| number(e, "allowed_processors").map(|n| n.to_string());
+    // Other machines have other processors: what counts is whether something is taken away.
+    if a.logical_cpus == b.logical_cpus {
+        found.limit("processors that the process may run on", allowed(a), allowed(b));
+    }
+}
+
+/// Whether it is known that both runs used one and the same file system.
+fn same_file_system(a: &Environment, b: &Environment) -> bool {
+    let id = |environment: &Environment| fact(environment, "/path/file_system/id");
+    !id(a).is_empty() && id(a) == id(b) && a.file_system.kind == b.file_system.kind
+}
+
+fn file_system(found: &mut Found, a: &Environment, b: &Environment, same: bool) {
+    let aspect = Aspect::FileSystem;
+    found.text(aspect, "file system", &a.file_system.kind, &b.file_system.kind);
+    if !same {
+        // Names of devices change from boot to boot, which the file system's own number outlasts.
+        found.text(aspect, "what is mounted", &a.file_system.source, &b.file_system.source);
+    }
+    let (one, other) = (options(&a.file_system.options), options(&b.file_system.options));
+    let only = |these: &BTreeSet<String>, those: &BTreeSet<String>| {
+        these.difference(those).cloned().collect::<Vec<_>>().join(",")
+    };
+    let (in_a, in_b) = (only(&one, &other), only(&other, &one));
+    if !(in_a.is_empty() && in_b.is_empty()) {
+        let text = |options: String| if options.is_empty() { "without".into() } else { options };
+        found.differs(aspect, "mount options", text(in_a), text(in_b));
+    }
+    for (what, pointer) in [
+        ("block size of the file system", "/path/file_system/block_size"),
+        ("whether the file system is on a network", "/path/file_system/network"),
+        ("whether direct I/O works", "/path/direct/works"),
+        ("alignment of direct I/O", "/path/direct/alignment/offset"),
+    ] {
+        found.text(aspect, what, &fact(a, pointer), &fact(b, pointer));
+    }
+    let id = |environment: &Environment| fact(environment, "/path/file_system/id");
+    if !same && !id(a).is_empty() && !id(b).is_empty() && a.file_system.source == b.file_system.source {
+        found.notes.push("the file system was made anew, or is another one of the same kind".into());
+    }
+}
+
+fn options(text: &str) -> BTreeSet<String> {
+    let naming = |option: &&str| !NAMING_OPTIONS.iter().any(|name| option.starts_with(name));
+    text.split(',').map(str::trim).filter(|o| !o.is_empty()).filter(naming).map(str::to_owned).collect()
+}
+
+/// Engines that run in one place only leave cells out; they do not make the others slower.
+fn engines(found: &mut Found, a: &Environment, b: &Environment) {
+    let known = |environment: &Environment| -> BTreeMap<String, bool> {
+        environment.engines.iter().map(|engine| (engine.name.clone(), engine.available)).collect()
+    };
+    let (one, other) = (known(a), known(b));
+    for (name, available) in &one {
+        if other.get(name).is_some_and(|there| there != available) {
+            let which = if *available { "the baseline" } else { "this document" };
+            found.notes.push(format!("the engine {name} runs in {which} only"));
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The comparison as JSON, for programs: `docs/report.md` describes the fields.
+
+use serde::Serialize;
+
+use super::{
+    Against, Alone, CellChange, Change, Comparison, Difference, Matched, Measure, Origin, SCHEMA, VERSION,
+};
+use crate::document::Labels;
+use crate::stats::Estimate;
+
+/// A comparison as JSON, two spaces an indent, with a final newline.
+pub fn json(comparison: &Comparison) -> String {
+    let whole = whole(comparison);
+    let text = serde_json::to_string_pretty(&whole);
+    // Figures, texts and lists of them always have a form.
+    format!("{}\n", text.unwrap_or_default())
+}
+
+/// The form for writers of other kinds.
+pub(super) fn whole(comparison: &Comparison) -> impl Serialize + '_ {
+    Whole {
+        schema: SCHEMA,
+        version: VERSION,
+        fullbore_version: env!("CARGO_PKG_VERSION"),
+        margin: comparison.margin,
+        confidence: comparison.confidence,
+        baseline: document(&comparison.baseline),
+        others: comparison.others.iter().map(|other| self::other(other, comparison.confidence)).collect(),
+        conditions: comparison
+            .conditions
+            .iter()
+            .map(|met| Met {
+                condition: met.condition.to_string(),
+                met: !met.cells.is_empty(),
+                tested: met.tested,
+                by_their_interval_alone: met.alone,
+                cells: met
+                    .cells
+                    .iter()
+                    .map(|cell| MetCell { document: &cell.document, id: &cell.id, name: &cell.name })
+                    .collect(),
+            })
+            .collect(),
+        failed: comparison.fails(),
+    }
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    schema: &'static str,
+    version: u32,
+    fullbore_version: &'static str,
+    margin: f64,
+    confidence: f64,
+    baseline: Document<'a>,
+    others: Vec<Other<'a>>,
+    conditions: Vec<Met<'a>>,
+    failed: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    name: &'a str,
+    started: &'a str,
+    fullbore_version: &'a str,
+    directory: &'a str,
+    file_system: &'a str,
+    file_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Other<'a> {
+    document: Document<'a>,
+    summary: Summary,
+    differences: &'a [Difference],
+    notes: &'a [String],
+    cells: Vec<Cell<'a>>,
+    missing: Vec<Lone<'a>>,
+    added: Vec<Lone<'a>>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    compared: usize,
+    slower: usize,
+    unclear: usize,
+    no_difference_that_matters: usize,
+    faster: usize,
+    standing: usize,
+    by_chance_at_most: f64,
+    missing: usize,
+    added: usize,
+}
+
+#[derive(Serialize)]
+struct Cell<'a> {
+    id: &'a str,
+    baseline_id: &'a str,
+    matched: Matched,
+    name: &'a str,
+    experiment: &'a str,
+    labels: &'a Labels,
+    rate: Measured,
+    cost: Option<Measured>,
+    latency: Option<Measured>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Measured {
+    measure: Measure,
+    baseline: f64,
+    this: f64,
+    baseline_samples: usize,
+    samples: usize,
+    paired: bool,
+    ratio: Estimate,
+    verdict: &'static str,
+    stands: bool,
+    p: Option<f64>,
+    p_among_all: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Lone<'a> {
+    id: &'a str,
+    name: &'a str,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct Met<'a> {
+    condition: String,
+    met: bool,
+    tested: usize,
+    by_their_interval_alone: usize,
+    cells: Vec<MetCell<'a>>,
+}
+
+#[derive(Serialize)]
+struct MetCell<'a> {
+    document: &'a str,
+    id: &'a str,
+    name: &'a str,
+}
+
+fn document(origin: &Origin) -> Document<'_> {
+    Document {
+        name: &origin.name,
+        started: &origin.started,
+        fullbore_version: &origin.fullbore_version,
+        directory: &origin.directory,
+        file_system: &origin.file_system,
+        file_bytes: origin.file_bytes,
+    }
+}
+
+fn other(other: &Against, confidence: f64) -> Other<'_> {
+    let tally = &other.tally;
+    Other {
+        document: document(&other.origin),
+        summary: Summary {
+            compared: tally.compared,
+            slower: tally.slower,
+            unclear: tally.unclear,
+            no_difference_that_matters: tally.same,
+            faster: tally.faster,
+            standing: tally.standing,
+            by_chance_at_most: tally.by_chance,
+            missing: other.missing.len(),
+            added: other.added.len(),
+        },
+        differences: &other.differences,
+        notes: &other.notes,
+        cells: other.cells.iter().map(|cell| self::cell(cell, confidence)).collect(),
+        missing: other.missing.iter().map(lone).collect(),
+        added: other.added.iter().map(lone).collect(),
+    }
+}
+
+fn cell(cell: &CellChange, confidence: f64) -> Cell<'_> {
+    Cell {
+        id: &cell.id,
+        baseline_id: cell.baseline_id.as_deref().unwrap_or(&cell.id),
+        matched: cell.matched,
+        name: &cell.name,
+        experiment: &cell.experiment,
+        labels: &cell.labels,
+        rate: measured(&cell.rate, confidence),
+        cost: cell.cost.as_ref().map(|change| measured(change, confidence)),
+        latency: cell.latency.as_ref().map(|change| measured(change, confidence)),
+        notes: &cell.notes,
+    }
+}
+
+fn measured(change: &Change, confidence: f64) -> Measured {
+    Measured {
+        measure: change.measure,
+        baseline: change.baseline,
+        this: change.this,
+        baseline_samples: change.samples[0],
+        samples: change.samples[1],
+        paired: change.paired,
+        ratio: change.ratio,
+        verdict: change.word(),
+        stands: change.stands(confidence),
+        p: change.p,
+        p_among_all: change.p_among_all,
+    }
+}
+
+fn lone(alone: &Alone) -> Lone<'_> {
+    Lone { id: &alone.id, name: &alone.name, reason: &alone.reason }
+}

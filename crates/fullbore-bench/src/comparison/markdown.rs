@@ -1,0 +1,96 @@
+//! The comparison as Markdown, for pull requests and notes.
+
+use std::fmt::Write;
+
+use super::words::{self, beside, figure, heading, interval, ratio};
+use super::{Against, Alone, CellChange, Comparison, Judgement, Measure};
+
+/// Sets a comparison as Markdown (tables as GitHub has them). Text from the documents is escaped.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut page = String::from("# Comparison of storage results\n\n");
+    let _ = writeln!(page, "- Baseline {}", text(&words::origin(&comparison.baseline)));
+    for other in &comparison.others {
+        let _ = writeln!(page, "- {}", text(&words::origin(&other.origin)));
+    }
+    for met in &comparison.conditions {
+        let mark = if met.cells.is_empty() { "" } else { "**" };
+        let _ = writeln!(page, "\n{mark}{}{mark}", text(&words::met(met)));
+    }
+    for other in &comparison.others {
+        document(&mut page, comparison, other);
+    }
+    page
+}
+
+fn document(page: &mut String, comparison: &Comparison, other: &Against) {
+    let name = text(&other.origin.name);
+    let _ = writeln!(page, "\n## {name}: {}\n", text(&words::summary(other)));
+    let _ = writeln!(page, "{}\n", text(&words::chance(other)));
+    for line in words::looked_past(other).iter().chain(&other.notes) {
+        let _ = writeln!(page, "- {}", text(line));
+    }
+    for judgement in words::ORDER {
+        let cells: Vec<&CellChange> =
+            other.cells.iter().filter(|cell| cell.rate.judgement == judgement).collect();
+        if cells.is_empty() {
+            continue;
+        }
+        // What did not change is there for whoever wants it.
+        let folded = judgement == Judgement::Same;
+        let head = heading(judgement, cells.len());
+        let _ = match folded {
+            true => writeln!(page, "\n<details><summary>{head}</summary>\n"),
+            false => writeln!(page, "\n### {head}\n"),
+        };
+        page.push_str("| cell | baseline | this | ratio | interval | cpu | p99 | to be known |\n");
+        page.push_str("|---|--:|--:|--:|--:|--:|--:|---|\n");
+        for cell in cells {
+            let _ = writeln!(
+                page,
+                "| {} | {} | {} | {} | {} | {} | {} | {} |",
+                text(&cell.name),
+                figure(Measure::Rate, cell.rate.baseline),
+                figure(Measure::Rate, cell.rate.this),
+                ratio(&cell.rate, comparison.confidence),
+                interval(&cell.rate.ratio),
+                text(&beside(cell.cost.as_ref())),
+                text(&beside(cell.latency.as_ref())),
+                text(&cell.notes.join("; ")),
+            );
+        }
+        if folded {
+            page.push_str("\n</details>\n");
+        }
+    }
+    alone(page, "Missing: in the baseline only", &other.missing);
+    alone(page, "Added: not in the baseline", &other.added);
+    let _ = writeln!(page, "\n{}", text(&words::legend(comparison, other)));
+}
+
+fn alone(page: &mut String, head: &str, cells: &[Alone]) {
+    if cells.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "\n### {head} ({})\n", cells.len());
+    for cell in cells {
+        let _ = writeln!(page, "- {}: {}", text(&cell.name), text(&cell.reason));
+    }
+}
+
+/// Text that means only itself.
+fn text(raw: &str) -> String {
+    let mut safe = String::with_capacity(raw.len());
+    for c in raw.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            c => safe.push(c),
+        }
+    }
+    safe
+}

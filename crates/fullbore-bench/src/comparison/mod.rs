@@ -1,0 +1,393 @@
+//! Comparison of results documents: each cell against the same cell of a baseline, with a ratio, its interval and a verdict.
+//!
+//! Documents are compared only if nothing recorded of their surroundings could explain a difference by itself, or if the
+//! caller says across what. The samples within a run carry its noise; what differs between two runs of the same thing on
+//! the same machine (a layout, a neighbour, a warm drive) no interval of two documents can hold: see `docs/report.md`.
+
+mod cell;
+mod change;
+mod condition;
+mod devices;
+mod environment;
+mod family;
+mod json;
+mod markdown;
+mod only;
+mod page;
+mod pairs;
+mod picture;
+mod sheet;
+mod table;
+mod words;
+
+use std::fmt;
+
+use crate::document::{Cell, Document};
+use crate::stats::{Bootstrap, DEFAULT_MARGIN};
+use crate::units;
+
+pub use cell::CellChange;
+pub use change::{Change, FEWEST_SAMPLES, Judgement, Measure};
+pub use condition::{Condition, Met, parse_share};
+pub use environment::{Aspect, Difference, Found, differences};
+pub use json::json;
+pub use markdown::markdown;
+pub use only::Glob;
+pub use page::html;
+pub use pairs::Matched;
+pub use sheet::{COLUMNS, csv};
+pub use table::render;
+
+/// The value of the `schema` field of a comparison as JSON.
+pub const SCHEMA: &str = "fullbore.comparison";
+/// The version of that form.
+pub const VERSION: u32 = 1;
+
+/// A document and the name that people know it by, such as its path.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The document.
+    pub document: &'a Document,
+}
+
+/// How documents are compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Ratios within this share of 1 are equal for every purpose (0.03 is 3 %).
+    pub margin: f64,
+    /// How intervals are drawn.
+    pub bootstrap: Bootstrap,
+    /// What may differ between the surroundings.
+    pub across: Vec<Aspect>,
+    /// Cells whose id one of these matches; empty: all.
+    pub only: Vec<Glob>,
+    /// What the caller wants to fail on.
+    pub conditions: Vec<Condition>,
+}
+
+impl Default for Options {
+    /// All cells, 3 %, 95 % intervals, nothing may differ, no condition.
+    fn default() -> Self {
+        Self {
+            margin: DEFAULT_MARGIN,
+            bootstrap: Bootstrap::default(),
+            across: Vec::new(),
+            only: Vec::new(),
+            conditions: Vec::new(),
+        }
+    }
+}
+
+/// What a document is, as far as a reader of the comparison needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Origin {
+    /// The name given.
+    pub name: String,
+    /// Start of the run.
+    pub started: String,
+    /// Version of fullbore.
+    pub fullbore_version: String,
+    /// Directory measured.
+    pub directory: String,
+    /// Kind of its file system.
+    pub file_system: String,
+    /// Size of the test file in bytes.
+    pub file_bytes: u64,
+}
+
+impl Origin {
+    fn of(source: &Source<'_>) -> Self {
+        let run = &source.document.run;
+        Self {
+            name: words::shown(source.name),
+            started: run.started.clone(),
+            fullbore_version: run.fullbore_version.clone(),
+            directory: words::shown(&run.directory),
+            file_system: source.document.environment.file_system.kind.clone(),
+            file_bytes: run.file_bytes,
+        }
+    }
+}
+
+/// A cell that only one of two documents has measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alone {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Why the other has no figure for it.
+    pub reason: String,
+}
+
+/// How many cells have which verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Tally {
+    /// Cells compared.
+    pub compared: usize,
+    /// Of these by their rate: slower.
+    pub slower: usize,
+    /// Unclear.
+    pub unclear: usize,
+    /// No difference that matters.
+    pub same: usize,
+    /// Faster.
+    pub faster: usize,
+    /// Slower or faster, and still so among all comparisons made (Holm).
+    pub standing: usize,
+    /// Verdicts of slower or faster to be expected at most if nothing changed: the share that intervals miss, times the
+    /// cells with enough samples for a verdict.
+    pub by_chance: f64,
+}
+
+/// One document against the baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Against {
+    /// The document.
+    pub origin: Origin,
+    /// What differs in its surroundings; all of it is of an aspect that was allowed.
+    pub differences: Vec<Difference>,
+    /// What a reader should know beside the figures, a phrase each.
+    pub notes: Vec<String>,
+    /// The cells compared, the worst first.
+    pub cells: Vec<CellChange>,
+    /// Cells of the baseline without a figure here.
+    pub missing: Vec<Alone>,
+    /// Cells that the baseline has no figure for.
+    pub added: Vec<Alone>,
+    /// The verdicts counted.
+    pub tally: Tally,
+}
+
+/// The whole comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What the others are held against.
+    pub baseline: Origin,
+    /// The margin of equivalence, a share.
+    pub margin: f64,
+    /// The confidence of intervals, a share.
+    pub confidence: f64,
+    /// The documents compared, as given.
+    pub others: Vec<Against>,
+    /// The conditions given, and which cells meet them.
+    pub conditions: Vec<Met>,
+}
+
+impl Comparison {
+    /// Whether a condition is met.
+    pub fn fails(&self) -> bool {
+        self.conditions.iter().any(|met| !met.cells.is_empty())
+    }
+}
+
+/// Why documents were not compared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Error {
+    /// Their surroundings differ in something not allowed.
+    Differ {
+        /// For each document by name what differs.
+        documents: Vec<(String, Vec<Difference>)>,
+    },
+    /// A document has no cells.
+    NoCells {
+        /// Its name.
+        name: String,
+    },
+    /// A document has two cells with one id.
+    Twice {
+        /// Its name.
+        name: String,
+        /// The id.
+        id: String,
+    },
+    /// No cell matches what was asked for.
+    NoMatch {
+        /// The pattern that matches none.
+        pattern: String,
+        /// An id that there is.
+        example: String,
+    },
+    /// No cell was measured in both.
+    NothingInCommon {
+        /// Name of the document.
+        name: String,
+        /// An id of the baseline, and one of the document.
+        examples: [String; 2],
+    },
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Differ { documents } => words::refusal(f, documents),
+            Self::NoCells { name } => write!(f, "{name}: it has no cells: there is nothing to compare"),
+            Self::Twice { name, id } => write!(f, "{name}: it is damaged: two cells have the id {id}"),
+            Self::NoMatch { pattern, example } => {
+                write!(f, "--only {pattern}: no cell has such an id; one that there is: {example}")
+            }
+            Self::NothingInCommon { name, examples: [baseline, this] } => write!(
+                f,
+                "{name}: it shares no measured cell with the baseline, which has {baseline} where this has {this}"
+            ),
+        }
+    }
+}
+
+/// Compares each of `others` with `baseline`.
+///
+/// # Errors
+/// If surroundings differ in what `options.across` does not name, and if there is nothing to compare.
+pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -> Result<Comparison, Error> {
+    for source in std::iter::once(&baseline).chain(others) {
+        whole(source)?;
+    }
+    for pattern in &options.only {
+        let all = std::iter::once(&baseline).chain(others).flat_map(|source| &source.document.cells);
+        if !all.clone().any(|cell| pattern.matches(&cell.id)) {
+            let example = all.map(|cell| words::shown(&cell.id)).next().unwrap_or_default();
+            return Err(Error::NoMatch { pattern: words::shown(&pattern.to_string()), example });
+        }
+    }
+    let found: Vec<Found> =
+        others.iter().map(|other| differences(baseline.document, other.document)).collect();
+    let refused: Vec<_> = others
+        .iter()
+        .zip(&found)
+        .map(|(other, found)| {
+            let allowed = |difference: &&Difference| !options.across.contains(&difference.aspect);
+            let differences = found.differences.iter().filter(allowed).cloned().collect::<Vec<_>>();
+            (words::shown(other.name), differences)
+        })
+        .filter(|(_, differences)| !differences.is_empty())
+        .collect();
+    if !refused.is_empty() {
+        return Err(Error::Differ { documents: refused });
+    }
+    let others = others
+        .iter()
+        .zip(found)
+        .map(|(other, found)| against(&baseline, other, found, options))
+        .collect::<Result<Vec<_>, _>>()?;
+    let confidence = options.bootstrap.confidence;
+    let conditions =
+        options.conditions.iter().map(|condition| Met::of(condition, &others, confidence)).collect();
+    Ok(Comparison { baseline: Origin::of(&baseline), margin: options.margin, confidence, others, conditions })
+}
+
+/// Whether a document can be compared at all.
+fn whole(source: &Source<'_>) -> Result<(), Error> {
+    let cells = &source.document.cells;
+    if cells.is_empty() {
+        return Err(Error::NoCells { name: words::shown(source.name) });
+    }
+    let mut ids = std::collections::BTreeSet::new();
+    match cells.iter().find(|cell| !ids.insert(&cell.id)) {
+        Some(cell) => Err(Error::Twice { name: words::shown(source.name), id: words::shown(&cell.id) }),
+        None => Ok(()),
+    }
+}
+
+fn against(
+    baseline: &Source<'_>,
+    other: &Source<'_>,
+    found: Found,
+    options: &Options,
+) -> Result<Against, Error> {
+    let asked = |cell: &&Cell| options.only.is_empty() || options.only.iter().any(|o| o.matches(&cell.id));
+    let before: Vec<&Cell> = baseline.document.cells.iter().filter(asked).collect();
+    let now: Vec<&Cell> = other.document.cells.iter().filter(asked).collect();
+    let pairs = pairs::cells(&before, &now);
+    let interleaved = pairs::interleaved(baseline.document, other.document);
+    let (names_before, names) = (baseline.document.cell_names(), other.document.cell_names());
+    let mut cells = Vec::new();
+    let (mut missing, mut added) = (Vec::new(), Vec::new());
+    let alone = |cell: &Cell, names: &std::collections::BTreeMap<String, String>, reason: String| Alone {
+        id: cell.id.clone(),
+        name: words::shown(names.get(&cell.id).unwrap_or(&cell.id)),
+        reason,
+    };
+    for &(a, b, matched) in &pairs {
+        let (a, b) = (before[a], now[b]);
+        let name = words::shown(names.get(&b.id).unwrap_or(&b.id));
+        match (cell::measured(a), cell::measured(b)) {
+            (Ok(()), Ok(())) => {
+                cells.extend(CellChange::of(a, b, name, matched, interleaved, options));
+            }
+            (Ok(()), Err(reason)) => missing.push(alone(a, &names_before, reason)),
+            (Err(reason), Ok(())) => added.push(alone(b, &names, reason)),
+            (Err(_), Err(_)) => {}
+        }
+    }
+    for (at, cell) in before.iter().enumerate() {
+        if cell::measured(cell).is_ok() && !pairs.iter().any(|pair| pair.0 == at) {
+            missing.push(alone(cell, &names_before, "there is no such cell".into()));
+        }
+    }
+    for (at, cell) in now.iter().enumerate() {
+        if cell::measured(cell).is_ok() && !pairs.iter().any(|pair| pair.1 == at) {
+            added.push(alone(cell, &names, "there is no such cell".into()));
+        }
+    }
+    if cells.is_empty() {
+        let example = |cells: &[&Cell]| match cells.first() {
+            Some(cell) => words::shown(&cell.id),
+            None => "none that was asked for".into(),
+        };
+        let examples = [example(&before), example(&now)];
+        return Err(Error::NothingInCommon { name: words::shown(other.name), examples });
+    }
+    cell::correct(&mut cells);
+    cells.sort_by(|x, y| {
+        let order = |cell: &CellChange| (cell.rate.judgement, cell.rate.ratio.value);
+        let ((x, rx), (y, ry)) = (order(x), order(y));
+        x.cmp(&y).then(rx.total_cmp(&ry))
+    });
+    let tally = tally(&cells, options.bootstrap.confidence);
+    let mut notes = found.notes;
+    if interleaved {
+        notes.push("one process made both documents, interleaved: samples of one round are paired".into());
+    }
+    if same_samples(&before, &now) {
+        notes.push("both documents hold the same samples: they are copies of one".into());
+    }
+    notes.iter_mut().for_each(|note| *note = words::shown(note));
+    let origin = Origin::of(other);
+    Ok(Against { origin, differences: found.differences, notes, cells, missing, added, tally })
+}
+
+fn same_samples(before: &[&Cell], now: &[&Cell]) -> bool {
+    before.len() == now.len() && before.iter().zip(now).all(|(a, b)| a.id == b.id && a.samples == b.samples)
+}
+
+fn tally(cells: &[CellChange], confidence: f64) -> Tally {
+    let count = |judgement| cells.iter().filter(|cell| cell.rate.judgement == judgement).count();
+    let judged = cells.iter().filter(|cell| cell.rate.p.is_some()).count();
+    Tally {
+        compared: cells.len(),
+        slower: count(Judgement::Worse),
+        unclear: count(Judgement::Unclear),
+        same: count(Judgement::Same),
+        faster: count(Judgement::Better),
+        standing: cells.iter().filter(|cell| cell.rate.stands(confidence)).count(),
+        by_chance: judged as f64 * (1.0 - confidence),
+    }
+}
+
+impl Tally {
+    /// The verdicts in a line: `3 slower, 2 unclear, 60 without a difference that matters, 10 faster of 75 cells`.
+    pub fn line(&self) -> String {
+        format!(
+            "{} slower, {} unclear, {} no different, {} faster of {}",
+            self.slower,
+            self.unclear,
+            self.same,
+            self.faster,
+            units::count(self.compared, "cell")
+        )
+    }
+}

@@ -1,0 +1,170 @@
+//! Figures and sentences that all forms of a comparison share.
+
+use std::fmt;
+
+use super::{Against, Aspect, Change, Comparison, Difference, Judgement, Measure, Met, Origin};
+use crate::stats::Estimate;
+use crate::units;
+
+/// Text from a document or a path made fit for terminals and files: control characters could steer a terminal.
+pub(super) fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+}
+
+/// The figure of a measure with its unit.
+pub(super) fn figure(measure: Measure, value: f64) -> String {
+    match measure {
+        Measure::Rate => units::rate(value),
+        Measure::CostPerMb => format!("{} ms/MB", units::ms_per_mb(value)),
+        Measure::CostPerRequest => format!("{} µs/req", units::significant(value * 1e6)),
+        Measure::LatencyP99 => units::seconds(value),
+    }
+}
+
+/// A ratio: `0.931`, and `?` behind one whose verdict does not stand among all comparisons.
+pub(super) fn ratio(change: &Change, confidence: f64) -> String {
+    let judged = matches!(change.judgement, Judgement::Worse | Judgement::Better);
+    let doubt = if judged && !change.stands(confidence) { "?" } else { "" };
+    format!("{}{doubt}", units::significant(change.ratio.value))
+}
+
+/// The ends of an interval: `0.902–0.960`.
+pub(super) fn interval(ratio: &Estimate) -> String {
+    format!("{}–{}", units::significant(ratio.low), units::significant(ratio.high))
+}
+
+/// A ratio beside the rate: its verdict as a mark before it, since only clear ones need a look.
+pub(super) fn beside(change: Option<&Change>) -> String {
+    let Some(change) = change else { return "-".into() };
+    let mark = match change.judgement {
+        Judgement::Same => "=",
+        Judgement::Unclear => "~",
+        Judgement::Worse => "▲",
+        Judgement::Better => "▼",
+    };
+    format!("{mark}{}", units::significant(change.ratio.value))
+}
+
+/// What the marks of [`beside`] and [`ratio`] mean.
+pub(super) fn legend(comparison: &Comparison, other: &Against) -> String {
+    let latency = if other.cells.iter().any(|cell| cell.latency.is_some()) {
+        ", p99: of the 99th percentile of a request's time"
+    } else {
+        ""
+    };
+    let n = other.cells.iter().filter(|cell| cell.rate.p.is_some()).count();
+    format!(
+        "ratio: this ÷ baseline with its {} interval; below 1 is slower; ? would not stand among all {} (Holm). cpu: ratio of \
+         processor time a MB (random: a request){latency}; ▲ more, ▼ less, = no difference that matters, ~ unclear. \
+         Within {} nothing matters.",
+        units::percent(comparison.confidence),
+        units::count(n, "comparison"),
+        units::percent(comparison.margin),
+    )
+}
+
+/// The heading of a verdict's cells.
+pub(super) fn heading(judgement: Judgement, count: usize) -> String {
+    let word = match judgement {
+        Judgement::Worse => "Slower",
+        Judgement::Unclear => "Unclear",
+        Judgement::Same => "No difference that matters",
+        Judgement::Better => "Faster",
+    };
+    format!("{word} ({count})")
+}
+
+/// The verdicts in the order of reports.
+pub(super) const ORDER: [Judgement; 4] =
+    [Judgement::Worse, Judgement::Unclear, Judgement::Same, Judgement::Better];
+
+/// What chance alone would have called different.
+pub(super) fn chance(other: &Against) -> String {
+    let tally = &other.tally;
+    let found = tally.slower + tally.faster;
+    format!(
+        "If nothing had changed, at most {:.1} of {} would be called slower or faster by chance; {found} {}, and {} among \
+         all comparisons (Holm).",
+        tally.by_chance,
+        units::count(tally.compared, "cell"),
+        if found == 1 { "is" } else { "are" },
+        match tally.standing {
+            0 => "none stands".to_owned(),
+            1 => "1 stands".to_owned(),
+            n => format!("{n} stand"),
+        }
+    )
+}
+
+/// The last line of a document: its verdicts, and what could not be compared.
+pub(super) fn summary(other: &Against) -> String {
+    let mut line = other.tally.line();
+    for (cells, word) in [(&other.missing, "missing"), (&other.added, "added")] {
+        if !cells.is_empty() {
+            line += &format!("; {} {word}", cells.len());
+        }
+    }
+    line
+}
+
+/// One document in a line.
+pub(super) fn origin(origin: &Origin) -> String {
+    let on = if origin.file_system.is_empty() { String::new() } else { format!(" ({})", origin.file_system) };
+    format!(
+        "{}: {}{on}, {} file, {}, fullbore {}",
+        origin.name,
+        origin.directory,
+        units::size(origin.file_bytes),
+        shown(&origin.started),
+        shown(&origin.fullbore_version)
+    )
+}
+
+/// What was looked past, a line each.
+pub(super) fn looked_past(other: &Against) -> Vec<String> {
+    let line = |difference: &Difference| match difference.what == difference.aspect.word() {
+        true => shown(&format!("across {difference}")),
+        false => shown(&format!("across {}: {difference}", difference.aspect)),
+    };
+    other.differences.iter().map(line).collect()
+}
+
+/// What became of a condition.
+pub(super) fn met(met: &Met) -> String {
+    let cells = units::count(met.tested, "cell");
+    let alone = match met.alone {
+        0 => String::new(),
+        n => format!("; {n} more by the interval of the cell alone, which does not stand among {cells}"),
+    };
+    match met.cells.len() {
+        0 => format!("--fail-on {}: not met by any of {cells}{alone}", met.condition),
+        n => {
+            let names: Vec<&str> = met.cells.iter().take(3).map(|cell| cell.name.as_str()).collect();
+            let more =
+                if n > names.len() { format!("; and {} more", n - names.len()) } else { String::new() };
+            format!("--fail-on {}: met by {n} of {cells}: {}{more}{alone}", met.condition, names.join("; "))
+        }
+    }
+}
+
+/// Why documents are not compared, and what to add if they are meant to be.
+pub(super) fn refusal(f: &mut fmt::Formatter<'_>, documents: &[(String, Vec<Difference>)]) -> fmt::Result {
+    writeln!(f, "not compared: what differs around the runs could explain a difference in speed by itself")?;
+    let mut aspects: Vec<Aspect> = Vec::new();
+    for (name, differences) in documents {
+        writeln!(f, "  {name} against the baseline (baseline | this):")?;
+        for difference in differences {
+            writeln!(f, "    {:<11} {}", difference.aspect.word(), shown(&difference.to_string()))?;
+            if !aspects.contains(&difference.aspect) {
+                aspects.push(difference.aspect);
+            }
+        }
+    }
+    aspects.sort();
+    let words: Vec<&str> = aspects.iter().map(|aspect| aspect.word()).collect();
+    write!(
+        f,
+        "if this is what you compare, say so: --across {} (or --anyway for whatever differs)",
+        words.join(",")
+    )
+}

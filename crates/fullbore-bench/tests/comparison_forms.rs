@@ -1,0 +1,196 @@
+//! Every form of a comparison is read by something other than what wrote it, and says the same.
+
+mod pair;
+
+use fullbore_bench::comparison::{
+    self, Aspect, COLUMNS, Comparison, Options, Source, compare, csv, html, json, markdown, render,
+};
+use fullbore_bench::table::TableOptions;
+use pair::{Law, Spread, document};
+use serde_json::Value;
+
+/// Text that would do harm anywhere it is not escaped.
+const HOSTILE: &str = "</script><b onload=\"x\"> | `a` *b* \u{1b}[31mred \"quoted\", & more";
+
+/// One slower, one unclear, one the same, one faster, one missing, one added; names that want escaping.
+fn made() -> Comparison {
+    let law = Law { p99: 1e-3, ..Law::default() };
+    let mut laws = vec![law.clone(); 6];
+    laws[1].spread = Spread::LogNormal(0.6);
+    let mut before = document(&laws, 1);
+    laws[0].rate *= 0.7;
+    laws[3].rate *= 1.6;
+    laws[3].cost *= 0.5;
+    let mut now = document(&laws, 2);
+    now.cells[0].labels.allocation = Some(HOSTILE.into());
+    now.cells[0].labels.operation = HOSTILE.into();
+    now.cells[4].samples.clear();
+    now.cells[4].skipped = Some(HOSTILE.into());
+    before.cells[5].samples.clear();
+    now.run.directory = HOSTILE.into();
+    now.environment.kernel = HOSTILE.into();
+    let options = Options {
+        across: vec![Aspect::Kernel],
+        conditions: ["slower:5%", "unclear", "faster:500%"].map(|text| text.parse().unwrap()).to_vec(),
+        ..Options::default()
+    };
+    let sources = [("a.json", &before), (HOSTILE, &now), ("c.json", &before)]
+        .map(|(name, document)| Source { name, document });
+    // The baseline against itself as a third document: what is in order is shown, too.
+    compare(sources[0], &sources[1..], &options).unwrap()
+}
+
+#[test]
+fn json_says_everything() {
+    let comparison = made();
+    let text = json(&comparison);
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&value["schema"], &value["version"]), (&"fullbore.comparison".into(), &1.into()));
+    assert_eq!((&value["failed"], &value["margin"]), (&true.into(), &0.03.into()));
+    let other = &value["others"][0];
+    assert_eq!(other["document"]["name"], HOSTILE.replace('\u{1b}', "\u{FFFD}"));
+    assert_eq!(other["differences"][0]["aspect"], "kernel");
+    let cells = other["cells"].as_array().unwrap();
+    let verdicts: Vec<&str> = cells.iter().map(|cell| cell["rate"]["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["slower", "unclear", "no-difference-that-matters", "faster"]);
+    for (cell, found) in cells.iter().zip(&comparison.others[0].cells) {
+        assert_eq!(cell["id"], found.id);
+        assert_eq!(cell["rate"]["ratio"]["low"].as_f64().unwrap(), found.rate.ratio.low);
+        assert_eq!(cell["rate"]["p_among_all"].as_f64(), found.rate.p_among_all);
+        assert_eq!(cell["cost"]["verdict"].as_str(), found.cost.as_ref().map(|cost| cost.word()));
+        assert_eq!(cell["latency"]["measure"], "latency-p99");
+    }
+    assert_eq!((&cells[0]["rate"]["stands"], &cells[1]["rate"]["stands"]), (&true.into(), &false.into()));
+    assert_eq!(other["missing"][0]["id"], "read/4");
+    assert_eq!(other["added"][0]["id"], "read/5");
+    assert_eq!(other["summary"]["compared"], 4);
+    let conditions = value["conditions"].as_array().unwrap();
+    let met: Vec<bool> = conditions.iter().map(|condition| condition["met"].as_bool().unwrap()).collect();
+    assert_eq!(met, [true, true, false]);
+    assert_eq!(conditions[0]["condition"], "slower:5%");
+    assert_eq!(conditions[0]["cells"][0]["id"], "read/0");
+    assert_eq!(value["others"][1]["summary"]["no_difference_that_matters"], 4);
+}
+
+#[test]
+fn csv_has_a_row_a_cell() {
+    let comparison = made();
+    let mut text = Vec::new();
+    csv(&comparison, &mut text).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_slice());
+    assert_eq!(reader.headers().unwrap().iter().collect::<Vec<_>>(), COLUMNS);
+    let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
+    let field = |row: &csv::StringRecord, name: &str| {
+        row[COLUMNS.iter().position(|column| *column == name).unwrap()].to_owned()
+    };
+    let first: Vec<_> = rows.iter().filter(|row| row[0] != *"c.json").collect();
+    let verdicts: Vec<String> = first.iter().map(|row| field(row, "verdict")).collect();
+    assert_eq!(verdicts, ["slower", "unclear", "no-difference-that-matters", "faster", "missing", "added"]);
+    let slower = &comparison.others[0].cells[0];
+    assert_eq!(field(first[0], "ratio").parse::<f64>().unwrap(), slower.rate.ratio.value);
+    assert_eq!(
+        field(first[0], "latency_p99_s").parse::<f64>().unwrap(),
+        slower.latency.as_ref().unwrap().this
+    );
+    assert_eq!(field(first[3], "cost_verdict"), "cheaper");
+    assert_eq!(field(first[3], "cost_measure"), "cost-per-mb");
+    assert_eq!(
+        (field(first[4], "baseline_cell"), field(first[5], "cell")),
+        ("read/4".into(), "read/5".into())
+    );
+    assert!(field(first[4], "notes").contains("onload"));
+    assert_eq!(rows.len() - first.len(), 5);
+}
+
+#[test]
+fn no_line_of_the_table_is_too_wide_or_steers_the_terminal() {
+    let comparison = made();
+    for width in [0, 60, 80, 97, 200] {
+        let text = render(&comparison, TableOptions { width, colour: false });
+        for line in text.lines() {
+            assert!(line.chars().count() <= width.max(60), "{} of {width}: {line}", line.chars().count());
+            assert!(!line.contains('\u{1b}') && line.trim_end() == line, "{line:?}");
+        }
+        assert!(text.ends_with('\n'));
+        let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}"));
+        assert!(
+            at("Slower (1)") < at("Unclear (1)") && at("Unclear (1)") < at("No difference that matters (1)")
+        );
+        assert!(at("No difference that matters (1)") < at("Faster (1)") && at("Faster (1)") < at("Missing"));
+    }
+    let wide = render(&comparison, TableOptions { width: 200, colour: false });
+    assert!(
+        wide.lines()
+            .last()
+            .unwrap()
+            .starts_with("c.json: 0 slower, 1 unclear, 4 no different, 0 faster of 5 cells")
+    );
+    assert!(wide.contains("--fail-on faster:500%: not met by any of 9 cells"), "{wide}");
+    assert!(
+        wide.contains("1 slower, 1 unclear, 1 no different, 1 faster of 4 cells; 1 missing; 1 added"),
+        "{wide}"
+    );
+    // Colour changes nothing but the colour.
+    let coloured = render(&comparison, TableOptions { width: 80, colour: true });
+    assert!(coloured.contains("\u{1b}[1;31m"));
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some(at) = rest.find('\u{1b}') {
+        plain += &rest[..at];
+        rest = &rest[at + rest[at..].find('m').unwrap() + 1..];
+    }
+    assert_eq!(plain + rest, render(&comparison, TableOptions { width: 80, colour: false }));
+}
+
+#[test]
+fn markdown_keeps_its_tables_whole() {
+    let text = markdown(&made());
+    let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    // Head and rule of six tables, nine cells.
+    assert_eq!(rows.len(), 2 * 6 + 9, "{text}");
+    assert!(rows.iter().all(|row| cells(row) == 9), "{text}");
+    assert!(!text.contains("</script>") && !text.contains("<b onload"), "{text}");
+    assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+    assert!(text.contains("&lt;/script&gt;") && text.contains("\\*b\\*"), "{text}");
+}
+
+#[test]
+fn the_page_is_whole_and_asks_for_nothing() {
+    let page = html(&made());
+    for outside in ["http:", "https:", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(!page.contains("<b onload"));
+    // Every element that is opened is closed, in order; what stands in scripts and styles is no markup.
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
+    let mut elements = std::collections::BTreeMap::new();
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').unwrap();
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "{open:?}");
+            continue;
+        }
+        let name = tag.split_whitespace().next().unwrap();
+        *elements.entry(name).or_insert(0) += 1;
+        assert!(tag.matches('"').count().is_multiple_of(2), "<{tag}>");
+        if tag.ends_with('/') || ["meta", "link", "wbr"].contains(&name) {
+            continue;
+        }
+        if ["script", "style"].contains(&name) {
+            let close = format!("</{name}>");
+            rest = &rest[rest.find(&close).unwrap() + close.len()..];
+            continue;
+        }
+        open.push(name);
+    }
+    assert_eq!(open, Vec::<&str>::new());
+    assert_eq!(elements["svg"], 2, "a picture a document");
+    assert_eq!(elements["circle"], 9, "a point a cell");
+    let data = page.split("id=\"comparison\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let value: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(value["schema"], comparison::SCHEMA);
+}

@@ -1,0 +1,161 @@
+//! Pairs of results documents with differences that are known, since they were put in.
+#![allow(dead_code, unreachable_pub)]
+
+use fullbore_bench::document::{
+    CacheState, Cell, Device, Document, EngineFact, Environment, FileSystem, Labels, Latency, Proof, Run,
+    Sample,
+};
+use fullbore_bench::stats::Xoshiro256;
+use serde_json::json;
+
+/// How the samples of a cell spread around its true rate.
+#[derive(Debug, Clone, Copy)]
+pub enum Spread {
+    /// A normal's deviation, relative.
+    Normal(f64),
+    /// The deviation of the logarithm.
+    LogNormal(f64),
+    /// Either 1 or this, at even chances, with 2 % of noise on it.
+    TwoHumped(f64),
+    /// Normal, and in one case of ten a third of the rate.
+    Stumbling(f64),
+}
+
+impl Spread {
+    fn draw(self, rng: &mut Xoshiro256) -> f64 {
+        let mut normal =
+            || (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos();
+        let z = normal();
+        match self {
+            Self::Normal(deviation) => (1.0 + deviation * z).max(0.05),
+            Self::LogNormal(deviation) => (deviation * z).exp(),
+            Self::TwoHumped(other) => (1.0 + 0.02 * z) * if rng.unit() < 0.5 { 1.0 } else { other },
+            Self::Stumbling(deviation) => {
+                (1.0 + deviation * z).max(0.05) * if rng.unit() < 0.1 { 1.0 / 3.0 } else { 1.0 }
+            }
+        }
+    }
+}
+
+/// What a cell of a document is made of.
+#[derive(Debug, Clone)]
+pub struct Law {
+    pub rate: f64,
+    /// Processor seconds a megabyte.
+    pub cost: f64,
+    /// 99th percentile of latency in seconds; 0: not recorded.
+    pub p99: f64,
+    pub spread: Spread,
+    pub samples: u32,
+}
+
+impl Default for Law {
+    fn default() -> Self {
+        Self { rate: 1e9, cost: 1e-3, p99: 0.0, spread: Spread::Normal(0.01), samples: 8 }
+    }
+}
+
+/// Labels of a read with this request size.
+pub fn labels(request: u64) -> Labels {
+    Labels {
+        job: String::new(),
+        operation: "read".into(),
+        method: "buffered".into(),
+        request_bytes: Some(request),
+        depth: Some(1),
+        workers: Some(1),
+        model: Some("serial".into()),
+        cache_policy: Some("keep".into()),
+        cache: Some(CacheState::Warm),
+        order: Some("sequential".into()),
+        strategy: Some(format!("method=buffered,request={request},workers=1,model=serial,stripe=8M")),
+        ..Labels::default()
+    }
+}
+
+/// A cell by its law.
+pub fn cell(id: &str, labels: Labels, law: &Law, rng: &mut Xoshiro256) -> Cell {
+    let mut cell = Cell::new(id, "read", labels);
+    let bytes = 64 << 20;
+    for round in 0..law.samples {
+        let rate = law.rate * law.spread.draw(rng);
+        let seconds = bytes as f64 / rate;
+        let cpu = law.cost * bytes as f64 / 1e6 * Spread::Normal(0.01).draw(rng);
+        cell.samples.push(Sample {
+            round,
+            start_s: 10.0 * f64::from(round),
+            bytes,
+            seconds,
+            requests: 1024,
+            user_s: 0.2 * cpu,
+            system_s: 0.8 * cpu,
+            latency: (law.p99 > 0.0)
+                .then(|| Latency { p99_s: law.p99 * Spread::Normal(0.01).draw(rng), ..Latency::default() }),
+            proof: Proof::Confirmed,
+            ..Sample::default()
+        });
+    }
+    cell
+}
+
+/// A document of cells `read/0`, `read/1` … by their laws.
+pub fn document(laws: &[Law], seed: u64) -> Document {
+    let mut rng = Xoshiro256::seeded(seed);
+    let run = Run {
+        started: format!("2026-11-{:02}T10:00:00Z", 1 + seed % 28),
+        duration_s: 60.0,
+        fullbore_version: "0.1.0".into(),
+        seed,
+        directory: "/data".into(),
+        file_bytes: 1 << 30,
+        complete: true,
+        ..Run::default()
+    };
+    let mut document = Document::new(run, environment());
+    for (number, law) in laws.iter().enumerate() {
+        document.cells.push(cell(&format!("read/{number}"), labels(4096 << number), law, &mut rng));
+    }
+    document
+}
+
+/// A machine.
+pub fn environment() -> Environment {
+    let queue = [("scheduler", "none"), ("read_ahead", "131072")];
+    Environment {
+        kernel: "Linux 6.18.1".into(),
+        cpu_model: "A processor".into(),
+        logical_cpus: 8,
+        cpu_quota: None,
+        memory_bytes: Some(16 << 30),
+        file_system: FileSystem {
+            kind: "ext4".into(),
+            mount_point: "/".into(),
+            options: "rw,relatime,discard".into(),
+            source: "/dev/nvme0n1p2".into(),
+        },
+        devices: vec![Device {
+            name: "nvme0n1".into(),
+            model: Some("A drive".into()),
+            rotational: Some(false),
+            queue: queue.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        }],
+        engines: vec![EngineFact { name: "uring".into(), available: true, reason: None }],
+        facts: json!({
+            "machine": {
+                "architecture": "x86_64", "governor": "performance", "page_size": 4096, "memory_total": 16u64 << 30,
+                "memory_limit": null, "lockable": 8 << 20, "allowed_processors": 8, "virtualisation": null,
+                "memory_available": 12u64 << 30
+            },
+            "path": {
+                "file_system": {"block_size": 4096, "id": "aa", "network": false, "available": 1u64 << 38},
+                "direct": {"works": true, "alignment": {"offset": 512}},
+                "devices": [{
+                    "name": "nvme0n1", "number": "259:0", "model": "A drive", "transport": "nvme/pcie", "size": 1u64 << 39,
+                    "queue_depth": 1023, "backing_file": null, "serial": null, "partition": {"start": 1048576},
+                    "queue": {"scheduler": "none", "read_ahead": 131072},
+                    "stands_on": []
+                }]
+            }
+        }),
+    }
+}

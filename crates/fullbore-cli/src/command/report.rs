@@ -1,0 +1,319 @@
+//! `fullbore report`: a results document shown again, or compared with others.
+
+use std::fs;
+use std::io::{IsTerminal, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fullbore::file::{Durability, Output, Placement};
+use fullbore::stream::FileStream;
+use fullbore_bench::comparison::{
+    self, Aspect, Comparison, Condition, Error, Glob, Options, Source, parse_share,
+};
+use fullbore_bench::document::Document;
+use fullbore_bench::table::TableOptions;
+use fullbore_bench::{csv, report, table};
+
+use crate::exit::Exit;
+
+/// Show the results of a run of bench again, or compare the results of several runs with those of the first
+///
+/// Cells are compared by their raw samples: each gets a ratio to the baseline, its 95% interval and a verdict. What
+/// differs around the runs (machine, kernel, file system, device ...) and could explain a difference in speed by
+/// itself is refused unless it is named with --across.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 shown or compared, 1 a condition of --fail-on is met, 2 trouble, or surroundings \
+                  that differ."
+)]
+pub(crate) struct Report {
+    /// A results.json or the folder it is in; - is standard input. With several the first is the baseline
+    #[arg(value_name = "RESULTS", required = true)]
+    results: Vec<PathBuf>,
+
+    /// Print the document, or the comparison, as JSON in place of the table
+    #[arg(long)]
+    json: bool,
+
+    /// Write the report, or the comparison, as one HTML page; - is standard output
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Write the comparison as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+
+    /// Write the samples, or the cells compared, as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Print no table
+    #[arg(long, short, conflicts_with = "json")]
+    quiet: bool,
+
+    #[command(flatten)]
+    comparing: Comparing,
+}
+
+/// How several documents are compared.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Comparing")]
+struct Comparing {
+    /// What differs by less does not matter, such as 2% [default: 3%]
+    #[arg(long, value_name = "SHARE", value_parser = margin)]
+    margin: Option<f64>,
+
+    /// What may differ between the runs, since it is what they compare: machine, limits, kernel, file-system, device,
+    /// version, file-size; several with commas
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    across: Vec<Aspect>,
+
+    /// Compare whatever differs
+    #[arg(long)]
+    anyway: bool,
+
+    /// Only cells whose id matches, where * is any text and ? any character; may be given again
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    only: Vec<Glob>,
+
+    /// End with 1 if a cell is slower:5% (by more than that, its whole interval), or faster, dearer, cheaper (processor
+    /// time), longer, shorter (99th percentile of latency) by a share, or unclear, or missing; may be given again
+    #[arg(long, value_name = "WHAT")]
+    fail_on: Vec<Condition>,
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    match parse_share(text)? {
+        share if share < 1.0 => Ok(share),
+        _ => Err("a margin is less than 100%".into()),
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "what a parser of values returns")]
+fn glob(text: &str) -> Result<Glob, String> {
+    Ok(Glob::new(text))
+}
+
+/// More than any run of the meter writes; an endless device is not read into memory.
+const LONGEST: u64 = 1 << 30;
+
+impl Report {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        self.check()?;
+        let mut documents = Vec::new();
+        for path in &self.results {
+            documents.push((name(path), read(path)?));
+        }
+        match documents.as_slice() {
+            [(name, document)] => self.show(name, document),
+            [baseline, others @ ..] => self.compare(baseline, others),
+            [] => Err(Exit::trouble("name a results document")),
+        }
+    }
+
+    /// What is wrong with the arguments together.
+    fn check(&self) -> Result<(), Exit> {
+        let to_stdout = self.outputs().filter(|(_, path)| is_stdio(path)).count() + usize::from(self.json);
+        if to_stdout > 1 {
+            return Err(Exit::trouble("two outputs go to standard output: give all but one a file"));
+        }
+        if self.results.iter().filter(|path| is_stdio(path)).count() > 1 {
+            return Err(Exit::trouble("standard input is named twice: it holds one document"));
+        }
+        let mut seen: Vec<((u64, u64), String)> = Vec::new();
+        for path in self.results.iter().filter(|path| !is_stdio(path)) {
+            let Some(identity) = identity(&file_of(path)) else { continue };
+            if let Some((_, before)) = seen.iter().find(|(known, _)| *known == identity) {
+                return Err(Exit::trouble(format!(
+                    "{before} and {} are the same file: name another run's results",
+                    path.display()
+                )));
+            }
+            seen.push((identity, path.display().to_string()));
+        }
+        let mut written: Vec<&Path> = Vec::new();
+        for (flag, path) in self.outputs().filter(|(_, path)| !is_stdio(path)) {
+            if let Some((_, input)) = seen.iter().find(|(known, _)| identity(path) == Some(*known)) {
+                return Err(Exit::trouble(format!("{flag}: {input} is what is read: name another file")));
+            }
+            if written.contains(&path) {
+                return Err(Exit::trouble(format!("{flag}: {} is written already", path.display())));
+            }
+            written.push(path);
+        }
+        if self.results.len() > 1 {
+            return Ok(());
+        }
+        let comparing = &self.comparing;
+        let flags = [
+            ("--markdown", self.markdown.is_some()),
+            ("--margin", comparing.margin.is_some()),
+            ("--across", !comparing.across.is_empty()),
+            ("--anyway", comparing.anyway),
+            ("--only", !comparing.only.is_empty()),
+            ("--fail-on", !comparing.fail_on.is_empty()),
+        ];
+        match flags.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) => {
+                Err(Exit::trouble(format!("{flag} is for comparing: name a second results document")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn outputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        [("--html", &self.html), ("--markdown", &self.markdown), ("--csv", &self.csv)]
+            .into_iter()
+            .filter_map(|(flag, path)| Some((flag, path.as_deref()?)))
+    }
+
+    fn show(&self, name: &str, document: &Document) -> Result<(), Exit> {
+        if document.cells.is_empty() {
+            return Err(Exit::trouble(format!("{name}: it has no cells: there is nothing to show")));
+        }
+        let mut files = Vec::new();
+        if let Some(path) = &self.html {
+            files.push((path.as_path(), report::html(document).into_bytes()));
+        }
+        if let Some(path) = &self.csv {
+            let mut samples = Vec::new();
+            csv::write(document, &mut samples).map_err(Exit::trouble)?;
+            files.push((path, samples));
+        }
+        self.give(files, || {
+            if !self.json {
+                return Ok(table::render(document, look()).into_bytes());
+            }
+            let mut text = Vec::new();
+            document.write(&mut text).map_err(Exit::trouble)?;
+            Ok(text)
+        })
+    }
+
+    fn compare(&self, baseline: &(String, Document), others: &[(String, Document)]) -> Result<(), Exit> {
+        let comparing = &self.comparing;
+        let mut options = Options {
+            across: if comparing.anyway { Aspect::ALL.to_vec() } else { comparing.across.clone() },
+            only: comparing.only.clone(),
+            conditions: comparing.fail_on.clone(),
+            ..Options::default()
+        };
+        options.margin = comparing.margin.unwrap_or(options.margin);
+        fn source((name, document): &(String, Document)) -> Source<'_> {
+            Source { name, document }
+        }
+        let others: Vec<Source<'_>> = others.iter().map(source).collect();
+        let found = comparison::compare(source(baseline), &others, &options)
+            .map_err(|error: Error| Exit::trouble(error))?;
+        let mut files = Vec::new();
+        if let Some(path) = &self.html {
+            files.push((path.as_path(), comparison::html(&found).into_bytes()));
+        }
+        if let Some(path) = &self.markdown {
+            files.push((path, comparison::markdown(&found).into_bytes()));
+        }
+        if let Some(path) = &self.csv {
+            let mut cells = Vec::new();
+            comparison::csv(&found, &mut cells).map_err(Exit::trouble)?;
+            files.push((path, cells));
+        }
+        self.give(files, || {
+            Ok(if self.json { comparison::json(&found) } else { comparison::render(&found, look()) }
+                .into_bytes())
+        })?;
+        verdict(&found)
+    }
+
+    /// Writes the files, all of them or none, and then what goes to standard output.
+    fn give(
+        &self,
+        files: Vec<(&Path, Vec<u8>)>,
+        text: impl FnOnce() -> Result<Vec<u8>, Exit>,
+    ) -> Result<(), Exit> {
+        let mut outputs = Vec::new();
+        let mut to_stdout = None;
+        for (path, content) in files {
+            if is_stdio(path) {
+                to_stdout = Some(content);
+                continue;
+            }
+            let output = Output::create(path, Placement::Replace, None)?;
+            let mut stream = FileStream::new(output.file().clone());
+            stream
+                .write_all(&content)
+                .and_then(|()| stream.flush())
+                .map_err(|error| Exit::trouble(format!("{}: cannot write: {error}", path.display())))?;
+            drop(stream);
+            outputs.push(output);
+        }
+        let text = match to_stdout {
+            Some(content) => content,
+            None if self.quiet => Vec::new(),
+            None => text()?,
+        };
+        for output in outputs {
+            output.commit(Durability::Process)?;
+        }
+        if text.is_empty() { Ok(()) } else { Exit::print(&text) }
+    }
+}
+
+/// "No" if a condition is met, with which.
+fn verdict(found: &Comparison) -> Result<(), Exit> {
+    let met: Vec<String> =
+        found.conditions.iter().filter(|met| !met.cells.is_empty()).map(ToString::to_string).collect();
+    if met.is_empty() { Ok(()) } else { Err(Exit::No(met.join("\n"))) }
+}
+
+fn look() -> TableOptions {
+    let colour =
+        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| match size.ws_col {
+        0 => 80,
+        columns => usize::from(columns).clamp(60, 120),
+    });
+    TableOptions { width, colour }
+}
+
+fn is_stdio(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn name(path: &Path) -> String {
+    if is_stdio(path) { "standard input".into() } else { path.display().to_string() }
+}
+
+/// The document of a path: the file itself, or the one that `bench` puts into a folder.
+fn file_of(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join("results.json") } else { path.to_owned() }
+}
+
+/// Device and number of a file; `None` if there is none.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+fn read(path: &Path) -> Result<Document, Exit> {
+    let file = file_of(path);
+    let shown = if is_stdio(path) { name(path) } else { file.display().to_string() };
+    let trouble = |what: String| Exit::trouble(format!("{shown}: {what}"));
+    let mut bytes = Vec::new();
+    let done = if is_stdio(path) {
+        std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes)
+    } else {
+        fs::File::open(&file).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
+    };
+    done.map_err(|error| trouble(format!("cannot read: {error}")))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(trouble("it is longer than 1 GiB: no results document is".into()));
+    }
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|_| trouble("it is not text: name the results.json that bench wrote".into()))?;
+    match text.trim_start().chars().next() {
+        None => Err(trouble("it is empty: name the results.json that bench wrote".into())),
+        Some('<') => Err(trouble("it is a page, not data: name the results.json beside it".into())),
+        Some('{') => Document::parse(text).map_err(|error| trouble(error.to_string())),
+        Some(_) => Err(trouble("it is not JSON: name the results.json that bench wrote".into())),
+    }
+}

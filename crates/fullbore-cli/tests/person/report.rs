@@ -1,0 +1,294 @@
+//! `fullbore report`: results shown again, compared, refused, and what a build server sees of it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use fullbore_bench::document::{Cell, Document, Environment, Labels, Run, Sample, SummaryOptions};
+use fullbore_bench::stats::Xoshiro256;
+use serde_json::Value;
+
+use crate::ground::{Room, fullbore, run, run_with};
+
+/// Results with a cell for each rate, 1 % of noise on it.
+fn results(rates: &[f64], seed: u64) -> Document {
+    let mut rng = Xoshiro256::seeded(seed);
+    let run = Run {
+        started: format!("2026-11-0{seed}T10:00:00Z"),
+        fullbore_version: "0.1.0".into(),
+        directory: "/data".into(),
+        file_bytes: 1 << 30,
+        complete: true,
+        ..Run::default()
+    };
+    let environment = Environment { kernel: "Linux 6.18".into(), logical_cpus: 4, ..Environment::default() };
+    let mut document = Document::new(run, environment);
+    for (number, rate) in rates.iter().enumerate() {
+        let labels = Labels {
+            operation: "read".into(),
+            method: "buffered".into(),
+            request_bytes: Some(4096 << number),
+            ..Labels::default()
+        };
+        let mut cell = Cell::new(format!("read/{number}"), "read", labels);
+        for round in 0..8 {
+            let seconds = 1e8 / rate * (1.0 + 0.01 * (rng.unit() - 0.5));
+            let sample =
+                Sample { round, bytes: 100_000_000, seconds, user_s: 0.1 * seconds, ..Sample::default() };
+            cell.samples.push(sample);
+        }
+        cell.summarise(&SummaryOptions::default());
+        document.cells.push(cell);
+    }
+    document
+}
+
+fn text(document: &Document) -> Vec<u8> {
+    let mut text = Vec::new();
+    document.write(&mut text).unwrap();
+    text
+}
+
+/// A room with `a.json`, and `b.json` whose second cell is 20 % slower and whose third is 50 % faster.
+fn room() -> Room {
+    let room = Room::new();
+    room.file("a.json", text(&results(&[1e9, 2e9, 3e9], 1)));
+    room.file("b.json", text(&results(&[1e9, 1.6e9, 4.5e9], 2)));
+    room
+}
+
+fn report(room: &Room, words: &[&str]) -> Command {
+    let mut command = fullbore(["report"]);
+    command.args(words).current_dir(room.path());
+    command
+}
+
+#[test]
+fn one_document_is_shown_in_every_form() {
+    let room = room();
+    let table = run(&mut report(&room, &["a.json"])).succeeds().text();
+    assert!(table.contains("/data") && table.contains("3 cells, 24 samples"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
+    let again = run(&mut report(&room, &["a.json", "--json"])).succeeds().text();
+    assert_eq!(Document::parse(&again).unwrap(), results(&[1e9, 2e9, 3e9], 1));
+    let page = run(&mut report(&room, &["a.json", "--html", "-"])).succeeds().text();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Environment"), "{page}");
+    let both = run(&mut report(&room, &["a.json", "--csv", "s.csv", "--html", "r.html"])).succeeds().text();
+    assert_eq!(both, table);
+    assert_eq!(fs::read_to_string(room.at("r.html")).unwrap(), page);
+    assert_eq!(fs::read_to_string(room.at("s.csv")).unwrap().lines().count(), 1 + 24);
+    let quiet = run(&mut report(&room, &["a.json", "--quiet", "--csv", "s.csv"])).succeeds();
+    assert!(quiet.stdout.is_empty());
+    assert_eq!(room.names(), ["a.json", "b.json", "r.html", "s.csv"]);
+    // The folder that bench makes, and standard input.
+    fs::create_dir(room.at("results")).unwrap();
+    fs::rename(room.at("a.json"), room.at("results/results.json")).unwrap();
+    assert_eq!(run(&mut report(&room, &["results"])).succeeds().text(), table);
+    let input = text(&results(&[1e9, 2e9, 3e9], 1));
+    assert_eq!(run_with(&mut report(&room, &["-"]), &input).succeeds().text(), table);
+}
+
+#[test]
+fn a_comparison_shows_the_worst_first_and_the_count_last() {
+    let room = room();
+    let ended = run(&mut report(&room, &["a.json", "b.json"])).succeeds();
+    let table = ended.text();
+    assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
+    let last = table.lines().last().unwrap();
+    assert_eq!(last, "b.json: 1 slower, 0 unclear, 1 no different, 1 faster of 3 cells");
+    assert!(table.find("Slower (1)").unwrap() < table.find("Faster (1)").unwrap(), "{table}");
+    assert!(ended.stderr.is_empty());
+    // Several, standard input among them.
+    let input = text(&results(&[1e9, 2e9, 3e9], 3));
+    let table = run_with(&mut report(&room, &["a.json", "b.json", "-"]), &input).succeeds().text();
+    let last = table.lines().last().unwrap();
+    assert_eq!(last, "standard input: 0 slower, 0 unclear, 3 no different, 0 faster of 3 cells");
+    // A wider margin swallows the slower one.
+    let json = run(&mut report(&room, &["a.json", "b.json", "--json", "--margin", "30%"])).succeeds().text();
+    let value: Value = serde_json::from_str(&json).unwrap();
+    let verdicts: Vec<&str> = value["others"][0]["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell["rate"]["verdict"].as_str().unwrap())
+        .collect();
+    let same = "no-difference-that-matters";
+    assert_eq!(verdicts, [same, same, "faster"]);
+    let only = run(&mut report(&room, &["a.json", "b.json", "--only", "*/[01]", "--only", "*/0"]));
+    only.fails(2, &["--only */[01]", "read/0"]);
+    let only = run(&mut report(&room, &["a.json", "b.json", "--only", "*/0"])).succeeds().text();
+    assert!(only.contains("of 1 cell"), "{only}");
+}
+
+#[test]
+fn a_terminal_gets_its_width_and_colour_unless_it_wants_none() {
+    let room = room();
+    let line = |environment: &str| {
+        format!("{environment} script -qec \"stty cols 100; '$0' report '$1' '$2'\" /dev/null < /dev/null")
+    };
+    if !crate::ground::has("script") {
+        return println!("skipped: there is no script(1) to make a terminal");
+    }
+    let (a, b) = (room.at("a.json"), room.at("b.json"));
+    let coloured = crate::ground::shell(&line(""), &[&a, &b]).succeeds().text();
+    assert!(coloured.contains("\u{1b}[1;31mSlower (1)"), "{coloured}");
+    let plain = crate::ground::shell(&line("NO_COLOR=1"), &[&a, &b]).succeeds().text();
+    assert!(!plain.contains('\u{1b}') && plain.contains("Slower (1)"), "{plain}");
+    let widest = plain.lines().map(|line| line.trim_end().chars().count()).max().unwrap();
+    assert!((81..=100).contains(&widest), "{widest}: {plain}");
+}
+
+#[test]
+fn a_build_server_learns_by_the_exit_code() {
+    let room = room();
+    for (condition, code) in [
+        ("slower", 1),
+        ("slower:5%", 1),
+        ("slower:30%", 0),
+        ("faster:5%", 1),
+        ("faster:60%", 0),
+        ("dearer:5%", 1),
+        ("longer:5%", 0),
+        ("unclear", 0),
+        ("missing", 0),
+    ] {
+        let ended = run(&mut report(&room, &["a.json", "b.json", "--quiet", "--fail-on", condition]));
+        assert_eq!(ended.code(), code, "{condition}: {ended}");
+        assert!(ended.stdout.is_empty());
+        assert_eq!(ended.stderr.contains(&format!("--fail-on {condition}: met by 1 of 3 cells")), code == 1);
+    }
+    let mut shorter = results(&[1e9, 2e9, 3e9], 3);
+    shorter.cells.pop();
+    room.file("c.json", text(&shorter));
+    let words = ["a.json", "b.json", "c.json", "--fail-on", "missing", "--fail-on", "slower:30%"];
+    run(&mut report(&room, &words)).fails(1, &["missing: met by 1 of 6 cells"]);
+    run(&mut report(&room, &["a.json", "c.json", "--fail-on", "slower:5%"])).succeeds();
+    // What was asked for is written also where the answer is no.
+    let words = [
+        "a.json",
+        "b.json",
+        "--fail-on",
+        "slower:5%",
+        "--markdown",
+        "c.md",
+        "--csv",
+        "c.csv",
+        "--html",
+        "c.html",
+    ];
+    run(&mut report(&room, &words)).fails(1, &["slower:5%"]);
+    for (name, part) in [("c.md", "### Slower (1)"), ("c.csv", ",slower,true,"), ("c.html", "<svg")] {
+        assert!(fs::read_to_string(room.at(name)).unwrap().contains(part), "{name}");
+    }
+}
+
+#[test]
+fn other_surroundings_are_refused_unless_they_are_what_is_compared() {
+    let room = room();
+    let mut other = results(&[1e9, 2e9, 3e9], 3);
+    other.environment.kernel = "Linux 6.19".into();
+    other.environment.logical_cpus = 8;
+    room.file("c.json", text(&other));
+    let compare = |words: &[&str]| {
+        let mut command = report(&room, &["a.json", "c.json", "--html", "c.html"]);
+        run(command.args(words))
+    };
+    let ended =
+        compare(&[]).fails(2, &["Linux 6.18 | Linux 6.19", "processors: 4 | 8", "--across machine,kernel "]);
+    assert!(ended.stdout.is_empty());
+    compare(&["--across", "kernel"]).fails(2, &["processors", "--across machine "]);
+    assert_eq!(room.names(), ["a.json", "b.json", "c.json"], "nothing is written of what was refused");
+    let table = compare(&["--across", "machine,kernel"]).succeeds().text();
+    assert!(table.contains("across kernel: Linux 6.18 | Linux 6.19"), "{table}");
+    assert_eq!(compare(&["--across", "machine", "--across", "kernel"]).succeeds().text(), table);
+    assert_eq!(compare(&["--anyway"]).succeeds().text(), table);
+}
+
+#[test]
+fn what_is_no_results_document_is_named_with_what_to_do() {
+    let room = room();
+    let newer =
+        String::from_utf8(text(&results(&[1e9], 1))).unwrap().replacen("\"version\": 1", "\"version\": 9", 1);
+    let mut empty = results(&[1e9], 1);
+    empty.cells.clear();
+    fs::create_dir(room.at("folder")).unwrap();
+    let cases: [(&str, Vec<u8>, &str); 9] = [
+        ("nothing.json", Vec::new(), "empty"),
+        ("blank.json", b" \n".to_vec(), "empty"),
+        ("words.json", b"hello".to_vec(), "not JSON"),
+        ("page.html", b"<!DOCTYPE html>".to_vec(), "results.json beside it"),
+        ("bytes.json", vec![0xff, 0xfe, 0], "not text"),
+        ("cut.json", text(&results(&[1e9], 1))[..500].to_vec(), "damaged or incomplete"),
+        ("other.json", br#"{"schema": "fullbore.comparison"}"#.to_vec(), "fullbore.comparison"),
+        ("newer.json", newer.into_bytes(), "newer fullbore"),
+        ("empty.json", text(&empty), "no cells"),
+    ];
+    for (name, content, word) in cases {
+        room.file(name, content);
+        run(&mut report(&room, &[name])).fails(2, &[name, word]);
+        run(&mut report(&room, &["a.json", name])).fails(2, &[name, word]);
+        run(&mut report(&room, &[name, "a.json"])).fails(2, &[name, word]);
+    }
+    run(&mut report(&room, &["gone.json"])).fails(2, &["gone.json", "No such file"]);
+    run(&mut report(&room, &["folder"])).fails(2, &["folder/results.json", "No such file"]);
+    run(&mut report(&room, &[])).fails(2, &["RESULTS"]);
+    fs::hard_link(room.at("a.json"), room.at("link.json")).unwrap();
+    for words in [["a.json", "a.json"], ["a.json", "link.json"], ["./a.json", "a.json"]] {
+        run(&mut report(&room, &words)).fails(2, &["same file", words[0], words[1]]);
+    }
+    run(&mut report(&room, &["-", "-"])).fails(2, &["standard input", "twice"]);
+}
+
+#[test]
+fn wrong_words_are_named_and_nothing_is_written() {
+    let room = room();
+    let cases: [(&[&str], &[&str]); 14] = [
+        (&["a.json", "b.json", "--fail-on", "slower:5"], &["slower:5", "%"]),
+        (&["a.json", "b.json", "--fail-on", "worse:5%"], &["worse", "slower"]),
+        (&["a.json", "b.json", "--margin", "3"], &["--margin", "%"]),
+        (&["a.json", "b.json", "--margin", "100%"], &["--margin", "less"]),
+        (&["a.json", "b.json", "--across", "weather"], &["weather", "kernel"]),
+        (&["a.json", "--fail-on", "slower:5%"], &["--fail-on", "second"]),
+        (&["a.json", "--margin", "5%"], &["--margin", "second"]),
+        (&["a.json", "--anyway"], &["--anyway", "second"]),
+        (&["a.json", "--only", "*"], &["--only", "second"]),
+        (&["a.json", "b.json", "--html", "-", "--csv", "-"], &["two outputs"]),
+        (&["a.json", "b.json", "--html", "-", "--json"], &["two outputs"]),
+        (&["a.json", "b.json", "--json", "--quiet"], &["--quiet"]),
+        (&["a.json", "b.json", "--html", "c", "--csv", "c"], &["--csv", "c is written already"]),
+        (&["a.json", "b.json", "--csv", "b.json"], &["--csv", "b.json", "read"]),
+    ];
+    for (words, told) in cases {
+        run(&mut report(&room, words)).fails(2, told);
+    }
+    run(&mut report(&room, &["a.json", "--html", "r.html", "--csv", "missing/s.csv"])).fails(2, &["missing"]);
+    run(&mut report(&room, &["a.json", "--csv", ".", "--html", "r.html"])).fails(2, &["directory"]);
+    assert_eq!(room.names(), ["a.json", "b.json"], "all outputs or none");
+}
+
+#[test]
+fn an_output_is_replaced_when_it_is_whole_and_keeps_its_mode() {
+    let room = room();
+    let old = room.file("c.csv", "old");
+    fs::set_permissions(&old, fs::Permissions::from_mode(0o640)).unwrap();
+    run(&mut report(&room, &["a.json", "b.json", "--csv", "c.csv", "--markdown", "/dev/null"])).succeeds();
+    assert!(fs::read_to_string(&old).unwrap().starts_with("document,cell,"));
+    assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(Path::new("/dev/null").metadata().unwrap().len() == 0);
+    let ended = crate::ground::shell(
+        "set -o pipefail; \"$0\" report \"$1\" --json | head -c 10",
+        &[&room.at("a.json")],
+    );
+    // The document may fit into the pipe before its reader goes.
+    assert!([0, 141].contains(&ended.code()) && ended.stderr.is_empty(), "{ended}");
+}
+
+#[test]
+fn its_help_fits_a_terminal() {
+    for flag in ["-h", "--help"] {
+        let text = run(fullbore(["report", flag]).env("COLUMNS", "80")).succeeds().text();
+        assert!(text.contains("--fail-on") && text.contains("Exit status"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
