@@ -19,6 +19,15 @@ macro_rules! sets {
 #[rustfmt::skip]
 pub const BUILT_IN: &[Set] = sets![
     "quick",
+    "interfaces",
+    "user-buffer",
+    "stream-buffer",
+    "hints",
+    "sync-or-async",
+    "seek",
+    "vectored",
+    "preallocate",
+    "completion",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.
