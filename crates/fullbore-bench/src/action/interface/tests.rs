@@ -21,10 +21,19 @@ fn noise(len: u64) -> Vec<u8> {
     data
 }
 
+/// Whether the interface can work here at all: containers often refuse io_uring, which compio needs.
+pub(super) fn available(name: &str) -> bool {
+    let refused = (name == "compio").then(::compio::runtime::Runtime::new).and_then(std::result::Result::err);
+    if let Some(error) = &refused {
+        eprintln!("skipped: {name}: {error}");
+    }
+    refused.is_none()
+}
+
 /// Every way to use an interface with records of that size.
 fn openings(path: &Path, record: usize, bytes: &Bytes) -> Vec<(&'static Registered, Opening)> {
     let mut all = Vec::new();
-    for registered in INTERFACES {
+    for registered in INTERFACES.iter().filter(|known| available(known.name)) {
         let plain = Opening {
             path: path.to_owned(),
             new: None,

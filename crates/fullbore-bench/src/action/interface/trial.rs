@@ -271,3 +271,110 @@ impl Work for Trial {
 fn remove(place: &Place<'_>) {
     let _ = std::fs::remove_file(&place.bed().fresh);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fullbore::pattern::Monitor;
+
+    use super::*;
+
+    /// A length in bytes, the smallest that a bed has.
+    const LEN: u64 = 16 << 20;
+
+    fn trial(text: &str) -> Trial {
+        let asked: Asked = settings(text.parse().unwrap()).unwrap();
+        let (settled, registered) = asked.settle().unwrap();
+        Trial { settled, registered, ready: None, known: false }
+    }
+
+    fn offsets(pass: &Pass) -> Vec<u64> {
+        pass.records().map(|(offset, _)| offset).collect()
+    }
+
+    #[test]
+    fn turns_are_at_other_places_and_within_the_file() {
+        let text = "interface = 'std'\ndirection = 'read'\nrecord = '4K'\n";
+        let turn = |number| Turn { span: 1 << 20, number };
+        for order in ["sequential", "backward", "random", "random-half"] {
+            let mut trial = trial(&format!("{text}order = '{order}'"));
+            trial.known = true;
+            let (one, two) = (trial.part(turn(1), LEN).0, trial.part(turn(2), LEN).0);
+            assert_eq!((one.count(), one.bytes()), (256, 1 << 20), "{order}");
+            assert_ne!(offsets(&one), offsets(&two), "{order}");
+            let end = if order == "random-half" { LEN / 2 } else { LEN };
+            for pass in [one, two] {
+                assert!(pass.records().all(|(offset, len)| offset + len as u64 <= end), "{order}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_half_of_a_random_order_is_all_of_the_first_half() {
+        let trial = trial("interface = 'std'\ndirection = 'read'\nrecord = '64K'\norder = 'random-half'");
+        let (pass, _) = trial.part(Turn { span: LEN, number: 1 }, LEN);
+        let mut all = offsets(&pass);
+        all.sort_unstable();
+        assert_eq!(all, (0..LEN / 2).step_by(64 << 10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nobody_seeks_for_minutes_before_the_rate_is_known() {
+        let mut trial = trial("interface = 'std'\ndirection = 'read'\nrecord = '512'\norder = 'random'");
+        let turn = Turn { span: 4 << 20, number: 1 };
+        assert_eq!(trial.part(turn, LEN).0.count(), FIRST);
+        trial.known = true;
+        assert_eq!(trial.part(turn, LEN).0.count(), (4 << 20) / 512);
+    }
+
+    #[test]
+    fn a_trial_does_what_it_says_and_leaves_no_file_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let monitor = Monitor::default();
+        let needs = Needs { warm: true, written: true, fresh: true, ..Needs::default() };
+        let minute = Duration::from_secs(60);
+        let bed = Bed::make(directory.path(), LEN, true, minute, 1, needs, &monitor).unwrap();
+        let beds = [bed];
+        let place = Place { beds: &beds, devices: &[], monitor: &monitor, start: Instant::now(), seed: 1 };
+        let mut number = 0;
+        for settings in [
+            "interface = 'std'\ndirection = 'read'\ncache = 'warm'",
+            "interface = 'stream'\ndirection = 'read'\ncache = 'warm'\nbuffer = '0'\norder = 'backward'",
+            "interface = 'tokio'\ndirection = 'read'\ncache = 'warm'\ndepth = 3\ncompletion = 'tasks'",
+            "interface = 'compio'\ndirection = 'write'\nflush = true\norder = 'random'",
+            "interface = 'file'\ndirection = 'write'\nvectors = 2\nflush = false",
+            "interface = 'file'\ndirection = 'write'\nfile = 'new'\nallocation = 'size'\nflush = true",
+            "interface = 'std-buffered'\ndirection = 'write'\nfile = 'new'\nallocation = 'extend'",
+        ] {
+            let mut trial = trial(&format!("{settings}\nrecord = '8K'"));
+            if !crate::action::interface::tests::available(trial.registered.name) {
+                continue;
+            }
+            trial.open(&place).unwrap_or_else(|error| panic!("{settings}: {error}"));
+            for _ in 0..2 {
+                number += 1;
+                let before = fs_len(&beds[0].written);
+                let claim = trial.prepare(Turn { span: 256 << 10, number }, &place).unwrap();
+                assert_eq!(claim.cache, trial.settled.asked.cache, "{settings}");
+                let flushed = settings.contains("flush = true");
+                let device = if flushed { Device::Writes } else { Device::Any };
+                assert_eq!(claim.device, device, "{settings}");
+                trial.ramp_up(0.001, &place).unwrap();
+                let done = trial.run(&place).unwrap_or_else(|error| panic!("{settings}: {error}"));
+                assert_eq!((done.bytes, done.requests), (256 << 10, 32), "{settings}");
+                assert!(done.seconds.is_some_and(|seconds| seconds > 0.0), "{settings}");
+                if trial.is_new() {
+                    assert_eq!(std::fs::metadata(&beds[0].fresh).unwrap().len(), 256 << 10, "{settings}");
+                }
+                trial.clear(&place).unwrap();
+                assert_eq!(fs_len(&beds[0].written), before, "{settings}");
+                assert!(!beds[0].fresh.exists(), "{settings}");
+            }
+        }
+    }
+
+    fn fs_len(file: &File) -> u64 {
+        file.len().unwrap()
+    }
+}
