@@ -107,7 +107,8 @@ struct Held {
 
 impl Held {
     fn share(self) -> Option<f64> {
-        (self.total > 0).then(|| self.cached as f64 / self.total as f64)
+        // Pages at the ends of a range count whole, also where it has only a part of them.
+        (self.total > 0).then(|| (self.cached as f64 / self.total as f64).min(1.0))
     }
 }
 

@@ -9,7 +9,7 @@ use fullbore::error::{Error, Kind};
 use fullbore::file::{Durability, File, Output, Placement, Sync};
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Order, Outcome, Scope};
-use fullbore::strategy::{Strategy, plan};
+use fullbore::strategy::{Completion, Strategy, plan};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
@@ -290,6 +290,7 @@ impl Work for Trial {
             strategy: Some(self.wished.text.clone()),
             flush: self.asked.flush,
             offset_bytes: self.asked.offset.as_ref().map(|_| self.offset),
+            variant: (strategy.completion == Completion::Ordered).then(|| "oldest first".into()),
             ..Labels::default()
         }
     }

@@ -31,6 +31,15 @@ pub const BUILT_IN: &[Set] = sets![
     "file-size",
     "fresh",
     "scalar-simd",
+    "interfaces",
+    "user-buffer",
+    "stream-buffer",
+    "hints",
+    "sync-or-async",
+    "seek",
+    "vectored",
+    "preallocate",
+    "completion",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.
