@@ -71,8 +71,17 @@ impl Order {
         }
     }
 
-    /// The block that request `index` of a file of `blocks` blocks asks for.
-    pub(super) fn block(self, index: u64, blocks: u64) -> u64 {
+    /// The block that request `index` of a file of `blocks` blocks asks for; `index` is less than `blocks`.
+    ///
+    /// ```
+    /// use fullbore::pattern::Order;
+    /// let order = Order::Random { seed: 1, count: 100 };
+    /// let mut blocks: Vec<u64> = (0..100).map(|index| order.block(index, 100)).collect();
+    /// assert_ne!(blocks, (0..100).collect::<Vec<_>>());
+    /// blocks.sort_unstable();
+    /// assert_eq!(blocks, (0..100).collect::<Vec<_>>(), "each once");
+    /// ```
+    pub fn block(self, index: u64, blocks: u64) -> u64 {
         match self {
             Self::Sequential => index,
             Self::Random { seed, .. } => permuted(index, blocks, seed),
