@@ -19,6 +19,7 @@ macro_rules! sets {
 #[rustfmt::skip]
 pub const BUILT_IN: &[Set] = sets![
     "quick",
+    "latency",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.

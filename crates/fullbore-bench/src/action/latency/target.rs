@@ -1,0 +1,72 @@
+//! What the requests of the open loop are for: a file under an access method, and which block comes when.
+
+use fullbore::Result;
+use fullbore::buf::{Buf, Pool};
+use fullbore::engine::{Channel, Opening};
+use fullbore::error::Error;
+use fullbore::file::File;
+use fullbore::operation::Generate;
+use fullbore::operation::generate::Stamped;
+use fullbore::pattern::Order;
+use fullbore::strategy::Strategy;
+
+/// A file and the requests for it.
+#[derive(Debug)]
+pub(super) struct Target<'a> {
+    pub(super) file: File,
+    pub(super) strategy: Strategy,
+    /// What is written, if anything is.
+    pub(super) data: Option<&'a Stamped>,
+    pub(super) order: Order,
+    /// The first block.
+    pub(super) first: u64,
+    /// Blocks of the request's size.
+    pub(super) blocks: u64,
+}
+
+impl Target<'_> {
+    /// Opens it for one thread with so many requests in flight, and the buffers for them.
+    pub(super) fn open(&self, depth: usize) -> Result<(Channel, Pool)> {
+        let writes = self.data.is_some();
+        let failed = |error| Error::io("use", self.file.path(), error);
+        let mut pool = Pool::new(depth, self.strategy.request).map_err(failed)?;
+        if let Some(data) = self.data {
+            data.prime(&mut pool);
+        }
+        let file = self.file.again(writes);
+        let random = self.order != Order::Sequential;
+        let advice = if random { rustix::fs::Advice::Random } else { rustix::fs::Advice::Sequential };
+        // A hint, as a pattern gives it.
+        let _ = rustix::fs::fadvise(&file, 0, None, advice);
+        let (method, cache) = match writes {
+            true => (self.strategy.write, self.strategy.write_cache),
+            false => (self.strategy.read, self.strategy.read_cache),
+        };
+        let opening = Opening {
+            file: &file,
+            from: None,
+            write: writes,
+            cache,
+            depth,
+            pool: Some(&pool),
+            window: self.strategy.window,
+            random,
+        };
+        let limit = if writes { None } else { Some(self.file.len()?) };
+        Ok((Channel::open(method, &opening, limit).map_err(failed)?, pool))
+    }
+
+    /// Hands request `number` to the channel.
+    pub(super) fn ask(&self, channel: &mut Channel, token: u64, number: u64, mut buf: Buf) -> Result<()> {
+        let block = (self.first + self.order.block(number % self.blocks, self.blocks)) % self.blocks;
+        let offset = block * self.strategy.request as u64;
+        match self.data {
+            Some(data) => {
+                buf.place(offset, self.strategy.request);
+                data.renew(offset, buf.data_mut());
+                channel.write(token, offset, buf)
+            }
+            None => channel.read(token, offset, self.strategy.request, buf),
+        }
+    }
+}
