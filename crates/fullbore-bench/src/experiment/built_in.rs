@@ -20,6 +20,8 @@ macro_rules! sets {
 pub const BUILT_IN: &[Set] = sets![
     "quick",
     "latency",
+    "phases",
+    "device-cache",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.

@@ -8,8 +8,8 @@ use fullbore::buf::Pool;
 use fullbore::engine::Channel;
 use fullbore::error::{Error, Kind};
 
+use super::super::target::Target;
 use super::open_loop::Station;
-use super::target::Target;
 
 /// Sleeping ends late by a hair: this long before a request is due its thread stays awake, in seconds.
 const AWAKE: f64 = 100e-6;

@@ -4,7 +4,6 @@ mod arrivals;
 mod crew;
 mod line;
 mod open_loop;
-mod target;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +20,7 @@ use serde::Deserialize;
 use self::arrivals::{Spacing, schedule};
 use self::line::Line;
 use self::open_loop::{Served, serve};
-use self::target::Target;
+use super::target::{Direction, Target};
 use super::wished::Wished;
 use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
@@ -58,14 +57,6 @@ struct Asked {
     arrivals: Spacing,
     /// How much of the file the page cache holds; past the page cache nothing is asked of it.
     cache: Option<CacheState>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum Direction {
-    #[default]
-    Read,
-    Write,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
@@ -107,7 +98,8 @@ pub(super) fn parse(given: Settings) -> Parsed {
     }
     let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
     let strategy = wished.plain();
-    let (method, direct) = way_of(&strategy, asked.direction);
+    let (method, cache) = asked.direction.of(&strategy);
+    let (method, direct) = (method.capabilities, method.capabilities.passes_cache(cache));
     if !method.transfers || method.mapped {
         return Err("a method that makes no requests has no latency of requests".into());
     }
@@ -129,15 +121,6 @@ pub(super) fn parse(given: Settings) -> Parsed {
     Ok(Box::new(Trial { asked, wished, strategy: None, data: None, load: 0.0, turn, seconds: 0.0 }))
 }
 
-/// What the method of a direction can do, and whether it passes the page cache by.
-fn way_of(strategy: &Strategy, direction: Direction) -> (fullbore::engine::Capabilities, bool) {
-    let (method, cache) = match direction {
-        Direction::Read => (strategy.read, strategy.read_cache),
-        Direction::Write => (strategy.write, strategy.write_cache),
-    };
-    (method.capabilities, method.capabilities.passes_cache(cache))
-}
-
 /// What the closed loop reached, by what it was of: the cells of one experiment take shares of one figure.
 static REACHED: Mutex<BTreeMap<String, f64>> = Mutex::new(BTreeMap::new());
 
@@ -151,7 +134,8 @@ impl Trial {
     }
 
     fn direct(&self) -> bool {
-        way_of(&self.strategy(), self.asked.direction).1
+        let (method, cache) = self.asked.direction.of(&self.strategy());
+        method.capabilities.passes_cache(cache)
     }
 
     fn warm(&self) -> bool {
@@ -228,13 +212,13 @@ impl Trial {
             Way::Sequential => number.wrapping_mul((self.load * seconds) as u64) % blocks,
         };
         let order = self.order(place.seed.wrapping_add(number), blocks);
-        let (depth, workers) = (strategy.depth, strategy.workers);
-        let deep = way_of(&strategy, self.asked.direction).0.depth > 1;
-        let target = Target { file, strategy, data: self.data.as_ref(), order, first, blocks };
+        let (depth, workers, request) = (strategy.depth, strategy.workers, strategy.request);
+        let data = self.data.as_ref();
+        let target = Target { file, strategy, data, order, first, blocks, request };
         let dues = schedule(self.asked.arrivals, self.load, seconds, place.seed.wrapping_add(number));
         let limit = PATIENCE * seconds;
         let stopped = || place.monitor.stopped();
-        let served = if deep {
+        let served = if target.capabilities().depth > 1 {
             serve(dues, &mut Line::open(&target, depth)?, depth, limit, &stopped)?
         } else {
             crew::serve_by_threads(dues, workers, limit, &stopped, || {
@@ -278,15 +262,12 @@ impl Work for Trial {
 
     fn labels(&self) -> Labels {
         let strategy = self.strategy();
-        let (method, cache) = match self.writes() {
-            true => (strategy.write, strategy.write_cache),
-            false => (strategy.read, strategy.read_cache),
-        };
+        let (method, cache) = self.asked.direction.of(&strategy);
         let word = |random, sequential: &str| {
             if self.asked.order == Way::Random { random } else { sequential.to_owned() }
         };
         Labels {
-            operation: if self.writes() { "write" } else { "read" }.into(),
+            operation: self.asked.direction.word().into(),
             method: method.name.into(),
             request_bytes: Some(strategy.request as u64),
             // The depth of an open loop is what comes out of it.
