@@ -8,6 +8,7 @@ mod cgroup;
 pub mod csv;
 pub mod document;
 pub mod experiment;
+mod pipeline;
 pub mod report;
 mod runner;
 mod sample;

@@ -22,6 +22,7 @@ pub const BUILT_IN: &[Set] = sets![
     "latency",
     "phases",
     "device-cache",
+    "pipeline",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.
