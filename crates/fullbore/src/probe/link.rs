@@ -11,7 +11,7 @@ use super::kernel_files::text;
 /// ```
 /// use fullbore::probe::Link;
 /// let link = Link { what: "PCIe 4.0 x4".into(), rate: 7_876_923_076, best: Some("PCIe 5.0 x4".into()) };
-/// assert_eq!(fullbore::size::rate(link.rate as f64), "7.9 GB/s");
+/// assert_eq!(fullbore::size::rate(link.rate as f64), "7.88 GB/s");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
