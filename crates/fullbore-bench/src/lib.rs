@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod csv;
 pub mod document;
 pub mod experiment;
+mod pipeline;
 pub mod report;
 mod runner;
 mod sample;

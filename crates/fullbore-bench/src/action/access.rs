@@ -13,6 +13,7 @@ use fullbore::strategy::{Completion, Strategy, plan};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
+use super::latency::percentiles;
 use super::wished::Wished;
 use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
@@ -385,7 +386,14 @@ impl Work for Trial {
     }
 
     fn run(&mut self, place: &Place<'_>) -> Result<Done> {
-        let outcome = self.transfer(&self.range.clone(), place)?;
+        // What comes from memory takes less time than two looks at the clock are worth.
+        let timed = self.direct() || self.asked.cache == Some(CacheState::Cold);
+        if timed {
+            place.monitor.time_requests();
+        }
+        let outcome = self.transfer(&self.range.clone(), place);
+        let latency = percentiles(&place.monitor.take_latencies());
+        let outcome = outcome?;
         let tally = if self.writes { outcome.writes } else { outcome.reads };
         Ok(Done {
             bytes: outcome.bytes,
@@ -393,6 +401,7 @@ impl Work for Trial {
             seconds: Some(outcome.seconds),
             requests: tally.requests,
             depth: Some(tally.depth()),
+            latency,
             ..Done::default()
         })
     }

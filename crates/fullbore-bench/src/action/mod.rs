@@ -5,7 +5,11 @@
 
 mod access;
 mod interface;
+mod latency;
 mod memory;
+mod phases;
+mod reread;
+mod target;
 mod transform;
 mod wished;
 
@@ -41,6 +45,9 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "transform", parse: transform::parse },
     Action { name: "memory", parse: memory::parse },
     Action { name: "interface", parse: interface::parse },
+    Action { name: "latency", parse: latency::parse },
+    Action { name: "phases", parse: phases::parse },
+    Action { name: "reread", parse: reread::parse },
 ];
 
 /// Reads settings into an action's own type, which names what it does not know.
@@ -101,6 +108,14 @@ pub(crate) trait Work: fmt::Debug {
     /// # Errors
     /// Those of the work.
     fn run(&mut self, place: &Place<'_>) -> Result<Done>;
+
+    /// Adds to what the last run did what is only found out afterwards, when the clock and the counters have stopped.
+    ///
+    /// # Errors
+    /// The system's.
+    fn look_back(&mut self, _done: &mut Done) -> Result<()> {
+        Ok(())
+    }
 
     /// Clears away what the last run left, out of the time taken.
     ///

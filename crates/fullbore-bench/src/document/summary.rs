@@ -108,6 +108,8 @@ impl Default for SummaryOptions {
 const TOOL_BOUND_SHARE: f64 = 0.5;
 /// A depth is reached when nine tenths of it are kept in flight.
 const DEPTH_REACHED: f64 = 0.9;
+/// Requests that come at a set rate are kept up with when all but this share of them are served as they come.
+const LOAD_REACHED: f64 = 0.97;
 const MB: f64 = 1e6;
 
 /// Summarises samples (see [`Sample::usable`]); `None` when none is usable.
@@ -218,6 +220,12 @@ fn flags(summary: &Summary, samples: &[Sample], labels: &Labels) -> Vec<String> 
         && reached < DEPTH_REACHED * f64::from(asked)
     {
         flags.push(format!("depth {} reached of {asked} asked", units::significant(reached)));
+    }
+    if let (Some(asked), Some(reached)) = (labels.load_per_s, summary.requests_per_s)
+        && reached < LOAD_REACHED * asked as f64
+    {
+        let reached = units::significant(reached);
+        flags.push(format!("{reached} requests a second reached of {asked} that came: the others waited"));
     }
     if summary.stop != StopReason::Precise {
         let why = if summary.stop == StopReason::TimeUp { "time up" } else { "interrupted" };

@@ -40,6 +40,10 @@ pub const BUILT_IN: &[Set] = sets![
     "vectored",
     "preallocate",
     "completion",
+    "latency",
+    "phases",
+    "device-cache",
+    "pipeline",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.
