@@ -44,8 +44,8 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
-/// Fewer samples a side (or as many correlated ones as are worth fewer) give no verdict: all of three lie above all
-/// of another three in one case of ten by chance.
+/// Fewer samples a side give no verdict: all of three lie above all of another three in one case of ten by chance.
+/// However correlated, more are taken to be worth as many: less would give the extremes as the interval.
 const FEWEST_SAMPLES: usize = 4;
 /// Fewer pairs give none: all of five ratios lie on one side of their true median in one case of sixteen.
 const FEWEST_PAIRS: usize = 6;
@@ -62,7 +62,7 @@ pub fn compare_rates(
     margin: f64,
     bootstrap: &Bootstrap,
 ) -> Option<Comparison> {
-    let worth = [first, second].map(effective_samples);
+    let worth = [first, second].map(|values| effective_samples(values).max(FEWEST_SAMPLES));
     let (first, second) = (sorted(first), sorted(second));
     let (top, bottom) = (median_of_sorted(&first)?, median_of_sorted(&second)?);
     if bottom <= 0.0 {
@@ -75,14 +75,15 @@ pub fn compare_rates(
     }
     let mut rng = Xoshiro256::seeded(bootstrap.seed);
     let resamples = bootstrap.resamples.max(1);
+    let worth = [worth[0].min(first.len()), worth[1].min(second.len())];
     let mut drawn = |values: &[f64], worth: usize| {
         let mut medians = Vec::with_capacity(resamples);
-        resampled_medians(values, worth.max(2), resamples, &mut rng, &mut medians);
+        resampled_medians(values, worth, resamples, &mut rng, &mut medians);
         medians
     };
     let (tops, bottoms) = (drawn(&first, worth[0]), drawn(&second, worth[1]));
     let ratios = tops.iter().zip(&bottoms).map(|(t, b)| t / b).collect();
-    let fewest = worth[0].min(worth[1]).max(2);
+    let fewest = worth[0].min(worth[1]);
     let ratio = bootstrap.percentiles(ratio, ratios, fewest);
     Some(Comparison { ratio, verdict: verdict(&ratio, margin, fewest >= FEWEST_SAMPLES) })
 }

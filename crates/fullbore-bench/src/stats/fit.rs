@@ -155,11 +155,12 @@ pub fn fit_cost_samples(points: &[(f64, Vec<f64>)], bootstrap: &Bootstrap) -> Op
         fixed.push(drawn.a);
         slopes.push(drawn.b);
     }
-    let fewest = worth.iter().copied().min()?;
+    // Both rest on the samples of all sizes.
+    let all = worth.iter().sum();
     Some(line.described(
         &medians,
-        bootstrap.percentiles(line.a, fixed, fewest),
-        bootstrap.percentiles(line.b, slopes, fewest),
+        bootstrap.percentiles(line.a, fixed, all),
+        bootstrap.percentiles(line.b, slopes, all),
     ))
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::drift::mann_kendall;
 use super::quantile::{mad, median};
 
 /// Where the warm-up ends.
@@ -15,6 +16,8 @@ pub struct WarmUp {
 
 /// Batches needed before anything is said.
 const FEWEST_BATCHES: usize = 10;
+/// A trend in what remains is one when chance explains it in fewer than one case in twenty.
+const TREND: f64 = 0.05;
 /// Values farther from the later half's median than so many of its deviations are moved to that distance.
 const CLAMP: f64 = 3.5;
 /// The deviation of a normal law, in median absolute deviations.
@@ -24,8 +27,8 @@ const MAD_TO_DEVIATION: f64 = 1.482_602_218_505_602;
 /// of many short intervals.
 ///
 /// The cut is where the squared standard error of the mean of what remains is least: leaving out more of a transient
-/// lowers it, leaving out steady values raises it. Cuts up to the middle are tried; the best lying there says that the
-/// series has not settled.
+/// lowers it, leaving out steady values raises it. Cuts up to the middle are tried; the best lying there, or a
+/// trend in what remains, says that the series has not settled.
 /// Single stalls would draw the cut behind themselves; values are therefore first clamped to 3.5 deviations (by the
 /// median absolute deviation of the later half) around the later half's median.
 ///
@@ -47,8 +50,15 @@ pub fn warm_up(values: &[f64], batch: usize) -> Option<WarmUp> {
     Some(WarmUp {
         // The position in the series given, where values that are not finite count.
         drop: if cut == 0 { 0 } else { finite[cut * batch].0 },
-        settled: cut < means.len() / 2,
+        settled: cut < means.len() / 2 && !still_moving(&means[cut..]),
     })
+}
+
+/// Whether the rest goes on rising or falling (Mann and Kendall's test).
+fn still_moving(rest: &[f64]) -> bool {
+    // A few hundred values show any trend; all pairs of thousands would take long.
+    let thin: Vec<f64> = rest.iter().copied().step_by(rest.len().div_ceil(400).max(1)).collect();
+    mann_kendall(&thin).is_some_and(|trend| trend.p < TREND)
 }
 
 /// The cut, up to the middle, with the least squared standard error of the mean of what follows (the first such).
@@ -75,20 +85,24 @@ pub struct Settling {
     values: Vec<f64>,
     batch: usize,
     fewest: usize,
+    settled: bool,
 }
 
 impl Settling {
     /// `batch` as in [`warm_up`]; at least `fewest` values must remain after the warm-up.
     pub fn new(batch: usize, fewest: usize) -> Self {
-        Self { values: Vec::new(), batch: batch.max(1), fewest }
+        Self { values: Vec::new(), batch: batch.max(1), fewest, settled: false }
     }
 
-    /// Takes the next value and says where the warm-up ended, once it has: the rule's cut lies before the middle and
-    /// enough values follow it. A series that changes later (a credit used up) cannot be foreseen.
+    /// Takes the next value and says where the warm-up ended, once it has: [`warm_up`] finds the series settled with
+    /// enough values left, and found so one value ago, for a rule that is asked often is right by chance at some time.
+    /// What changes later (a credit used up) cannot be foreseen.
     pub fn push(&mut self, value: f64) -> Option<WarmUp> {
         self.values.push(value);
-        warm_up(&self.values, self.batch)
-            .filter(|warm| warm.settled && self.values.len() - warm.drop >= self.fewest)
+        let warm = warm_up(&self.values, self.batch)
+            .filter(|warm| warm.settled && self.values.len() - warm.drop >= self.fewest);
+        let before = std::mem::replace(&mut self.settled, warm.is_some());
+        warm.filter(|_| before)
     }
 
     /// The values taken so far.
