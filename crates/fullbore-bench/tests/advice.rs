@@ -290,8 +290,8 @@ const CASES: &[Case] = &[
                 room.add("mine", labels, rate, 1.0);
             }
         },
-        begins: "Keep 32 requests in flight in random reads from the device, 4 KiB a request (uring past the page cache, 4 KiB, depth 32): 122 k/s, 10.0× what comes one at a time",
-        holds: &["8 workers reaches 50% of that", "more bring nothing"],
+        begins: "Keep 32 requests in flight in random reads from the device, 4 KiB a request (uring past the page cache, 4 KiB, depth 32): 122 k/s, ",
+        holds: &["what comes one at a time", "8 workers reaches 50% of that", "more bring nothing"],
         worth: 10.0,
         missing: 0,
     },
@@ -409,7 +409,7 @@ const CASES: &[Case] = &[
                 room.add("mine", variant(read("buffered", call, Warm), "buffer 64K"), large, 1.0);
             }
         },
-        begins: "Give a stream a buffer of 4 KiB for sequential reads from the page cache with buffered in calls of 512 B: 500 MB/s, 10.0× as fast as none",
+        begins: "Give a stream a buffer of 4 KiB for sequential reads from the page cache with buffered in calls of 512 B: 500 MB/s, ",
         holds: &["from calls of 4 KiB on it brings nothing"],
         worth: 10.0,
         missing: 0,
@@ -639,7 +639,7 @@ fn confidence_says_how_good_the_cells_are() {
         cell.samples.truncate(3);
         cell.summarise(&SummaryOptions::default());
     });
-    assert_eq!(few, Some(Confidence::Low));
+    assert_eq!(few, None, "three samples are no ground for a verdict");
     let contradicted = |cell: &mut Cell| {
         for sample in cell.samples.iter_mut().take(7) {
             sample.proof = Proof::Contradicted { reason: "half cached".into() };

@@ -24,6 +24,7 @@ pub(super) fn tables(document: &Document, experiment: &Experiment, lines: &[Seri
         figures("rate"),
         figures("95% interval"),
         figures("samples"),
+        words("within 3% (1997)"),
         figures("requests/s"),
         figures("reached depth"),
         figures("p50"),
@@ -124,6 +125,9 @@ fn rate_columns(cell: &Cell, summary: &Summary) -> Vec<String> {
         units::rate(summary.rate.value),
         interval(summary.rate),
         format!("{}{left_out}", summary.n),
+        dash(summary.repeatability.map(|found| {
+            format!("{}, {}", if found.holds() { "yes" } else { "no" }, units::percent(found.deviation))
+        })),
         dash(summary.requests_per_s.map(units::requests_rate)),
         dash(summary.achieved_depth.map(units::significant)),
         late(|l| l.p50_s),

@@ -1,7 +1,7 @@
 //! What each of several streams got, and how fair that was.
 
 use crate::document::Cell;
-use crate::stats::{Bootstrap, Estimate};
+use crate::stats::{Bootstrap, Estimate, fairness};
 
 /// The rate of each stream of a cell, bytes a second, with its interval over the usable samples. Empty where samples
 /// do not tell of streams, or not of the same number.
@@ -17,12 +17,10 @@ pub(super) fn stream_rates(cell: &Cell) -> Vec<Estimate> {
     (0..count).map(of).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-/// Jain's index of fairness: (Σ x)² ÷ (n · Σ x²), from 1/n, one stream got all, to 1, all got the same
-/// (Jain, Chiu and Hawe, 1984). `None` for less than two streams.
+/// Jain's index of fairness of several streams; `None` for less than two.
 pub(super) fn jain(rates: &[Estimate]) -> Option<f64> {
-    let sum: f64 = rates.iter().map(|r| r.value).sum();
-    let squares: f64 = rates.iter().map(|r| r.value * r.value).sum();
-    (rates.len() > 1 && squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
+    let rates: Vec<f64> = rates.iter().map(|rate| rate.value).collect();
+    fairness(&rates).filter(|found| found.streams > 1).map(|found| found.jain)
 }
 
 #[cfg(test)]
