@@ -5,10 +5,12 @@ mod action;
 mod audit;
 mod bed;
 mod cgroup;
+mod child;
 pub mod comparison;
 pub mod csv;
 pub mod document;
 pub mod experiment;
+pub mod fio;
 pub mod report;
 mod runner;
 mod sample;
@@ -19,4 +21,5 @@ pub mod table;
 
 pub(crate) mod units;
 
+pub use child::stop_children;
 pub use runner::{Event, Measured, Options, Progress, run};

@@ -14,7 +14,7 @@ use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::wished::Wished;
-use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
+use super::{Claim, Covered, Device, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
 use crate::document::{CacheState, Labels};
 use crate::sample::Place;
@@ -126,7 +126,10 @@ pub(super) fn write(given: Settings) -> Parsed {
 }
 
 fn parse(writes: bool, given: Settings) -> Parsed {
-    let asked: Access = settings(given)?;
+    build(writes, settings(given)?)
+}
+
+fn build(writes: bool, asked: Access) -> Parsed {
     if !writes && (asked.file != State::Overwritten || asked.flush.is_some()) {
         return Err("`file` and `flush` are for writes".into());
     }
@@ -394,6 +397,18 @@ impl Work for Trial {
             depth: Some(tally.depth()),
             ..Done::default()
         })
+    }
+
+    fn covers(&self, place: &Place<'_>) -> Option<Covered> {
+        let path = match self.grows() {
+            true => Self::grown(place),
+            false => self.standing(place.bed()).path().to_owned(),
+        };
+        Some(Covered { path, range: self.range.clone(), order: self.order })
+    }
+
+    fn again(&self) -> Option<Box<dyn Work>> {
+        build(self.writes, self.asked.clone()).ok()
     }
 
     fn clear(&mut self, place: &Place<'_>) -> Result<()> {

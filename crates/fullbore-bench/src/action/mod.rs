@@ -10,9 +10,11 @@ mod wished;
 
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use fullbore::Result;
 use fullbore::file::File;
+use fullbore::pattern::Order;
 
 use crate::bed::Needs;
 use crate::document::{CacheState, Labels, Latency, Phases};
@@ -100,6 +102,16 @@ pub(crate) trait Work: fmt::Debug {
     /// Those of the work.
     fn run(&mut self, place: &Place<'_>) -> Result<Done>;
 
+    /// What the next run covers, for a peer that is to do the same in its place; `None`: nothing that a peer could do.
+    fn covers(&self, _place: &Place<'_>) -> Option<Covered> {
+        None
+    }
+
+    /// The same work, not opened yet, for a peer to do beside it; `None` if none could.
+    fn again(&self) -> Option<Box<dyn Work>> {
+        None
+    }
+
     /// Clears away what the last run left, out of the time taken.
     ///
     /// # Errors
@@ -107,6 +119,17 @@ pub(crate) trait Work: fmt::Debug {
     fn clear(&mut self, _place: &Place<'_>) -> Result<()> {
         Ok(())
     }
+}
+
+/// What a run covers.
+#[derive(Debug, Clone)]
+pub(crate) struct Covered {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// Its bytes.
+    pub(crate) range: Range<u64>,
+    /// The order of the requests.
+    pub(crate) order: Order,
 }
 
 /// What a sample claims, and where to look for the proof.
