@@ -1,8 +1,9 @@
 //! Processes that do a sample's work: none outlives a run that is stopped.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -49,29 +50,25 @@ pub(crate) struct Running {
 /// # Errors
 /// If it cannot be started, or the run was stopped.
 pub(crate) fn start(command: &mut Command) -> io::Result<Running> {
+    start_with(command, None)
+}
+
+/// Starts a process that reads a file, or nothing.
+///
+/// # Errors
+/// If it cannot be started, or the run was stopped.
+pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Result<Running> {
     let mut state = state();
     if state.stopped {
         return Err(io::Error::new(io::ErrorKind::Interrupted, "the run was stopped"));
     }
-    let child = command.stdin(Stdio::null()).spawn()?;
+    let child = command.stdin(input.map_or_else(Stdio::null, Stdio::from)).spawn()?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     state.running.extend(pid);
     Ok(Running { child, pid })
 }
 
 impl Running {
-    /// Its standard output, if that is a pipe.
-    pub(crate) fn stdout(&mut self) -> Option<std::process::ChildStdout> {
-        self.child.stdout.take()
-    }
-
-    /// Waits for its end.
-    pub(crate) fn wait(mut self) -> io::Result<ExitStatus> {
-        let status = self.child.wait();
-        forget(self.pid);
-        status
-    }
-
     /// Waits for its end and keeps what it said through pipes.
     pub(crate) fn output(self) -> io::Result<Output> {
         let Self { child, pid } = self;
@@ -94,7 +91,7 @@ mod tests {
         let output =
             start(Command::new("echo").arg("word").stdout(Stdio::piped())).unwrap().output().unwrap();
         assert_eq!(output.stdout, b"word\n");
-        assert_eq!(start(&mut Command::new("false")).unwrap().wait().unwrap().code(), Some(1));
+        assert_eq!(start(&mut Command::new("false")).unwrap().output().unwrap().status.code(), Some(1));
         assert!(start(&mut Command::new("/nonexistent/program")).is_err());
     }
 }

@@ -4,6 +4,7 @@
 //! the work that [`sample`](crate::sample) times and proves.
 
 mod access;
+mod command;
 mod memory;
 mod transform;
 mod wished;
@@ -41,6 +42,7 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "write", parse: access::write },
     Action { name: "transform", parse: transform::parse },
     Action { name: "memory", parse: memory::parse },
+    Action { name: "command", parse: command::parse },
 ];
 
 /// Reads settings into an action's own type, which names what it does not know.

@@ -31,6 +31,7 @@ pub const BUILT_IN: &[Set] = sets![
     "file-size",
     "fresh",
     "scalar-simd",
+    "utilities",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.

@@ -99,11 +99,9 @@ impl Load {
         if state.is_none() && counterpart.method != "null" {
             settings.extend(asked.cache(writes, direct, notes)?.map(|state| ("cache", state.to_owned())));
         }
-        if writes {
-            if asked.on("end_fsync")? == Some(true) {
-                settings.push(("flush", "true".into()));
-                notes.add("end_fsync", "the sync at the end is fdatasync");
-            }
+        if writes && asked.on("end_fsync")? == Some(true) {
+            settings.push(("flush", "true".into()));
+            notes.add("end_fsync", "the sync at the end is fdatasync");
         }
         if let Some(misaligned) = asked.parsed("offset", bytes)? {
             match misaligned % request {
