@@ -171,6 +171,11 @@ impl Trial {
         (if self.writes { strategy.write_cache } else { strategy.read_cache }) == Cache::Direct
     }
 
+    /// Whether the time of each request is taken: what comes from memory takes less than two looks at the clock are worth.
+    fn timed(&self) -> bool {
+        self.direct() || self.asked.cache == Some(CacheState::Cold)
+    }
+
     /// Whether it writes a file of its own, made anew for each sample.
     fn grows(&self) -> bool {
         self.asked.file != State::Overwritten
@@ -404,7 +409,7 @@ impl Work for Trial {
             true => Self::grown(place),
             false => self.standing(place.bed()).path().to_owned(),
         };
-        Some(Covered { path, range: self.range.clone(), order: self.order })
+        Some(Covered { path, range: self.range.clone(), order: self.order, timed: self.timed() })
     }
 
     fn again(&self) -> Option<Box<dyn Work>> {

@@ -132,6 +132,8 @@ pub(crate) struct Covered {
     pub(crate) range: Range<u64>,
     /// The order of the requests.
     pub(crate) order: Order,
+    /// Whether each request's time is taken, which costs two looks at the clock.
+    pub(crate) timed: bool,
 }
 
 /// What a sample claims, and where to look for the proof.

@@ -9,7 +9,8 @@ use crate::document::Latency;
 pub(super) struct Account {
     /// Bytes moved.
     pub(super) bytes: u64,
-    /// From the first request to the last in seconds, without fio's own start. fio counts whole milliseconds.
+    /// From the first request to the last in seconds, without fio's own start. fio counts whole milliseconds; 0: it was
+    /// less than one, and requests were not timed.
     pub(super) seconds: f64,
     /// Requests completed.
     pub(super) requests: u64,
@@ -80,9 +81,6 @@ pub(super) fn read(text: &str, writes: bool, most: u64) -> Result<Account, Strin
         0 => busy / most.max(1) as f64,
         milliseconds => milliseconds as f64 / 1e3,
     };
-    if seconds <= 0.0 {
-        return Err("fio was done in no time".into());
-    }
     // Shares are of the time of all jobs together.
     let share = |percent: f64| percent / 100.0 * job.job_runtime / 1e3;
     Ok(Account {
@@ -91,7 +89,7 @@ pub(super) fn read(text: &str, writes: bool, most: u64) -> Result<Account, Strin
         requests: way.total_ios,
         user_s: share(job.usr_cpu),
         system_s: share(job.sys_cpu),
-        in_flight: (way.lat_ns.mean > 0.0).then(|| (busy / seconds).min(most as f64)),
+        in_flight: (way.lat_ns.mean > 0.0 && seconds > 0.0).then(|| (busy / seconds).min(most as f64)),
         latency: way.lat_ns.latency(),
     })
 }

@@ -9,7 +9,7 @@ use fullbore::pattern::Order;
 
 use super::account::{self, Account};
 use super::program::Program;
-use super::shape::{Shape, shape};
+use super::shape::{Shape, percentiles, shape};
 use super::{Setting, Unsupported};
 use crate::action::{Claim, Covered, Device, Done, Turn, Work};
 use crate::bed::Needs;
@@ -164,6 +164,9 @@ impl Work for Twin {
             let more = (LEAST / account.seconds.max(1e-3)).ceil() as u64;
             passes = passes.saturating_mul(more.max(2)).min(PASSES);
         };
+        if account.seconds <= 0.0 {
+            return Err(refusal("fio was done in less time than it counts".into()));
+        }
         self.rate = Some(account.bytes as f64 / account.seconds);
         Ok(done(account, shape.workers))
     }
@@ -204,7 +207,7 @@ fn once(shape: &Shape, covered: &Covered) -> Option<u64> {
 impl Twin {
     /// The job over what is covered.
     fn settings(&self, shape: &Shape, covered: &Covered, whole: u64, passes: u64) -> Vec<Setting> {
-        let Covered { path, range, order } = covered;
+        let Covered { path, range, order, timed } = covered;
         let size = match shape.stripe {
             // A job goes from its first stripe to its last.
             Some(stripe) => whole - stripe * (shape.workers - 1),
@@ -219,6 +222,12 @@ impl Twin {
             ("invalidate", "0".into()),
             ("fallocate", "none".into()),
         ]);
+        if *timed {
+            settings.extend(percentiles());
+        } else {
+            // Nor does fio look at the clock where we do not.
+            settings.extend(["disable_lat", "disable_clat", "disable_slat"].map(|name| (name, "1".into())));
+        }
         match self.inner.labels().file_state.as_deref() {
             Some("extended" | "preallocated") => settings.push(("create_on_open", "1".into())),
             _ => settings.push(("allow_file_create", "0".into())),

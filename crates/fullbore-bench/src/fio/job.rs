@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fullbore::size;
 
-use super::shape::{Shape, shape};
+use super::shape::{Shape, percentiles, shape};
 use super::{Setting, Unsupported};
 use crate::document::{CacheState, Labels};
 
@@ -81,6 +81,7 @@ pub fn job(labels: &Labels, target: &Target<'_>) -> Result<String, Unsupported> 
         settings.push(("time_based", "1".into()));
     }
     settings.push(("runtime", target.seconds.max(1).to_string()));
+    settings.extend(percentiles());
     Ok(text(labels, target, &shape.remarks, &settings))
 }
 

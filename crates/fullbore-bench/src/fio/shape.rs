@@ -35,6 +35,12 @@ pub(crate) fn caveat(labels: &Labels) -> Option<String> {
     (!shape.remarks.is_empty()).then(|| shape.remarks.join("; "))
 }
 
+/// Percentiles of the time from the call to the knowledge of its end, as ours is counted.
+pub(super) fn percentiles() -> [Setting; 3] {
+    let told = [("lat_percentiles", "1"), ("clat_percentiles", "0"), ("percentile_list", "50:90:99:99.9")];
+    told.map(|(name, value)| (name, value.into()))
+}
+
 /// The shape of a cell.
 ///
 /// # Errors
@@ -110,10 +116,6 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     // Threads, as ours are: one address space, and an interruption ends all of it.
     settings.push(("thread", "1".into()));
     settings.push(("group_reporting", "1".into()));
-    // From the call to the knowledge of its end, as ours is counted.
-    settings.push(("lat_percentiles", "1".into()));
-    settings.push(("clat_percentiles", "0".into()));
-    settings.push(("percentile_list", "50:90:99:99.9".into()));
     Ok(Shape { settings, remarks, writes, direct, half, request, depth, workers, stripe })
 }
 
