@@ -35,6 +35,7 @@ pub fn render(document: &Document, options: TableOptions) -> String {
     peaks(&mut sheet, document);
     costs(&mut sheet, document);
     choices(&mut sheet, document);
+    peers(&mut sheet, document);
     warnings(&mut sheet, document);
     sheet.text
 }
@@ -142,6 +143,25 @@ fn choices(sheet: &mut Sheet, document: &Document) {
         sheet.wrapped(0, &format!("{}: {}", choice.job, choice.strategy));
         sheet.wrapped(4, &choice.evidence);
     }
+}
+
+fn peers(sheet: &mut Sheet, document: &Document) {
+    let findings = &document.findings.peers;
+    if findings.is_empty() {
+        return;
+    }
+    sheet.heading("Beside other programs: ours ÷ theirs (95 % interval)");
+    let names = document.cell_names();
+    for found in findings {
+        let name = names.get(&found.cell).unwrap_or(&found.cell);
+        sheet.pair(&format!("{name} ÷ {}", found.peer), &found.told());
+    }
+    let mut notes: Vec<String> = Vec::new();
+    for found in findings {
+        let note = found.note.as_ref().map(|note| format!("{}: {note}", found.peer));
+        notes.extend(note.filter(|note| !notes.contains(note)));
+    }
+    notes.iter().for_each(|note| sheet.item(note));
 }
 
 fn warnings(sheet: &mut Sheet, document: &Document) {

@@ -155,7 +155,7 @@ impl Work for Twin {
         };
         let account = loop {
             let settings = self.settings(shape, &covered, whole, passes);
-            let text = self.program.run(&settings, place.bed().directory())?;
+            let text = self.program.run(&settings, place.bed().directory(), shape.huge)?;
             let most = shape.depth * shape.workers;
             let account = account::read(&text, shape.writes, most).map_err(refusal)?;
             if account.seconds >= SHORT || !self.claimed.again || passes >= PASSES {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fullbore::size;
 
-use super::shape::{Shape, percentiles, shape};
+use super::shape::{HUGE_PAGES, Shape, percentiles, shape};
 use super::{Setting, Unsupported};
 use crate::document::{CacheState, Labels};
 
@@ -79,6 +79,12 @@ pub fn job(labels: &Labels, target: &Target<'_>) -> Result<String, Unsupported> 
             .push("it goes over the file once: what comes after would not be what it is measured for".into());
     } else {
         settings.push(("time_based", "1".into()));
+    }
+    if shape.huge {
+        let (name, value) = HUGE_PAGES;
+        shape
+            .remarks
+            .push(format!("fullbore's buffers are on huge pages: run fio with {name}={value} for the same"));
     }
     settings.push(("runtime", target.seconds.max(1).to_string()));
     settings.extend(percentiles());

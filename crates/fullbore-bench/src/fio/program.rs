@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use fullbore::error::{Error, Kind, Result};
 
 use super::Setting;
+use super::shape::HUGE_PAGES;
 use crate::child;
 
 /// fio as it is installed here.
@@ -37,14 +38,17 @@ impl Program {
         }
     }
 
-    /// Runs one job in `directory` and returns what it printed.
+    /// Runs one job in `directory`, with its buffers on huge pages if `huge`, and returns what it printed.
     ///
     /// # Errors
     /// What fio says against it.
-    pub(super) fn run(&self, settings: &[Setting], directory: &Path) -> Result<String> {
+    pub(super) fn run(&self, settings: &[Setting], directory: &Path, huge: bool) -> Result<String> {
         let mut command = Command::new(&self.path);
         command.args(["--output-format=json", "--name=peer"]);
         command.args(settings.iter().map(|(name, value)| format!("--{name}={value}")));
+        if huge {
+            command.env(HUGE_PAGES.0, HUGE_PAGES.1);
+        }
         command.current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
         let output = child::start(&mut command)
             .and_then(child::Running::output)

@@ -6,6 +6,12 @@ use super::counterpart::{self, Counterpart};
 use super::{Setting, Unsupported};
 use crate::document::Labels;
 
+/// From this length on, in bytes, the buffers of a worker are asked to lie on huge pages.
+const HUGE: u64 = 2 << 20;
+
+/// What asks the C library to do the same for a program whose memory it gives.
+pub(super) const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+
 /// A cell as fio sees it.
 #[derive(Debug)]
 pub(super) struct Shape {
@@ -25,6 +31,8 @@ pub(super) struct Shape {
     pub(super) depth: u64,
     /// Workers.
     pub(super) workers: u64,
+    /// Whether our buffers lie on huge pages: the device then gets a request in few pieces, and fio's must be asked to.
+    pub(super) huge: bool,
     /// Stripes that are dealt to the workers, in bytes; `None`: there is one worker, or the order has none.
     pub(super) stripe: Option<u64>,
 }
@@ -116,7 +124,18 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     // Threads, as ours are: one address space, and an interruption ends all of it.
     settings.push(("thread", "1".into()));
     settings.push(("group_reporting", "1".into()));
-    Ok(Shape { settings, remarks, writes, direct, half, request, depth, workers, stripe })
+    Ok(Shape {
+        settings,
+        remarks,
+        writes,
+        direct,
+        half,
+        request,
+        depth,
+        workers,
+        huge: request * depth >= HUGE,
+        stripe,
+    })
 }
 
 fn refuse_what_is_ours_alone(labels: &Labels, writes: bool) -> Result<(), Unsupported> {
