@@ -6,10 +6,12 @@ pub mod advice;
 mod audit;
 mod bed;
 mod cgroup;
+mod child;
 pub mod comparison;
 pub mod csv;
 pub mod document;
 pub mod experiment;
+pub mod fio;
 mod pipeline;
 pub mod report;
 mod runner;
@@ -21,4 +23,5 @@ pub mod table;
 
 pub(crate) mod units;
 
+pub use child::stop_children;
 pub use runner::{Event, Measured, Options, Progress, run};

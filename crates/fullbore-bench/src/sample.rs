@@ -1,5 +1,6 @@
 //! One timed run of a trial, framed by the counters and the proof of what it is labelled.
 
+use std::path::Path;
 use std::time::Instant;
 
 use fullbore::Result;
@@ -31,6 +32,8 @@ pub(crate) struct Place<'a> {
     pub(crate) start: Instant,
     /// Decides data and orders.
     pub(crate) seed: u64,
+    /// The program `fullbore` itself, where it is known.
+    pub(crate) program: Option<&'a Path>,
 }
 
 impl Place<'_> {

@@ -46,6 +46,7 @@ pub fn render(document: &Document, options: TableOptions) -> String {
         Sheet { text: String::new(), width: options.width.max(NARROWEST), colour: options.colour };
     head(&mut sheet, document);
     blocks(&mut sheet, document);
+    peers(&mut sheet, document);
     warnings(&mut sheet, document);
     choices(&mut sheet, document);
     rules(&mut sheet, document);
@@ -201,6 +202,26 @@ fn advice(sheet: &mut Sheet, document: &Document) {
     for (i, advice) in ranked.iter().enumerate() {
         sheet.wrapped(0, &format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
     }
+}
+
+fn peers(sheet: &mut Sheet, document: &Document) {
+    let findings = &document.findings.peers;
+    if findings.is_empty() {
+        return;
+    }
+    sheet.heading("Beside other programs: ours ÷ theirs (95 % interval)");
+    let names = document.cell_names();
+    for found in findings {
+        let name = names.get(&found.cell).unwrap_or(&found.cell);
+        sheet.wrapped(2, &format!("{name} ÷ {}", found.peer));
+        sheet.wrapped(6, &found.told());
+    }
+    let mut notes: Vec<String> = Vec::new();
+    for found in findings {
+        let note = found.note.as_ref().map(|note| format!("{}: {note}", found.peer));
+        notes.extend(note.filter(|note| !notes.contains(note)));
+    }
+    notes.iter().for_each(|note| sheet.item(note));
 }
 
 fn warnings(sheet: &mut Sheet, document: &Document) {

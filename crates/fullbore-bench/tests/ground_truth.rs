@@ -144,6 +144,8 @@ fn measure(directory: &Path) {
         sets: vec![("lab".into(), experiment(std::env::var(HALF).unwrap().parse().unwrap()))],
         command: Vec::new(),
         resume: None,
+        with_fio: false,
+        program: None,
     };
     let measured = run(&options, &Monitor::default(), |_| ()).unwrap();
     let file = fs::File::create(directory.join("results.json")).unwrap();

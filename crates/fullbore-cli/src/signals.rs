@@ -20,6 +20,7 @@ pub(crate) fn install() -> io::Result<()> {
     )?;
     std::thread::Builder::new().name("signals".into()).stack_size(64 << 10).spawn(move || {
         if let Some(signal) = signals.forever().next() {
+            fullbore_bench::stop_children();
             let unfinished = abandon_all();
             let mut err = io::stderr();
             for path in unfinished {

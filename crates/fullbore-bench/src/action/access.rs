@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::latency::percentiles;
 use super::wished::Wished;
-use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
+use super::{Claim, Covered, Device, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
 use crate::document::{CacheState, Labels};
 use crate::sample::Place;
@@ -127,7 +127,10 @@ pub(super) fn write(given: Settings) -> Parsed {
 }
 
 fn parse(writes: bool, given: Settings) -> Parsed {
-    let asked: Access = settings(given)?;
+    build(writes, settings(given)?)
+}
+
+fn build(writes: bool, asked: Access) -> Parsed {
     if !writes && (asked.file != State::Overwritten || asked.flush.is_some()) {
         return Err("`file` and `flush` are for writes".into());
     }
@@ -167,6 +170,11 @@ impl Trial {
     fn direct(&self) -> bool {
         let strategy = self.strategy();
         (if self.writes { strategy.write_cache } else { strategy.read_cache }) == Cache::Direct
+    }
+
+    /// Whether the time of each request is taken: what comes from memory takes less than two looks at the clock are worth.
+    fn timed(&self) -> bool {
+        self.direct() || self.asked.cache == Some(CacheState::Cold)
     }
 
     /// Whether it writes a file of its own, made anew for each sample.
@@ -404,6 +412,18 @@ impl Work for Trial {
             latency,
             ..Done::default()
         })
+    }
+
+    fn covers(&self, place: &Place<'_>) -> Option<Covered> {
+        let path = match self.grows() {
+            true => Self::grown(place),
+            false => self.standing(place.bed()).path().to_owned(),
+        };
+        Some(Covered { path, range: self.range.clone(), order: self.order, timed: self.timed() })
+    }
+
+    fn again(&self) -> Option<Box<dyn Work>> {
+        build(self.writes, self.asked.clone()).ok()
     }
 
     fn clear(&mut self, place: &Place<'_>) -> Result<()> {

@@ -4,6 +4,7 @@
 //! the work that [`sample`](crate::sample) times and proves.
 
 mod access;
+mod command;
 mod interface;
 mod latency;
 mod memory;
@@ -15,9 +16,11 @@ mod wished;
 
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use fullbore::Result;
 use fullbore::file::File;
+use fullbore::pattern::Order;
 
 use crate::bed::Needs;
 use crate::document::{CacheState, Labels, Latency, Phases};
@@ -48,6 +51,7 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "latency", parse: latency::parse },
     Action { name: "phases", parse: phases::parse },
     Action { name: "reread", parse: reread::parse },
+    Action { name: "command", parse: command::parse },
 ];
 
 /// Reads settings into an action's own type, which names what it does not know.
@@ -117,6 +121,16 @@ pub(crate) trait Work: fmt::Debug {
         Ok(())
     }
 
+    /// What the next run covers, for a peer that is to do the same in its place; `None`: nothing that a peer could do.
+    fn covers(&self, _place: &Place<'_>) -> Option<Covered> {
+        None
+    }
+
+    /// The same work, not opened yet, for a peer to do beside it; `None` if none could.
+    fn again(&self) -> Option<Box<dyn Work>> {
+        None
+    }
+
     /// Clears away what the last run left, out of the time taken.
     ///
     /// # Errors
@@ -124,6 +138,19 @@ pub(crate) trait Work: fmt::Debug {
     fn clear(&mut self, _place: &Place<'_>) -> Result<()> {
         Ok(())
     }
+}
+
+/// What a run covers.
+#[derive(Debug, Clone)]
+pub(crate) struct Covered {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// Its bytes.
+    pub(crate) range: Range<u64>,
+    /// The order of the requests.
+    pub(crate) order: Order,
+    /// Whether each request's time is taken, which costs two looks at the clock.
+    pub(crate) timed: bool,
 }
 
 /// What a sample claims, and where to look for the proof.

@@ -15,7 +15,8 @@ use fullbore::buf::ALIGNMENT;
 use fullbore::engine::Cache;
 use fullbore::error::{Error, Kind};
 use fullbore::file::{Durability, File, Output, Placement, Temporary};
-use fullbore::operation::generate::Random;
+use fullbore::operation::Generate;
+use fullbore::operation::generate::{Random, Text};
 use fullbore::pattern::{self, Monitor, Scope};
 use fullbore::strategy::{Strategy, Wish, plan};
 use fullbore::{Result, probe, size};
@@ -29,6 +30,9 @@ const SMALLEST: u64 = 16 << 20;
 /// The largest file that transformations are measured on, in bytes: large beside every cache, small beside the
 /// time there is.
 const TRANSFORMED: u64 = 256 << 20;
+
+/// Lines of texts, in bytes.
+const LINE: u64 = 80;
 
 /// How often pages that would not go are told again.
 const COOLING: u32 = 20;
@@ -84,6 +88,8 @@ pub(crate) struct Needs {
     pub(crate) warm: bool,
     pub(crate) written: bool,
     pub(crate) transformed: bool,
+    /// Texts of the length of the files of transformations, two of the same.
+    pub(crate) texts: bool,
     /// A file that grows up to the length of the long ones.
     pub(crate) fresh: bool,
     /// Bytes that the works make by themselves.
@@ -97,6 +103,7 @@ impl Needs {
             warm: self.warm || other.warm,
             written: self.written || other.written,
             transformed: self.transformed || other.transformed,
+            texts: self.texts || other.texts,
             fresh: self.fresh || other.fresh,
             extra: self.extra.max(other.extra),
         }
@@ -107,7 +114,8 @@ impl Needs {
     fn bytes(self, len: u64) -> u64 {
         let long = 1 + u64::from(self.warm) + u64::from(self.written) + u64::from(self.fresh);
         let transformed = if self.transformed { 4 * len.min(TRANSFORMED) } else { 0 };
-        long * len + transformed + self.extra
+        let texts = if self.texts { 2 * len.min(TRANSFORMED) } else { 0 };
+        long * len + transformed + texts + self.extra
     }
 }
 
@@ -318,6 +326,26 @@ impl Bed {
         Ok(file)
     }
 
+    /// A text of the length of the files of transformations, the same for every `name`, made when it is first asked for.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn text(&self, name: &'static str) -> Result<File> {
+        self.has_files()?;
+        if let Some(file) = self.sized.borrow().get(&(name, self.transform_len)) {
+            return Ok(file.clone());
+        }
+        let text = Text::new(self.seed, LINE)
+            .map_err(|error| Error::new(Kind::Invalid, "make", name, error.to_string()))?;
+        let monitor = Monitor::default();
+        let mut maker =
+            Maker { directory: self.directory(), seed: 0, temporaries: Vec::new(), monitor: &monitor };
+        let file = maker.fill(name, &text, self.transform_len, |_| false)?;
+        self.temporaries.borrow_mut().append(&mut maker.temporaries);
+        self.sized.borrow_mut().insert((name, self.transform_len), file.clone());
+        Ok(file)
+    }
+
     /// Removes the files of a length of their own.
     pub(crate) fn forget_sized(&self) {
         let paths: Vec<PathBuf> = std::mem::take(&mut *self.sized.borrow_mut())
@@ -390,11 +418,21 @@ struct Maker<'a> {
 impl Maker<'_> {
     /// A file of `len` random bytes on the device, or of fewer if `enough` says so of those written.
     fn file(&mut self, name: &str, len: u64, enough: impl Fn(u64) -> bool) -> Result<File> {
+        self.seed = self.seed.wrapping_add(1);
+        self.fill(name, &Random::new(self.seed), len, enough)
+    }
+
+    /// A file of `len` bytes of any kind, likewise.
+    fn fill(
+        &mut self,
+        name: &str,
+        content: &dyn Generate,
+        len: u64,
+        enough: impl Fn(u64) -> bool,
+    ) -> Result<File> {
         const STEP: u64 = 16 << 20;
         let (temporary, file) = Temporary::make(self.directory.join(name), |path| File::create_new(path))?;
         self.temporaries.push(temporary);
-        self.seed = self.seed.wrapping_add(1);
-        let random = Random::new(self.seed);
         let output = Output::create(file.path(), Placement::Overwrite, None)?;
         let wish = Wish { read_cache: Some(Cache::Keep), ..Wish::default() };
         let planned = plan(None, Some(len), Some(&output), &wish, None, None)?;
@@ -403,7 +441,7 @@ impl Maker<'_> {
             let range = done..(done + STEP).min(len);
             done = range.end;
             let scope = Scope { range, order: pattern::Order::Sequential };
-            pattern::fill(&random, &scope, &output, &planned.strategy, self.monitor)?;
+            pattern::fill(content, &scope, &output, &planned.strategy, self.monitor)?;
             file.sync(fullbore::file::Sync::Data)?;
         }
         output.commit_len(done, Durability::Data)?;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::advice::{Advice, Rule};
 use super::cell::{Cell, Labels};
 use super::choices::{Choice, choices};
+use super::peers::{PeerRatio, peers};
 use super::pipeline::Pipeline;
 use super::series::{Axis, Experiment, Series, experiments, series};
 use crate::advice::{advice, rules};
@@ -32,6 +33,8 @@ pub struct Findings {
     pub rules: Vec<Rule>,
     /// The storage pipeline, where it was measured.
     pub pipeline: Option<Pipeline>,
+    /// Our cells beside those of other programs.
+    pub peers: Vec<PeerRatio>,
 }
 
 /// Memory copy speed: no path that copies can be faster.
@@ -131,6 +134,7 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
         }
     }
     findings.choices = choices(cells, bootstrap);
+    findings.peers = peers(cells, bootstrap);
     findings.advice = advice(cells, &findings, bootstrap);
     findings.rules = rules(cells, &findings, bootstrap);
     findings

@@ -44,6 +44,7 @@ pub const BUILT_IN: &[Set] = sets![
     "phases",
     "device-cache",
     "pipeline",
+    "utilities",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.

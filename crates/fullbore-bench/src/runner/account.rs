@@ -85,6 +85,11 @@ impl Account {
         self.run.notes.extend(surroundings::missing_without_root());
     }
 
+    /// Adds what is to be said of the run.
+    pub(super) fn note(&mut self, notes: Vec<String>) {
+        self.run.notes.extend(notes);
+    }
+
     /// Adds the experiments of a set, each once.
     pub(super) fn describe(&mut self, experiments: Vec<Experiment>) {
         for experiment in experiments {

@@ -19,6 +19,7 @@ use crate::audit;
 use crate::bed::{self, Bed, Needs};
 use crate::document::{Document, Experiment};
 use crate::experiment::{self, Trial};
+use crate::fio;
 use crate::sample::{Place, take};
 use crate::stats::{Bootstrap, StopRule, Xoshiro256};
 use crate::surroundings;
@@ -44,6 +45,10 @@ pub struct Options {
     pub command: Vec<String>,
     /// What an earlier run that did not end has measured: its samples are kept and gone on with.
     pub resume: Option<Document>,
+    /// Whether fio runs every cell that it can beside ours.
+    pub with_fio: bool,
+    /// The program `fullbore` itself, which runs beside other commands; `None`: nobody knows where it is.
+    pub program: Option<PathBuf>,
 }
 
 impl Options {
@@ -107,14 +112,22 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'
     say(&mut observe, "looking at the storage");
     let machine = probe::machine();
     let facts = options.grounds().map(facts_of).collect::<Result<Vec<_>>>()?;
-    let sets = read(options)?;
+    let (sets, notes) = with_peers(read(options)?, options)?;
     say(&mut observe, "writing test files");
     let trials = || sets.iter().flat_map(|(_, trials)| trials);
     let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.work.needs()));
     let beds = make_beds(options, &facts, &machine, needs, monitor)?;
     let devices = devices(&facts);
-    let place = Place { beds: &beds, devices: &devices, monitor, start, seed: options.seed };
+    let place = Place {
+        beds: &beds,
+        devices: &devices,
+        monitor,
+        start,
+        seed: options.seed,
+        program: options.program.as_deref(),
+    };
     account.settle_in(&facts[0], &machine, &beds);
+    account.note(notes);
 
     say(&mut observe, "measuring the meter itself");
     account.own = Some(audit::own_cost(&beds[0].warm)?);
@@ -219,8 +232,27 @@ fn facts_of(directory: &PathBuf) -> Result<Facts> {
     })
 }
 
+/// A set: how its experiments are described, and their trials.
+type Read = (Vec<Experiment>, Vec<Trial>);
+
+/// The sets with the trials of the peers asked for, and what is to be said of those that have none.
+fn with_peers(sets: Vec<Read>, options: &Options) -> Result<(Vec<Read>, Vec<String>)> {
+    if !options.with_fio {
+        return Ok((sets, Vec::new()));
+    }
+    let program = fio::Program::find()?;
+    let mut notes = vec![format!("beside {}", program.version)];
+    let beside = sets.into_iter().map(|(described, trials)| {
+        let (trials, said) = fio::beside(trials, &program);
+        notes.extend(said);
+        (described, trials)
+    });
+    let sets = beside.collect();
+    Ok((sets, notes))
+}
+
 /// The sets with their trials; none of an id that an earlier set has.
-fn read(options: &Options) -> Result<Vec<(Vec<Experiment>, Vec<Trial>)>> {
+fn read(options: &Options) -> Result<Vec<Read>> {
     let mut known = std::collections::BTreeSet::new();
     options
         .sets

@@ -52,9 +52,28 @@ impl ProcessUsage {
     /// # Errors
     /// The system's, which has no reason to refuse.
     pub fn now() -> io::Result<Self> {
-        let usage = sys::usage::of_process()?;
+        sys::usage::of_process().map(Self::told)
+    }
+
+    /// Of the processes that this one started, those that ended and were waited for, up to this moment.
+    ///
+    /// ```
+    /// use fullbore::probe::ProcessUsage;
+    /// let before = ProcessUsage::of_children()?;
+    /// std::process::Command::new("true").status()?;
+    /// assert!(ProcessUsage::of_children()?.since(&before).minor_faults > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The system's, which has no reason to refuse.
+    pub fn of_children() -> io::Result<Self> {
+        sys::usage::of_children().map(Self::told)
+    }
+
+    fn told(usage: libc::rusage) -> Self {
         let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
-        Ok(Self {
+        Self {
             user: sys::usage::seconds(usage.ru_utime),
             system: sys::usage::seconds(usage.ru_stime),
             minor_faults: count(usage.ru_minflt),
@@ -65,7 +84,7 @@ impl ProcessUsage {
             voluntary_switches: count(usage.ru_nvcsw),
             involuntary_switches: count(usage.ru_nivcsw),
             max_resident: count(usage.ru_maxrss) * 1024,
-        })
+        }
     }
 
     /// What was used since an earlier moment.

@@ -336,7 +336,14 @@ mod tests {
         let minute = Duration::from_secs(60);
         let bed = Bed::make(directory.path(), LEN, true, minute, 1, needs, &monitor).unwrap();
         let beds = [bed];
-        let place = Place { beds: &beds, devices: &[], monitor: &monitor, start: Instant::now(), seed: 1 };
+        let place = Place {
+            beds: &beds,
+            devices: &[],
+            monitor: &monitor,
+            start: Instant::now(),
+            seed: 1,
+            program: None,
+        };
         let mut number = 0;
         for settings in [
             "interface = 'std'\ndirection = 'read'\ncache = 'warm'",

@@ -1,5 +1,6 @@
 //! `fullbore bench`: measure the storage, report it, and save what the other commands use.
 
+mod export;
 mod list;
 mod live;
 mod results;
@@ -29,6 +30,7 @@ enum What {
     List(list::List),
     Show(list::Show),
     Run(run::Run),
+    Export(export::Export),
 }
 
 impl Bench {
@@ -38,6 +40,7 @@ impl Bench {
             Some(What::List(list)) => list.run(),
             Some(What::Show(show)) => show.run(),
             Some(What::Run(run)) => run.run(),
+            Some(What::Export(export)) => export.run(),
         }
     }
 }

@@ -152,6 +152,8 @@ impl Measure {
             sets,
             command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             resume: None,
+            with_fio: false,
+            program: std::env::current_exe().ok(),
         };
         self.carry_out(&options, folder)
     }
@@ -173,6 +175,8 @@ impl Measure {
             sets: run.sets.clone(),
             command: run.command.clone(),
             resume: Some(document),
+            with_fio: false,
+            program: std::env::current_exe().ok(),
         };
         self.carry_out(&options, folder)
     }

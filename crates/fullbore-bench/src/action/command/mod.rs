@@ -1,0 +1,367 @@
+//! Whole commands: a peer of one of our tools, or the tool itself, run over files of the meter's own as a person would.
+
+mod task;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use fullbore::Result;
+use fullbore::error::{Error, Kind};
+use fullbore::file::{File, Sync, Temporary};
+use fullbore::probe::ProcessUsage;
+use serde::Deserialize;
+
+use self::task::{Answer, Input, OURS, TASKS, Task, Tool};
+use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
+use crate::bed::{Bed, Needs};
+use crate::child;
+use crate::document::{CacheState, Labels};
+use crate::sample::Place;
+
+/// So much of an input is enough to see that a tool does what it is thought to, in bytes.
+const TASTE: usize = 256 << 10;
+
+/// What a grid may say of a command.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    /// What is to be done.
+    task: String,
+    /// By whom: `fullbore`, or a peer.
+    tool: String,
+    /// How much of the input the page cache holds.
+    cache: CacheState,
+    /// Where a file that comes out goes.
+    output: Option<Target>,
+}
+
+/// Where a file that comes out goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Target {
+    /// To a name that is not there.
+    New,
+    /// To that of a file of the same length.
+    Existing,
+}
+
+/// A trial of a command.
+#[derive(Debug)]
+struct Trial {
+    asked: Asked,
+    task: &'static Task,
+    tool: &'static Tool,
+    /// Known once opened.
+    program: PathBuf,
+}
+
+pub(super) fn parse(given: Settings) -> Parsed {
+    let asked: Asked = settings(given)?;
+    let names = |all: &mut dyn Iterator<Item = &'static str>| all.collect::<Vec<_>>().join(", ");
+    let Some(task) = TASKS.iter().find(|task| task.name == asked.task) else {
+        let known = names(&mut TASKS.iter().map(|task| task.name));
+        return Err(format!("there is no task {:?}, only {known}", asked.task));
+    };
+    let Some(tool) = task.tools.iter().find(|tool| tool.name == asked.tool) else {
+        let known = names(&mut task.tools.iter().map(|tool| tool.name));
+        return Err(format!("{:?} is no tool for {:?}: those are {known}", asked.tool, asked.task));
+    };
+    if task.makes != asked.output.is_some() {
+        let what =
+            if task.makes { "makes a file: say output = \"new\" or \"existing\"" } else { "makes no file" };
+        return Err(format!("{:?} {what}", asked.task));
+    }
+    if asked.cache == CacheState::Mixed {
+        return Err("the input of a command is warm or cold".into());
+    }
+    Ok(Box::new(Trial { asked, task, tool, program: PathBuf::new() }))
+}
+
+/// The files of a run.
+#[derive(Debug)]
+struct Files<'a> {
+    input: &'a Path,
+    same: &'a Path,
+    output: &'a Path,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+struct Ended {
+    seconds: f64,
+    usage: ProcessUsage,
+    said: Vec<u8>,
+}
+
+impl Trial {
+    /// The input, and what it is compared with.
+    fn inputs(&self, bed: &Bed) -> Result<(File, File)> {
+        let cold = self.asked.cache == CacheState::Cold;
+        match self.task.input {
+            Input::Random => {
+                let input = if cold { &bed.cold_input } else { &bed.input };
+                Ok((input.clone(), input.clone()))
+            }
+            Input::Text => {
+                let text = bed.text("text")?;
+                Ok((text.clone(), text))
+            }
+            Input::TwoTexts => Ok((bed.text("text")?, bed.text("same-text")?)),
+        }
+    }
+
+    fn output<'b>(&self, bed: &'b Bed) -> &'b Path {
+        match self.asked.output {
+            Some(Target::Existing) => &bed.output,
+            _ => &bed.fresh,
+        }
+    }
+
+    /// Whether two files are read.
+    fn reads_both(&self) -> bool {
+        self.task.input == Input::TwoTexts
+    }
+
+    /// Runs the command; keeps what it prints if `listen`.
+    fn once(&self, files: &Files<'_>, listen: bool) -> Result<Ended> {
+        let fail = |error| Error::io("run", &self.program, error);
+        let words = self.tool.words.iter().map(|word| filled(word, files));
+        let mut command = Command::new(&self.program);
+        // Words are what stands between spaces in any alphabet of today; a person's own settings of rg are not its speed.
+        command.args(words).env("LC_ALL", "C.UTF-8").env_remove("RIPGREP_CONFIG_PATH");
+        command.stderr(Stdio::piped());
+        command.stdout(if listen { Stdio::piped() } else { Stdio::null() });
+        let before = ProcessUsage::of_children().map_err(fail)?;
+        let clock = Instant::now();
+        // Opening what it prints to is a part of it, as it is in a shell.
+        if self.tool.prints {
+            let output = std::fs::File::create(files.output).map_err(fail)?;
+            command.stdout(output);
+        }
+        let input = match self.tool.reads {
+            true => Some(std::fs::File::open(files.input).map_err(fail)?),
+            false => None,
+        };
+        let ended = child::start_with(&mut command, input).and_then(child::Running::output).map_err(fail)?;
+        let seconds = clock.elapsed().as_secs_f64();
+        let usage = ProcessUsage::of_children().map_err(fail)?.since(&before);
+        if !ended.status.success() {
+            let complaint = String::from_utf8_lossy(&ended.stderr);
+            let mut what = format!("{} ended with {}", self.tool.name, ended.status);
+            if !complaint.trim().is_empty() {
+                what += &format!(": {}", complaint.trim());
+            }
+            return Err(Error::new(Kind::Unsupported, "run", &self.program, what));
+        }
+        Ok(Ended { seconds, usage, said: ended.stdout })
+    }
+
+    /// Runs the command over a small input and refuses it if another answer comes out than must.
+    fn taste(&self, bed: &Bed) -> Result<()> {
+        let (whole, _) = self.inputs(bed)?;
+        let mut data = vec![0; TASTE.min(bed.transform_len as usize)];
+        let len = whole.read_at(&mut data, 0)?;
+        data.truncate(len);
+        let write = |name: &str| {
+            Temporary::make(bed.directory().join(name), |path| {
+                std::fs::write(path, &data).map_err(|error| Error::io("write", path, error))
+            })
+            .map(|(temporary, ())| temporary)
+        };
+        let (input, same) = (write("taste")?, write("same-taste")?);
+        let output = bed.directory().join("tasted");
+        let files = Files { input: input.path(), same: same.path(), output: &output };
+        let ended = self.once(&files, true);
+        let made = std::fs::read(&output);
+        let _ = std::fs::remove_file(&output);
+        let ended = ended?;
+        let holds = |wanted: &[u8]| match &made {
+            Ok(made) => made == wanted || (self.tool.name == "tar" && archived(made) == Some(wanted)),
+            Err(_) => false,
+        };
+        let right = match self.task.answer {
+            Answer::Same => holds(&data),
+            Answer::Bytes(wanted) => holds(&wanted(&data)),
+            Answer::Word(wanted) => {
+                let said = String::from_utf8_lossy(&ended.said);
+                said.split_whitespace().next() == Some(wanted(&data).as_str())
+            }
+            Answer::Status => true,
+        };
+        if right {
+            return Ok(());
+        }
+        let what = format!("{} gave another answer than it must to {:?}", self.tool.name, self.task.name);
+        Err(Error::new(Kind::Unsupported, "run", &self.program, what))
+    }
+
+    /// Where the program lies.
+    fn find(&self, place: &Place<'_>) -> Result<PathBuf> {
+        let refuse = |what: String| Error::new(Kind::Unsupported, "run", self.tool.name, what);
+        let Some(name) = self.tool.program() else {
+            let known = place.program.map(Path::to_owned);
+            return known.ok_or_else(|| refuse("the program fullbore itself is not known here".into()));
+        };
+        let path = child::find(name).ok_or_else(|| refuse(format!("{name} is not installed")))?;
+        if self.tool.name == "uutils" {
+            // The GNU project's tools can be built as one program of the same name.
+            let told = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
+            if told.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).contains("GNU")) {
+                return Err(refuse("the program coreutils is GNU's here, not that of uutils".into()));
+            }
+        }
+        Ok(path)
+    }
+}
+
+fn filled(word: &str, files: &Files<'_>) -> OsString {
+    for (name, path) in [("{input}", files.input), ("{same}", files.same), ("{output}", files.output)] {
+        if let Some((before, _)) = word.split_once(name) {
+            let mut filled = OsString::from(before);
+            filled.push(path);
+            return filled;
+        }
+    }
+    word.into()
+}
+
+/// The content of the only file of a `tar` archive: a header of 512 bytes with the length in octal digits at 124.
+fn archived(archive: &[u8]) -> Option<&[u8]> {
+    let digits = std::str::from_utf8(archive.get(124..135)?).ok()?;
+    let len = usize::from_str_radix(digits.trim_end_matches('\0').trim(), 8).ok()?;
+    archive.get(512..512 + len)
+}
+
+impl Work for Trial {
+    fn needs(&self) -> Needs {
+        Needs { transformed: true, texts: self.task.input != Input::Random, ..Needs::default() }
+    }
+
+    fn labels(&self) -> Labels {
+        Labels {
+            operation: self.task.name.into(),
+            method: "command".into(),
+            cache: Some(self.asked.cache),
+            file_state: self.asked.output.map(|target| match target {
+                Target::New => "new".into(),
+                Target::Existing => "existing".into(),
+            }),
+            order: Some("sequential".into()),
+            peer: (self.tool.name != OURS).then(|| self.tool.name.to_owned()),
+            ..Labels::default()
+        }
+    }
+
+    fn open(&mut self, place: &Place<'_>) -> Result<()> {
+        let bed = place.bed();
+        bed.has_files()?;
+        if bed.in_memory && self.asked.cache == CacheState::Cold {
+            return Err(place.no_device());
+        }
+        self.program = self.find(place)?;
+        self.taste(bed)
+    }
+
+    fn elastic(&self) -> bool {
+        false
+    }
+
+    fn prepare(&mut self, _turn: Turn, place: &Place<'_>) -> Result<Claim> {
+        let bed = place.bed();
+        let (input, same) = self.inputs(bed)?;
+        let mut about = vec![(input, 0..bed.transform_len)];
+        if self.reads_both() {
+            about.push((same, 0..bed.transform_len));
+        }
+        for (file, range) in &about {
+            match self.asked.cache {
+                CacheState::Cold => Bed::cool_down(file)?,
+                _ => Bed::warm_up(file, range)?,
+            }
+        }
+        let device = if self.asked.cache == CacheState::Cold { Device::Reads } else { Device::Any };
+        Ok(Claim { about, cache: Some(self.asked.cache), device })
+    }
+
+    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+        let clock = Instant::now();
+        while clock.elapsed().as_secs_f64() < seconds {
+            self.run(place)?;
+            self.clear(place)?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
+        let bed = place.bed();
+        let (input, same) = self.inputs(bed)?;
+        let files = Files { input: input.path(), same: same.path(), output: self.output(bed) };
+        let Ended { seconds, usage, .. } = self.once(&files, false)?;
+        Ok(Done {
+            bytes: bed.transform_len * (1 + u64::from(self.reads_both())),
+            seconds: Some(seconds),
+            children: Some((usage.user, usage.system)),
+            ..Done::default()
+        })
+    }
+
+    fn clear(&mut self, place: &Place<'_>) -> Result<()> {
+        let bed = place.bed();
+        match self.asked.output {
+            Some(Target::New) => {
+                let _ = std::fs::remove_file(&bed.fresh);
+            }
+            // The next command shall not wait for what this one left to be written.
+            Some(Target::Existing) => File::open_write(&bed.output)?.sync(Sync::Data)?,
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Parsed {
+        parse(toml::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn a_tool_is_told_apart_by_its_label() {
+        let labels = |tool: &str| {
+            let text = format!("task = 'copy'\ntool = '{tool}'\ncache = 'warm'\noutput = 'new'");
+            parsed(&text).unwrap().labels()
+        };
+        assert_eq!(labels("fullbore").peer, None);
+        assert_eq!(labels("dd").peer.as_deref(), Some("dd"));
+        assert_eq!(Labels { peer: None, ..labels("dd") }, labels("fullbore"));
+    }
+
+    #[test]
+    fn what_is_no_task_or_tool_is_named() {
+        let wrong = |text: &str| parsed(text).unwrap_err();
+        assert!(wrong("task = 'dance'\ntool = 'cp'\ncache = 'warm'").contains("count lines"));
+        assert!(wrong("task = 'copy'\ntool = 'rm'\ncache = 'warm'\noutput = 'new'").contains("tar"));
+        assert!(wrong("task = 'copy'\ntool = 'cp'\ncache = 'warm'").contains("output"));
+        assert!(wrong("task = 'compare'\ntool = 'cmp'\ncache = 'warm'\noutput = 'new'").contains("no file"));
+        assert!(wrong("task = 'compare'\ntool = 'cmp'\ncache = 'mixed'").contains("warm or cold"));
+    }
+
+    #[test]
+    fn every_task_begins_with_ours_and_every_word_is_filled() {
+        let files = Files { input: "in".as_ref(), same: "same".as_ref(), output: "out".as_ref() };
+        for task in TASKS {
+            assert_eq!(task.tools[0].name, OURS, "{}", task.name);
+            for tool in task.tools {
+                for word in tool.words {
+                    let filled = filled(word, &files).into_string().unwrap();
+                    assert!(!filled.contains('{'), "{}: {filled}", tool.name);
+                }
+            }
+        }
+        assert_eq!(filled("if={input}", &files), "if=in");
+    }
+}

@@ -1,0 +1,97 @@
+//! Processes that do a sample's work: none outlives a run that is stopped.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+static STATE: Mutex<State> = Mutex::new(State { stopped: false, running: Vec::new() });
+
+struct State {
+    stopped: bool,
+    running: Vec<Pid>,
+}
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the processes that a sample started, and lets no other start: for the end of a run from outside.
+pub fn stop_children() {
+    let mut state = state();
+    state.stopped = true;
+    for pid in state.running.drain(..) {
+        // It may have ended meanwhile.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// Where a program lies along `PATH`.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_file())
+}
+
+/// A process that ends with the run.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    pid: Option<Pid>,
+}
+
+/// Starts a process that reads nothing.
+///
+/// # Errors
+/// If it cannot be started, or the run was stopped.
+pub(crate) fn start(command: &mut Command) -> io::Result<Running> {
+    start_with(command, None)
+}
+
+/// Starts a process that reads a file, or nothing.
+///
+/// # Errors
+/// If it cannot be started, or the run was stopped.
+pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Result<Running> {
+    let mut state = state();
+    if state.stopped {
+        return Err(io::Error::new(io::ErrorKind::Interrupted, "the run was stopped"));
+    }
+    let child = command.stdin(input.map_or_else(Stdio::null, Stdio::from)).spawn()?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    state.running.extend(pid);
+    Ok(Running { child, pid })
+}
+
+impl Running {
+    /// Waits for its end and keeps what it said through pipes.
+    pub(crate) fn output(self) -> io::Result<Output> {
+        let Self { child, pid } = self;
+        let output = child.wait_with_output();
+        forget(pid);
+        output
+    }
+}
+
+fn forget(pid: Option<Pid>) {
+    state().running.retain(|one| Some(*one) != pid);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_process_says_is_kept_and_its_end_known() {
+        let output =
+            start(Command::new("echo").arg("word").stdout(Stdio::piped())).unwrap().output().unwrap();
+        assert_eq!(output.stdout, b"word\n");
+        assert_eq!(start(&mut Command::new("false")).unwrap().output().unwrap().status.code(), Some(1));
+        assert!(start(&mut Command::new("/nonexistent/program")).is_err());
+    }
+}

@@ -1,0 +1,153 @@
+//! Cells beside the same cells of another program: how fast, how prompt and how dear one is against the other.
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::{Cell, Labels};
+use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_rates};
+
+/// A cell of ours beside that of a peer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PeerRatio {
+    /// Id of our cell.
+    pub cell: String,
+    /// Id of the peer's.
+    pub peer_cell: String,
+    /// The peer: `fio`, `cp` …
+    pub peer: String,
+    /// Our rate ÷ the peer's.
+    pub rate: Comparison,
+    /// Our median time of a request ÷ the peer's, where both know it.
+    #[serde(default)]
+    pub p50: Option<f64>,
+    /// The same of the time that 99 % take no longer than.
+    #[serde(default)]
+    pub p99: Option<f64>,
+    /// Our processor time a request ÷ the peer's, where both count requests.
+    #[serde(default)]
+    pub cpu_per_request: Option<f64>,
+    /// Our processor time a megabyte ÷ the peer's.
+    #[serde(default)]
+    pub cpu_per_mb: Option<f64>,
+    /// What the two do not do alike, in words.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+impl PeerRatio {
+    /// The ratios in words: `rate 1.02 (1.01 to 1.03), p50 0.98, p99 1.01, processor time 0.93`.
+    pub fn told(&self) -> String {
+        let Estimate { value, low, high } = self.rate.ratio;
+        let mut told = format!("rate {value:.2} ({low:.2} to {high:.2})");
+        for (name, ratio) in [("p50", self.p50), ("p99", self.p99)] {
+            told += &ratio.map_or_else(String::new, |ratio| format!(", {name} {ratio:.2}"));
+        }
+        // Of the same requests both are one ratio.
+        let processor = self.cpu_per_request.or(self.cpu_per_mb);
+        told + &processor.map_or_else(String::new, |ratio| format!(", processor time {ratio:.2}"))
+    }
+}
+
+/// Every measured cell of a peer beside the cell of ours that has the same labels otherwise, in the order of the cells.
+pub fn peers(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<PeerRatio> {
+    let ours = || cells.iter().filter(|cell| cell.labels.peer.is_none() && cell.summary.is_some());
+    cells
+        .iter()
+        .filter_map(|cell| {
+            let peer = cell.labels.peer.clone()?;
+            let known = without_peer(&cell.labels);
+            let mine =
+                ours().find(|own| own.experiment == cell.experiment && without_peer(&own.labels) == known)?;
+            ratio(mine, cell, peer, bootstrap)
+        })
+        .collect()
+}
+
+/// What both have alike: a peer's cell competes for no job.
+fn without_peer(labels: &Labels) -> Labels {
+    Labels { peer: None, job: String::new(), ..labels.clone() }
+}
+
+fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Option<PeerRatio> {
+    let (mine, other) = (ours.summary.as_ref()?, theirs.summary.as_ref()?);
+    let over = |mine: Option<f64>, other: Option<f64>| match (mine, other) {
+        (Some(mine), Some(other)) if mine > 0.0 && other > 0.0 => Some(mine / other),
+        _ => None,
+    };
+    let latency =
+        |of: fn(&super::Latency) -> f64| over(mine.latency.as_ref().map(of), other.latency.as_ref().map(of));
+    let a_request = |summary: &super::Summary| summary.cpu_per_request.map(|cost| cost.charged.value);
+    Some(PeerRatio {
+        cell: ours.id.clone(),
+        peer_cell: theirs.id.clone(),
+        rate: compare_rates(&ours.rates(), &theirs.rates(), DEFAULT_MARGIN, bootstrap)?,
+        p50: latency(|times| times.p50_s),
+        p99: latency(|times| times.p99_s),
+        cpu_per_request: over(a_request(mine), a_request(other)),
+        cpu_per_mb: over(Some(mine.cpu_per_mb.charged.value), Some(other.cpu_per_mb.charged.value)),
+        note: if peer == "fio" { crate::fio::caveat(&theirs.labels) } else { None },
+        peer,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Latency, Proof, Sample, SummaryOptions};
+
+    fn cell(id: &str, labels: Labels, seconds: f64, latency: Option<f64>) -> Cell {
+        let sample = |round: u32| Sample {
+            round,
+            bytes: 4096 * 1000,
+            seconds: seconds * (1.0 + f64::from(round) / 1000.0),
+            requests: 1000,
+            user_s: seconds / 10.0,
+            latency: latency.map(|p50_s| Latency { p50_s, p99_s: 2.0 * p50_s, ..Latency::default() }),
+            proof: Proof::Confirmed,
+            ..Sample::default()
+        };
+        let mut cell = Cell { samples: (0..7).map(sample).collect(), ..Cell::new(id, "read", labels) };
+        cell.summarise(&SummaryOptions::default());
+        cell
+    }
+
+    fn labels(peer: Option<&str>, depth: u32) -> Labels {
+        Labels {
+            operation: "read".into(),
+            method: "buffered".into(),
+            depth: Some(depth),
+            peer: peer.map(str::to_owned),
+            ..Labels::default()
+        }
+    }
+
+    #[test]
+    fn a_cell_meets_the_one_that_differs_in_nothing_but_the_program() {
+        let ours = Labels { job: "read".into(), ..labels(None, 1) };
+        let cells = [
+            cell("ours", ours, 1.0, Some(0.001)),
+            cell("deeper", labels(None, 2), 1.0, None),
+            cell("fio", labels(Some("fio"), 1), 1.25, Some(0.002)),
+            cell("alone", labels(Some("fio"), 3), 1.0, None),
+        ];
+        let found = peers(&cells, &Bootstrap::default());
+        assert_eq!(found.len(), 1, "{found:?}");
+        let one = &found[0];
+        assert_eq!((one.cell.as_str(), one.peer_cell.as_str(), one.peer.as_str()), ("ours", "fio", "fio"));
+        assert!((one.rate.ratio.value - 1.25).abs() < 1e-9);
+        assert_eq!((one.p50, one.p99), (Some(0.5), Some(0.5)));
+        assert!((one.cpu_per_request.unwrap() - 0.8).abs() < 1e-9);
+        let told = one.told();
+        assert!(
+            told.starts_with("rate 1.25 (") && told.ends_with(", p50 0.50, p99 0.50, processor time 0.80"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn percentiles_are_compared_only_where_both_have_them() {
+        let cells =
+            [cell("ours", labels(None, 1), 1.0, None), cell("fio", labels(Some("fio"), 1), 1.0, Some(0.1))];
+        let found = peers(&cells, &Bootstrap::default());
+        assert_eq!((found[0].p50, found[0].p99), (None, None));
+    }
+}

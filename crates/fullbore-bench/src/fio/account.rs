@@ -1,0 +1,147 @@
+//! fio's account of a run: what it measured, read from its JSON.
+
+use serde::Deserialize;
+
+use crate::document::Latency;
+
+/// What fio says it did.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Account {
+    /// Bytes moved.
+    pub(super) bytes: u64,
+    /// From the first request to the last in seconds, without fio's own start. fio counts whole milliseconds; 0: it was
+    /// less than one, and requests were not timed.
+    pub(super) seconds: f64,
+    /// Requests completed.
+    pub(super) requests: u64,
+    /// Processor time of its jobs in the program, in seconds.
+    pub(super) user_s: f64,
+    /// And in the kernel on their behalf.
+    pub(super) system_s: f64,
+    /// Requests in flight of all jobs together, by Little's law: their rate times the time that one takes.
+    pub(super) in_flight: Option<f64>,
+    /// Percentiles of the time of a request.
+    pub(super) latency: Option<Latency>,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    jobs: Vec<Job>,
+}
+
+#[derive(Deserialize)]
+struct Job {
+    error: i64,
+    job_runtime: f64,
+    usr_cpu: f64,
+    sys_cpu: f64,
+    read: Way,
+    write: Way,
+}
+
+#[derive(Deserialize)]
+struct Way {
+    io_bytes: u64,
+    total_ios: u64,
+    runtime: u64,
+    lat_ns: Times,
+}
+
+#[derive(Deserialize)]
+struct Times {
+    max: f64,
+    mean: f64,
+    #[serde(default)]
+    percentile: std::collections::BTreeMap<String, f64>,
+}
+
+/// Reads the account of a run whose jobs are reported as one group. `most` requests can be in flight.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub(super) fn read(text: &str, writes: bool, most: u64) -> Result<Account, String> {
+    // Warnings may stand before the document.
+    let start = text.find('{').ok_or("fio gave no account")?;
+    let document: Document = serde_json::from_str(&text[start..])
+        .map_err(|error| format!("fio's account is not as expected: {error}"))?;
+    let [job] = &document.jobs[..] else {
+        return Err(format!("fio gave {} accounts in place of one", document.jobs.len()));
+    };
+    if job.error != 0 {
+        let error = std::io::Error::from_raw_os_error(job.error as i32);
+        return Err(format!("fio failed: {error}"));
+    }
+    let way = if writes { &job.write } else { &job.read };
+    if way.total_ios == 0 {
+        return Err("fio made no request".into());
+    }
+    let busy = way.lat_ns.mean / 1e9 * way.total_ios as f64;
+    let seconds = match way.runtime {
+        // Less than its clock's millisecond: as long as the requests took, so many at a time.
+        0 => busy / most.max(1) as f64,
+        milliseconds => milliseconds as f64 / 1e3,
+    };
+    // Shares are of the time of all jobs together.
+    let share = |percent: f64| percent / 100.0 * job.job_runtime / 1e3;
+    Ok(Account {
+        bytes: way.io_bytes,
+        seconds,
+        requests: way.total_ios,
+        user_s: share(job.usr_cpu),
+        system_s: share(job.sys_cpu),
+        in_flight: (way.lat_ns.mean > 0.0 && seconds > 0.0).then(|| (busy / seconds).min(most as f64)),
+        latency: way.lat_ns.latency(),
+    })
+}
+
+impl Times {
+    fn latency(&self) -> Option<Latency> {
+        let at = |name: &str| self.percentile.get(name).map(|nanoseconds| nanoseconds / 1e9);
+        Some(Latency {
+            p50_s: at("50.000000")?,
+            p90_s: at("90.000000")?,
+            p99_s: at("99.000000")?,
+            p999_s: at("99.900000")?,
+            max_s: self.max / 1e9,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"fio: a warning
+    {"fio version": "fio-3.33", "jobs": [{"jobname": "p", "error": 0, "job_runtime": 1000,
+      "usr_cpu": 10.0, "sys_cpu": 30.0,
+      "read": {"io_bytes": 4096000, "runtime": 500, "total_ios": 1000,
+        "lat_ns": {"min": 1, "max": 9000000, "mean": 2000000.0, "stddev": 1.0, "N": 1000,
+          "percentile": {"50.000000": 1900000, "90.000000": 2500000, "99.000000": 4000000, "99.900000": 8000000}}},
+      "write": {"io_bytes": 0, "runtime": 0, "total_ios": 0, "lat_ns": {"min": 0, "max": 0, "mean": 0.0}}}]}"#;
+
+    #[test]
+    fn an_account_is_read() {
+        let account = read(TEXT, false, 4).unwrap();
+        assert_eq!((account.bytes, account.requests, account.seconds), (4_096_000, 1000, 0.5));
+        assert!((account.user_s - 0.1).abs() < 1e-12 && (account.system_s - 0.3).abs() < 1e-12);
+        assert_eq!(account.in_flight, Some(4.0));
+        assert_eq!(account.latency.unwrap().p99_s, 0.004);
+        assert_eq!(account.latency.unwrap().max_s, 0.009);
+    }
+
+    #[test]
+    fn what_is_too_short_for_its_clock_is_told_by_the_requests() {
+        let account = read(&TEXT.replace("\"runtime\": 500", "\"runtime\": 0"), false, 4).unwrap();
+        assert_eq!(account.seconds, 0.5);
+    }
+
+    #[test]
+    fn what_went_wrong_is_said() {
+        assert!(read("no document", false, 1).unwrap_err().contains("no account"));
+        assert!(read(TEXT, true, 1).unwrap_err().contains("no request"));
+        assert!(
+            read(&TEXT.replace("\"error\": 0", "\"error\": 22"), false, 1).unwrap_err().contains("nvalid")
+        );
+        assert!(read(&TEXT.replace("usr_cpu", "cpu"), false, 1).unwrap_err().contains("usr_cpu"));
+    }
+}

@@ -1,0 +1,379 @@
+//! One job: what load its options ask for, and the grid that is the same here.
+
+use std::collections::BTreeMap;
+
+use fullbore::size;
+
+use super::ini::{Entry, Section};
+use super::passed::{PASSED, REFUSED, told};
+use super::value::{bytes, count, seconds, switch};
+use super::{ImportError, Notes};
+use crate::fio::counterpart::{Counterpart, of_ioengine};
+
+/// The most workers and the deepest queue that a strategy has.
+const MOST_WORKERS: u64 = 256;
+const DEEPEST: u64 = 1024;
+
+/// A job as a load.
+#[derive(Debug)]
+pub(super) struct Load {
+    /// The name of the job.
+    pub(super) name: String,
+    /// The length of the file that it asks for, in bytes.
+    pub(super) file: Option<u64>,
+    strategy: String,
+    settings: Vec<(&'static str, String)>,
+    action: &'static str,
+}
+
+/// The options of a job that the load follows from; the last of each.
+struct Asked<'s> {
+    section: &'s Section,
+    options: BTreeMap<&'s str, &'s Entry>,
+}
+
+/// The names that are read here.
+const READ: &[&str] = &[
+    "rw",
+    "bs",
+    "ioengine",
+    "iodepth",
+    "numjobs",
+    "direct",
+    "size",
+    "filesize",
+    "offset",
+    "end_fsync",
+    "overwrite",
+    "fallocate",
+    "create_on_open",
+    "invalidate",
+    "pre_read",
+    "ramp_time",
+    "zonemode",
+    "zonesize",
+    "zonerange",
+    "zoneskip",
+    "offset_increment",
+    "fixedbufs",
+    "registerfiles",
+    "nonvectored",
+];
+
+/// Other names of the same options.
+const ALIASES: &[(&str, &str)] = &[("readwrite", "rw"), ("blocksize", "bs")];
+
+impl Load {
+    /// Reads a job.
+    ///
+    /// # Errors
+    /// At the first option that asks for what is not measured here.
+    pub(super) fn read(section: &Section, notes: &mut Notes) -> Result<Self, ImportError> {
+        let asked = Asked::sort(section, notes)?;
+        let (writes, random) = asked.way()?;
+        let request = asked.parsed("bs", |text| size_of_direction(text, writes))?.unwrap_or(4096);
+        if request == 0 {
+            return Err(asked.wrong("bs", "a request has at least one byte"));
+        }
+        let (counterpart, direct) = asked.engine(notes)?;
+        let depth = asked.parsed("iodepth", count)?.unwrap_or(1).max(1);
+        let workers = asked.parsed("numjobs", count)?.unwrap_or(1).max(1);
+        if depth > DEEPEST || workers > MOST_WORKERS {
+            let (option, most) =
+                if depth > DEEPEST { ("iodepth", DEEPEST) } else { ("numjobs", MOST_WORKERS) };
+            return Err(asked.wrong(option, format!("it can be {most} at the most")));
+        }
+        let depth = if counterpart.deep { depth } else { 1 };
+        if !counterpart.deep && asked.parsed("iodepth", count)?.is_some_and(|asked| asked > 1) {
+            notes.add("iodepth", "a synchronous I/O engine has one request in flight whatever it says");
+        }
+        let (half, file) = asked.lengths(random, notes)?;
+        let stripe = if workers > 1 { asked.stripe(random, workers, request)? } else { None };
+        let mut settings: Vec<(&'static str, String)> = Vec::new();
+        if random {
+            settings.push(("order", if half { "random-half" } else { "random" }.into()));
+        }
+        let state = if writes { asked.file_state(random, notes)? } else { None };
+        settings.extend(state.map(|state| ("file", state.to_owned())));
+        // What grows is in no cache before.
+        if state.is_none() && counterpart.method != "null" {
+            settings.extend(asked.cache(writes, direct, notes)?.map(|state| ("cache", state.to_owned())));
+        }
+        if writes && asked.on("end_fsync")? == Some(true) {
+            settings.push(("flush", "true".into()));
+            notes.add("end_fsync", "the sync at the end is fdatasync");
+        }
+        if let Some(misaligned) = asked.parsed("offset", bytes)? {
+            match misaligned % request {
+                0 if misaligned > 0 => notes.add("offset", "every sample is at another place of the file"),
+                0 => {}
+                apart => settings.push(("offset", format!("+{apart}"))),
+            }
+        }
+        if let Some(ramp) = asked.parsed("ramp_time", seconds)?.filter(|ramp| *ramp > 0.0) {
+            settings.push(("ramp_seconds", format!("{ramp:?}")));
+        }
+        let strategy = strategy(counterpart, direct, request, depth, workers, stripe);
+        let action = if writes { "write" } else { "read" };
+        Ok(Self { name: section.name.clone(), file, strategy, settings, action })
+    }
+
+    /// The grid of an experiment file.
+    pub(super) fn grid(&self) -> String {
+        let mut text =
+            format!("[[experiment.grid]]\naction = \"{}\"\nstrategy = \"{}\"\n", self.action, self.strategy);
+        for (name, value) in &self.settings {
+            let bare = matches!(*name, "flush" | "ramp_seconds");
+            let value = if bare { value.clone() } else { format!("\"{value}\"") };
+            text += &format!("{name} = {value}\n");
+        }
+        text
+    }
+}
+
+fn strategy(
+    counterpart: &Counterpart,
+    direct: bool,
+    request: u64,
+    depth: u64,
+    workers: u64,
+    stripe: Option<u64>,
+) -> String {
+    let mut text = format!("method={}", counterpart.method);
+    if counterpart.direct.is_none() {
+        text += if direct { ",cache=direct" } else { ",cache=keep" };
+    }
+    if counterpart.method == "mmap" {
+        text += ",window=whole";
+    }
+    text += &format!(",request={},depth={depth},workers={workers}", size::exact(request));
+    text += match (workers, stripe) {
+        (1, _) => ",model=serial",
+        (_, Some(_)) => ",model=striped",
+        (_, None) => ",model=pool",
+    };
+    if let Some(stripe) = stripe {
+        text += &format!(",stripe={}", size::exact(stripe));
+    }
+    text
+}
+
+/// `4k`, or one for reads and one for writes: `4k,8k`.
+fn size_of_direction(text: &str, writes: bool) -> Result<u64, String> {
+    let mut parts = text.split(',').map(str::trim);
+    let (reads, of_writes) = (parts.next().unwrap_or_default(), parts.next());
+    let chosen = match of_writes {
+        Some(of_writes) if writes && !of_writes.is_empty() => of_writes,
+        _ => reads,
+    };
+    bytes(chosen)
+}
+
+impl<'s> Asked<'s> {
+    /// Takes the options that matter; notes those that do not.
+    fn sort(section: &'s Section, notes: &mut Notes) -> Result<Self, ImportError> {
+        let mut options = BTreeMap::new();
+        for entry in &section.entries {
+            let alias = ALIASES.iter().find(|(other, _)| *other == entry.name);
+            let name = alias.map_or(entry.name.as_str(), |(_, name)| *name);
+            let off = || matches!(entry.value.as_deref(), Some("0" | "none" | "false"));
+            match name {
+                "filename" | "directory" => {
+                    let path = entry.value.as_deref().unwrap_or_default();
+                    let why =
+                        "it is not touched: the meter reads and writes test files of its own, below --dir";
+                    notes.add(&format!("{name}={path}"), why);
+                }
+                "name" | "stonewall" | "wait_for_previous" => {}
+                "buffered" => {
+                    // The other word for direct=0.
+                    let on = switch(entry.value.as_deref()).map_err(|why| entry.wrong(why))?;
+                    options.insert(if on { "buffered" } else { "unbuffered" }, entry);
+                    options.remove(if on { "unbuffered" } else { "buffered" });
+                    options.remove("direct");
+                }
+                "direct" => {
+                    options.retain(|known, _| !known.ends_with("buffered"));
+                    options.insert("direct", entry);
+                }
+                "nrfiles" if entry.value.as_deref() == Some("1") => {}
+                _ if READ.contains(&name) => {
+                    options.insert(name, entry);
+                }
+                _ => match (told(PASSED, &entry.name), told(REFUSED, &entry.name)) {
+                    (Some(why), _) => notes.add(&entry.name, why),
+                    // What is switched off asks for nothing.
+                    (None, Some(_)) if off() => {}
+                    (None, Some(why)) => return Err(entry.wrong(why)),
+                    (None, None) => {
+                        return Err(entry.wrong("the meter knows no such option: leave it out, or ask fio"));
+                    }
+                },
+            }
+        }
+        Ok(Self { section, options })
+    }
+
+    fn wrong(&self, option: &str, why: impl Into<String>) -> ImportError {
+        match self.options.get(option) {
+            Some(entry) => entry.wrong(why),
+            None => ImportError {
+                line: self.section.line,
+                option: format!("[{}]", self.section.name),
+                why: why.into(),
+            },
+        }
+    }
+
+    fn text(&self, option: &str) -> Result<Option<&'s str>, ImportError> {
+        match self.options.get(option) {
+            None => Ok(None),
+            Some(entry) => match entry.value.as_deref() {
+                Some(value) if !value.is_empty() => Ok(Some(value)),
+                _ => Err(entry.wrong("it has no value")),
+            },
+        }
+    }
+
+    fn parsed<T>(
+        &self,
+        option: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, ImportError> {
+        let Some(text) = self.text(option)? else { return Ok(None) };
+        parse(text).map(Some).map_err(|why| self.wrong(option, why))
+    }
+
+    fn on(&self, option: &str) -> Result<Option<bool>, ImportError> {
+        let Some(entry) = self.options.get(option) else { return Ok(None) };
+        switch(entry.value.as_deref()).map(Some).map_err(|why| entry.wrong(why))
+    }
+
+    /// Whether it writes, and whether here and there.
+    fn way(&self) -> Result<(bool, bool), ImportError> {
+        match self.text("rw")?.unwrap_or("read") {
+            "read" => Ok((false, false)),
+            "write" => Ok((true, false)),
+            "randread" => Ok((false, true)),
+            "randwrite" => Ok((true, true)),
+            "rw" | "readwrite" | "randrw" => {
+                Err(self.wrong("rw", "reads and writes at once are not measured: make a job of each"))
+            }
+            way if way.contains("trim") => Err(self.wrong("rw", "trims are not measured")),
+            way if way.contains(':') => {
+                Err(self.wrong("rw", "only plain sequences and plain random requests are measured"))
+            }
+            _ => Err(self.wrong("rw", "it is read, write, randread or randwrite")),
+        }
+    }
+
+    fn engine(&self, notes: &mut Notes) -> Result<(&'static Counterpart, bool), ImportError> {
+        let direct = match self.on("direct")? {
+            Some(direct) => direct,
+            None => self.options.contains_key("unbuffered"),
+        };
+        let name = self.text("ioengine")?.unwrap_or("psync");
+        let (counterpart, remark) = of_ioengine(name, direct).map_err(|why| self.wrong("ioengine", why))?;
+        remark.into_iter().chain(counterpart.remark).for_each(|remark| notes.add("", remark));
+        for (option, _) in counterpart.settings {
+            if self.on(option)? != Some(true) {
+                notes.add(
+                    "",
+                    "the ring has its buffers and its file registered, and requests of one buffer each",
+                );
+            }
+        }
+        Ok((counterpart, direct && counterpart.direct != Some(false)))
+    }
+
+    /// Whether only half of the file is gone over, and the length of the file.
+    fn lengths(&self, random: bool, notes: &mut Notes) -> Result<(bool, Option<u64>), ImportError> {
+        let whole = self.parsed("filesize", bytes)?;
+        match self.text("size")? {
+            Some("50%") if random => Ok((true, whole)),
+            Some("100%") => Ok((false, whole)),
+            Some(share) if share.ends_with('%') => {
+                Err(self.wrong("size", "a share of the file is 100%, or 50% of random requests"))
+            }
+            Some(_) => {
+                let size = self.parsed("size", bytes)?;
+                if whole.is_some() && whole != size {
+                    notes.add("size", "requests go over the whole of the file that filesize tells");
+                }
+                Ok((false, whole.or(size)))
+            }
+            None => Ok((false, whole)),
+        }
+    }
+
+    /// What several workers are dealt; `None`: single requests.
+    fn stripe(&self, random: bool, workers: u64, request: u64) -> Result<Option<u64>, ImportError> {
+        if random {
+            return Ok(None);
+        }
+        let zone = self.parsed("zonesize", bytes)?;
+        let skip = self.parsed("zoneskip", bytes)?;
+        let step = self.parsed("offset_increment", bytes)?;
+        match (self.text("zonemode")?, zone) {
+            (Some("strided"), Some(zone))
+                if zone >= request && skip == Some(zone * (workers - 1)) && step == Some(zone) =>
+            {
+                Ok(Some(zone))
+            }
+            _ => Err(self.wrong(
+                "numjobs",
+                "sequential jobs of fio each go over the file by themselves, the meter's workers share it in stripes: \
+                 write it as `fullbore bench export --fio` does (zonemode=strided), or see the experiment `streams`",
+            )),
+        }
+    }
+
+    /// How much of the file the page cache is to hold.
+    fn cache(
+        &self,
+        writes: bool,
+        direct: bool,
+        notes: &mut Notes,
+    ) -> Result<Option<&'static str>, ImportError> {
+        let warm = self.on("pre_read")? == Some(true);
+        let invalidate = self.on("invalidate")?;
+        if direct {
+            return Ok(None);
+        }
+        Ok(match (warm, invalidate, writes) {
+            (true, ..) => Some("warm"),
+            (false, Some(false), false) => {
+                notes.add("invalidate=0", "measured with all of the file in the page cache");
+                Some("warm")
+            }
+            (false, Some(false), true) => None,
+            (false, None, _) => {
+                notes.add(
+                    "",
+                    "fio drops the file from the page cache before it starts (invalidate=1): measured cold",
+                );
+                Some("cold")
+            }
+            (false, Some(true), _) => Some("cold"),
+        })
+    }
+
+    /// What a write finds.
+    fn file_state(&self, random: bool, notes: &mut Notes) -> Result<Option<&'static str>, ImportError> {
+        let keeps = !matches!(self.text("fallocate")?, None | Some("none" | "0"));
+        let state = match (self.on("overwrite")?, self.on("create_on_open")?) {
+            (Some(true), _) => None,
+            (_, Some(true)) => Some("extended"),
+            _ if keeps => Some("preallocated"),
+            _ => {
+                notes.add("", "writes go over blocks that exist, as with overwrite=1");
+                None
+            }
+        };
+        if random && state.is_some() {
+            notes.add("", "random writes go over blocks that exist, as with overwrite=1");
+            return Ok(None);
+        }
+        Ok(state)
+    }
+}

@@ -1,0 +1,109 @@
+//! A job file of fio's as experiments of ours: each job a grid, on the meter's own test file.
+
+mod ini;
+mod load;
+mod passed;
+mod value;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use self::load::Load;
+
+/// What a job file became.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// One experiment with a grid a job, as [`Options::sets`](crate::Options::sets) takes it.
+    pub toml: String,
+    /// What of the file is done otherwise or passed over, and why, a sentence each.
+    pub notes: Vec<String>,
+    /// The length of the test file that the jobs ask for, in bytes: for [`Options::size`](crate::Options::size).
+    pub size: Option<u64>,
+}
+
+/// What in a job file cannot be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The option as it stands there.
+    pub option: String,
+    /// Why not, and what to do.
+    pub why: String,
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}: {}", self.line, self.option, self.why)
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+/// Reads a job file and makes an experiment called `name` of its jobs.
+///
+/// No file that the job file names is ever touched: the meter reads and writes test files of its own, which the notes say.
+///
+/// ```
+/// let imported = fullbore_bench::fio::import("[deep]\nrw=randread\nbs=4k\ndirect=1\nioengine=io_uring\niodepth=32\n\
+///     filename=/dev/nvme0n1\n", "mine")?;
+/// assert!(imported.toml.contains("method=uring"));
+/// assert!(imported.notes.iter().any(|note| note.contains("/dev/nvme0n1")));
+/// let error = fullbore_bench::fio::import("[mixed]\nrw=randrw\n", "mine").unwrap_err();
+/// assert!(error.to_string().starts_with("line 2: rw=randrw: "));
+/// # Ok::<(), fullbore_bench::fio::ImportError>(())
+/// ```
+///
+/// # Errors
+/// The first line that cannot be measured here, with the option and the reason.
+pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
+    let sections = ini::sections(text)?;
+    if sections.is_empty() {
+        return Err(ImportError { line: 1, option: "the file".into(), why: "it has no [job]".into() });
+    }
+    let mut notes = Notes::default();
+    let loads = sections.iter().map(|one| Load::read(one, &mut notes)).collect::<Result<Vec<_>, _>>()?;
+    let sizes: Vec<u64> = loads.iter().filter_map(|load| load.file).collect();
+    let size = sizes.iter().copied().max();
+    if sizes.iter().any(|one| Some(*one) != size) {
+        notes.add("", "the jobs name several sizes: all have a file of the largest");
+    }
+    if loads.len() > 1 {
+        notes.add("", "the jobs are measured apart, in turns, as if each had a stonewall");
+    }
+    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let mut toml = format!(
+        "# From a job file of fio.\n[[experiment]]\nname = {}\ntitle = {}\nquestion = {}\naxis = \"none\"\n",
+        quoted(name),
+        quoted(&format!("The jobs of {name}")),
+        quoted("What does this job file of fio give here?"),
+    );
+    for load in &loads {
+        toml += &format!("\n# {}\n{}", load.name, load.grid());
+    }
+    Ok(Imported { toml, notes: notes.told(), size })
+}
+
+/// What is to be said, the options of one reason together.
+#[derive(Debug, Default)]
+struct Notes(BTreeMap<String, Vec<String>>);
+
+impl Notes {
+    /// Adds an option (empty: none in particular) and why it is done otherwise.
+    fn add(&mut self, option: &str, why: &str) {
+        let options = self.0.entry(why.to_owned()).or_default();
+        if !option.is_empty() && !options.iter().any(|known| known == option) {
+            options.push(option.to_owned());
+        }
+    }
+
+    fn told(self) -> Vec<String> {
+        self.0
+            .into_iter()
+            .map(|(why, options)| match options.is_empty() {
+                true => why,
+                false => format!("{}: {why}", options.join(", ")),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,267 @@
+//! What of a cell fio is told the same way wherever it runs: the calls, the requests, the order and the workers.
+
+use fullbore::strategy::{Completion, Model, Strategy, Wish};
+
+use super::counterpart::{self, Counterpart};
+use super::{Setting, Unsupported};
+use crate::document::Labels;
+
+/// From this length on, in bytes, the buffers of a worker are asked to lie on huge pages.
+const HUGE: u64 = 2 << 20;
+
+/// What asks the C library to do the same for a program whose memory it gives.
+pub(super) const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+
+/// A cell as fio sees it.
+#[derive(Debug)]
+pub(super) struct Shape {
+    /// Options and values.
+    pub(super) settings: Vec<Setting>,
+    /// What is still different, a sentence each.
+    pub(super) remarks: Vec<String>,
+    /// Whether it writes.
+    pub(super) writes: bool,
+    /// Whether it passes the page cache by.
+    pub(super) direct: bool,
+    /// Whether only the first half of the file is gone over.
+    pub(super) half: bool,
+    /// Request size in bytes.
+    pub(super) request: u64,
+    /// Requests in flight a worker.
+    pub(super) depth: u64,
+    /// Workers.
+    pub(super) workers: u64,
+    /// Whether our buffers lie on huge pages: the device then gets a request in few pieces, and fio's must be asked to.
+    pub(super) huge: bool,
+    /// Stripes that are dealt to the workers, in bytes; `None`: there is one worker, or the order has none.
+    pub(super) stripe: Option<u64>,
+}
+
+/// What fio does otherwise in a cell that it does, a sentence each.
+pub(crate) fn caveat(labels: &Labels) -> Option<String> {
+    let shape = shape(&Labels { peer: None, ..labels.clone() }).ok()?;
+    (!shape.remarks.is_empty()).then(|| shape.remarks.join("; "))
+}
+
+/// Percentiles of the time from the call to the knowledge of its end, as ours is counted.
+pub(super) fn percentiles() -> [Setting; 3] {
+    let told = [("lat_percentiles", "1"), ("clat_percentiles", "0"), ("percentile_list", "50:90:99:99.9")];
+    told.map(|(name, value)| (name, value.into()))
+}
+
+/// The shape of a cell.
+///
+/// # Errors
+/// What fio has no counterpart of.
+pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
+    let refuse = |why: String| Err(Unsupported(why));
+    if let Some(peer) = &labels.peer {
+        return refuse(format!("this cell was {peer}'s own"));
+    }
+    let writes = match labels.operation.as_str() {
+        "read" => false,
+        "write" => true,
+        other => return refuse(format!("fio reads or writes a file, it has no {other:?}")),
+    };
+    let counterpart = counterpart::of_method(&labels.method)?;
+    refuse_what_is_ours_alone(labels, writes)?;
+    let strategy = strategy(labels)?;
+    if strategy.completion == Completion::Ordered {
+        return refuse(
+            "it waits for the oldest request (completion=ordered), fio takes completions as they come".into(),
+        );
+    }
+    let direct = passes_the_cache(labels, counterpart)?;
+    let (random, half) = match labels.order.as_deref() {
+        None | Some("sequential") => (false, false),
+        Some("random") => (true, false),
+        Some("random over half") => (true, true),
+        Some(other) => return refuse(format!("fio has no such order of requests: {other}")),
+    };
+    let request = labels.request_bytes.unwrap_or(strategy.request as u64).max(1);
+    let depth = if counterpart.deep { u64::from(labels.depth.unwrap_or(1).max(1)) } else { 1 };
+    let workers = u64::from(labels.workers.unwrap_or(1).max(1));
+    let mut remarks: Vec<String> = counterpart.remark.iter().map(|&remark| remark.to_owned()).collect();
+    let stripe = (workers > 1 && !random).then_some(strategy.stripe / request * request);
+    if stripe == Some(0) {
+        return refuse("its stripes are smaller than a request, and fio deals whole requests".into());
+    }
+    if workers > 1 && random {
+        remarks.push("each of fio's jobs draws blocks of its own, so two may take the same one".into());
+    } else if workers > 1 && strategy.model == Model::Pool {
+        remarks.push("fio deals the stripes in turn, fullbore's workers take them from a queue".into());
+    }
+    if labels.flush == Some(true) {
+        remarks.push("fio ends with fsync, fullbore with fdatasync".into());
+    }
+    let way = match (random, writes) {
+        (false, false) => "read",
+        (false, true) => "write",
+        (true, false) => "randread",
+        (true, true) => "randwrite",
+    };
+    let mut settings: Vec<Setting> = vec![
+        ("ioengine", counterpart.ioengine.into()),
+        ("rw", way.into()),
+        ("bs", request.to_string()),
+        ("iodepth", depth.to_string()),
+        ("direct", u8::from(direct).to_string()),
+    ];
+    settings.extend(counterpart.settings.iter().map(|&(name, value)| (name, value.into())));
+    if workers > 1 {
+        settings.push(("numjobs", workers.to_string()));
+    }
+    if let Some(stripe) = stripe {
+        settings.push(("zonemode", "strided".into()));
+        settings.push(("zonesize", stripe.to_string()));
+        settings.push(("zonerange", stripe.to_string()));
+        settings.push(("zoneskip", (stripe * (workers - 1)).to_string()));
+        settings.push(("offset_increment", stripe.to_string()));
+    }
+    if labels.flush == Some(true) {
+        settings.push(("end_fsync", "1".into()));
+    }
+    // Threads, as ours are: one address space, and an interruption ends all of it.
+    settings.push(("thread", "1".into()));
+    settings.push(("group_reporting", "1".into()));
+    Ok(Shape {
+        settings,
+        remarks,
+        writes,
+        direct,
+        half,
+        request,
+        depth,
+        workers,
+        huge: request * depth >= HUGE,
+        stripe,
+    })
+}
+
+fn refuse_what_is_ours_alone(labels: &Labels, writes: bool) -> Result<(), Unsupported> {
+    let refuse = |why: &str| Err(Unsupported(why.into()));
+    if writes && labels.file_state.as_deref() == Some("truncated") {
+        return refuse("fio does not cut a file to nothing as it opens it");
+    }
+    if labels.load_per_s.is_some() {
+        return refuse(
+            "fio's rate_iops counts a request from when it was sent, not from when it was due, so the waiting is left out",
+        );
+    }
+    if labels.streams.is_some_and(|streams| streams > 1) {
+        return refuse("several streams at once are not one job of fio's");
+    }
+    if labels.targets.is_some_and(|targets| targets > 1) || labels.chunk_bytes.is_some() {
+        return refuse("fio has no file that is striped over several directories");
+    }
+    if labels.memory_limit_bytes.is_some() {
+        return refuse("a limit of memory is not an option of fio's");
+    }
+    if let Some(variant) = &labels.variant {
+        return Err(Unsupported(format!("fio knows nothing of {variant:?}")));
+    }
+    Ok(())
+}
+
+/// The strategy behind the labels: the stripe is nowhere else.
+fn strategy(labels: &Labels) -> Result<Strategy, Unsupported> {
+    let Some(text) = &labels.strategy else { return Ok(Strategy::plain()) };
+    let wish: Wish = text.parse().map_err(|error| Unsupported(format!("strategy {text}: {error}")))?;
+    let mut strategy = wish.apply(Strategy::plain());
+    if let Some(Ok(model)) = labels.model.as_deref().map(str::parse) {
+        strategy.model = model;
+    }
+    Ok(strategy)
+}
+
+fn passes_the_cache(labels: &Labels, counterpart: &Counterpart) -> Result<bool, Unsupported> {
+    match labels.cache_policy.as_deref() {
+        Some("drop") => Err(Unsupported("fio has no option to drop pages as it goes on (cache=drop)".into())),
+        policy => Ok(counterpart.direct.unwrap_or(policy == Some("direct"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fullbore::engine::{Choice, method};
+
+    use super::*;
+
+    #[test]
+    fn the_counterparts_pass_the_cache_by_as_the_methods_do() {
+        for one in counterpart::COUNTERPARTS {
+            let ours = match one.direct {
+                None => Choice::AsTold,
+                Some(true) => Choice::Always,
+                Some(false) => Choice::Never,
+            };
+            let method = method(one.method).unwrap();
+            assert_eq!(method.capabilities.direct, ours, "{}", one.method);
+        }
+    }
+
+    fn labels() -> Labels {
+        Labels {
+            operation: "read".into(),
+            method: "uring".into(),
+            request_bytes: Some(4096),
+            depth: Some(32),
+            workers: Some(1),
+            cache_policy: Some("direct".into()),
+            order: Some("random".into()),
+            ..Labels::default()
+        }
+    }
+
+    fn value<'s>(shape: &'s Shape, name: &str) -> Option<&'s str> {
+        shape.settings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    #[test]
+    fn a_cell_is_told_in_options() {
+        let shape = shape(&labels()).unwrap();
+        for (name, expected) in
+            [("ioengine", "io_uring"), ("rw", "randread"), ("bs", "4096"), ("iodepth", "32"), ("direct", "1")]
+        {
+            assert_eq!(value(&shape, name), Some(expected), "{name}");
+        }
+        assert!(shape.remarks.is_empty());
+        assert_eq!(value(&shape, "numjobs"), None);
+    }
+
+    #[test]
+    fn stripes_become_zones() {
+        let strategy = "method=buffered,request=256K,workers=4,model=pool,stripe=1M".to_owned();
+        let labels = Labels {
+            method: "buffered".into(),
+            request_bytes: Some(256 << 10),
+            depth: Some(1),
+            workers: Some(4),
+            model: Some("pool".into()),
+            cache_policy: Some("keep".into()),
+            order: Some("sequential".into()),
+            strategy: Some(strategy),
+            ..labels()
+        };
+        let shape = shape(&labels).unwrap();
+        assert_eq!(value(&shape, "numjobs"), Some("4"));
+        assert_eq!(value(&shape, "zonesize"), Some("1048576"));
+        assert_eq!(value(&shape, "zoneskip"), Some("3145728"));
+        assert_eq!(value(&shape, "offset_increment"), Some("1048576"));
+        assert!(caveat(&labels).unwrap().contains("queue"));
+    }
+
+    #[test]
+    fn what_fio_cannot_do_is_refused_with_the_reason() {
+        let refused = |labels: Labels| shape(&labels).unwrap_err().0;
+        assert!(refused(Labels { operation: "shift:10".into(), ..labels() }).contains("shift:10"));
+        assert!(refused(Labels { method: "stdio".into(), ..labels() }).contains("FILE*"));
+        assert!(refused(Labels { load_per_s: Some(100), ..labels() }).contains("due"));
+        assert!(refused(Labels { cache_policy: Some("drop".into()), ..labels() }).contains("cache=drop"));
+        assert!(refused(Labels { streams: Some(3), ..labels() }).contains("streams"));
+        assert!(refused(Labels { strategy: Some("cci-ov".into()), ..labels() }).contains("ordered"));
+        let truncated =
+            Labels { operation: "write".into(), file_state: Some("truncated".into()), ..labels() };
+        assert!(refused(truncated).contains("cut"));
+    }
+}

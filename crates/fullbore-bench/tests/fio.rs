@@ -1,0 +1,313 @@
+//! fio and the meter understand one another: jobs written are accepted, job files read mean the same, and both measure
+//! the same cells.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use fullbore::pattern::Monitor;
+use fullbore_bench::document::{CacheState, Cell, Document, Labels, Proof};
+use fullbore_bench::fio::{Target, Wanted, export, import, job};
+use fullbore_bench::{Options, run};
+
+/// The version of fio; `None`, with the reason printed, where there is none.
+fn fio() -> Option<String> {
+    let said = Command::new("fio").arg("--version").output();
+    match said {
+        Ok(said) => Some(String::from_utf8_lossy(&said.stdout).trim().to_owned()),
+        Err(error) => {
+            println!("skipped: fio cannot be run: {error}");
+            None
+        }
+    }
+}
+
+fn options(directory: &Path, toml: String) -> Options {
+    Options {
+        directories: vec![directory.to_owned()],
+        device: None,
+        size: Some(16 << 20),
+        time: Duration::from_secs(25),
+        precision: 0.5,
+        seed: 1,
+        sets: vec![("test".into(), toml)],
+        command: Vec::new(),
+        resume: None,
+        with_fio: true,
+        program: None,
+    }
+}
+
+/// Cells of every kind that fio has a counterpart of.
+fn loads() -> Vec<Labels> {
+    let read = |method: &str, cache_policy: &str, cache: Option<CacheState>| Labels {
+        operation: "read".into(),
+        method: method.into(),
+        request_bytes: Some(64 << 10),
+        depth: Some(1),
+        workers: Some(1),
+        model: Some("serial".into()),
+        cache_policy: Some(cache_policy.into()),
+        cache,
+        order: Some("sequential".into()),
+        ..Labels::default()
+    };
+    let uring = |depth| Labels { depth: Some(depth), ..read("uring", "direct", None) };
+    let random = |labels: Labels, order: &str| Labels { order: Some(order.into()), ..labels };
+    let write = |labels: Labels, state: &str| Labels {
+        operation: "write".into(),
+        file_state: Some(state.into()),
+        cache: None,
+        ..labels
+    };
+    let warm = Some(CacheState::Warm);
+    vec![
+        read("buffered", "keep", warm),
+        read("buffered", "keep", Some(CacheState::Cold)),
+        read("direct", "direct", None),
+        read("mmap", "keep", warm),
+        uring(8),
+        Labels { depth: Some(16), ..read("aio", "direct", None) },
+        Labels { depth: Some(4), ..read("uring", "keep", warm) },
+        random(uring(32), "random"),
+        random(uring(32), "random over half"),
+        Labels { workers: Some(3), model: Some("pool".into()), ..random(uring(4), "random") },
+        Labels {
+            workers: Some(2),
+            model: Some("striped".into()),
+            strategy: Some("method=buffered,request=64K,workers=2,model=striped,stripe=1M".into()),
+            ..read("buffered", "keep", warm)
+        },
+        Labels { offset_bytes: Some(512), ..read("direct", "direct", None) },
+        write(read("buffered", "keep", None), "overwritten"),
+        write(read("buffered", "keep", None), "extended"),
+        write(read("direct", "direct", None), "preallocated"),
+        write(random(uring(8), "random"), "overwritten"),
+        Labels { flush: Some(true), ..write(read("buffered", "keep", None), "extended") },
+    ]
+}
+
+fn target(directory: &Path) -> Target<'_> {
+    Target { name: "load", file: directory, size: 64 << 20, seconds: 1 }
+}
+
+#[test]
+fn fio_accepts_every_job_and_does_it() {
+    if fio().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(".").unwrap();
+    for labels in loads() {
+        let text = job(&labels, &target(&directory.path().join("file"))).unwrap();
+        let path = directory.path().join("job.fio");
+        std::fs::write(&path, &text).unwrap();
+        let told = |arguments: &[&str]| {
+            let output =
+                Command::new("fio").args(arguments).arg(&path).current_dir(&directory).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{text}\n{said}");
+            (String::from_utf8_lossy(&output.stdout).into_owned(), said)
+        };
+        let (_, said) = told(&["--parse-only"]);
+        assert_eq!(said, "", "{text}");
+        let (account, _) = told(&["--output-format=json"]);
+        let account: serde_json::Value =
+            serde_json::from_str(&account[account.find('{').unwrap()..]).unwrap();
+        let way = &account["jobs"][0][labels.operation.as_str()];
+        let requests = way["total_ios"].as_u64().unwrap();
+        assert!(requests > 0, "{text}");
+        assert_eq!(way["io_bytes"].as_u64().unwrap() / requests, 64 << 10, "{text}");
+        let _ = std::fs::remove_file(directory.path().join("file"));
+    }
+}
+
+#[test]
+fn a_job_that_comes_back_is_the_same_load() {
+    let directory = tempfile::tempdir_in(".").unwrap();
+    let loads = loads();
+    let mut text = String::from("[global]\ngroup_reporting\n");
+    for labels in &loads {
+        text += &job(labels, &target(&directory.path().join("file"))).unwrap();
+    }
+    let imported = import(&text, "back").unwrap();
+    assert_eq!(imported.size, Some(64 << 20));
+    // The labels of its trials are those of the cells of a run that is stopped before it measures.
+    let mut options = options(directory.path(), imported.toml);
+    options.with_fio = false;
+    options.time = Duration::from_secs(10);
+    let found = run(&options, &Monitor::default(), |_| ()).unwrap().document;
+    let known = |labels: &Labels| Labels { strategy: None, ..labels.clone() };
+    let found: Vec<Labels> = found.cells.iter().map(|cell| known(&cell.labels)).collect();
+    assert_eq!(found, loads.iter().map(known).collect::<Vec<_>>());
+}
+
+#[test]
+fn both_measure_the_same_cells() {
+    let Some(version) = fio() else { return };
+    // Not in memory: there is nothing direct there.
+    let directory = tempfile::tempdir_in(".").unwrap();
+    let toml = r#"
+        [[experiment]]
+        name = "both"
+        title = "Both"
+        question = "Do both do the same?"
+        axis = "none"
+        [[experiment.grid]]
+        action = "read"
+        strategy = "method=buffered,request=64K,workers=1,model=serial"
+        cache = "warm"
+        [[experiment.grid]]
+        action = "write"
+        strategy = "method=buffered,request=64K,workers=2,model=striped,stripe=1M"
+        file = "extended"
+        [[experiment.grid]]
+        action = "read"
+        strategy = "method=direct,request=4K,workers=1,model=serial"
+        order = "random"
+        [[experiment.grid]]
+        action = "read"
+        strategy = "method=stdio,request=4K,workers=1,model=serial"
+        cache = "warm"
+        [[experiment.grid]]
+        action = "transform"
+        operation = "shift:1"
+        strategy = "cci"
+    "#;
+    let document =
+        run(&options(directory.path(), toml.into()), &Monitor::default(), |_| ()).unwrap().document;
+    assert_eq!(document.cells.len(), 8, "three of them twice");
+    assert!(document.run.notes.contains(&format!("beside {version}")), "{:?}", document.run.notes);
+    let said = |what: &str| document.run.notes.iter().any(|note| note.contains(what));
+    assert!(said("FILE*") && said("no other work"), "{:?}", document.run.notes);
+    let peers = &document.findings.peers;
+    let theirs: Vec<&Cell> = document.cells.iter().filter(|cell| cell.labels.peer.is_some()).collect();
+    assert_eq!(theirs.len(), 3);
+    for cell in theirs {
+        if let Some(reason) = &cell.skipped {
+            println!("skipped: {}: {reason}", cell.id);
+            continue;
+        }
+        let request = cell.labels.request_bytes.unwrap();
+        assert!(!cell.samples.is_empty(), "{}", cell.id);
+        for sample in &cell.samples {
+            assert_eq!(sample.bytes, sample.requests * request, "{}", cell.id);
+            assert!(sample.seconds > 0.0 && sample.charged_s() > 0.0, "{sample:?}");
+            assert!(!matches!(sample.proof, Proof::Contradicted { .. }), "{}: {sample:?}", cell.id);
+            // Requests are timed where ours are.
+            assert_eq!(sample.latency.is_some(), cell.labels.method == "direct", "{}", cell.id);
+            let Some(latency) = sample.latency else { continue };
+            assert!(
+                latency.p50_s > 0.0 && latency.p50_s <= latency.p99_s && latency.p99_s <= latency.max_s * 1.1
+            );
+        }
+        let ratio = peers.iter().find(|ratio| ratio.peer_cell == cell.id).unwrap();
+        assert!(document.cell(&ratio.cell).unwrap().labels.peer.is_none());
+        assert!(ratio.rate.ratio.value > 0.0 && ratio.cpu_per_request.unwrap() > 0.0);
+    }
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn job_files_as_people_write_them_are_read() {
+    let text = "
+        ; a typical file
+        [global]
+        ioengine=libaio
+        direct=1
+        runtime=60
+        time_based
+        group_reporting
+        norandommap
+        filename=/dev/nvme0n1
+        size=4g
+        [rand-read]
+        rw=randread
+        bs=4k
+        iodepth=32
+        numjobs=4
+        [seq-write]
+        stonewall
+        rw=write
+        bs=1m
+        iodepth=8
+        end_fsync=1
+        overwrite=1
+    ";
+    let imported = import(text, "typical \"file\"").unwrap();
+    let said = |what: &str| imported.notes.iter().any(|note| note.contains(what));
+    assert!(said("filename=/dev/nvme0n1: it is not touched"), "{:?}", imported.notes);
+    assert!(said("--time") && said("norandommap") && said("group_reporting") && said("apart"));
+    assert_eq!(imported.size, Some(4 << 30));
+    let described = fullbore_bench::experiment::describe(&imported.toml).unwrap();
+    assert_eq!((described.len(), described[0].1), (1, 2));
+    assert!(
+        imported.toml.contains("method=aio,request=4K,depth=32,workers=4,model=pool"),
+        "{}",
+        imported.toml
+    );
+    assert!(imported.toml.contains("flush = true") && !imported.toml.contains("nvme"), "{}", imported.toml);
+}
+
+#[test]
+fn what_is_not_measured_is_refused_by_line_and_option() {
+    for (option, line, reason) in [
+        ("rw=randrw", 3, "job of each"),
+        ("rw=trim", 3, "trims"),
+        ("rwmixread=70", 3, "one of the two"),
+        ("rate_iops=1000", 3, "latency"),
+        ("verify=crc32c", 3, "sum --check"),
+        ("bssplit=4k/50:8k/50", 3, "one size"),
+        ("bs=4kib", 3, "4096"),
+        ("ioengine=rados", 3, "counterpart"),
+        ("ioengine=libaio", 3, "synchronous"),
+        ("fsync=1", 3, "end_fsync=1"),
+        ("iodepth=soon", 3, "number"),
+        ("zoned_magic=1", 3, "no such option"),
+        ("numjobs=2", 3, "streams"),
+        ("size=20%", 3, "50%"),
+        ("numjobs=1000", 3, "256"),
+    ] {
+        let error = import(&format!("[a]\nbs=8k\n{option}\n"), "x").unwrap_err();
+        assert_eq!((error.line, error.option.as_str()), (line, option));
+        assert!(error.why.contains(reason), "{error}");
+    }
+    assert!(import("", "x").is_err());
+    // What is switched off asks for nothing.
+    assert!(import("[a]\nfsync=0\nverify=0\nhipri=0\n", "x").is_ok());
+}
+
+#[test]
+fn the_job_of_a_cell_or_of_a_choice_is_found() {
+    let cell = |id: &str, method: &str, job: &str| {
+        let labels = Labels { job: job.into(), method: method.into(), ..loads()[0].clone() };
+        let mut cell = Cell::new(id, "read", labels);
+        cell.samples = (0..5)
+            .map(|round| fullbore_bench::document::Sample {
+                round,
+                bytes: 1 << 20,
+                seconds: if method == "mmap" { 0.5 } else { 1.0 },
+                requests: 16,
+                user_s: 0.1,
+                proof: Proof::Confirmed,
+                ..Default::default()
+            })
+            .collect();
+        cell.summarise(&Default::default());
+        cell
+    };
+    let mut document = Document::new(
+        fullbore_bench::document::Run { file_bytes: 64 << 20, ..Default::default() },
+        Default::default(),
+    );
+    document.cells = vec![cell("a", "mmap", "read"), cell("b", "buffered", "read"), cell("c", "stdio", "")];
+    document.findings = fullbore_bench::document::findings(&document.cells, &[], &Default::default());
+    let text = |wanted| export(&document, wanted, "/dir".as_ref());
+    assert!(text(Wanted::Cell("b")).unwrap().contains("ioengine=psync\n"));
+    let chosen = text(Wanted::Choice("read")).unwrap();
+    assert!(chosen.contains("ioengine=mmap\n") && chosen.contains("[read, warm]"), "{chosen}");
+    assert!(chosen.contains("filename=/dir/"), "{chosen}");
+    assert_eq!(text(Wanted::Choice("read, warm")), Ok(chosen));
+    assert!(text(Wanted::Cell("c")).unwrap_err().to_string().contains("FILE*"));
+    assert!(text(Wanted::Cell("d")).unwrap_err().to_string().contains("no cell"));
+    assert!(text(Wanted::Choice("dance")).unwrap_err().to_string().contains("read, warm"));
+}

@@ -1,0 +1,166 @@
+//! Commands are measured beside ours: those that are there, and only if they do what they are thought to do.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use fullbore::pattern::Monitor;
+use fullbore_bench::document::{Cell, Document, Proof};
+use fullbore_bench::{Options, run};
+
+/// Set in a process that measures with other tools than those of this machine.
+const STAGED: &str = "FULLBORE_TEST_STAGED";
+
+/// The program, if this build has it.
+fn program() -> Option<PathBuf> {
+    let this = std::env::current_exe().unwrap();
+    let built = this.parent()?.parent()?.join("fullbore");
+    built.is_file().then_some(built)
+}
+
+fn measure(directory: &Path, grids: &str) -> Document {
+    let head = "[[experiment]]\nname = 'commands'\ntitle = 'C'\nquestion = 'Q?'\naxis = 'none'\n";
+    let options = Options {
+        directories: vec![directory.to_owned()],
+        device: None,
+        size: Some(16 << 20),
+        time: Duration::from_secs(20),
+        precision: 0.5,
+        seed: 1,
+        sets: vec![("commands".into(), format!("{head}{grids}"))],
+        command: Vec::new(),
+        resume: None,
+        with_fio: false,
+        program: program(),
+    };
+    run(&options, &Monitor::default(), |_| ()).unwrap().document
+}
+
+fn measured(cell: &Cell) -> bool {
+    if let Some(reason) = &cell.skipped {
+        println!("skipped: {}: {reason}", cell.id);
+        let missing = reason.contains("not installed") || reason.contains("not known");
+        assert!(missing || reason.contains("GNU"), "{}: {reason}", cell.id);
+        return false;
+    }
+    assert!(!cell.samples.is_empty(), "{}", cell.id);
+    true
+}
+
+#[test]
+fn commands_are_measured_beside_ours() {
+    let directory = tempfile::tempdir_in(".").unwrap();
+    let document = measure(
+        directory.path(),
+        "
+        [[experiment.grid]]
+        action = 'command'
+        task = 'copy'
+        tool = ['fullbore', 'cp', 'dd', 'cat', 'tar', 'uutils']
+        output = 'new'
+        cache = 'warm'
+        [[experiment.grid]]
+        action = 'command'
+        task = 'copy'
+        tool = ['fullbore', 'cp']
+        output = 'existing'
+        cache = 'cold'
+        [[experiment.grid]]
+        action = 'command'
+        task = ['count lines', 'count words']
+        tool = ['fullbore', 'wc', 'uutils']
+        cache = 'warm'
+        [[experiment.grid]]
+        action = 'command'
+        task = ['find a phrase', 'find a pattern']
+        tool = ['fullbore', 'grep', 'rg']
+        cache = 'warm'
+        [[experiment.grid]]
+        action = 'command'
+        task = 'compare'
+        tool = ['fullbore', 'cmp']
+        cache = 'warm'
+        [[experiment.grid]]
+        action = 'command'
+        task = 'sum blake3'
+        tool = ['fullbore', 'b3sum']
+        cache = 'warm'
+        [[experiment.grid]]
+        action = 'command'
+        task = 'sum sha256'
+        tool = ['fullbore', 'sha256sum', 'uutils']
+        cache = 'warm'
+        [[experiment.grid]]
+        action = 'command'
+        task = 'to capitals'
+        tool = ['fullbore', 'tr', 'uutils']
+        output = 'new'
+        cache = 'warm'
+        ",
+    );
+    assert_eq!(document.cells.len(), 30);
+    let measured: Vec<&Cell> = document.cells.iter().filter(|cell| measured(cell)).collect();
+    for cell in &measured {
+        for sample in &cell.samples {
+            let twice = if cell.labels.operation == "compare" { 2 } else { 1 };
+            assert_eq!(sample.bytes, twice * (16 << 20), "{}", cell.id);
+            assert!(sample.seconds > 0.0 && sample.user_s + sample.system_s > 0.0, "{}: {sample:?}", cell.id);
+            assert!(!matches!(sample.proof, Proof::Contradicted { .. }), "{}: {sample:?}", cell.id);
+        }
+        let Some(peer) = &cell.labels.peer else { continue };
+        let beside = document.findings.peers.iter().find(|ratio| ratio.peer_cell == cell.id);
+        match program() {
+            Some(_) => assert!(beside.is_some_and(|ratio| ratio.peer == *peer), "{}", cell.id),
+            None => assert!(beside.is_none()),
+        }
+    }
+    assert!(measured.iter().any(|cell| cell.labels.peer.is_some()), "no tool at all");
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_tool_that_answers_wrongly_or_fails_is_left_out() {
+    if std::env::var_os(STAGED).is_some() {
+        return staged();
+    }
+    let stage = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for (name, script) in [("wc", "#!/bin/sh\necho 42\n"), ("cmp", "#!/bin/sh\necho no >&2\nexit 3\n")] {
+        let path = stage.path().join(name);
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:{}", stage.path().display(), std::env::var("PATH").unwrap_or_default());
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--nocapture", "--exact", "a_tool_that_answers_wrongly_or_fails_is_left_out"])
+        .env("PATH", path)
+        .env(STAGED, "1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// In a process that finds another `wc` and another `cmp`.
+fn staged() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let document = measure(
+        directory.path(),
+        "
+        [[experiment.grid]]
+        action = 'command'
+        task = 'count lines'
+        tool = 'wc'
+        cache = 'warm'
+        [[experiment.grid]]
+        action = 'command'
+        task = 'compare'
+        tool = 'cmp'
+        cache = 'warm'
+        ",
+    );
+    let reasons: Vec<&str> =
+        document.cells.iter().map(|cell| cell.skipped.as_deref().unwrap_or("")).collect();
+    assert!(reasons[0].contains("another answer"), "{reasons:?}");
+    assert!(reasons[1].contains("exit status: 3: no"), "{reasons:?}");
+}

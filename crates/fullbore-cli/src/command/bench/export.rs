@@ -1,0 +1,72 @@
+//! `fullbore bench export`: what was measured, as another program's job.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::Args;
+use fullbore_bench::document::Document;
+use fullbore_bench::fio::{self, Wanted};
+
+use crate::exit::Exit;
+
+/// Write a cell, or the strategy chosen for a kind of job, as a job file of another program
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// A job file of fio's, on standard output
+    #[arg(long, required = true)]
+    fio: bool,
+
+    /// The cell, by its id in the results document
+    #[arg(value_name = "CELL", required_unless_present = "job", conflicts_with = "job")]
+    cell: Option<String>,
+
+    /// The kind of job whose chosen strategy is wanted: `read, cold`, or `read` for both cache states
+    #[arg(long, value_name = "KIND")]
+    job: Option<String>,
+
+    /// The results document, or the folder of a run [default: that of the latest run below the current directory]
+    #[arg(long, value_name = "FILE|FOLDER")]
+    from: Option<PathBuf>,
+
+    /// The directory of the file that the job reads or writes
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
+impl Export {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        let from = match self.from {
+            Some(from) => from,
+            None => latest(Path::new("."))?,
+        };
+        let path = if from.is_dir() { from.join("results.json") } else { from };
+        let trouble = |error: &dyn std::fmt::Display| Exit::trouble(format!("{}: {error}", path.display()));
+        let file = File::open(&path).map_err(|error| trouble(&error))?;
+        let document = Document::read(file).map_err(|error| trouble(&error))?;
+        let wanted = match (&self.cell, &self.job) {
+            (Some(id), _) => Wanted::Cell(id),
+            (None, Some(kind)) => Wanted::Choice(kind),
+            (None, None) => return Err(Exit::trouble("name a cell, or a kind of job with --job")),
+        };
+        let directory = std::path::absolute(&self.dir).map_err(|error| trouble(&error))?;
+        let text = fio::export(&document, wanted, &directory).map_err(|error| trouble(&error))?;
+        Exit::print(&text)
+    }
+}
+
+/// The results folder that was changed last.
+fn latest(directory: &Path) -> Result<PathBuf, Exit> {
+    let entries = std::fs::read_dir(directory)
+        .map_err(|error| Exit::trouble(format!("{}: {error}", directory.display())))?;
+    let folders = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name();
+        let path = entry.path().join("results.json");
+        let changed: SystemTime = path.metadata().ok()?.modified().ok()?;
+        name.to_string_lossy().starts_with("fullbore-results-").then_some((changed, path))
+    });
+    let newest = folders.max_by_key(|(changed, _)| *changed);
+    newest.map(|(_, path)| path).ok_or_else(|| {
+        Exit::trouble("there is no folder fullbore-results-… here: name the results document with --from")
+    })
+}
