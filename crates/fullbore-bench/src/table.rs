@@ -193,14 +193,20 @@ fn rules(sheet: &mut Sheet, document: &Document) {
     }
 }
 
+/// How many lines of advice a terminal gets: what is worth most comes first, the report has them all.
+const ADVICE: usize = 12;
+
 fn advice(sheet: &mut Sheet, document: &Document) {
     let ranked = crate::report::advice(document);
     if ranked.is_empty() {
         return;
     }
     sheet.heading("What to do here");
-    for (i, advice) in ranked.iter().enumerate() {
+    for (i, advice) in ranked.iter().take(ADVICE).enumerate() {
         sheet.wrapped(0, &format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
+    }
+    if ranked.len() > ADVICE {
+        sheet.line(&format!("… {} more in the report", ranked.len() - ADVICE));
     }
 }
 
