@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use fullbore::engine::Cache;
 use fullbore::error::{Error, Kind};
 use fullbore::file::{Durability, File, Output, Placement, Sync};
 use fullbore::operation::generate::Stamped;
-use fullbore::pattern::{self, Order, Outcome, Scope};
+use fullbore::pattern::{self, Monitor, Order, Outcome, Scope};
 use fullbore::strategy::{Completion, Strategy, plan};
 use fullbore::{Result, size};
 use serde::Deserialize;
@@ -257,6 +258,17 @@ fn unopened(path: &std::path::Path) -> Error {
 
 /// Reads a scope and, where a mapping lends it, touches every line of it.
 fn read_through(file: &File, scope: &Scope, strategy: &Strategy, place: &Place<'_>) -> Result<Outcome> {
+    read_until(file, scope, strategy, &AtomicBool::new(false), place.monitor)
+}
+
+/// The same, until `enough` is set.
+pub(super) fn read_until(
+    file: &File,
+    scope: &Scope,
+    strategy: &Strategy,
+    enough: &AtomicBool,
+    monitor: &Monitor,
+) -> Result<Outcome> {
     // A system call has brought every byte to the reader; a mapping has brought none before it is touched.
     let mapped = strategy.read.capabilities.mapped;
     let look = |sum: &mut u64, _offset: u64, data: &[u8]| {
@@ -264,7 +276,7 @@ fn read_through(file: &File, scope: &Scope, strategy: &Strategy, place: &Place<'
             *sum = data.iter().step_by(CACHE_LINE).fold(*sum, |sum, &byte| sum.wrapping_add(u64::from(byte)));
         }
     };
-    let (outcome, sums) = pattern::visit(file, scope, strategy, place.monitor, || 0u64, look)?;
+    let (outcome, sums) = pattern::visit_until(file, scope, strategy, monitor, enough, || 0u64, look)?;
     std::hint::black_box(sums);
     Ok(outcome)
 }

@@ -3,13 +3,17 @@
 //! An action is data in an experiment's grid and a [`Work`] here: it says what it needs, makes itself ready, and does
 //! the work that [`sample`](crate::sample) times and proves.
 
+mod abreast;
 mod access;
 mod command;
+mod devices;
 mod interface;
 mod latency;
 mod memory;
 mod phases;
 mod reread;
+mod streams;
+mod striped;
 mod target;
 mod transform;
 mod wished;
@@ -52,6 +56,8 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "phases", parse: phases::parse },
     Action { name: "reread", parse: reread::parse },
     Action { name: "command", parse: command::parse },
+    Action { name: "devices", parse: devices::parse },
+    Action { name: "streams", parse: streams::parse },
 ];
 
 /// Reads settings into an action's own type, which names what it does not know.

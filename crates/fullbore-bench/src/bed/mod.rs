@@ -214,13 +214,6 @@ impl Bed {
         let cold_input = file(needs.transformed, "cold-input", transform_len)?;
         let output = file(needs.transformed, "output", transform_len)?.path().to_owned();
         let fresh = directory.path().join("fresh");
-        for file in [&cold, &warm, &written, &input, &cold_input] {
-            if let Ok(provenance) = probe::provenance(file)
-                && let Some(objection) = provenance.objection()
-            {
-                return Err(Error::new(Kind::Unsupported, "measure with", file.path(), objection));
-            }
-        }
         let temporaries = maker.temporaries;
         Ok(Self {
             warm,
@@ -408,6 +401,18 @@ impl Drop for Bed {
     }
 }
 
+/// Refuses a file whose bytes no device ever held as they are: holes, reserved blocks, compressed ones. Speeds measured
+/// on it would be wrong by as much as you like.
+///
+/// # Errors
+/// [`Kind::Unsupported`], with what it is.
+fn honest(file: &File) -> Result<()> {
+    match probe::provenance(file).ok().and_then(|provenance| provenance.objection()) {
+        Some(objection) => Err(Error::new(Kind::Unsupported, "measure with", file.path(), objection)),
+        None => Ok(()),
+    }
+}
+
 struct Maker<'a> {
     directory: &'a Path,
     seed: u64,
@@ -446,6 +451,36 @@ impl Maker<'_> {
         }
         output.commit_len(done, Durability::Data)?;
         debug_assert!(done.is_multiple_of(ALIGNMENT as u64) || done == len);
+        honest(&file)?;
         Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_no_device_holds_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| File::create_new(directory.path().join(name)).unwrap();
+        let (whole, sparse, reserved) = (file("whole"), file("sparse"), file("reserved"));
+        whole.write_all_at(&[7; 1 << 20], 0).unwrap();
+        whole.sync(fullbore::file::Sync::Data).unwrap();
+        honest(&whole).unwrap();
+        sparse.write_all_at(&[7; 4096], 0).unwrap();
+        sparse.set_len(1 << 20).unwrap();
+        sparse.sync(fullbore::file::Sync::Data).unwrap();
+        let refused = honest(&sparse).unwrap_err();
+        assert!(refused.kind() == Kind::Unsupported && refused.to_string().contains("holes"), "{refused}");
+        if let Err(error) = reserved.preallocate(1 << 20) {
+            return println!("skipped: blocks never written: {error}");
+        }
+        reserved.set_len(1 << 20).unwrap();
+        match honest(&reserved) {
+            Err(refused) => assert!(refused.to_string().contains("never written"), "{refused}"),
+            // A file system in memory does not tell.
+            Ok(()) => assert_eq!(probe::provenance(&reserved).unwrap().unwritten, None),
+        }
     }
 }

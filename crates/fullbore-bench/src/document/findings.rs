@@ -7,9 +7,13 @@ use super::cell::{Cell, Labels};
 use super::choices::{Choice, choices};
 use super::peers::{PeerRatio, peers};
 use super::pipeline::Pipeline;
+use super::saturation::{Saturation, saturation};
 use super::series::{Axis, Experiment, Series, experiments, series};
 use crate::advice::{advice, rules};
-use crate::stats::{Bootstrap, CostLine, Estimate, HalfPower, fit_cost, fit_cost_samples, half_power};
+use crate::stats::{
+    Bootstrap, CostLine, Estimate, HalfPower, RequestTime, fit_cost, fit_cost_samples, fit_request_time,
+    half_power,
+};
 
 /// The findings of a run. Each names the cells it rests on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +29,10 @@ pub struct Findings {
     pub half_power_depth: Vec<SeriesHalfPower>,
     /// Processor cost of a request, `a + b · bytes`, of each path measured at three or more request sizes.
     pub costs: Vec<SeriesCost>,
+    /// Elapsed time of a request by its size, of each path measured at three or more request sizes.
+    pub request_times: Vec<SeriesRequestTime>,
+    /// Where adding a disk stops helping, of each path measured over several numbers of disks.
+    pub saturation: Vec<Saturation>,
     /// The strategy chosen for each kind of job.
     pub choices: Vec<Choice>,
     /// What to do on this machine, what is worth most first.
@@ -91,6 +99,16 @@ pub struct SeriesCost {
     pub line: CostLine,
 }
 
+/// The elapsed time of a path's requests, as the device's limits or the way to it make it: in seconds, at the path's
+/// depth.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesRequestTime {
+    /// The path.
+    pub series: SeriesRef,
+    /// The time by size.
+    pub time: RequestTime,
+}
+
 /// Computes all findings from summarised cells.
 ///
 /// `described` are the document's experiments (may be empty). The roof is the fastest cell of the experiment
@@ -102,6 +120,9 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
         for line in series(cells, experiment) {
             let path = SeriesRef::new(experiment, &line, cells);
             findings.peaks.extend(peak(cells, &line, &path, top));
+            if experiment.axis == Axis::Targets {
+                findings.saturation.extend(saturation(cells, &line, &path, bootstrap));
+            }
             if !matches!(experiment.axis, Axis::Request | Axis::Depth) {
                 continue;
             }
@@ -117,6 +138,10 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
                 continue;
             }
             findings.half_power_request.extend(found);
+            findings.request_times.extend(
+                fit_request_time(&curve, bootstrap)
+                    .map(|time| SeriesRequestTime { series: path.clone(), time }),
+            );
             let costs: Vec<(f64, f64)> = line.cells.iter().filter_map(|&i| cost_point(&cells[i])).collect();
             let fitted = fit_cost(&costs, bootstrap.confidence);
             // Of the line itself the residuals tell, of noise the samples: an interval holds both.

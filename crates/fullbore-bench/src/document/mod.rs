@@ -12,6 +12,7 @@ mod moment;
 mod peers;
 mod pipeline;
 mod reader;
+pub(crate) mod saturation;
 mod series;
 mod summary;
 
@@ -24,11 +25,14 @@ pub use cell::{CacheState, Cell, Labels, Latency, Phases, Proof, Sample};
 pub(crate) use choices::candidates;
 pub use choices::{Choice, RunnerUp, choices};
 pub use environment::{Audit, Device, EngineFact, Environment, FileSystem};
-pub use findings::{Findings, Peak, Roof, SeriesCost, SeriesHalfPower, SeriesRef, findings};
+pub use findings::{
+    Findings, Peak, Roof, SeriesCost, SeriesHalfPower, SeriesRef, SeriesRequestTime, findings,
+};
 pub use moment::rfc3339;
 pub use peers::{PeerRatio, peers};
 pub use pipeline::{Pipeline, Stage};
 pub use reader::Error;
+pub use saturation::{Saturation, SaturationStep};
 pub use series::{Axis, Experiment, Figure, Series, Then, experiments, series};
 pub use summary::{CpuCost, StopReason, Summary, SummaryOptions, summarise};
 

@@ -24,6 +24,8 @@ pub const BUILT_IN: &[Set] = sets![
     "unbuffered",
     "overhead",
     "depth",
+    "devices",
+    "streams",
     "extend",
     "align",
     "block-size",
@@ -45,6 +47,8 @@ pub const BUILT_IN: &[Set] = sets![
     "device-cache",
     "pipeline",
     "utilities",
+    "devices",
+    "streams",
 ];
 
 /// What `fullbore bench` measures when it is told nothing else.

@@ -51,6 +51,25 @@ pub struct Options {
     pub program: Option<PathBuf>,
 }
 
+impl Default for Options {
+    /// A minute in no directory and of no set, to be told the rest.
+    fn default() -> Self {
+        Self {
+            directories: Vec::new(),
+            device: None,
+            size: None,
+            time: Duration::from_secs(60),
+            precision: StopRule::default().relative_half_width,
+            seed: 1,
+            sets: Vec::new(),
+            command: Vec::new(),
+            resume: None,
+            program: None,
+            with_fio: false,
+        }
+    }
+}
+
 impl Options {
     /// What is measured: the directories, or the device.
     fn grounds(&self) -> impl Iterator<Item = &PathBuf> {

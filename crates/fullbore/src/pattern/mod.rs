@@ -308,12 +308,52 @@ pub fn fill(
     strategy: &Strategy,
     monitor: &Monitor,
 ) -> Result<Outcome> {
+    fill_until(generator, scope, output, strategy, monitor, &AtomicBool::new(false))
+}
+
+/// As [`fill`], but ends soon after `enough` is set, with what is done by then: several that run at once can all end
+/// with the first.
+///
+/// ```
+/// use std::sync::atomic::AtomicBool;
+///
+/// use fullbore::file::Output;
+/// use fullbore::operation::generate::Zeros;
+/// use fullbore::pattern::{Monitor, Scope, fill_until};
+/// use fullbore::strategy::Strategy;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("file");
+/// std::fs::write(&path, "some bytes")?;
+/// let (output, enough) = (Output::in_place(&path)?, AtomicBool::new(true));
+/// let outcome = fill_until(&Zeros, &Scope::whole(4), &output, &Strategy::plain(), &Monitor::default(), &enough)?;
+/// assert_eq!((outcome.bytes, std::fs::read(&path)?), (0, b"some bytes".to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`fill`].
+pub fn fill_until(
+    generator: &dyn Generate,
+    scope: &Scope,
+    output: &Output,
+    strategy: &Strategy,
+    monitor: &Monitor,
+    enough: &AtomicBool,
+) -> Result<Outcome> {
     let drain = match output.seekable() {
         true => lane::Drain::File(output.file()),
         false => lane::Drain::Stream(order::InOrder::new(output.file().clone())),
     };
-    let work = lane::Work { operation: None, in_place: false, split: Split::Any };
-    run::run(&lane::Feed::Generator { generator }, &work, &drain, scope, strategy, monitor)
+    let run = run::Run {
+        feed: &lane::Feed::Generator { generator },
+        work: &lane::Work { operation: None, in_place: false, split: Split::Any },
+        drain: &drain,
+        scope,
+        strategy,
+        monitor,
+        enough,
+    };
+    run.visit(&|| (), &|(), _, _| Ok(())).map(|(outcome, _)| outcome)
 }
 
 /// Looks at the bytes of a file: each worker has a state of its own, which `identity` makes and `block` changes, given the
@@ -341,6 +381,37 @@ pub fn visit<S: Send>(
     identity: impl Fn() -> S + Sync,
     block: impl Fn(&mut S, u64, &[u8]) + Sync,
 ) -> Result<(Outcome, Vec<S>)> {
+    visit_until(input, scope, strategy, monitor, &AtomicBool::new(false), identity, block)
+}
+
+/// As [`visit`], but ends soon after `enough` is set, with what was seen by then.
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// use fullbore::file::File;
+/// use fullbore::pattern::{Monitor, Scope, visit_until};
+/// use fullbore::strategy::Strategy;
+/// let (file, enough) = (File::open("Cargo.toml")?, AtomicBool::new(false));
+/// let strategy = Strategy { request: 16, ..Strategy::plain() };
+/// let look = |(): &mut (), _offset, _bytes: &[u8]| enough.store(true, Ordering::Relaxed);
+/// let scope = Scope::whole(160);
+/// let (outcome, _) = visit_until(&file, &scope, &strategy, &Monitor::default(), &enough, || (), look)?;
+/// assert_eq!(outcome.bytes, 16, "the first block was enough");
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`visit`].
+pub fn visit_until<S: Send>(
+    input: &File,
+    scope: &Scope,
+    strategy: &Strategy,
+    monitor: &Monitor,
+    enough: &AtomicBool,
+    identity: impl Fn() -> S + Sync,
+    block: impl Fn(&mut S, u64, &[u8]) + Sync,
+) -> Result<(Outcome, Vec<S>)> {
     let len = input.snapshot()?.len;
     if scope.range.end > len {
         let what = format!("bytes {} to {} were asked for, it has {len}", scope.range.start, scope.range.end);
@@ -354,7 +425,7 @@ pub fn visit<S: Send>(
         scope,
         strategy,
         monitor,
-        enough: &AtomicBool::new(false),
+        enough,
     };
     run.visit(&identity, &|state, offset, bytes| {
         block(state, offset, bytes);

@@ -98,6 +98,8 @@ pub struct Provenance {
     pub unwritten: Option<u64>,
     /// Bytes written but not yet given a place. None: the file system does not tell.
     pub delayed: Option<u64>,
+    /// Bytes that the device holds compressed or encrypted. None: the file system does not tell.
+    pub encoded: Option<u64>,
     /// Which call answered.
     pub source: ProvenanceSource,
 }
@@ -132,6 +134,7 @@ impl Provenance {
     ///     hole_bytes: 4096,
     ///     unwritten: None,
     ///     delayed: None,
+    ///     encoded: None,
     ///     source: ProvenanceSource::SeekHole,
     /// };
     /// assert_eq!(sparse.objection().as_deref(), Some("4096 of 8192 bytes are holes"));
@@ -140,12 +143,12 @@ impl Provenance {
         if self.hole_bytes > 0 {
             return Some(format!("{} of {} bytes are holes", self.hole_bytes, self.size));
         }
-        match self.unwritten {
-            Some(bytes) if bytes > 0 => {
-                Some(format!("{bytes} of {} bytes are reserved but were never written", self.size))
-            }
-            _ => None,
+        let some = |bytes: Option<u64>| bytes.filter(|&bytes| bytes > 0);
+        if let Some(bytes) = some(self.unwritten) {
+            return Some(format!("{bytes} of {} bytes are reserved but were never written", self.size));
         }
+        let encoded = some(self.encoded)?;
+        Some(format!("{encoded} of {} bytes are not on the device as they are, but compressed", self.size))
     }
 }
 
@@ -208,6 +211,7 @@ struct Tally {
     beyond_end: u64,
     inline: u64,
     encoded: u64,
+    encoded_bytes: u64,
     shared: u64,
 }
 
@@ -227,6 +231,7 @@ impl Tally {
             beyond_end: 0,
             inline: 0,
             encoded: 0,
+            encoded_bytes: 0,
             shared: 0,
         }
     }
@@ -237,6 +242,7 @@ impl Tally {
         let inside = extent.within(self.size);
         self.unwritten += if extent.unwritten { inside } else { 0 };
         self.delayed += if extent.delayed { inside } else { 0 };
+        self.encoded_bytes += if extent.encoded { inside } else { 0 };
         // The tail of the file's last block is not room kept for later.
         if extent.offset >= self.size {
             self.beyond_end += extent.length;
@@ -271,6 +277,7 @@ impl Tally {
             hole_bytes: self.hole_bytes,
             unwritten: Some(self.unwritten),
             delayed: Some(self.delayed),
+            encoded: Some(self.encoded_bytes),
             source: ProvenanceSource::Fiemap,
         }
     }
@@ -400,6 +407,7 @@ fn by_seeking(fd: BorrowedFd<'_>, size: u64, allocated: u64) -> io::Result<Prove
         hole_bytes,
         unwritten: None,
         delayed: None,
+        encoded: None,
         source: ProvenanceSource::SeekHole,
     })
 }
@@ -462,6 +470,11 @@ mod tests {
         tally.add(&compressed(262_144, 1 << 30));
         tally.add(&compressed(393_216, 4096));
         assert_eq!(tally.discontiguous, 2);
+        let objection = tally.provenance(4 * 4096).objection().unwrap();
+        assert!(
+            objection.contains("524288 of 524288 bytes") && objection.contains("compressed"),
+            "{objection}"
+        );
     }
 
     #[test]

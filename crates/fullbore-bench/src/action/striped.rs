@@ -1,0 +1,356 @@
+//! One logical file striped over several: chunk `i` lies on file `i mod n`, as RAID 0 and NT's `ftdisk` lay it out.
+//!
+//! Requests are made in the order of the logical file, so many in flight over all files together; one that is longer
+//! than what is left of a chunk is split. The oldest request is waited for, as whoever wants the bytes in their
+//! order must, so that what comes back is in the order of the logical file whichever file answered first.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::path::Path;
+use std::time::Instant;
+
+use fullbore::Result;
+use fullbore::buf::{Buf, Pool};
+use fullbore::engine::{Channel, Opening, Tally};
+use fullbore::error::{Error, Kind};
+use fullbore::file::File;
+use fullbore::operation::Generate;
+use fullbore::pattern::{Monitor, Outcome};
+use fullbore::strategy::Strategy;
+
+use super::wished::side;
+
+/// Where the bytes of a logical file lie.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    /// How many files it is striped over; at least one.
+    pub(super) files: usize,
+    /// How many bytes come from one file before the next has its turn; at least one.
+    pub(super) chunk: u64,
+}
+
+/// A run of the logical file within one chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Where it stands in the logical file, in bytes.
+    pub(super) logical: u64,
+    /// Which file has it.
+    pub(super) file: usize,
+    /// Where in that file, in bytes.
+    pub(super) offset: u64,
+    /// In bytes.
+    pub(super) len: usize,
+}
+
+impl Layout {
+    /// What every file has one chunk of, in bytes.
+    pub(super) fn row(self) -> u64 {
+        self.chunk * self.files as u64
+    }
+
+    /// The pieces of a range, in the order of the logical file.
+    pub(super) fn pieces(self, range: Range<u64>) -> impl Iterator<Item = Piece> {
+        let mut at = range.start;
+        std::iter::from_fn(move || {
+            (at < range.end).then(|| {
+                let (chunk, within) = (at / self.chunk, at % self.chunk);
+                let files = self.files as u64;
+                let len = (self.chunk - within).min(range.end - at);
+                let piece = Piece {
+                    logical: at,
+                    file: (chunk % files) as usize,
+                    offset: chunk / files * self.chunk + within,
+                    len: len as usize,
+                };
+                at += len;
+                piece
+            })
+        })
+    }
+
+    /// The range of a file in which the bytes of whole rows lie.
+    pub(super) fn rows(self, range: &Range<u64>) -> Range<u64> {
+        let files = self.files as u64;
+        range.start / files..range.end.div_ceil(files)
+    }
+}
+
+/// Reads a range of the logical file; `look` gets its bytes in order, each piece with its offset in bytes.
+///
+/// # Errors
+/// The system's, with the file and the offset in it; [`Kind::Interrupted`] if it was told to stop.
+pub(super) fn read(
+    files: &[File],
+    layout: Layout,
+    range: Range<u64>,
+    strategy: &Strategy,
+    monitor: &Monitor,
+    mut look: impl FnMut(u64, &[u8]),
+) -> Result<Outcome> {
+    let mut stripes = Stripes::open(files, layout, strategy, false)?;
+    let ask =
+        |channel: &mut Channel, token, piece: Piece, buf| channel.read(token, piece.offset, piece.len, buf);
+    let tally = stripes.run(range.clone(), monitor, ask, |piece, data| look(piece.logical, data))?;
+    Ok(Outcome {
+        bytes: range.end - range.start,
+        seconds: stripes.seconds,
+        reads: tally,
+        ..Outcome::default()
+    })
+}
+
+/// Writes a range of the logical file with what `data` makes of it.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn write(
+    files: &[File],
+    layout: Layout,
+    range: Range<u64>,
+    strategy: &Strategy,
+    monitor: &Monitor,
+    data: &dyn Generate,
+) -> Result<Outcome> {
+    let mut stripes = Stripes::open(files, layout, strategy, true)?;
+    data.prime(&mut stripes.pool);
+    let ask = |channel: &mut Channel, token, piece: Piece, mut buf: Buf| {
+        buf.place(piece.offset, piece.len);
+        data.renew(piece.logical, buf.data_mut());
+        channel.write(token, piece.offset, buf)
+    };
+    let tally = stripes.run(range.clone(), monitor, ask, |_, _| ())?;
+    Ok(Outcome {
+        bytes: range.end - range.start,
+        seconds: stripes.seconds,
+        writes: tally,
+        ..Outcome::default()
+    })
+}
+
+/// A piece on its way.
+#[derive(Debug)]
+struct Expected {
+    token: u64,
+    piece: Piece,
+    /// Whether the request ends with it.
+    ends: bool,
+}
+
+/// The files under their access method, and the buffers that go round.
+struct Stripes {
+    channels: Vec<Channel>,
+    pool: Pool,
+    layout: Layout,
+    request: u64,
+    depth: usize,
+    seconds: f64,
+}
+
+fn refused(method: &str, path: &Path, why: &str) -> Error {
+    let what = format!("method {method} {why}");
+    Error::new(Kind::Unsupported, "stripe over", path, what).advise("name direct, uring, aio or buffered")
+}
+
+impl Stripes {
+    fn open(files: &[File], layout: Layout, strategy: &Strategy, write: bool) -> Result<Self> {
+        let (method, cache) = side(strategy, write);
+        let path = files.first().map_or(Path::new("files"), File::path);
+        if method.capabilities.mapped || !method.capabilities.transfers {
+            return Err(refused(method.name, path, "takes no requests that could be split"));
+        }
+        let request = strategy.request as u64;
+        let depth = strategy.depth.min(method.capabilities.depth).max(1);
+        // A request that starts within a chunk touches one more than its length says.
+        let pieces = (request.div_ceil(layout.chunk) + 1) as usize * depth;
+        let longest = request.min(layout.chunk) as usize;
+        let pool = Pool::new(pieces, longest).map_err(|error| Error::io("take buffers for", path, error))?;
+        let channels = files
+            .iter()
+            .map(|file| {
+                let len = file.snapshot()?.len;
+                let file = file.again(write);
+                let opening = Opening {
+                    file: &file,
+                    from: None,
+                    write,
+                    cache,
+                    // All of them may lie on one file.
+                    depth: pieces,
+                    pool: Some(&pool),
+                    window: None,
+                    random: false,
+                };
+                Channel::open(method, &opening, (!write).then_some(len))
+                    .map_err(|error| Error::io("use", file.path(), error))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Self { channels, pool, layout, request, depth, seconds: 0.0 })
+    }
+
+    /// Makes the requests of `range` with `ask` and gives what comes back to `take`, in the order of the logical file.
+    fn run(
+        &mut self,
+        range: Range<u64>,
+        monitor: &Monitor,
+        ask: impl Fn(&mut Channel, u64, Piece, Buf) -> Result<()>,
+        mut take: impl FnMut(Piece, &[u8]),
+    ) -> Result<Tally> {
+        let mut tally = Tally::default();
+        let mut expected: VecDeque<Expected> = VecDeque::new();
+        let mut early: HashMap<u64, Buf> = HashMap::new();
+        let (mut next, mut open, mut token) = (range.start, 0usize, 0u64);
+        let start = Instant::now();
+        loop {
+            while open < self.depth && next < range.end {
+                let end = (next + self.request).min(range.end);
+                for piece in self.layout.pieces(next..end) {
+                    let buf = self.pool.take().ok_or_else(|| self.lost("a buffer"))?;
+                    ask(&mut self.channels[piece.file], token, piece, buf)?;
+                    let ends = piece.logical + piece.len as u64 == end;
+                    expected.push_back(Expected { token, piece, ends });
+                    token += 1;
+                }
+                (next, open) = (end, open + 1);
+                tally.requests += 1;
+            }
+            let Some(Expected { token: due, piece, ends }) = expected.pop_front() else { break };
+            // One file is waited for: the others must have theirs before.
+            self.channels.iter_mut().try_for_each(Channel::commit)?;
+            if !early.contains_key(&due) && next < range.end {
+                tally.waits += 1;
+                tally.in_flight += open as u64;
+            }
+            while !early.contains_key(&due) {
+                let done = self.channels[piece.file].next()?.ok_or_else(|| self.lost("a request"))?;
+                early.insert(done.token, done.buf);
+            }
+            let buf = early.remove(&due).ok_or_else(|| self.lost("a request"))?;
+            take(piece, buf.data());
+            tally.bytes += piece.len as u64;
+            self.pool.put(buf);
+            if ends {
+                open -= 1;
+                monitor.add(self.request.min(range.end - range.start));
+            }
+            if monitor.stopped() {
+                return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
+            }
+        }
+        self.channels.iter_mut().try_for_each(Channel::flush)?;
+        self.seconds = start.elapsed().as_secs_f64();
+        Ok(tally)
+    }
+
+    fn lost(&self, what: &str) -> Error {
+        Error::new(Kind::Invalid, "stripe over", "files", format!("{what} was lost"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fullbore::engine::{Cache, method};
+    use fullbore::operation::generate::Random;
+    use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
+
+    use super::*;
+
+    const FILE: usize = 1 << 20;
+
+    fn files(directory: &Path, count: usize) -> Vec<File> {
+        (0..count)
+            .map(|index| {
+                let path = directory.join(index.to_string());
+                std::fs::write(&path, vec![0; FILE]).unwrap();
+                File::open_write(&path).unwrap()
+            })
+            .collect()
+    }
+
+    /// What lies where, byte by byte.
+    fn gathered(files: &[File], chunk: usize, range: Range<usize>) -> Vec<u8> {
+        let bytes: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file.path()).unwrap()).collect();
+        range
+            .map(|at| bytes[at / chunk % files.len()][at / chunk / files.len() * chunk + at % chunk])
+            .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn what_is_written_comes_back_in_order(
+            count in 1usize..5,
+            chunk in prop::sample::select(vec![4096u64, 12_288, 65_536]),
+            request in prop::sample::select(vec![4096usize, 8192, 65_536, 262_144, 20_480]),
+            depth in 1usize..9,
+            name in prop::sample::select(vec!["buffered", "direct", "uring", "aio"]),
+            start in 0u64..32,
+            blocks in 1u64..120,
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let files = files(directory.path(), count);
+            let method = method(name).unwrap();
+            let cache = if name == "uring" { Cache::Direct } else { Cache::Keep };
+            let strategy = Strategy {
+                read: method, write: method, request, depth,
+                read_cache: cache, write_cache: cache, ..Strategy::plain()
+            };
+            let layout = Layout { files: count, chunk };
+            let range = 4096 * start..4096 * (start + blocks);
+            let (data, monitor) = (Random::new(start), Monitor::default());
+            let written = match write(&files, layout, range.clone(), &strategy, &monitor, &data) {
+                Ok(written) => written,
+                // This machine may have no io_uring, this file system no direct I/O.
+                Err(error) => {
+                    println!("skipped: {name}: {error}");
+                    return Ok(());
+                }
+            };
+            let mut expected = vec![0; (range.end - range.start) as usize];
+            data.fill(range.start, &mut expected);
+            let found = gathered(&files, chunk as usize, range.start as usize..range.end as usize);
+            prop_assert!(found == expected, "the files do not have the chunks they should");
+            let mut seen = Vec::new();
+            let look = |offset: u64, data: &[u8]| {
+                assert_eq!(offset, range.start + seen.len() as u64);
+                seen.extend_from_slice(data);
+            };
+            let outcome = read(&files, layout, range.clone(), &strategy, &monitor, look).unwrap();
+            prop_assert!(seen == expected);
+            let requests = (range.end - range.start).div_ceil(request as u64);
+            prop_assert_eq!((outcome.bytes, outcome.reads.requests), (seen.len() as u64, requests));
+            prop_assert_eq!(written.writes.requests, requests);
+            prop_assert!(outcome.reads.depth() <= depth as f64);
+        }
+    }
+
+    #[test]
+    fn chunks_go_round() {
+        let layout = Layout { files: 3, chunk: 10 };
+        let pieces: Vec<Piece> = layout.pieces(25..48).collect();
+        let piece = |logical, file, offset, len| Piece { logical, file, offset, len };
+        assert_eq!(pieces, [piece(25, 2, 5, 5), piece(30, 0, 10, 10), piece(40, 1, 10, 8)]);
+        assert_eq!(layout.rows(&(30..90)), 10..30);
+    }
+
+    #[test]
+    fn what_takes_no_requests_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = files(directory.path(), 2);
+        let strategy = Strategy { read: method("mmap").unwrap(), ..Strategy::plain() };
+        let layout = Layout { files: 2, chunk: 4096 };
+        let error = read(&files, layout, 0..4096, &strategy, &Monitor::default(), |_, _| ()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Unsupported);
+    }
+
+    #[test]
+    fn it_stops_when_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = files(directory.path(), 2);
+        let monitor = Monitor::default();
+        monitor.stop();
+        let layout = Layout { files: 2, chunk: 4096 };
+        let error = read(&files, layout, 0..65_536, &Strategy::plain(), &monitor, |_, _| ()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Interrupted);
+    }
+}

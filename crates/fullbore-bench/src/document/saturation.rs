@@ -1,0 +1,217 @@
+//! Where adding a disk stops helping: something that they share is full (section 4 of Riedel, van Ingen and Gray:
+//! three disks filled a SCSI bus, three buses a PCI bus).
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::{Cell, Labels};
+use super::findings::SeriesRef;
+use super::series::Series;
+use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
+
+/// The variant label of disks measured all at once.
+pub(crate) const TOGETHER: &str = "together";
+
+/// The variant label of a disk measured by itself, counted from 1.
+pub(crate) fn alone(disk: usize) -> String {
+    format!("disk {disk} alone")
+}
+
+/// How the rate of disks grows with their number, and where it stops.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Saturation {
+    /// The path: cells that differ in the number of disks only.
+    pub series: SeriesRef,
+    /// The smallest number of disks whose median rate is within 3 % of the largest: more do not help.
+    pub at: u64,
+    /// Its cell.
+    pub cell: String,
+    /// Its rate, bytes a second.
+    pub rate: Estimate,
+    /// It is the largest number measured: nothing was full yet.
+    pub still_rising: bool,
+    /// The intervals bear it out: with every smaller number the rate is lower beyond doubt, and at `at` it is the
+    /// largest within the margin beyond doubt.
+    pub sure: bool,
+    /// Every number measured, rising.
+    pub steps: Vec<SaturationStep>,
+}
+
+/// What so many disks give.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SaturationStep {
+    /// How many.
+    pub targets: u64,
+    /// Their cell.
+    pub cell: String,
+    /// Their rate together, bytes a second.
+    pub rate: Estimate,
+    /// What they would give if they shared nothing, bytes a second: the sum of what each gives alone; of a striped
+    /// file, their number times the slowest. Without cells of single disks: their number times what one gives.
+    #[serde(default)]
+    pub expected: Option<f64>,
+    /// The rate as a share of that.
+    #[serde(default)]
+    pub efficiency: Option<f64>,
+}
+
+/// Finds it in a line along the number of disks; `None` below two numbers with a rate.
+pub(crate) fn saturation(
+    cells: &[Cell],
+    line: &Series,
+    path: &SeriesRef,
+    bootstrap: &Bootstrap,
+) -> Option<Saturation> {
+    let singles = singles(cells, path);
+    let measured: Vec<(u64, &Cell, Estimate)> = line
+        .cells
+        .iter()
+        .filter_map(|&index| {
+            let cell = &cells[index];
+            Some((u64::from(cell.labels.targets?), cell, cell.summary.as_ref()?.rate))
+        })
+        .collect();
+    let of_one = measured.iter().find(|(targets, ..)| *targets == 1).map(|(.., rate)| rate.value);
+    let expected = |targets: u64| {
+        let those = singles.get(..targets as usize).and_then(|those| those.iter().copied().collect());
+        match those {
+            Some::<Vec<f64>>(those) if line.labels.chunk_bytes.is_some() => {
+                Some(those.iter().copied().fold(f64::INFINITY, f64::min) * targets as f64)
+            }
+            Some(those) => Some(those.iter().sum()),
+            None => of_one.map(|one| one * targets as f64),
+        }
+    };
+    let (_, top, peak) = measured.iter().max_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
+    let enough = |rate: &Estimate| rate.value * (1.0 + DEFAULT_MARGIN) >= peak.value;
+    let first = measured.iter().position(|(.., rate)| enough(rate))?;
+    if measured.len() < 2 || peak.value <= 0.0 {
+        return None;
+    }
+    let verdict = |cell: &Cell| {
+        compare_rates(&cell.rates(), &top.rates(), DEFAULT_MARGIN, bootstrap).map(|found| found.verdict)
+    };
+    let (at, cell, rate) = measured[first];
+    let smaller_are_slower =
+        measured[..first].iter().all(|(_, cell, _)| verdict(cell) == Some(Verdict::Slower));
+    let as_good = cell.id == top.id || verdict(cell) == Some(Verdict::NoDifferenceThatMatters);
+    let steps = measured.iter().map(|&(targets, cell, rate)| {
+        let expected = expected(targets).filter(|expected| *expected > 0.0);
+        let efficiency = expected.map(|expected| rate.value / expected);
+        SaturationStep { targets, cell: cell.id.clone(), rate, expected, efficiency }
+    });
+    Some(Saturation {
+        series: path.clone(),
+        at,
+        cell: cell.id.clone(),
+        rate,
+        still_rising: first + 1 == measured.len(),
+        sure: smaller_are_slower && as_good,
+        steps: steps.collect(),
+    })
+}
+
+/// The rate of each disk by itself, in their order, under otherwise the same labels; `None` for one not measured.
+fn singles(cells: &[Cell], path: &SeriesRef) -> Vec<Option<f64>> {
+    let but_for_disks = |labels: &Labels| Labels {
+        variant: None,
+        targets: None,
+        chunk_bytes: None,
+        strategy: None,
+        ..labels.clone()
+    };
+    let wanted = but_for_disks(&path.labels);
+    let here: Vec<&Cell> = cells
+        .iter()
+        .filter(|cell| cell.experiment == path.experiment && but_for_disks(&cell.labels) == wanted)
+        .collect();
+    (1..=here.len())
+        .map(|disk| {
+            let name = alone(disk);
+            let cell = here.iter().find(|cell| cell.labels.variant.as_ref() == Some(&name))?;
+            cell.summary.as_ref().map(|summary| summary.rate.value)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Axis, Experiment, Proof, Sample, SummaryOptions, findings};
+
+    fn cell(targets: u32, variant: &str, chunk: Option<u64>, rate: f64, noise: f64) -> Cell {
+        let labels = Labels {
+            operation: "read".into(),
+            method: "direct".into(),
+            targets: Some(targets),
+            variant: Some(variant.into()),
+            chunk_bytes: chunk,
+            ..Labels::default()
+        };
+        let mut cell = Cell::new(format!("{variant}/{targets}"), "devices", labels);
+        cell.samples = (0..9)
+            .map(|index| Sample {
+                bytes: (rate * (1.0 + noise * (f64::from(index % 5) - 2.0) / 2.0)) as u64,
+                seconds: 1.0,
+                proof: Proof::Confirmed,
+                ..Sample::default()
+            })
+            .collect();
+        cell.summarise(&SummaryOptions::default());
+        cell
+    }
+
+    fn found(cells: &[Cell]) -> Vec<Saturation> {
+        let described: Experiment =
+            serde_json::from_value(serde_json::json!({ "name": "devices", "title": "", "axis": "targets" }))
+                .unwrap();
+        assert_eq!(described.axis, Axis::Targets);
+        findings(cells, &[described], &Bootstrap::default()).saturation
+    }
+
+    #[test]
+    fn a_bus_is_full_with_three_disks() {
+        let mut cells: Vec<Cell> = (1..=4).map(|disk| cell(1, &alone(disk), None, 6e6, 0.01)).collect();
+        for (targets, rate) in [(1, 6e6), (2, 12e6), (3, 16.1e6), (4, 16e6)] {
+            cells.push(cell(targets, TOGETHER, None, rate, 0.01));
+        }
+        let [found] = found(&cells).try_into().unwrap();
+        assert_eq!((found.at, found.still_rising, found.sure), (3, false, true));
+        assert_eq!(found.cell, "together/3");
+        let efficiency: Vec<f64> = found.steps.iter().filter_map(|step| step.efficiency).collect();
+        assert!((efficiency[3] - 2.0 / 3.0).abs() < 0.01 && (efficiency[1] - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn disks_of_their_own_speed_add_up_and_a_stripe_waits_for_the_slowest() {
+        let mut cells: Vec<Cell> = [10e6, 30e6]
+            .iter()
+            .zip(1..)
+            .map(|(&rate, disk)| cell(1, &alone(disk), None, rate, 0.01))
+            .collect();
+        for (targets, together, striped) in [(1, 10e6, 10e6), (2, 40e6, 20e6)] {
+            cells.push(cell(targets, TOGETHER, None, together, 0.01));
+            cells.push(cell(targets, "striped", Some(65_536), striped, 0.01));
+        }
+        let found = found(&cells);
+        assert_eq!(found.len(), 2);
+        for one in found {
+            assert_eq!((one.at, one.still_rising), (2, true));
+            assert!((one.steps[1].efficiency.unwrap() - 1.0).abs() < 1e-6, "{one:?}");
+        }
+    }
+
+    #[test]
+    fn noise_is_not_taken_for_knowledge() {
+        let cells: Vec<Cell> = [(1, 10e6), (2, 10.5e6), (3, 10.4e6)]
+            .map(|(targets, rate)| cell(targets, TOGETHER, None, rate, 0.3))
+            .into();
+        let [found] = found(&cells).try_into().unwrap();
+        assert!(!found.sure, "{found:?}");
+        assert_eq!(found.steps[2].expected, Some(found.steps[0].rate.value * 3.0));
+    }
+
+    #[test]
+    fn one_number_says_nothing() {
+        assert_eq!(found(&[cell(2, TOGETHER, None, 1e6, 0.0)]), []);
+    }
+}

@@ -1,0 +1,52 @@
+//! What a document says beside what is so.
+
+use fullbore_bench::document::{Cell, Document};
+
+/// How far a figure may lie from the truth.
+pub(crate) const TOLERANCE: f64 = 0.03;
+
+/// Gathers what is wrong, and prints how far everything is from the truth.
+pub(crate) struct Judge {
+    name: String,
+    pub(crate) wrong: Vec<String>,
+}
+
+impl Judge {
+    pub(crate) fn of(name: String) -> Self {
+        Self { name, wrong: Vec::new() }
+    }
+
+    /// A figure is within the tolerance of the truth.
+    pub(crate) fn near(&mut self, what: &str, found: f64, truth: f64) {
+        let ratio = found / truth;
+        println!("{}: {what}: {ratio:.4} of the truth", self.name);
+        let near = (ratio - 1.0).abs() <= TOLERANCE; // no number is not
+        if !near {
+            self.wrong.push(format!("{}: {what}: {ratio:.3} of the truth", self.name));
+        }
+    }
+
+    /// Something holds.
+    pub(crate) fn holds(&mut self, what: &str, it: bool) {
+        if !it {
+            self.wrong.push(format!("{}: {what} does not hold", self.name));
+        }
+    }
+}
+
+/// The median rate of a cell, bytes a second.
+pub(crate) fn rate(cell: &Cell) -> f64 {
+    cell.summary
+        .as_ref()
+        .unwrap_or_else(|| panic!("{}: {:?} {:?}", cell.id, cell.skipped, cell.samples))
+        .rate
+        .value
+}
+
+/// The one cell that is so.
+pub(crate) fn cell(document: &Document, is: impl Fn(&Cell) -> bool) -> &Cell {
+    let mut found = document.cells.iter().filter(|cell| is(cell));
+    let cell = found.next().expect("such a cell");
+    assert!(found.next().is_none(), "{} is not the only one", cell.id);
+    cell
+}

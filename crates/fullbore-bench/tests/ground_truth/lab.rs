@@ -1,0 +1,227 @@
+//! A laboratory: disks that a control group holds to so many bytes and requests a second, and the meter run in that
+//! group, in a process of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use fullbore::pattern::Monitor;
+use fullbore_bench::document::Document;
+use fullbore_bench::{Options, run};
+
+use super::disk::{Disk, EXT4, Made, eventually};
+
+/// Bytes and requests a second, reads and writes each.
+pub(crate) type Limits = (u64, u64);
+
+/// A limit from here on is none.
+pub(crate) const UNLIMITED: u64 = 1 << 30;
+
+const DIRECTORIES: &str = "FULLBORE_GROUND_TRUTH";
+const FILE: &str = "FULLBORE_GROUND_TRUTH_FILE";
+const SECONDS: &str = "FULLBORE_GROUND_TRUTH_SECONDS";
+const PRECISION: &str = "FULLBORE_GROUND_TRUTH_PRECISION";
+
+/// What all disks of a laboratory share.
+#[derive(Clone, Copy)]
+pub(crate) enum Shared {
+    Nothing,
+    /// Their images lie on one disk that is limited itself.
+    Bus(Limits),
+    /// They are directories of one disk.
+    Disk,
+}
+
+/// Limited disks. Dropped in the order of the fields: disks, what carries them, the group, the directory.
+pub(crate) struct Lab {
+    pub(crate) directories: Vec<PathBuf>,
+    disks: Vec<(Disk, String)>,
+    bus: Option<Disk>,
+    group: Group,
+    file: u64,
+    root: tempfile::TempDir,
+}
+
+/// A control group; removed when dropped.
+struct Group(PathBuf);
+
+impl Group {
+    fn new() -> Result<Self, String> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let blkio = Path::new("/sys/fs/cgroup/blkio");
+        if !blkio.join("blkio.throttle.read_bps_device").exists() {
+            return Err("no blkio throttle of control groups v1".into());
+        }
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let group = blkio.join(format!("fullbore-{}-{number}", std::process::id()));
+        fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
+        Ok(Self(group))
+    }
+
+    fn limit(&self, number: &str, (bps, iops): Limits) -> Result<(), String> {
+        for (file, limit) in
+            [("read_bps", bps), ("write_bps", bps), ("read_iops", iops), ("write_iops", iops)]
+        {
+            if limit >= UNLIMITED {
+                continue;
+            }
+            let path = self.0.join(format!("blkio.throttle.{file}_device"));
+            fs::write(&path, format!("{number} {limit}")).map_err(|error| format!("{file}: {error}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        eventually(|| fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+/// What the meter is told.
+pub(crate) struct Task<'a> {
+    /// The name of the test that runs it.
+    pub(crate) test: &'a str,
+    /// Experiments as TOML.
+    pub(crate) experiments: String,
+    pub(crate) seconds: u64,
+    pub(crate) precision: f64,
+}
+
+impl Lab {
+    /// Makes a disk for each of `limits`, to be measured with files of `file` bytes.
+    ///
+    /// # Errors
+    /// What is missing here.
+    pub(crate) fn new(limits: &[Limits], shared: Shared, file: u64) -> Result<Self, String> {
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(|error| error.to_string())?;
+        let group = Group::new()?;
+        let mut lab = Self { directories: Vec::new(), disks: Vec::new(), bus: None, group, file, root };
+        let here = lab.root.path().to_owned();
+        let count = limits.len() as u64;
+        // Room for the file system itself, and for the tenth that the meter leaves free.
+        let len = (128 << 20) + if matches!(shared, Shared::Disk) { count * file } else { file } * 5 / 4;
+        let plain = Made { len, mkfs: EXT4, options: "", past_cache: false };
+        let mut within = here.clone();
+        if let Shared::Bus(limits) = shared {
+            let len = (128 << 20) + len * count;
+            let bus = Disk::new(&here, "bus", here.join("bus"), &Made { len, ..plain })?;
+            lab.group.limit(&bus.number()?, limits)?;
+            within = bus.place.clone();
+            lab.bus = Some(bus);
+        }
+        let disks = if matches!(shared, Shared::Disk) { &limits[..1] } else { limits };
+        for (index, &limits) in disks.iter().enumerate() {
+            let name = index.to_string();
+            // What is read of a disk on a bus must come over the bus each time.
+            let made = Made { past_cache: lab.bus.is_some(), ..plain };
+            let disk = Disk::new(&within, &name, here.join(&name), &made)?;
+            let number = disk.number()?;
+            lab.group.limit(&number, limits)?;
+            lab.directories.push(disk.place.clone());
+            lab.disks.push((disk, number));
+        }
+        if matches!(shared, Shared::Disk) {
+            let place = lab.directories.remove(0);
+            for index in 0..limits.len() {
+                let directory = place.join(format!("directory-{index}"));
+                fs::create_dir(&directory).map_err(|error| error.to_string())?;
+                lab.directories.push(directory);
+            }
+        }
+        Ok(lab)
+    }
+
+    /// Changes the limits of a disk, whoever uses it.
+    pub(crate) fn limit(&self, disk: usize, limits: Limits) {
+        self.group.limit(&self.disks[disk].1, limits).unwrap();
+    }
+
+    /// Starts the meter on the disks, under their limits.
+    pub(crate) fn start(&self, task: &Task<'_>) -> Child {
+        let script = format!("echo $$ >{}/cgroup.procs && exec \"$@\"", self.group.0.display());
+        fs::write(self.root.path().join("experiments.toml"), &task.experiments).unwrap();
+        let mut directories = vec![self.root.path().to_owned()];
+        directories.extend(self.directories.clone());
+        Command::new("sh")
+            .args(["-c", &script, "sh"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--nocapture", "--exact", task.test])
+            .env(DIRECTORIES, std::env::join_paths(directories).unwrap())
+            .env(FILE, self.file.to_string())
+            .env(SECONDS, task.seconds.to_string())
+            .env(PRECISION, task.precision.to_string())
+            // This build cuts transfers short at random: the device would count the pieces.
+            .env("FULLBORE_NO_CUTS", "1")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// What the meter found, when it is done.
+    pub(crate) fn finish(&self, mut child: Child) -> Document {
+        assert!(child.wait().unwrap().success());
+        Document::read(fs::File::open(self.root.path().join("results.json")).unwrap()).unwrap()
+    }
+}
+
+/// Measures, in the process that [`Lab::start`] started; whether this is one.
+pub(crate) fn measures_here() -> bool {
+    let Some(directories) = std::env::var_os(DIRECTORIES) else { return false };
+    let mut directories = std::env::split_paths(&directories);
+    let root = directories.next().unwrap();
+    let number = |name| std::env::var(name).unwrap().parse::<f64>().unwrap();
+    let experiments = fs::read_to_string(root.join("experiments.toml")).unwrap();
+    let options = Options {
+        directories: directories.collect(),
+        size: Some(number(FILE) as u64),
+        time: Duration::from_secs_f64(number(SECONDS)),
+        precision: number(PRECISION),
+        sets: vec![("lab".into(), experiments)],
+        ..Options::default()
+    };
+    let measured = run(&options, &Monitor::default(), |_| ()).unwrap();
+    measured.document.write(fs::File::create(root.join("results.json")).unwrap()).unwrap();
+    true
+}
+
+/// How often a laboratory may be measured before it counts as measured wrongly: the machine may have other work,
+/// which the limits know nothing of.
+const ATTEMPTS: u32 = 3;
+
+/// Measures all laboratories at once, as they wait more than they work, and those measured wrongly again. `judge` says
+/// what of a document is wrong.
+pub(crate) fn prove<S>(
+    settings: &[S],
+    make: impl Fn(&S) -> Result<Lab, String>,
+    task: impl Fn(&S) -> Task<'static>,
+    judge: impl Fn(&S, &Document) -> Vec<String>,
+) {
+    let mut labs = Vec::new();
+    for setting in settings {
+        match make(setting) {
+            Ok(lab) => labs.push((setting, lab)),
+            Err(reason) => return println!("skipped: disks of known limits: {reason}"),
+        }
+    }
+    for attempt in 1..=ATTEMPTS {
+        let children: Vec<Child> = labs.iter().map(|(setting, lab)| lab.start(&task(setting))).collect();
+        let documents: Vec<Document> =
+            labs.iter().zip(children).map(|((_, lab), child)| lab.finish(child)).collect();
+        let mut wrong = Vec::new();
+        for ((setting, lab), document) in labs.into_iter().zip(documents) {
+            let found = judge(setting, &document);
+            if !found.is_empty() {
+                println!("attempt {attempt}: {found:#?}");
+                wrong.push((setting, lab));
+            }
+        }
+        labs = wrong;
+        if labs.is_empty() {
+            return;
+        }
+    }
+    panic!("{} of {} laboratories were measured wrongly, {ATTEMPTS} times", labs.len(), settings.len());
+}

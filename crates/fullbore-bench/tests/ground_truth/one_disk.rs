@@ -1,0 +1,134 @@
+//! One disk: rates, half-power points, bandwidth and the cost of a request; and a disk that becomes slower meanwhile.
+
+use std::time::{Duration, Instant};
+
+use fullbore_bench::document::Document;
+use fullbore_bench::stats::{Law, median};
+
+use super::judging::{Judge, rate};
+use super::lab::{Lab, Limits, Shared, Task, measures_here, prove};
+
+/// Half-power requests of 16K, 8K, 64K and 8K.
+const LIMITS: [Limits; 4] = [(24_000_000, 1000), (12_000_000, 1000), (32_000_000, 300), (20_000_000, 2000)];
+
+/// The smallest power of two that reaches half of the bandwidth, in bytes.
+fn half_power((bps, iops): Limits) -> u64 {
+    bps.div_ceil(2 * iops).next_power_of_two()
+}
+
+/// What is measured: sizes on both sides of the half-power request, eight in flight, so that the device and not the
+/// loop's latency decides. The throttle deals in tenths of a second, so the rate of a sample is wrong by up to as
+/// much: samples are long beside that.
+fn experiment(half: u64) -> String {
+    format!(
+        "
+        [[experiment]]
+        name = 'read'
+        title = 'Direct reads by request size'
+        axis = 'request'
+        [[experiment.grid]]
+        action = 'read'
+        strategy = ['method=uring,cache=direct,depth=8,workers=1,model=serial']
+        request = ['{}', '{}', '{}', '{}']
+        ramp_seconds = 0.4
+        sample_seconds = 3.5
+        ",
+        half / 2,
+        half,
+        4 * half,
+        16 * half
+    )
+}
+
+#[test]
+fn rates_half_power_points_and_request_costs_are_those_of_the_device() {
+    const NAME: &str = "one_disk::rates_half_power_points_and_request_costs_are_those_of_the_device";
+    if measures_here() {
+        return;
+    }
+    prove(
+        &LIMITS,
+        |limits| Lab::new(&[*limits], Shared::Nothing, 128 << 20),
+        |limits| Task {
+            test: NAME,
+            experiments: experiment(half_power(*limits)),
+            seconds: 125,
+            precision: 0.02,
+        },
+        |limits, document| wrong_of(*limits, document),
+    );
+}
+
+/// What a disk's document says that is not so.
+fn wrong_of((bps, iops): Limits, document: &Document) -> Vec<String> {
+    let mut judge = Judge::of(format!("{bps} B/s, {iops}/s"));
+    for cell in &document.cells {
+        let request = cell.labels.request_bytes.unwrap();
+        judge.near(&format!("rate of {request}"), rate(cell), (iops * request).min(bps) as f64);
+    }
+    let findings = &document.findings;
+    let found = findings.half_power_request[0].half_power;
+    judge.near("bandwidth", found.peak, bps as f64);
+    judge.holds("the half-power request", found.at == half_power((bps, iops)));
+    let time = findings.request_times[0].time;
+    judge.holds("the larger of two times", time.law == Law::Larger);
+    judge.near("cost of a request", time.per_request.value, 1.0 / iops as f64);
+    judge.near("requests a second", 1.0 / time.per_request.value, iops as f64);
+    judge.near("cost of a byte", time.per_byte.value, 1.0 / bps as f64);
+    judge.near("fitted half-power request", time.half_power.value, bps as f64 / (2 * iops) as f64);
+    judge.wrong
+}
+
+/// Before and after.
+const CLIFF: [Limits; 2] = [(20_000_000, 2000), (8_000_000, 2000)];
+
+#[test]
+fn a_disk_that_becomes_slower_meanwhile_has_two_levels() {
+    const NAME: &str = "one_disk::a_disk_that_becomes_slower_meanwhile_has_two_levels";
+    if measures_here() {
+        return;
+    }
+    let lab = match Lab::new(&CLIFF[..1], Shared::Nothing, 128 << 20) {
+        Ok(lab) => lab,
+        Err(reason) => return println!("skipped: a disk of known limits: {reason}"),
+    };
+    let experiments = experiment(64 << 10)
+        .replace("request = [", "request = ['64K'] # ")
+        .replace("3.5", "1.0")
+        .replace("0.4", "0.1");
+    // Never precise enough, so it goes on until the time is up.
+    let child = lab.start(&Task { test: NAME, experiments, seconds: 45, precision: 1e-9 });
+    let clock = Instant::now();
+    std::thread::sleep(Duration::from_secs(22));
+    lab.limit(0, CLIFF[1]);
+    let changed = clock.elapsed().as_secs_f64();
+    let document = lab.finish(child);
+
+    let [cell] = document.cells.as_slice() else { panic!("one cell") };
+    let samples: Vec<_> = cell.samples.iter().filter(|sample| sample.usable()).collect();
+    let rates: Vec<f64> = samples.iter().map(|sample| sample.rate()).collect();
+    println!("{rates:.0?}");
+    let at = cut(&rates);
+    let found = samples[at].start_s;
+    println!("the cliff came after {changed:.1} s and was found after {found:.1} s");
+    assert!((changed - 4.0..changed + 4.0).contains(&found), "{changed} {found}");
+    for (rates, (bps, _)) in [&rates[..at], &rates[at..]].into_iter().zip(CLIFF) {
+        let level = median(rates).unwrap() / bps as f64;
+        println!("{level:.3} of the truth");
+        assert!((0.9..1.1).contains(&level), "{level}");
+    }
+    let summary = cell.summary.as_ref().unwrap();
+    let modes = summary.modes.expect("two levels");
+    assert!(modes.low.value < 9e6 && modes.high.value > 18e6, "{modes:?}");
+    assert!(summary.flags.iter().any(|flag| flag.contains("two-humped")), "{:?}", summary.flags);
+}
+
+/// Where to cut a series so that the parts keep closest to their means: the first of the second part.
+fn cut(rates: &[f64]) -> usize {
+    let spread = |part: &[f64]| {
+        let mean = part.iter().sum::<f64>() / part.len() as f64;
+        part.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>()
+    };
+    let cost = |at: &usize| spread(&rates[..*at]) + spread(&rates[*at..]);
+    (1..rates.len()).min_by(|one, other| cost(one).total_cmp(&cost(other))).expect("two samples or more")
+}

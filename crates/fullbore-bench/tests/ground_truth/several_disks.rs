@@ -1,0 +1,199 @@
+//! Several disks: they add up, a stripe is as fast as its slowest disk lets it, and where they share something it is
+//! found with how many of them that is full.
+
+use fullbore_bench::document::{Cell, Document};
+
+use super::judging::{Judge, cell, rate};
+use super::lab::{Lab, Limits, Shared, Task, UNLIMITED, measures_here, prove};
+
+/// A set of disks, and what is known of it.
+struct Setting {
+    name: &'static str,
+    limits: &'static [Limits],
+    shared: Shared,
+    /// What all of them together may not exceed, bytes a second.
+    roof: u64,
+    /// With how many of them no more is to be had; `None`: with all.
+    full_with: u64,
+    /// The file on each, in bytes: enough for a sample.
+    file: u64,
+    /// Grids beside the disks together, one more after the other.
+    also: &'static str,
+}
+
+/// Small requests, and writes.
+const OTHERS: &str = "
+    [[experiment.grid]]
+    action = 'devices'
+    strategy = ['method=uring,cache=direct,depth=8,workers=1']
+    request = ['4K']
+    targets = [2]
+    [[experiment.grid]]
+    action = 'devices'
+    direction = 'write'
+    strategy = ['method=uring,cache=direct,depth=8,workers=1']
+    request = ['64K']
+    targets = [2]
+";
+
+/// Each disk by itself, and a stripe over both.
+const ALONE_AND_STRIPED: &str = "
+    [[experiment.grid]]
+    action = 'devices'
+    mode = 'alone'
+    strategy = ['method=uring,cache=direct,depth=8,workers=1']
+    request = ['64K']
+    targets = [1, 2]
+    [[experiment.grid]]
+    action = 'devices'
+    mode = 'striped'
+    strategy = ['method=uring,cache=direct,depth=32,workers=1']
+    request = ['256K']
+    targets = ['{directories}']
+";
+
+/// Large requests, deep enough for every disk to have some all the time.
+const STRIPED: &str = "
+    [[experiment.grid]]
+    action = 'devices'
+    mode = 'striped'
+    chunk = '64K'
+    strategy = ['method=uring,cache=direct,depth=32,workers=1']
+    request = ['256K']
+    targets = ['{directories}']
+";
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "two alike",
+        limits: &[(16_000_000, 1000); 2],
+        shared: Shared::Nothing,
+        roof: u64::MAX,
+        full_with: 2,
+        file: 64 << 20,
+        also: OTHERS,
+    },
+    Setting {
+        name: "two unlike",
+        limits: &[(8_000_000, 1000), (24_000_000, 1500)],
+        shared: Shared::Nothing,
+        roof: u64::MAX,
+        full_with: 2,
+        file: 96 << 20,
+        also: ALONE_AND_STRIPED,
+    },
+    Setting {
+        name: "four",
+        limits: &[(10_000_000, 1000); 4],
+        shared: Shared::Nothing,
+        roof: u64::MAX,
+        full_with: 4,
+        file: 40 << 20,
+        also: STRIPED,
+    },
+    Setting {
+        name: "four on a bus",
+        limits: &[(10_000_000, 1000); 4],
+        shared: Shared::Bus((25_000_000, UNLIMITED)),
+        roof: 25_000_000,
+        full_with: 3,
+        file: 40 << 20,
+        also: STRIPED,
+    },
+    Setting {
+        name: "four directories of one disk",
+        limits: &[(20_000_000, 2000); 4],
+        shared: Shared::Disk,
+        roof: 20_000_000,
+        full_with: 1,
+        file: 72 << 20,
+        also: "",
+    },
+];
+
+fn experiments(setting: &Setting) -> String {
+    let counts: Vec<String> = (1..=setting.limits.len()).map(|count| count.to_string()).collect();
+    format!(
+        "
+        [[experiment]]
+        name = 'devices'
+        title = 'Disks added one by one'
+        axis = 'targets'
+        [[experiment.grid]]
+        action = 'devices'
+        strategy = ['method=uring,cache=direct,depth=8,workers=1']
+        request = ['64K']
+        targets = [{}]
+        {}
+        ",
+        counts.join(", "),
+        setting.also,
+    )
+    .replace("action = 'devices'", "action = 'devices'\nramp_seconds = 0.4\nsample_seconds = 3.5")
+}
+
+#[test]
+fn disks_add_up_until_what_they_share_is_full() {
+    const NAME: &str = "several_disks::disks_add_up_until_what_they_share_is_full";
+    if measures_here() {
+        return;
+    }
+    prove(
+        SETTINGS,
+        |setting| Lab::new(setting.limits, setting.shared, setting.file),
+        |setting| Task { test: NAME, experiments: experiments(setting), seconds: 135, precision: 0.02 },
+        wrong_of,
+    );
+}
+
+/// What the limits allow the disks of a cell together, bytes a second.
+fn truth(setting: &Setting, cell: &Cell) -> f64 {
+    let labels = &cell.labels;
+    let request = labels.request_bytes.unwrap();
+    let each = |&(bps, iops): &Limits| (iops * request.min(64 << 10)).min(bps);
+    let variant = labels.variant.as_deref().unwrap();
+    let used = &setting.limits[..labels.targets.unwrap() as usize];
+    let sum = match variant.strip_prefix("disk ").and_then(|rest| rest.strip_suffix(" alone")) {
+        Some(disk) => each(&setting.limits[disk.parse::<usize>().unwrap() - 1]),
+        None if variant == "striped" => used.iter().map(each).min().unwrap() * used.len() as u64,
+        None => used.iter().map(each).sum(),
+    };
+    sum.min(setting.roof) as f64
+}
+
+fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
+    let mut judge = Judge::of(setting.name.into());
+    for cell in &document.cells {
+        judge.near(&cell.labels.describe(), rate(cell), truth(setting, cell));
+    }
+    let together = |cell: &Cell| {
+        let labels = &cell.labels;
+        labels.variant.as_deref() == Some("together")
+            && labels.request_bytes == Some(64 << 10)
+            && labels.operation == "read"
+    };
+    let all =
+        cell(document, |cell| together(cell) && cell.labels.targets == Some(setting.limits.len() as u32));
+    // Each disk's share of what they have together.
+    if setting.roof == u64::MAX {
+        let samples = &all.samples;
+        for (disk, &(bps, _)) in setting.limits.iter().enumerate() {
+            let mut rates: Vec<f64> = samples.iter().map(|sample| sample.streams[disk]).collect();
+            rates.sort_by(f64::total_cmp);
+            judge.near(&format!("disk {} among all", disk + 1), rates[rates.len() / 2], bps as f64);
+        }
+    }
+    let found = &document.findings.saturation;
+    let found = found.iter().find(|found| found.steps.iter().any(|step| step.cell == all.id)).unwrap();
+    judge.holds(
+        &format!("full with {}, found {}", setting.full_with, found.at),
+        found.at == setting.full_with,
+    );
+    judge.holds("nothing more to be had", found.still_rising == (setting.roof == u64::MAX));
+    for step in &found.steps {
+        let free: u64 = setting.limits[..step.targets as usize].iter().map(|(bps, _)| bps).sum();
+        let scaling = free.min(setting.roof) as f64 / free as f64;
+        judge.near(&format!("scaling to {}", step.targets), step.efficiency.unwrap(), scaling);
+    }
+    judge.wrong
+}

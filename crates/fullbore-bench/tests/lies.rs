@@ -1,0 +1,187 @@
+//! What would make figures wrong is caught: a page cache that has some of what is called cold, files whose bytes no
+//! device holds, a file system that compresses.
+
+#[path = "ground_truth/disk.rs"]
+mod disk;
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use disk::{Disk, EXT4, Made};
+use fullbore::file::{File, Sync};
+use fullbore::operation::Generate;
+use fullbore::operation::generate::Random;
+use fullbore::pattern::Monitor;
+use fullbore::probe;
+use fullbore_bench::document::{CacheState, Cell, Document, Proof};
+use fullbore_bench::{Options, run};
+
+/// The file that is read cold, in bytes.
+const LEN: u64 = 32 << 20;
+
+fn measure(directory: &Path, grid: &str, time: Duration) -> Document {
+    let experiment = format!(
+        "[[experiment]]\nname = 'read'\ntitle = 'Read'\naxis = 'none'\n[[experiment.grid]]\naction = 'read'\n{grid}"
+    );
+    let options = Options {
+        directories: vec![directory.to_owned()],
+        size: Some(LEN),
+        time,
+        precision: 0.5,
+        sets: vec![("lies".into(), experiment)],
+        ..Options::default()
+    };
+    run(&options, &Monitor::default(), |_| ()).unwrap().document
+}
+
+fn cached(cell: &Cell) -> impl Iterator<Item = (f64, &Proof)> {
+    cell.samples.iter().map(|sample| {
+        let share = sample.cached_before_bytes.unwrap() as f64 / sample.cache_total_bytes.unwrap() as f64;
+        (share, &sample.proof)
+    })
+}
+
+/// A directory on a disk, not in memory.
+fn on_disk() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+#[test]
+fn a_file_half_in_the_cache_is_labelled_mixed() {
+    let directory = on_disk();
+    let grid =
+        "strategy = 'method=buffered,request=256K,workers=1,model=serial'\ncache = ['mixed', 'warm', 'cold']";
+    let document = measure(directory.path(), grid, Duration::from_secs(20));
+    for cell in &document.cells {
+        let wanted = match cell.labels.cache.unwrap() {
+            CacheState::Mixed => 0.3..0.9,
+            CacheState::Warm => 0.99..1.01,
+            CacheState::Cold => 0.0..0.01,
+        };
+        assert!(cell.samples.len() >= 2, "{}: {:?}", cell.id, cell.skipped);
+        for (share, proof) in cached(cell) {
+            assert!(wanted.contains(&share), "{}: {share}", cell.id);
+            assert!(!matches!(proof, Proof::Contradicted { .. }), "{}: {proof:?}", cell.id);
+        }
+    }
+}
+
+#[test]
+fn a_cache_that_somebody_fills_is_caught() {
+    let directory = on_disk();
+    let done = AtomicBool::new(false);
+    let document = std::thread::scope(|scope| {
+        // Somebody else reads the very file that is to be cold.
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let beds = fs::read_dir(directory.path()).into_iter().flatten().flatten();
+                for bed in beds {
+                    let _ = fs::read(bed.path().join("cold"));
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let grid = "strategy = 'method=buffered,request=64K,workers=1,model=serial'\ncache = 'cold'";
+        let document = measure(directory.path(), grid, Duration::from_secs(12));
+        done.store(true, Ordering::Relaxed);
+        document
+    });
+    let [cell] = document.cells.as_slice() else { panic!("one cell") };
+    let mut caught = 0;
+    for (share, proof) in cached(cell) {
+        match proof {
+            Proof::Contradicted { reason } => {
+                assert!(reason.contains("page cache") || reason.contains("the device read"), "{reason}");
+                caught += 1;
+            }
+            _ => assert!(share <= 0.01, "{share} of it was there, and nobody said so"),
+        }
+    }
+    assert!(caught > 0, "of {} samples", cell.samples.len());
+    let usable = cell.samples.iter().filter(|sample| sample.usable()).count();
+    assert_eq!(cell.samples.len() - usable, caught);
+    match &cell.summary {
+        Some(summary) => {
+            assert_eq!((summary.n, summary.contradicted), (usable, caught));
+            assert!(summary.flags.iter().any(|flag| flag.contains("contradicted")), "{:?}", summary.flags);
+        }
+        None => assert_eq!(usable, 0),
+    }
+}
+
+/// A file that `make` makes, and what speaks against measuring with it.
+fn objection(place: &Path, name: &str, make: impl Fn(&File)) -> Option<String> {
+    let file = File::create_new(place.join(name)).unwrap();
+    make(&file);
+    file.sync(Sync::Full).unwrap();
+    probe::provenance(&file).unwrap().objection()
+}
+
+/// Disks of three file systems, or the reason why not.
+fn disk(root: &Path, name: &str, mkfs: &[&str], options: &str) -> Option<Disk> {
+    let made = Made { len: 400 << 20, mkfs, options, past_cache: false };
+    match Disk::new(root, name, root.join(name), &made) {
+        Ok(disk) => Some(disk),
+        Err(reason) => {
+            println!("skipped: {name}: {reason}");
+            None
+        }
+    }
+}
+
+#[test]
+fn files_that_no_device_holds_are_refused() {
+    let root = on_disk();
+    let systems: [(&str, &[&str], &str); 3] = [
+        ("ext4", EXT4, ""),
+        ("xfs", &["mkfs.xfs", "-q"], ""),
+        ("btrfs", &["mkfs.btrfs", "-q"], "compress=zstd"),
+    ];
+    for (name, mkfs, options) in systems {
+        let Some(disk) = disk(root.path(), name, mkfs, options) else { continue };
+        let compresses = !options.is_empty();
+        let against = |what: &str, make: &dyn Fn(&File)| objection(&disk.place, what, make);
+        let noise = |len: usize| {
+            let mut data = vec![0; len];
+            Random::new(7).fill(0, &mut data);
+            data
+        };
+        let honest = against("honest", &|file| file.write_all_at(&noise(4 << 20), 0).unwrap());
+        assert_eq!(honest, None, "{name}");
+        let sparse = against("sparse", &|file| {
+            file.write_all_at(&noise(4096), 3 << 20).unwrap();
+        });
+        assert!(sparse.unwrap().contains("holes"), "{name}");
+        let reserved = against("reserved", &|file| {
+            file.preallocate(4 << 20).unwrap();
+            file.set_len(4 << 20).unwrap();
+        });
+        assert!(reserved.unwrap().contains("never written"), "{name}");
+        let zeros = against("zeros", &|file| file.write_all_at(&vec![0; 4 << 20], 0).unwrap());
+        match zeros {
+            Some(objection) => assert!(compresses && objection.contains("compressed"), "{name}: {objection}"),
+            None => assert!(!compresses, "zeros are held as they are by {name}"),
+        }
+    }
+}
+
+#[test]
+fn the_meters_own_files_are_held_as_they_are_where_others_are_compressed() {
+    let root = on_disk();
+    let Some(disk) = disk(root.path(), "btrfs", &["mkfs.btrfs", "-q"], "compress=zstd") else { return };
+    let grid = "strategy = 'method=buffered,request=256K,workers=1,model=serial'\ncache = ['cold']";
+    let document = measure(&disk.place, grid, Duration::from_secs(10));
+    let [cell] = document.cells.as_slice() else { panic!("one cell") };
+    assert!(cell.summary.is_some(), "{:?}", cell.skipped);
+    for sample in &cell.samples {
+        if let Some(read) = sample.device_read_bytes {
+            assert!(
+                read as f64 >= 0.9 * sample.bytes as f64,
+                "the device read {read} of {} bytes",
+                sample.bytes
+            );
+        }
+    }
+}
