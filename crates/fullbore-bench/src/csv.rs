@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use crate::document::{Cell, Document, Proof, Sample};
+use crate::document::{Cell, Document, Phases, Proof, Sample};
 
 /// The columns, in order. Sizes are bytes, times seconds; an empty field was not measured or does not apply.
-pub const COLUMNS: [&str; 42] = [
+pub const COLUMNS: [&str; 61] = [
     "cell",
     "experiment",
     "job",
@@ -21,6 +21,16 @@ pub const COLUMNS: [&str; 42] = [
     "cache",
     "order",
     "strategy",
+    "flush",
+    "file_bytes",
+    "streams",
+    "targets",
+    "chunk_bytes",
+    "offset_bytes",
+    "load_per_s",
+    "memory_limit_bytes",
+    "peer",
+    "variant",
     "sample",
     "round",
     "start_s",
@@ -44,6 +54,15 @@ pub const COLUMNS: [&str; 42] = [
     "latency_p99_s",
     "latency_p999_s",
     "latency_max_s",
+    "phases_submit_s",
+    "phases_queue_s",
+    "phases_device_s",
+    "phases_complete_s",
+    "phases_device_requests",
+    "phases_merges",
+    "phases_splits",
+    "phases_device_request_bytes",
+    "stream_bytes_per_s",
     "proof",
     "proof_reason",
     "usable",
@@ -68,6 +87,7 @@ pub fn write(document: &Document, writer: impl Write) -> std::io::Result<()> {
 fn row(cell: &Cell, position: usize, sample: &Sample) -> [String; COLUMNS.len()] {
     let labels = &cell.labels;
     let latency = |value: fn(&crate::document::Latency) -> f64| optional(sample.latency.as_ref().map(value));
+    let phases = |value: fn(&Phases) -> String| sample.phases.as_ref().map(value).unwrap_or_default();
     let (proof, reason) = match &sample.proof {
         Proof::Confirmed => ("confirmed", ""),
         Proof::Contradicted { reason } => ("contradicted", reason.as_str()),
@@ -90,6 +110,16 @@ fn row(cell: &Cell, position: usize, sample: &Sample) -> [String; COLUMNS.len()]
         optional(labels.cache.map(|c| c.word())),
         optional(labels.order.as_deref()),
         optional(labels.strategy.as_deref()),
+        optional(labels.flush),
+        optional(labels.file_bytes),
+        optional(labels.streams),
+        optional(labels.targets),
+        optional(labels.chunk_bytes),
+        optional(labels.offset_bytes),
+        optional(labels.load_per_s),
+        optional(labels.memory_limit_bytes),
+        optional(labels.peer.as_deref()),
+        optional(labels.variant.as_deref()),
         position.to_string(),
         sample.round.to_string(),
         sample.start_s.to_string(),
@@ -113,6 +143,15 @@ fn row(cell: &Cell, position: usize, sample: &Sample) -> [String; COLUMNS.len()]
         latency(|l| l.p99_s),
         latency(|l| l.p999_s),
         latency(|l| l.max_s),
+        phases(|p| p.submit_s.to_string()),
+        phases(|p| optional(p.queue_s)),
+        phases(|p| optional(p.device_s)),
+        phases(|p| p.complete_s.to_string()),
+        phases(|p| p.device_requests.to_string()),
+        phases(|p| p.merges.to_string()),
+        phases(|p| p.splits.to_string()),
+        phases(|p| p.device_request_bytes.to_string()),
+        sample.streams.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
         proof.to_owned(),
         reason.to_owned(),
         sample.usable().to_string(),

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+pub mod advice;
 mod audit;
 mod bed;
 mod cgroup;
@@ -11,6 +12,7 @@ pub mod csv;
 pub mod document;
 pub mod experiment;
 pub mod fio;
+mod pipeline;
 pub mod report;
 mod runner;
 mod sample;

@@ -64,12 +64,15 @@ pub(crate) fn take(work: &mut dyn Work, turn: Turn, ramp: f64, place: &Place<'_>
     let usage_before = ProcessUsage::now().unwrap_or_default();
     let start_s = place.start.elapsed().as_secs_f64();
     let clock = Instant::now();
-    let done = work.run(place);
+    let mut done = work.run(place);
     let elapsed = clock.elapsed().as_secs_f64();
     let usage = ProcessUsage::now().unwrap_or_default().since(&usage_before);
     let system = SystemUsage::now().ok().zip(system_before).map(|(now, before)| now.since(&before));
     let device = device().zip(device_before).map(|(now, before)| (now.0 - before.0, now.1 - before.1));
     let after = held(&claim);
+    if let Ok(done) = &mut done {
+        work.look_back(done)?;
+    }
     work.clear(place)?;
     let done = done?;
     let (user_s, system_s) = match done.children {
@@ -110,7 +113,8 @@ struct Held {
 
 impl Held {
     fn share(self) -> Option<f64> {
-        (self.total > 0).then(|| self.cached as f64 / self.total as f64)
+        // Pages at the ends of a range count whole, also where it has only a part of them.
+        (self.total > 0).then(|| (self.cached as f64 / self.total as f64).min(1.0))
     }
 }
 

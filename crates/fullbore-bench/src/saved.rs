@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fullbore::strategy::{Entry, FileSystem, Job, Measured};
 
-use crate::document::Document;
+use crate::document::{Document, candidates};
 
 /// The entries of a document. `strategies` gives the full strategy of each cell by its id.
 pub(crate) fn file_system(
@@ -13,17 +13,13 @@ pub(crate) fn file_system(
     directory: &Path,
 ) -> FileSystem {
     let date = document.run.started.split('T').next().unwrap_or_default().to_owned();
+    let candidates = candidates(&document.cells);
     let entries = Job::ALL
         .into_iter()
         .filter_map(|job| {
-            let mut ranked: Vec<(&str, Measured)> = document
-                .cells
+            let (_, cells) = candidates.iter().find(|(name, _)| *name == job.to_string())?;
+            let mut ranked: Vec<(&str, Measured)> = cells
                 .iter()
-                .filter(|cell| {
-                    cell.labels.cache.is_some_and(|cache| {
-                        format!("{}, {}", cell.labels.job, cache.word()) == job.to_string()
-                    })
-                })
                 .filter_map(|cell| {
                     let rate = cell.summary.as_ref()?.rate;
                     let strategy = strategies.iter().find(|(id, _)| *id == cell.id)?.1.clone();

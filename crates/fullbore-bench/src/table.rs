@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::document::{Axis, Document, Peak, SeriesHalfPower, StopReason};
+use crate::document::{
+    Axis, Document, Experiment, Peak, RuleVerdict, Series, SeriesHalfPower, StopReason, experiments, series,
+};
+use crate::report::verdict;
 use crate::units;
 
 /// How the table is set.
@@ -27,16 +30,27 @@ const NARROWEST: usize = 60;
 const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];
 const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/MB"];
 
-/// Sets the findings of a document as text; no line is wider than asked (60 at least), the last ends in a newline.
+/// With more experiments than this each is told in few lines.
+const MANY_EXPERIMENTS: usize = 10;
+/// Paths shown of an experiment, and where there are many experiments.
+const PATHS: (usize, usize) = (12, 4);
+/// Sentences of its verdict, and where there are many experiments.
+const SENTENCES: (usize, usize) = (4, 2);
+/// Warnings told one by one; beyond, they are counted for each experiment.
+const WARNINGS: usize = 12;
+
+/// Sets the findings of a document as text: a block for each experiment, advice at the end. No line is wider than
+/// asked (60 at least), the last ends in a newline.
 pub fn render(document: &Document, options: TableOptions) -> String {
     let mut sheet =
         Sheet { text: String::new(), width: options.width.max(NARROWEST), colour: options.colour };
     head(&mut sheet, document);
-    peaks(&mut sheet, document);
-    costs(&mut sheet, document);
-    choices(&mut sheet, document);
+    blocks(&mut sheet, document);
     peers(&mut sheet, document);
     warnings(&mut sheet, document);
+    choices(&mut sheet, document);
+    rules(&mut sheet, document);
+    advice(&mut sheet, document);
     sheet.text
 }
 
@@ -67,25 +81,64 @@ fn width(rate: &crate::stats::Estimate) -> String {
     if rate.low == rate.high { "?".into() } else { units::percent(rate.relative_half_width()) }
 }
 
-fn peaks(sheet: &mut Sheet, document: &Document) {
-    let findings = &document.findings;
-    if findings.peaks.is_empty() {
-        return;
+/// A block for each experiment measured: its paths at their peaks, then what was found.
+fn blocks(sheet: &mut Sheet, document: &Document) {
+    let all: Vec<(Experiment, Vec<Series>)> = experiments(&document.experiments, &document.cells)
+        .into_iter()
+        .map(|experiment| {
+            let lines = series(&document.cells, &experiment);
+            (experiment, lines)
+        })
+        .collect();
+    let measured = all.iter().filter(|(_, lines)| !lines.is_empty()).count();
+    let many = measured > MANY_EXPERIMENTS;
+    let pick = |(few, most): (usize, usize)| if many { most } else { few };
+    if measured > 0 {
+        sheet.heading("Peak of each path, by experiment");
     }
-    sheet.heading("Peak of each path");
-    sheet.row("", &HEADINGS.map(str::to_owned), false);
-    let mut experiment = "";
-    for peak in &findings.peaks {
-        if peak.series.experiment != experiment {
-            experiment = &peak.series.experiment;
-            sheet.line(&sheet.strong(experiment));
+    for (experiment, lines) in all {
+        let told = verdict(document, &experiment, &lines);
+        if lines.is_empty() && told.is_empty() {
+            continue;
+        }
+        let peaks: Vec<&Peak> =
+            document.findings.peaks.iter().filter(|p| p.series.experiment == experiment.name).collect();
+        sheet.block(&experiment.title, !peaks.is_empty());
+        paths(sheet, document, peaks, pick(PATHS));
+        for sentence in told.iter().take(pick(SENTENCES)) {
+            sheet.wrapped(2, sentence);
+        }
+    }
+    if measured > 0 {
+        sheet.line("");
+        sheet.wrapped(
+            0,
+            "± half the 95 % interval; roof: share of memory copy; half-power: smallest request or depth that \
+             reaches half of the peak; processor time at the peak, as charged to the process.",
+        );
+    }
+}
+
+/// The paths of an experiment; of more than `most` the fastest and the slowest.
+fn paths(sheet: &mut Sheet, document: &Document, mut peaks: Vec<&Peak>, most: usize) {
+    let left = peaks.len().saturating_sub(most);
+    if left > 0 {
+        peaks.sort_by(|a, b| b.rate.value.total_cmp(&a.rate.value));
+        peaks.drain(most - 1..peaks.len() - 1);
+    }
+    let last = peaks.len().saturating_sub(1);
+    for (i, peak) in peaks.iter().enumerate() {
+        if left > 0 && i == last {
+            sheet.line(&format!("  … {} between, in the report", units::count(left, "path")));
         }
         let summary = document.cell(&peak.cell).and_then(|c| c.summary.as_ref());
         let per_request =
             summary.and_then(|s| s.cpu_per_request).map(|c| units::significant(c.charged.value * 1e6));
         let per_mb = summary.map(|s| units::ms_per_mb(s.cpu_per_mb.charged.value));
         // Of small random requests their number is what counts.
-        let random = peak.series.labels.order.as_deref() == Some("random");
+        let small = |bytes: u64| bytes <= 16 << 10;
+        let random = peak.series.labels.order.as_deref() == Some("random")
+            && peak.series.labels.request_bytes.is_some_and(small);
         let requests = summary.and_then(|s| s.requests_per_s).filter(|_| random);
         let values = [
             requests.map_or_else(|| units::rate(peak.rate.value), units::requests_rate),
@@ -97,11 +150,6 @@ fn peaks(sheet: &mut Sheet, document: &Document) {
         ];
         sheet.row(&peak.series.name, &values, true);
     }
-    sheet.wrapped(
-        0,
-        "± half the 95 % interval; roof: share of memory copy; half-power: smallest request or depth that reaches \
-         half of the peak; processor time at the peak, as charged to the process.",
-    );
 }
 
 /// The half-power point of the peak's path: `64 KiB`, `depth 3`, `≤ 4 KiB`.
@@ -118,22 +166,6 @@ fn half_power(document: &Document, peak: &Peak) -> String {
     request.or(depth).unwrap_or("-".into())
 }
 
-fn costs(sheet: &mut Sheet, document: &Document) {
-    if document.findings.costs.is_empty() {
-        return;
-    }
-    sheet.heading("Processor cost, fitted: fixed µs a request + ms a MB (95 % interval)");
-    for cost in &document.findings.costs {
-        let (a, b) = (cost.line.per_request.scaled(1e6), cost.line.per_byte.scaled(1e9));
-        let span = |e: &crate::stats::Estimate| {
-            let [value, low, high] = [e.value, e.low, e.high].map(units::significant);
-            format!("{value} ({low} to {high})")
-        };
-        let left = format!("{} {}", cost.series.experiment, cost.series.name);
-        sheet.pair(&left, &format!("{} µs + {} ms/MB", span(&a), span(&b)));
-    }
-}
-
 fn choices(sheet: &mut Sheet, document: &Document) {
     if document.findings.choices.is_empty() {
         return;
@@ -142,6 +174,33 @@ fn choices(sheet: &mut Sheet, document: &Document) {
     for choice in &document.findings.choices {
         sheet.wrapped(0, &format!("{}: {}", choice.job, choice.strategy));
         sheet.wrapped(4, &choice.evidence);
+    }
+}
+
+/// How many of the rules of 1997 hold, by number.
+fn rules(sheet: &mut Sheet, document: &Document) {
+    let rules = &document.findings.rules;
+    if rules.is_empty() {
+        return;
+    }
+    sheet.heading("The rules of 1997, tested again");
+    for verdict in [RuleVerdict::StillTrue, RuleVerdict::NoLongerTrue, RuleVerdict::NotTestable] {
+        let numbers: Vec<String> =
+            rules.iter().filter(|r| r.verdict == verdict).map(|r| r.number.to_string()).collect();
+        if !numbers.is_empty() {
+            sheet.wrapped(0, &format!("{}: {}", verdict.words(), numbers.join(", ")));
+        }
+    }
+}
+
+fn advice(sheet: &mut Sheet, document: &Document) {
+    let ranked = crate::report::advice(document);
+    if ranked.is_empty() {
+        return;
+    }
+    sheet.heading("What to do here");
+    for (i, advice) in ranked.iter().enumerate() {
+        sheet.wrapped(0, &format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
     }
 }
 
@@ -154,7 +213,8 @@ fn peers(sheet: &mut Sheet, document: &Document) {
     let names = document.cell_names();
     for found in findings {
         let name = names.get(&found.cell).unwrap_or(&found.cell);
-        sheet.pair(&format!("{name} ÷ {}", found.peer), &found.told());
+        sheet.wrapped(2, &format!("{name} ÷ {}", found.peer));
+        sheet.wrapped(6, &found.told());
     }
     let mut notes: Vec<String> = Vec::new();
     for found in findings {
@@ -190,11 +250,20 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
             lines.push(format!("{}: {flag}", names[&cell.id]));
         }
     }
-    if imprecise > 0 {
+    if lines.len() > WARNINGS {
+        let experiments = experiments(&document.experiments, &document.cells);
+        let care = |e: &Experiment| Some(format!("{}: {}", e.name, crate::report::care(document, &e.name)?));
+        lines = experiments.iter().filter_map(care).collect();
+    } else if imprecise > 0 {
         let cells = units::count(imprecise, "cell");
         lines.push(format!("{cells} ended before the interval was narrow: see ± and the report"));
     }
-    lines.extend(skipped.iter().map(|(reason, what)| format!("skipped {}: {reason}", what.join(", "))));
+    lines.extend(skipped.iter().map(|(reason, what)| {
+        let more = what.len().saturating_sub(4);
+        let some = what.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("skipped {some}{more}: {reason}")
+    }));
     lines.extend(document.audit.findings.iter().map(|finding| format!("self-audit: {finding}")));
     lines.extend(document.run.notes.iter().cloned());
     if !lines.is_empty() {
@@ -213,11 +282,6 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn strong(&self, text: &str) -> String {
-        let text = clipped(text, self.width);
-        if self.colour { format!("\x1b[1m{text}\x1b[0m") } else { text }
-    }
-
     fn line(&mut self, text: &str) {
         let _ = writeln!(self.text, "{}", text.trim_end());
     }
@@ -227,6 +291,31 @@ impl Sheet {
         let text = clipped(text, self.width);
         let line = if self.colour { format!("\x1b[1;34m{text}\x1b[0m") } else { text };
         self.line(&line);
+    }
+
+    /// The title of an experiment, with the headings of its columns where it has any.
+    fn block(&mut self, title: &str, columns: bool) {
+        let title = clipped(title, self.width);
+        let letters = title.chars().count();
+        let strong = if self.colour { format!("\x1b[1m{title}\x1b[0m") } else { title };
+        self.line("");
+        if !columns {
+            self.line(&strong);
+            return;
+        }
+        let room = self.width - COLUMNS.iter().sum::<usize>();
+        let mut headings = String::new();
+        for (heading, column) in HEADINGS.iter().zip(COLUMNS) {
+            let _ = write!(headings, "{heading:>column$}");
+        }
+        if letters < room {
+            let gap = room - letters;
+            self.line(&format!("{strong}{:gap$}{headings}", ""));
+        } else {
+            // A long title has a line of its own.
+            self.line(&strong);
+            self.line(&format!("{:room$}{headings}", ""));
+        }
     }
 
     /// `text` broken at spaces, every line indented by `indent`, lines after the first by four more.
@@ -260,18 +349,6 @@ impl Sheet {
             let _ = write!(line, "{value:>column$}");
         }
         self.line(&line);
-    }
-
-    /// Left text and right text on one line where both fit, else on two.
-    fn pair(&mut self, left: &str, right: &str) {
-        let (a, b) = (left.chars().count(), right.chars().count());
-        if a + b + 4 <= self.width {
-            let gap = self.width - a - b - 2;
-            self.line(&format!("  {left}{:gap$}{right}", ""));
-        } else {
-            self.wrapped(2, left);
-            self.wrapped(6, right);
-        }
     }
 }
 

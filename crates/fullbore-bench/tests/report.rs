@@ -1,67 +1,19 @@
-//! The report is whole, self-contained and escaped.
+//! The report is whole, self-contained, small and escaped.
 
+#[path = "synthetic/full.rs"]
+mod full;
+mod markup;
 mod synthetic;
 
-use fullbore_bench::document::{Cell, Document, Environment, Labels, Run};
+use fullbore_bench::document::{Advice, Cell, Confidence, Document, Environment, Experiment, Labels, Run};
+use fullbore_bench::document::{Axis, Figure, Pipeline, Rule, RuleVerdict, Stage, Then};
 use fullbore_bench::report;
+use markup::check_structure;
 
-/// Elements that have no end tag.
-const VOID: [&str; 5] = ["meta", "link", "br", "wbr", "hr"];
-
-/// Walks the tags of a page: every element is closed in order, every attribute is quoted, no id is used twice.
-fn check_structure(html: &str) -> Vec<String> {
-    let mut open: Vec<String> = Vec::new();
-    let mut seen = Vec::new();
-    let mut ids = std::collections::BTreeSet::new();
-    let mut rest = html.strip_prefix("<!DOCTYPE html>").expect("document type");
-    while let Some(start) = rest.find('<') {
-        assert!(!rest[..start].contains('>'), "stray > before {}", &rest[start..rest.len().min(start + 60)]);
-        rest = &rest[start + 1..];
-        let end = tag_end(rest);
-        let tag = &rest[..end];
-        rest = &rest[end + 1..];
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop().as_deref(), Some(name), "at </{name}>");
-            continue;
-        }
-        let closed = tag.ends_with('/');
-        let tag = tag.trim_end_matches('/');
-        let name = tag.split_whitespace().next().unwrap().to_owned();
-        if let Some(id) = tag.split(" id=\"").nth(1) {
-            let id = id.split('"').next().unwrap();
-            assert!(ids.insert(id.to_owned()), "id {id} twice");
-        }
-        let quotes = tag.matches('"').count();
-        assert!(
-            quotes.is_multiple_of(2) && quotes / 2 >= tag.matches("=\"").count(),
-            "attributes of <{tag}>"
-        );
-        seen.push(tag.to_owned());
-        if closed || VOID.contains(&name.as_str()) {
-            continue;
-        }
-        if name == "script" || name == "style" {
-            let end = format!("</{name}>");
-            let at = rest.find(&end).expect("script and style end");
-            rest = &rest[at + end.len()..];
-            continue;
-        }
-        open.push(name);
-    }
-    assert!(open.is_empty(), "left open: {open:?}");
-    seen
-}
-
-fn tag_end(text: &str) -> usize {
-    let mut quoted = false;
-    for (at, character) in text.char_indices() {
-        match character {
-            '"' => quoted = !quoted,
-            '>' if !quoted => return at,
-            _ => {}
-        }
-    }
-    panic!("tag without end: {}", &text[..text.len().min(80)]);
+/// The document of the full set, made once.
+fn whole() -> &'static Document {
+    static WHOLE: std::sync::OnceLock<Document> = std::sync::OnceLock::new();
+    WHOLE.get_or_init(full::document)
 }
 
 #[test]
@@ -75,8 +27,9 @@ fn the_page_is_well_formed_and_asks_for_nothing() {
     let charts = tags.iter().filter(|t| t.starts_with("svg class=\"chart\""));
     let unlabelled = charts.clone().filter(|t| !t.contains("role=\"img\"") || !t.contains("aria-label=\""));
     assert!(charts.clone().count() >= 10 && unlabelled.count() == 0);
-    let folded = tags.iter().filter(|t| *t == "details").count();
-    assert!(folded >= charts.count(), "a table under each chart");
+    let chapters = tags.iter().filter(|t| t.starts_with("section id=\"experiment-")).count();
+    let tables = tags.iter().filter(|t| *t == "table").count();
+    assert!(chapters >= 6 && tables >= chapters, "a table in each chapter: {tables} in {chapters}");
     for link in tags.iter().filter(|t| t.starts_with("a href")) {
         let target = link.split("#").nth(1).unwrap().trim_end_matches('"');
         assert!(tags.iter().any(|t| t.contains(&format!("id=\"{target}\""))), "{link} leads nowhere");
@@ -122,46 +75,250 @@ fn every_cell_appears() {
     assert!(!visible.contains("NaN") && !visible.contains("inf "));
 }
 
-#[test]
-fn the_embedded_document_is_the_document() {
-    let document = synthetic::document();
-    let html = report::html(&document);
-    let embedded = |id: &str| {
-        let start = format!("<script type=\"application/json\" id=\"{id}\">");
-        html.split(&start).nth(1).unwrap().split("</script>").next().unwrap().to_owned()
-    };
-    assert_eq!(Document::parse(&embedded("results")).unwrap(), document);
-    let mut csv = Vec::new();
-    fullbore_bench::csv::write(&document, &mut csv).unwrap();
-    let samples: String = serde_json::from_str(&embedded("samples")).unwrap();
-    assert_eq!(samples.as_bytes(), csv);
+/// Puts a value where its dotted name says.
+fn put(object: &mut serde_json::Value, name: &str, value: &serde_json::Value) {
+    let place = name.split('.').fold(object, |object, part| &mut object[part]);
+    *place = value.clone();
+}
+
+/// What the page holds, unpacked as `docs/results-schema.md` says.
+fn unpacked(html: &str) -> serde_json::Value {
+    use serde_json::{Value, json};
+    let start = "<script type=\"application/json\" id=\"results\">";
+    let text = html.split(start).nth(1).unwrap().split("</script>").next().unwrap();
+    let packed: Value = serde_json::from_str(text).unwrap();
+    let names = |kind: &str| -> Vec<String> { serde_json::from_value(packed[kind].clone()).unwrap() };
+    let mut document = packed["document"].clone();
+    for cell in document["cells"].as_array_mut().unwrap() {
+        for kind in ["labels", "summary"] {
+            if let Some(values) = cell[kind].as_array() {
+                let mut object = json!({});
+                for (name, value) in names(kind).iter().zip(values).filter(|(_, v)| !v.is_null()) {
+                    put(&mut object, name, value);
+                }
+                cell[kind] = object;
+            }
+        }
+        let samples = (0..cell["samples"]["n"].as_u64().unwrap() as usize).map(|i| {
+            let mut sample = json!({});
+            for (name, column) in names("columns").iter().zip(cell["samples"]["of"].as_array().unwrap()) {
+                match column.as_array().unwrap().as_slice() {
+                    [] => {}
+                    [all] => put(&mut sample, name, all),
+                    each => put(&mut sample, name, &each[i]),
+                }
+            }
+            sample
+        });
+        cell["samples"] = samples.collect();
+    }
+    document
+}
+
+/// Fails unless both are the same but for rounding: samples to seven digits, what is worked out to five.
+fn same_but_for_rounding(a: &serde_json::Value, b: &serde_json::Value, path: &str) {
+    use serde_json::Value;
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            let digits = if path.contains("samples[") || path.contains(".labels") { 6e-7 } else { 6e-5 };
+            assert!((a - b).abs() <= digits * a.abs(), "{path}: {a} and {b}");
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{path}");
+            for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                same_but_for_rounding(a, b, &format!("{path}[{i}]"));
+            }
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            assert!(a.keys().eq(b.keys()), "{path}");
+            for (key, value) in a {
+                same_but_for_rounding(value, &b[key], &format!("{path}.{key}"));
+            }
+        }
+        _ => assert_eq!(a, b, "{path}"),
+    }
 }
 
 #[test]
-fn hostile_text_stays_text() {
-    let attack = "</script><img onerror='x' title=\"y\">&";
+fn the_embedded_document_is_the_document() {
+    for document in [synthetic::document(), whole().clone()] {
+        let html = report::html(&document);
+        let held = Document::parse(&unpacked(&html).to_string()).unwrap();
+        let [a, b] = [&document, &held].map(|d| serde_json::to_value(d).unwrap());
+        same_but_for_rounding(&a, &b, "");
+        let counts = |d: &Document| d.cells.iter().map(|c| c.samples.len()).collect::<Vec<_>>();
+        assert_eq!(counts(&held), counts(&document));
+    }
+}
+
+#[test]
+fn the_full_set_fits_into_three_megabytes() {
+    let document = whole();
+    let cells = document.cells.len();
+    let samples: usize = document.cells.iter().map(|c| c.samples.len()).sum();
+    assert!(cells >= 600 && samples >= 8 * cells, "{cells} cells, {samples} samples");
+    let html = report::html(document);
+    check_structure(&html);
+    // Some is left for longer names and more samples than this document has.
+    assert!(html.len() < 2_500_000, "{} bytes for {cells} cells, {samples} samples", html.len());
+    println!("{cells} cells, {samples} samples: {} bytes", html.len());
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(directory.join("full-report.html"), &html).unwrap();
+    std::fs::write(directory.join("full-report.md"), report::markdown(document)).unwrap();
+    document.write(std::fs::File::create(directory.join("full-results.json")).unwrap()).unwrap();
+}
+
+#[test]
+fn every_experiment_has_a_chapter_with_its_question_and_what_was_found_then() {
+    let document = whole();
+    let html = report::html(document);
+    for experiment in &document.experiments {
+        let section = html.split(&format!("<section id=\"experiment-{}\">", experiment.name)).nth(1);
+        let section = section.unwrap_or_else(|| panic!("no chapter {}", experiment.name));
+        let section = section.split("</section>").next().unwrap();
+        for part in ["class=\"question\"", "class=\"then\"", "class=\"here\"", "1997", "<figure"] {
+            assert!(section.contains(part), "{part} in {}", experiment.name);
+        }
+        assert!(!section.contains("without a verdict"), "{}", experiment.name);
+    }
+    for word in [
+        "Where a request’s time goes",
+        "The streams beside one another",
+        "The disks beside one another",
+        "narrowest stage",
+        "no longer true",
+        "worth 3.60 times",
+        "beyond 3 disks more bring little",
+        "Jain’s index",
+        "merged",
+        "p99.9",
+    ] {
+        assert!(html.contains(word), "{word}");
+    }
+    let order = ["Request 256", "Preallocate files", "Keep 8 requests"].map(|t| html.find(t).unwrap());
+    assert!(order.is_sorted(), "advice is ranked by worth");
+}
+
+#[test]
+fn charts_are_files_of_their_own() {
+    let document = whole();
+    let charts = report::charts(document);
+    let html = report::html(document);
+    assert_eq!(charts.len(), html.matches("<figure").count());
+    let mut names = std::collections::BTreeSet::new();
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("charts");
+    std::fs::create_dir_all(&directory).unwrap();
+    for (name, svg) in &charts {
+        assert!(names.insert(name), "{name} twice");
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{name}");
+        let body = svg.strip_prefix("<svg xmlns=\"http://www.w3.org/2000/svg\" ").expect("its name space");
+        check_structure(&format!("<!DOCTYPE html><svg {body}"));
+        for absent in ["http", "var(", "<script", "@import", "url("] {
+            assert!(!body.contains(absent), "{absent} in {name}");
+        }
+        std::fs::write(directory.join(format!("{name}.svg")), svg).unwrap();
+    }
+}
+
+#[test]
+fn markdown_holds_the_same_chapters() {
+    let document = whole();
+    let text = report::markdown(document);
+    for experiment in &document.experiments {
+        assert!(text.contains(&format!("\n## {}\n", experiment.title)), "{}", experiment.title);
+    }
+    assert!(!text.contains("](") && !text.contains("://") && !text.contains('\u{1b}'));
+    let mut columns = None;
+    for line in text.lines() {
+        let cells = line.starts_with('|').then(|| line.replace("\\|", "").matches('|').count());
+        if let (Some(before), Some(now)) = (columns, cells) {
+            assert_eq!(before, now, "{line}");
+        }
+        columns = cells;
+    }
+    assert!(text.contains("| :") || text.contains("---:"));
+}
+
+/// A document in which every text is an attack.
+fn hostile(attack: &str) -> Document {
     let labels = Labels {
         job: attack.into(),
         operation: attack.into(),
         method: attack.into(),
         strategy: Some(attack.into()),
+        variant: Some(attack.into()),
+        peer: Some(attack.into()),
         ..Labels::default()
     };
     let mut document = synthetic::document();
     document.run.directory = attack.into();
+    document.run.directories = vec![attack.into(), attack.into()];
+    document.run.command = vec![attack.into()];
     document.run.notes.push(attack.into());
     document.audit.findings.push(attack.into());
     document.environment.kernel = attack.into();
     document.environment.facts = serde_json::json!({ attack: attack });
+    document.experiments.push(Experiment {
+        name: attack.into(),
+        title: attack.into(),
+        note: attack.into(),
+        axis: Axis::None,
+        question: attack.into(),
+        then: vec![Then { year: 1997, source: attack.into(), found: attack.into() }],
+        figures: vec![Figure::Rate, Figure::Latency, Figure::Pipeline],
+    });
     document.cells.push(Cell::skipped("x", attack, labels.clone(), attack));
-    let mut measured = document.cells[0].clone();
-    (measured.id, measured.experiment, measured.labels) = ("y".into(), attack.into(), labels);
-    document.cells.push(measured);
-    document.findings = fullbore_bench::document::findings(&document.cells, &[], &Default::default());
+    for (id, request) in [("y", 4096), ("z", 8192)] {
+        let mut measured = document.cells[0].clone();
+        (measured.id, measured.experiment) = (format!("{attack}{id}"), attack.into());
+        measured.labels = Labels { request_bytes: Some(request), ..labels.clone() };
+        document.cells.push(measured);
+    }
+    document.findings =
+        fullbore_bench::document::findings(&document.cells, &document.experiments, &Default::default());
+    document.findings.pipeline = Some(Pipeline {
+        stages: vec![Stage {
+            name: attack.into(),
+            what: attack.into(),
+            advertised: Some(1e9),
+            advertised_by: attack.into(),
+            real: None,
+            cell: None,
+        }],
+    });
+    document.findings.advice.push(Advice {
+        text: attack.into(),
+        evidence: attack.into(),
+        experiment: attack.into(),
+        cells: Vec::new(),
+        confidence: Confidence::Low,
+        worth: f64::NAN,
+    });
+    document.findings.rules.push(Rule {
+        number: 1,
+        rule: attack.into(),
+        verdict: RuleVerdict::NotTestable,
+        evidence: attack.into(),
+        experiment: attack.into(),
+        cells: Vec::new(),
+    });
+    document
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let document = hostile("</script><img onerror='x' title=\"y\">& | [a](b) `c` \n# d");
     let html = report::html(&document);
     check_structure(&html);
     assert!(!html.contains("<img"), "markup from the document");
-    assert_eq!(html.matches("</script>").count(), 3, "results, samples, script");
+    assert_eq!(html.matches("</script>").count(), 2, "results, script");
+    for (name, svg) in report::charts(&document) {
+        check_structure(&format!("<!DOCTYPE html>{svg}"));
+        assert!(!svg.contains("<img"), "{name}");
+    }
+    let text = report::markdown(&document);
+    assert!(!text.contains("<img") && !text.contains("[a](b)") && !text.contains("\n# d"));
 }
 
 #[test]
@@ -173,4 +330,25 @@ fn an_empty_run_still_gives_a_page() {
     assert!(html.contains("interrupted"));
     let table = fullbore_bench::table::render(&document, Default::default());
     assert!(table.contains("interrupted"));
+    assert!(report::markdown(&document).contains("interrupted") && report::charts(&document).is_empty());
+}
+
+#[test]
+fn the_terminal_shows_the_full_set_in_eighty_columns() {
+    let document = whole();
+    let table = fullbore_bench::table::render(document, Default::default());
+    let widest = table.lines().max_by_key(|l| l.chars().count()).unwrap();
+    assert!(widest.chars().count() <= 80, "{widest}");
+    let lines = table.lines().count();
+    assert!(lines < 420, "{lines} lines");
+    for experiment in &document.experiments {
+        let title: String = experiment.title.chars().take(24).collect();
+        assert!(table.contains(&title), "{title}");
+    }
+    let advice = table.rfind("What to do here").expect("advice");
+    assert!(table[advice..].lines().count() < 12, "at the end");
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(directory.join("full-table.txt"), &table).unwrap();
+    let quick = fullbore_bench::table::render(&synthetic::document(), Default::default());
+    std::fs::write(directory.join("quick-table.txt"), &quick).unwrap();
 }

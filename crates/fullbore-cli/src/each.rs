@@ -32,9 +32,13 @@ pub fn fold_files<F: Fold>(
     mut tell: impl FnMut(&Running<'_>, &Path, F::State) -> Result<(), Exit> + Send,
 ) -> Result<(), Exit> {
     let running = ways.begin()?;
-    let work =
-        |file: &File, crew: &Crew<'_>, scratch: &mut Scratch| Ok(crew.fold(operation, file, scratch)?.1);
-    each_file(&running, what, files, work, |path, state| tell(&running, path, state))?;
+    each_file(
+        &running,
+        what,
+        files,
+        |file, crew, scratch| Ok(crew.fold(operation, file, scratch)?.1),
+        |path, state| tell(&running, path, state),
+    )?;
     running.end(running.monitor().done());
     Ok(())
 }

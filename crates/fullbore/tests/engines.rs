@@ -241,6 +241,45 @@ fn keeps_as_many_in_flight_as_it_says() {
     });
 }
 
+/// A look that never waits sees every request end, and the time of each is told once, however often a transfer was cut
+/// short (as builds for tests do).
+#[test]
+fn requests_end_and_are_timed_without_waiting_for_them() {
+    each(|directory, method, cache| {
+        if method.capabilities.batched {
+            return; // It gathers requests until it is waited for.
+        }
+        let path = directory.join("timed");
+        fs::write(&path, bytes(64 * ALIGNMENT, 6)).unwrap();
+        let file = File::open(&path).unwrap();
+        let depth = method.capabilities.depth.min(8);
+        let mut pool = Pool::new(depth, 4 * ALIGNMENT).unwrap();
+        let mut channel = channel(method, cache, &file, false, depth, &pool, Some(64 * ALIGNMENT as u64));
+        channel.time_requests();
+        let begun = std::time::Instant::now();
+        let mut done = 0;
+        for round in 0..4 {
+            for token in 0..depth as u64 {
+                let offset = (round * 4 + token) % 15 * 4 * ALIGNMENT as u64;
+                channel.read(token, offset, 4 * ALIGNMENT, pool.take().unwrap()).unwrap();
+            }
+            channel.commit().unwrap();
+            while channel.in_flight() > 0 {
+                if let Some(ended) = channel.ready().unwrap() {
+                    pool.put(ended.buf);
+                    done += 1;
+                }
+                assert!(begun.elapsed().as_secs() < 60, "{} cache={cache}: none is seen to end", method.name);
+            }
+        }
+        let latencies = channel.take_latencies();
+        assert_eq!((done, latencies.count()), (4 * depth as u64, 4 * depth as u64), "{}", method.name);
+        assert!(latencies.longest().unwrap() <= begun.elapsed());
+        assert!(latencies.quantile(0.5).unwrap() > std::time::Duration::ZERO);
+        assert_eq!(channel.take_latencies().count(), 0, "they are taken");
+    });
+}
+
 #[test]
 fn lent_windows_are_the_file() {
     each(|directory, method, cache| {

@@ -9,10 +9,11 @@ use fullbore::error::{Error, Kind};
 use fullbore::file::{Durability, File, Output, Placement, Sync};
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Order, Outcome, Scope};
-use fullbore::strategy::{Strategy, plan};
+use fullbore::strategy::{Completion, Strategy, plan};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
+use super::latency::percentiles;
 use super::wished::Wished;
 use super::{Claim, Covered, Device, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
@@ -298,6 +299,7 @@ impl Work for Trial {
             strategy: Some(self.wished.text.clone()),
             flush: self.asked.flush,
             offset_bytes: self.asked.offset.as_ref().map(|_| self.offset),
+            variant: (strategy.completion == Completion::Ordered).then(|| "oldest first".into()),
             ..Labels::default()
         }
     }
@@ -392,7 +394,14 @@ impl Work for Trial {
     }
 
     fn run(&mut self, place: &Place<'_>) -> Result<Done> {
-        let outcome = self.transfer(&self.range.clone(), place)?;
+        // What comes from memory takes less time than two looks at the clock are worth.
+        let timed = self.direct() || self.asked.cache == Some(CacheState::Cold);
+        if timed {
+            place.monitor.time_requests();
+        }
+        let outcome = self.transfer(&self.range.clone(), place);
+        let latency = percentiles(&place.monitor.take_latencies());
+        let outcome = outcome?;
         let tally = if self.writes { outcome.writes } else { outcome.reads };
         Ok(Done {
             bytes: outcome.bytes,
@@ -400,6 +409,7 @@ impl Work for Trial {
             seconds: Some(outcome.seconds),
             requests: tally.requests,
             depth: Some(tally.depth()),
+            latency,
             ..Done::default()
         })
     }

@@ -5,7 +5,12 @@
 
 mod access;
 mod command;
+mod interface;
+mod latency;
 mod memory;
+mod phases;
+mod reread;
+mod target;
 mod transform;
 mod wished;
 
@@ -42,6 +47,10 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "write", parse: access::write },
     Action { name: "transform", parse: transform::parse },
     Action { name: "memory", parse: memory::parse },
+    Action { name: "interface", parse: interface::parse },
+    Action { name: "latency", parse: latency::parse },
+    Action { name: "phases", parse: phases::parse },
+    Action { name: "reread", parse: reread::parse },
     Action { name: "command", parse: command::parse },
 ];
 
@@ -103,6 +112,14 @@ pub(crate) trait Work: fmt::Debug {
     /// # Errors
     /// Those of the work.
     fn run(&mut self, place: &Place<'_>) -> Result<Done>;
+
+    /// Adds to what the last run did what is only found out afterwards, when the clock and the counters have stopped.
+    ///
+    /// # Errors
+    /// The system's.
+    fn look_back(&mut self, _done: &mut Done) -> Result<()> {
+        Ok(())
+    }
 
     /// What the next run covers, for a peer that is to do the same in its place; `None`: nothing that a peer could do.
     fn covers(&self, _place: &Place<'_>) -> Option<Covered> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::summary::{Summary, SummaryOptions, summarise};
+use crate::stats::WarmUp;
 
 /// One fully specified trial of an experiment and every sample taken of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,9 +47,11 @@ impl Cell {
         self.summary = summarise(&self.samples, &self.labels, options);
     }
 
-    /// Rates of the usable samples (bytes a second), in order.
+    /// Rates of the usable samples (bytes a second), in order; without those at the front that the summary says were
+    /// still warming up.
     pub fn rates(&self) -> Vec<f64> {
-        self.samples.iter().filter(|s| s.usable()).map(Sample::rate).collect()
+        let warming = self.summary.as_ref().and_then(|s| s.warm_up).map_or(0, WarmUp::left_out);
+        self.samples.iter().filter(|s| s.usable()).skip(warming).map(Sample::rate).collect()
     }
 }
 

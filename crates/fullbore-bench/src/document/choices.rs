@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
+use crate::advice::reads_without_trial;
 use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 use crate::units;
 
@@ -41,22 +42,38 @@ const CHEAPER: f64 = 0.9;
 /// Chooses a strategy for each job (label `job` and cache state) among the measured cells with that job.
 ///
 /// The fastest median wins, unless another is within 3 % of it and costs at most nine tenths of its processor
-/// time. Cells without a job take no part.
+/// time. Cells without a job take no part, but for reads where nothing was tried under the name of reading.
 pub fn choices(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Choice> {
-    let mut jobs: Vec<(String, Vec<(&Cell, Rated)>)> = Vec::new();
-    for cell in cells.iter().filter(|c| !c.labels.job.is_empty()) {
-        let Some(summary) = &cell.summary else { continue };
+    fn rated(cell: &Cell) -> Option<(&Cell, Rated)> {
+        let summary = cell.summary.as_ref()?;
+        Some((cell, Rated { rate: summary.rate, cpu_per_mb: summary.cpu_per_mb.charged.value }))
+    }
+    let jobs = candidates(cells).into_iter();
+    jobs.filter_map(|(job, cells)| choose(job, cells.into_iter().filter_map(rated).collect(), bootstrap))
+        .collect()
+}
+
+/// The measured cells that compete for each job, in the order of their first. What a peer does is no strategy.
+pub(crate) fn candidates(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
+    let mut jobs: Vec<(String, Vec<&Cell>)> = Vec::new();
+    let ours = |c: &&Cell| !c.labels.job.is_empty() && c.summary.is_some() && c.labels.peer.is_none();
+    for cell in cells.iter().filter(ours) {
         let job = match cell.labels.cache {
             Some(cache) => format!("{}, {}", cell.labels.job, cache.word()),
             None => cell.labels.job.clone(),
         };
-        let rated = Rated { rate: summary.rate, cpu_per_mb: summary.cpu_per_mb.charged.value };
         match jobs.iter_mut().find(|(name, _)| *name == job) {
-            Some((_, candidates)) => candidates.push((cell, rated)),
-            None => jobs.push((job, vec![(cell, rated)])),
+            Some((_, candidates)) => candidates.push(cell),
+            None => jobs.push((job, vec![cell])),
         }
     }
-    jobs.into_iter().filter_map(|(job, candidates)| choose(job, candidates, bootstrap)).collect()
+    for (job, candidates) in reads_without_trial(cells) {
+        let job = job.to_string();
+        if jobs.iter().all(|(name, _)| *name != job) {
+            jobs.push((job, candidates));
+        }
+    }
+    jobs
 }
 
 #[derive(Clone, Copy)]

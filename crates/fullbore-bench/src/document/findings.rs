@@ -8,7 +8,8 @@ use super::choices::{Choice, choices};
 use super::peers::{PeerRatio, peers};
 use super::pipeline::Pipeline;
 use super::series::{Axis, Experiment, Series, experiments, series};
-use crate::stats::{Bootstrap, CostLine, Estimate, HalfPower, fit_cost, half_power};
+use crate::advice::{advice, rules};
+use crate::stats::{Bootstrap, CostLine, Estimate, HalfPower, fit_cost, fit_cost_samples, half_power};
 
 /// The findings of a run. Each names the cells it rests on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -118,11 +119,24 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
             findings.half_power_request.extend(found);
             let costs: Vec<(f64, f64)> = line.cells.iter().filter_map(|&i| cost_point(&cells[i])).collect();
             let fitted = fit_cost(&costs, bootstrap.confidence);
+            // Of the line itself the residuals tell, of noise the samples: an interval holds both.
+            let drawn: Vec<(f64, Vec<f64>)> =
+                line.cells.iter().filter_map(|&i| cost_samples(&cells[i])).collect();
+            let fitted = fitted.map(|fit| match fit_cost_samples(&drawn, bootstrap) {
+                Some(noise) => CostLine {
+                    per_request: fit.per_request.holding(&noise.per_request),
+                    per_byte: fit.per_byte.holding(&noise.per_byte),
+                    ..fit
+                },
+                None => fit,
+            });
             findings.costs.extend(fitted.map(|line| SeriesCost { series: path, line }));
         }
     }
     findings.choices = choices(cells, bootstrap);
     findings.peers = peers(cells, bootstrap);
+    findings.advice = advice(cells, &findings, bootstrap);
+    findings.rules = rules(cells, &findings, bootstrap);
     findings
 }
 
@@ -155,6 +169,13 @@ fn peak(cells: &[Cell], line: &Series, path: &SeriesRef, roof: Option<f64>) -> O
         rate,
         share_of_roof: roof.filter(|r| *r > 0.0).map(|r| rate.value / r),
     })
+}
+
+/// (bytes a request, charged seconds a request of each sample), where requests were counted.
+fn cost_samples(cell: &Cell) -> Option<(f64, Vec<f64>)> {
+    let (bytes, _) = cost_point(cell)?;
+    let counted = cell.samples.iter().filter(|s| s.usable() && s.requests > 0);
+    Some((bytes, counted.map(|s| s.charged_s() / s.requests as f64).collect()))
 }
 
 /// (bytes a request, charged seconds a request) as measured: the mean request, not the one asked for.

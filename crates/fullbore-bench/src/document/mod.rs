@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use advice::{Advice, Confidence, Rule, RuleVerdict};
 pub use cell::{CacheState, Cell, Labels, Latency, Phases, Proof, Sample};
+pub(crate) use choices::candidates;
 pub use choices::{Choice, RunnerUp, choices};
 pub use environment::{Audit, Device, EngineFact, Environment, FileSystem};
 pub use findings::{Findings, Peak, Roof, SeriesCost, SeriesHalfPower, SeriesRef, findings};

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::cell::{Labels, Latency, Proof, Sample};
-use crate::stats::{Bootstrap, Drift, Estimate, Modes, mann_kendall, median, outliers, two_humps};
+use crate::stats::{
+    Bootstrap, Changes, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points, levels,
+    mann_kendall, median, outliers, repeatability, two_humps, warm_up,
+};
 use crate::units;
 
 /// Why a cell was not measured any longer.
@@ -53,6 +56,18 @@ pub struct Summary {
     /// The two levels, when the samples keep to two.
     #[serde(default)]
     pub modes: Option<Modes>,
+    /// The levels that the samples keep to, lowest first; empty where one hump explains them.
+    #[serde(default)]
+    pub levels: Vec<Level>,
+    /// Where the rate changed for good during the run, and the levels between; `None` below ten samples.
+    #[serde(default)]
+    pub changes: Option<Changes>,
+    /// The rule of 1997: whether repeated results lie within 3 %; `None` below three samples.
+    #[serde(default)]
+    pub repeatability: Option<Repeatability>,
+    /// Samples at the front that were still warming up, if the rest is steady: kept raw, not counted here. `None` below ten.
+    #[serde(default)]
+    pub warm_up: Option<WarmUp>,
     /// Trend of the rate over the run; `None` below four samples.
     #[serde(default)]
     pub drift: Option<Drift>,
@@ -108,17 +123,26 @@ impl Default for SummaryOptions {
 const TOOL_BOUND_SHARE: f64 = 0.5;
 /// A depth is reached when nine tenths of it are kept in flight.
 const DEPTH_REACHED: f64 = 0.9;
+/// Requests that come at a set rate are kept up with when all but this share of them are served as they come.
+const LOAD_REACHED: f64 = 0.97;
 const MB: f64 = 1e6;
 
 /// Summarises samples (see [`Sample::usable`]); `None` when none is usable.
 ///
 /// `labels` gives the depth asked for and the number of workers.
 pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) -> Option<Summary> {
-    let positions: Vec<usize> = (0..samples.len()).filter(|&i| samples[i].usable()).collect();
+    let mut positions: Vec<usize> = (0..samples.len()).filter(|&i| samples[i].usable()).collect();
+    let all: Vec<f64> = positions.iter().map(|&i| samples[i].rate()).collect();
+    let warm_up = warm_up(&all, 1);
+    positions.drain(..warm_up.map_or(0, WarmUp::left_out));
     let usable: Vec<&Sample> = positions.iter().map(|&i| &samples[i]).collect();
     let rates: Vec<f64> = usable.iter().map(|s| s.rate()).collect();
     let bootstrap = &options.bootstrap;
-    let rate = bootstrap.median(&rates)?;
+    // Whoever stops at the first narrow interval must draw it wider.
+    let rate = match options.stop {
+        StopReason::Precise => bootstrap.after_stopping().median(&rates)?,
+        _ => bootstrap.median(&rates)?,
+    };
     let per_mb: Vec<f64> = usable.iter().map(|s| s.bytes as f64 / MB).collect();
     let per_request: Vec<f64> = usable.iter().map(|s| s.requests as f64).collect();
     let counted = usable.iter().all(|s| s.requests > 0);
@@ -140,6 +164,10 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
         latency: latency(&usable),
         outliers: outliers(&rates).into_iter().map(|i| positions[i]).collect(),
         modes: two_humps(&rates),
+        levels: levels(&rates, bootstrap),
+        changes: change_points(&rates, bootstrap),
+        repeatability: repeatability(&rates),
+        warm_up,
         drift: mann_kendall(&rates),
         contradicted: samples.iter().filter(contradicted).count(),
         unproved: usable.iter().filter(|s| matches!(s.proof, Proof::Unproved { .. })).count(),
@@ -194,7 +222,27 @@ fn flags(summary: &Summary, samples: &[Sample], labels: &Labels) -> Vec<String> 
             reason.unwrap_or("no reason recorded")
         ));
     }
-    if let Some(modes) = &summary.modes {
+    if let Some(left_out) = summary.warm_up.map(WarmUp::left_out).filter(|count| *count > 0) {
+        flags.push(format!(
+            "the first {} were warming up, and are left out",
+            units::count(left_out, "sample")
+        ));
+    }
+    if let Some(changes) = summary.changes.as_ref().filter(|changes| !changes.drifts) {
+        for point in changes.points.iter().filter(|point| point.matters()) {
+            let way = if point.relative_change > 0.0 { "rose" } else { "fell" };
+            let by = units::percent(point.relative_change.abs());
+            flags.push(format!("changed: the rate {way} by {by} at sample {}", point.at + 1));
+        }
+    }
+    if summary.levels.len() > 2 {
+        let told: Vec<String> = summary
+            .levels
+            .iter()
+            .map(|level| format!("{} ({})", units::rate(level.value), units::percent(level.share)))
+            .collect();
+        flags.push(format!("on {} levels: {}", told.len(), told.join(", ")));
+    } else if let Some(modes) = &summary.modes {
         flags.push(format!(
             "two-humped: {} ({}) and {} ({})",
             units::rate(modes.low.value),
@@ -218,6 +266,12 @@ fn flags(summary: &Summary, samples: &[Sample], labels: &Labels) -> Vec<String> 
         && reached < DEPTH_REACHED * f64::from(asked)
     {
         flags.push(format!("depth {} reached of {asked} asked", units::significant(reached)));
+    }
+    if let (Some(asked), Some(reached)) = (labels.load_per_s, summary.requests_per_s)
+        && reached < LOAD_REACHED * asked as f64
+    {
+        let reached = units::significant(reached);
+        flags.push(format!("{reached} requests a second reached of {asked} that came: the others waited"));
     }
     if summary.stop != StopReason::Precise {
         let why = if summary.stop == StopReason::TimeUp { "time up" } else { "interrupted" };

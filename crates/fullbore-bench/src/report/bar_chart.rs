@@ -1,6 +1,7 @@
-//! Horizontal bars with intervals, as inline SVG: for cells that share no axis.
+//! Horizontal bars with intervals: for cells that share no axis.
 
 use super::markup::escape;
+use super::picture::{Picture, clipped};
 use super::scale::{Scale, tick_text};
 use crate::stats::Estimate;
 
@@ -18,8 +19,6 @@ pub(super) struct Bar {
 
 /// A chart.
 pub(super) struct BarChart {
-    /// For those who do not see it.
-    pub(super) description: String,
     pub(super) x_title: String,
     pub(super) bars: Vec<Bar>,
     /// A vertical line across the chart, such as the roof.
@@ -33,20 +32,18 @@ const TOP: f64 = 24.0;
 /// Height of a bar with its name above.
 const ROW: f64 = 38.0;
 const BAR: f64 = 13.0;
+/// Characters of a name that leave room for the figure beside it; the whole name stands in the table.
+const LONGEST_NAME: usize = 48;
 
 impl BarChart {
-    /// The chart as an `svg` element.
-    pub(super) fn svg(&self) -> String {
+    /// The drawing.
+    pub(super) fn picture(&self) -> Picture {
         let ruled = self.rule.as_ref().map_or(0.0, |r| r.0);
         let highest = self.bars.iter().map(|b| b.value.high).fold(ruled, f64::max);
         let x = Scale::linear(highest, LEFT, RIGHT);
         let bottom = TOP + ROW * self.bars.len() as f64 + 4.0;
         let height = bottom + 46.0;
-        let mut svg = format!(
-            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">\n",
-            escape(&self.description)
-        );
-        svg += "<g class=\"frame\">\n";
+        let mut svg = String::from("<g class=\"frame\">\n");
         let last = x.ticks.len() - 1;
         for (i, &tick) in x.ticks.iter().enumerate() {
             let at = x.place(tick);
@@ -85,7 +82,7 @@ impl BarChart {
         for (row, bar) in self.bars.iter().enumerate() {
             svg += &draw(bar, TOP + ROW * row as f64, &x);
         }
-        svg + "</svg>\n"
+        Picture { width: WIDTH, height, body: svg, keys: Vec::new() }
     }
 }
 
@@ -98,7 +95,7 @@ fn draw(bar: &Bar, top: f64, x: &Scale) -> String {
         "<text x=\"{LEFT}\" y=\"{:.1}\">{}</text><text class=\"value\" x=\"{RIGHT}\" y=\"{:.1}\" \
          text-anchor=\"end\">{}</text>",
         top + 13.0,
-        escape(&bar.name),
+        escape(&clipped(&bar.name, LONGEST_NAME)),
         top + 13.0,
         escape(&bar.text)
     );

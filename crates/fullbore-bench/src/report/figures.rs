@@ -1,180 +1,132 @@
-//! The figures of a report: which charts an experiment gets, and the table under each.
+//! Which charts an experiment gets, and what each says of how to read it.
 
 use super::bar_chart::{Bar, BarChart};
-use super::data_table::rows;
 use super::line_chart::{Line, LineChart, Point};
-use super::markup::{escape, folded, set};
+use super::measure::{Measure, between, by_axis};
 use super::palette::Palette;
-use crate::document::{
-    Axis, CacheState, Document, Experiment, Series, SeriesHalfPower, Summary, experiments, series,
-};
+use super::panels::{Facet, Panel, split};
+use super::picture::{Chart, Picture};
+use crate::document::{Axis, Document, Experiment, Figure, Series, SeriesCost, SeriesHalfPower, Summary};
 use crate::stats::Estimate;
 use crate::units;
 
-/// Every experiment's section, in order.
-pub(super) fn all(document: &Document) -> String {
-    let palette = Palette::of(document);
-    let mut page = Page { document, palette, number: 0, html: String::new() };
-    for experiment in experiments(&document.experiments, &document.cells) {
-        let lines = series(&document.cells, &experiment);
-        if lines.is_empty() {
-            continue;
-        }
-        page.html += &format!(
-            "<section id=\"{0}\">\n<h2>{1}</h2>\n<p class=\"note\">{2}</p>\n<div class=\"figures\">\n",
-            escape(&anchor(&experiment.name)),
-            escape(&experiment.title),
-            escape(&experiment.note)
-        );
-        match experiment.axis {
-            Axis::Request => page.by_request(&experiment, &lines),
-            Axis::None => page.side_by_side(&experiment, &lines),
-            _ => page.by_depth(&experiment, &lines),
-        }
-        page.html += "</div>\n</section>\n";
-    }
-    page.html
-}
-
-/// The id of an experiment's section.
-pub(super) fn anchor(name: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    format!("experiment-{}", name.chars().map(safe).collect::<String>())
-}
-
-struct Page<'a> {
-    document: &'a Document,
-    palette: Palette,
-    number: usize,
-    html: String,
-}
-
-/// What a figure shows of a cell.
-#[derive(Clone, Copy, PartialEq)]
-enum Measure {
-    Rate,
-    Requests,
-    CpuPerMb,
-    CpuPerRequest,
-    Processors,
-}
-
-impl Measure {
-    fn is_cost(self) -> bool {
-        matches!(self, Self::CpuPerMb | Self::CpuPerRequest | Self::Processors)
-    }
-
-    /// The value in base units: bytes or requests a second, seconds.
-    fn of(self, summary: &Summary) -> Option<Estimate> {
-        match self {
-            Self::Rate => Some(summary.rate),
-            // Requests are of one size within a cell, so the interval of the rate carries over.
-            Self::Requests => {
-                let requests = summary.requests_per_s?;
-                (summary.rate.value > 0.0).then(|| summary.rate.scaled(requests / summary.rate.value))
-            }
-            Self::CpuPerMb => Some(summary.cpu_per_mb.charged),
-            Self::CpuPerRequest => summary.cpu_per_request.map(|c| c.charged),
-            Self::Processors => summary.processors,
-        }
-    }
-
-    /// The factor to the unit of a chart whose largest value is `highest`, and that unit.
-    fn unit(self, highest: f64) -> (f64, &'static str) {
-        match self {
-            Self::Rate if highest >= 1e9 => (1e-9, "GB/s"),
-            Self::Rate => (1e-6, "MB/s"),
-            Self::Requests if highest >= 2e3 => (1e-3, "thousand requests/s"),
-            Self::Requests => (1.0, "requests/s"),
-            Self::CpuPerMb => (1e3, "processor time, ms/MB"),
-            Self::CpuPerRequest => (1e6, "processor time, µs/request"),
-            Self::Processors => (1.0, "processors busy"),
-        }
-    }
-
-    fn text(self, value: f64) -> String {
-        match self {
-            Self::Rate => units::rate(value),
-            Self::Requests => units::requests_rate(value),
-            Self::CpuPerMb => format!("{} ms/MB", units::ms_per_mb(value)),
-            Self::CpuPerRequest => format!("{} a request", units::seconds(value)),
-            Self::Processors => format!("{} processors busy", units::significant(value)),
-        }
-    }
-}
-
+/// Lines a chart can hold and still be read.
+pub(super) const MOST_LINES: usize = 12;
+/// Bars a chart can hold and still be seen at once.
+const MOST_BARS: usize = 16;
 /// A logarithmic axis when lines differ by more than this factor at their peaks: the lower could not be read.
 const LINES_APART: f64 = 12.0;
 /// The roof is drawn when it is at most this much above the fastest path, else only told of.
 const ROOF_IN_SIGHT: f64 = 2.0;
 
-impl Page<'_> {
-    fn by_request(&mut self, experiment: &Experiment, lines: &[Series]) {
-        let mut states: Vec<Option<CacheState>> = Vec::new();
-        for line in lines {
-            if !states.contains(&line.labels.cache) {
-                states.push(line.labels.cache);
+/// Draws the charts of one experiment.
+pub(super) struct Drawer<'a> {
+    pub(super) document: &'a Document,
+    pub(super) palette: &'a Palette,
+    pub(super) experiment: &'a Experiment,
+    pub(super) charts: Vec<Chart>,
+}
+
+impl Drawer<'_> {
+    /// The charts that the experiment asks for; where it asks for none, those that suit its axis.
+    pub(super) fn draw(&mut self, lines: &[Series]) {
+        let all: Vec<&Series> = lines.iter().collect();
+        let figures = match self.experiment.figures.as_slice() {
+            [] => self.suitable(lines),
+            asked => asked.to_vec(),
+        };
+        for figure in figures {
+            match figure {
+                Figure::Latency => self.latency(&all),
+                Figure::Phases => self.phases(&all),
+                Figure::Fairness => self.fairness(&all),
+                Figure::Pipeline => self.pipeline(),
+                _ => {
+                    if let Some(measure) = Measure::shown_by(figure) {
+                        self.measured(&all, measure);
+                    }
+                }
             }
         }
-        for state in &states {
-            let panel: Vec<&Series> = lines.iter().filter(|l| l.labels.cache == *state).collect();
-            let of = state.map_or_else(String::new, |s| format!(", {}", s.word()));
-            self.lines(experiment, &panel, Measure::Rate, &format!("Rate by request size{of}"));
-        }
-        let all: Vec<&Series> = lines.iter().collect();
-        self.lines(experiment, &all, Measure::CpuPerMb, "Processor time a megabyte");
-        self.lines(experiment, &all, Measure::CpuPerRequest, "Processor time a request");
-        self.lines(experiment, &all, Measure::Processors, "Processors kept busy");
     }
 
-    fn by_depth(&mut self, experiment: &Experiment, lines: &[Series]) {
-        let all: Vec<&Series> = lines.iter().collect();
+    fn suitable(&self, lines: &[Series]) -> Vec<Figure> {
         let random = lines.iter().all(|l| l.labels.order.as_deref() == Some("random"));
-        if random {
-            self.lines(experiment, &all, Measure::Requests, "Requests a second by depth");
-        } else {
-            self.lines(experiment, &all, Measure::Rate, "Rate by depth");
+        match self.experiment.axis {
+            Axis::Request => vec![Figure::Rate, Figure::CpuPerMb, Figure::CpuPerRequest, Figure::Processors],
+            Axis::Load => vec![Figure::Requests, Figure::Latency],
+            Axis::Depth if random => vec![Figure::Requests, Figure::CpuPerRequest],
+            Axis::Depth => vec![Figure::Rate, Figure::CpuPerRequest],
+            Axis::File | Axis::Streams | Axis::Targets | Axis::Offset => vec![Figure::Rate, Figure::CpuPerMb],
+            Axis::None => {
+                let charged =
+                    |l: &Series| self.summary(l.cells[0]).is_some_and(|s| s.cpu_per_mb.charged.value > 0.0);
+                let cost = lines.len() > 1 && lines.iter().any(charged);
+                if cost { vec![Figure::Rate, Figure::CpuPerMb] } else { vec![Figure::Rate] }
+            }
         }
-        self.lines(experiment, &all, Measure::CpuPerRequest, "Processor time a request by depth");
     }
 
-    fn side_by_side(&mut self, experiment: &Experiment, lines: &[Series]) {
-        self.bars(experiment, lines, Measure::Rate, "Rate");
-        let charged = |l: &Series| self.summary(l.cells[0]).is_some_and(|s| s.cpu_per_mb.charged.value > 0.0);
-        if lines.len() > 1 && lines.iter().any(charged) {
-            self.bars(experiment, lines, Measure::CpuPerMb, "Processor time a megabyte");
-        }
-    }
-
-    fn summary(&self, cell: usize) -> Option<&Summary> {
+    pub(super) fn summary(&self, cell: usize) -> Option<&Summary> {
         self.document.cells[cell].summary.as_ref()
     }
 
-    fn lines(&mut self, experiment: &Experiment, lines: &[&Series], measure: Measure, caption: &str) {
-        let axis = experiment.axis;
+    /// Where a cell lies on the axis, with the word for it and a comma before; empty without an axis.
+    pub(super) fn place(&self, cell: usize) -> String {
+        let at = self.experiment.axis.of(&self.document.cells[cell].labels);
+        at.map_or_else(String::new, |at| format!(", {}", self.experiment.axis.told(at)))
+    }
+
+    fn measured(&mut self, lines: &[&Series], measure: Measure) {
+        let bars = self.experiment.axis == Axis::None;
+        let most = if bars { MOST_BARS } else { MOST_LINES };
+        // Rates from memory and from a device do not share a scale.
+        let apart = Some(Facet::Cache).filter(|_| !measure.is_cost() && !bars);
+        for panel in split(lines, apart, most) {
+            if bars { self.bars(&panel, measure) } else { self.lines(&panel, measure) }
+        }
+    }
+
+    /// Adds a chart. `caption` ends without a stop; `told` begins with a space or is empty.
+    pub(super) fn add(
+        &mut self,
+        stem: &str,
+        caption: String,
+        told: String,
+        description: &str,
+        picture: Picture,
+    ) {
+        let title = self.experiment.title.clone();
+        let description = format!("{title}: {caption}. {description}");
+        let stem = stem.to_owned();
+        self.charts.push(Chart { stem, number: 0, title, caption, told, description, picture });
+    }
+
+    fn lines(&mut self, panel: &Panel, measure: Measure) {
+        let axis = self.experiment.axis;
         let value = |cell: usize| self.summary(cell).and_then(|s| measure.of(s));
-        let values = lines.iter().flat_map(|l| l.cells.iter().filter_map(|&c| value(c)));
+        let values = panel.lines.iter().flat_map(|(_, l)| l.cells.iter().filter_map(|&c| value(c)));
         let Some(highest) = values.map(|e| e.value).reduce(f64::max).filter(|v| *v > 0.0) else { return };
         // A lone point can be read from the table; it shall not bend the axis of the lines.
-        let peak = |l: &&Series| l.cells.iter().filter_map(|&c| value(c)).map(|e| e.value).reduce(f64::max);
-        let lines_only = lines.iter().filter(|l| l.cells.len() > 1);
-        let lowest_peak = lines_only.filter_map(peak).filter(|v| *v > 0.0).fold(highest, f64::min);
+        let peak = |l: &Series| l.cells.iter().filter_map(|&c| value(c)).map(|e| e.value).reduce(f64::max);
+        let lines_only = panel.lines.iter().filter(|(_, l)| l.cells.len() > 1);
+        let lowest_peak =
+            lines_only.filter_map(|(_, l)| peak(l)).filter(|v| *v > 0.0).fold(highest, f64::min);
         let (factor, unit) = measure.unit(highest);
-        let looks = self.palette.looks(&lines.iter().map(|l| &l.labels).collect::<Vec<_>>());
-        let drawn = lines.iter().zip(looks).map(|(line, look)| Line {
-            name: line.name.clone(),
+        let looks = self.palette.looks(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
+        let drawn = panel.lines.iter().zip(looks).map(|((name, line), look)| Line {
+            name: name.clone(),
             look,
             points: line
                 .cells
                 .iter()
                 .filter_map(|&c| {
                     let (at, estimate) = (axis.of(&self.document.cells[c].labels)?, value(c)?);
-                    let tip = self.tip(&line.name, axis, at, measure, estimate, self.summary(c)?);
-                    Some(Point { at, y: estimate.scaled(factor), tip })
+                    Some(Point { at, y: estimate.scaled(factor), tip: self.tip(name, c, measure, estimate) })
                 })
                 .collect(),
             fitted: if axis == Axis::Request { self.fitted(line, measure, factor) } else { Vec::new() },
-            half_power: if measure.is_cost() { None } else { self.half_power(line, axis) },
+            half_power: if measure.is_cost() { None } else { self.half_power(name, line) },
         });
         let drawn: Vec<Line> = drawn.filter(|l| !l.points.is_empty()).collect();
         let roof = self.document.findings.roof.as_ref().filter(|_| measure == Measure::Rate);
@@ -186,13 +138,10 @@ impl Page<'_> {
             Some(roof) => (None, format!(" The roof, {}, is off the scale.", units::rate(roof.rate.value))),
             None => (None, String::new()),
         };
-        let per_work = matches!(measure, Measure::CpuPerMb | Measure::CpuPerRequest);
         let far_apart = highest > LINES_APART * lowest_peak && measure != Measure::Processors;
-        let logarithmic = axis == Axis::Request && per_work || far_apart;
+        let logarithmic = axis == Axis::Request && measure.per_work() || far_apart;
         let chart = LineChart {
-            description: format!("{}: {caption}. {}", experiment.title, self.spoken(lines, measure)),
-            x_title: if axis == Axis::Request { "request size" } else { "depth: requests in flight" },
-            x_text: if axis == Axis::Request { short_size } else { |at| at.to_string() },
+            axis,
             y_title: format!("{unit}{}", if logarithmic { " (logarithmic)" } else { "" }),
             logarithmic,
             lines: drawn,
@@ -206,81 +155,70 @@ impl Page<'_> {
             told += " Lines: fitted a + b · bytes; marks: measured.";
         }
         told += &off;
-        let cells: Vec<(String, usize)> =
-            lines.iter().flat_map(|l| l.cells.iter().map(|&c| (l.name.clone(), c))).collect();
-        let data = rows(self.document, &cells, measure.is_cost(), Some(axis));
-        self.figure(caption, &told, &(chart.svg() + &chart.legend()), &data);
+        let (caption, spoken) = (self.caption(measure, panel), self.spoken(panel, measure));
+        self.add(measure.stem(), caption, told, &spoken, chart.picture());
     }
 
-    fn bars(&mut self, experiment: &Experiment, lines: &[Series], measure: Measure, caption: &str) {
-        let mut rated: Vec<(&Series, Estimate, &Summary)> = lines
+    fn caption(&self, measure: Measure, panel: &Panel) -> String {
+        let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
+        format!("{}{}{of}", measure.caption(), by_axis(self.experiment.axis))
+    }
+
+    fn bars(&mut self, panel: &Panel, measure: Measure) {
+        let mut rated: Vec<(&str, &Series, Estimate, f64)> = panel
+            .lines
             .iter()
-            .filter_map(|l| self.summary(l.cells[0]).and_then(|s| Some((l, measure.of(s)?, s))))
+            .filter_map(|(name, line)| {
+                let summary = self.summary(line.cells[0])?;
+                Some((name.as_str(), *line, measure.of(summary)?, summary.rate.value))
+            })
             .collect();
-        // Best first, whichever way that is; both charts of an experiment keep the order of its rates.
-        rated.sort_by(|a, b| b.2.rate.value.total_cmp(&a.2.rate.value));
-        let highest = rated.iter().map(|r| r.1.value).fold(0.0, f64::max);
+        // Best first, whichever way that is; all charts of an experiment keep the order of its rates.
+        rated.sort_by(|a, b| b.3.total_cmp(&a.3));
+        let highest = rated.iter().map(|r| r.2.value).fold(0.0, f64::max);
+        if highest <= 0.0 {
+            return;
+        }
         let (factor, unit) = measure.unit(highest);
+        let looks = self.palette.looks(&rated.iter().map(|r| &r.1.labels).collect::<Vec<_>>());
+        // One colour for all where colour would say nothing.
+        let one_method = rated.iter().all(|r| r.1.labels.method == rated[0].1.labels.method);
         let roof = self.document.findings.roof.as_ref().filter(|r| {
-            measure == Measure::Rate && experiment.name != "memory" && r.rate.value <= highest * ROOF_IN_SIGHT
+            let other = self.experiment.name != "memory";
+            measure == Measure::Rate && other && r.rate.value <= highest * ROOF_IN_SIGHT
         });
         let chart = BarChart {
-            description: format!(
-                "{}: {caption}. {}",
-                experiment.title,
-                self.spoken(&lines.iter().collect::<Vec<_>>(), measure)
-            ),
             x_title: unit.to_owned(),
             rule: roof.map(|r| (r.rate.value * factor, format!("roof {}", units::rate(r.rate.value)))),
             bars: rated
                 .iter()
-                .map(|(line, estimate, summary)| Bar {
-                    name: line.name.clone(),
-                    colour: self.palette.colour(&line.labels),
+                .zip(&looks)
+                .map(|((name, line, estimate, _), look)| Bar {
+                    name: (*name).to_owned(),
+                    colour: if one_method { looks[0].colour } else { look.colour },
                     value: estimate.scaled(factor),
                     text: measure.text(estimate.value),
-                    tip: self.tip(&line.name, Axis::None, 0, measure, *estimate, summary),
+                    tip: self.tip(name, line.cells[0], measure, *estimate),
                 })
                 .collect(),
         };
-        let cells: Vec<(String, usize)> = rated.iter().map(|r| (r.0.name.clone(), r.0.cells[0])).collect();
-        let data = rows(self.document, &cells, measure.is_cost(), None);
-        let order = if lines.len() > 1 { " Fastest first; colour is the access method." } else { "" };
-        self.figure(caption, order, &chart.svg(), &data);
+        let order = if rated.len() > 1 { " Fastest first." } else { "" };
+        let (caption, spoken) = (self.caption(measure, panel), self.spoken(panel, measure));
+        self.add(measure.stem(), caption, order.to_owned(), &spoken, chart.picture());
     }
 
-    fn figure(&mut self, caption: &str, told: &str, chart: &str, data: &str) {
-        self.number += 1;
-        self.html += &format!(
-            "<figure>\n<figcaption><b>Figure {}.</b> {}.{}</figcaption>\n{chart}{}</figure>\n",
-            self.number,
-            escape(caption),
-            set(told),
-            folded("The figures behind it", data)
-        );
-    }
-
-    fn tip(
-        &self,
-        name: &str,
-        axis: Axis,
-        at: u64,
-        measure: Measure,
-        value: Estimate,
-        summary: &Summary,
-    ) -> String {
-        let place = match axis {
-            Axis::None => String::new(),
-            _ => format!(", {}", axis.told(at)),
-        };
+    fn tip(&self, name: &str, cell: usize, measure: Measure, value: Estimate) -> String {
         let mut tip = format!(
-            "{name}{place}: {} ({} to {}), {}",
+            "{name}{}: {} ({} to {})",
+            self.place(cell),
             measure.text(value.value),
             measure.text(value.low),
             measure.text(value.high),
-            units::count(summary.n, "sample")
         );
-        for flag in &summary.flags {
+        let Some(summary) = self.summary(cell) else { return tip };
+        tip += &format!(", {}", units::count(summary.n, "sample"));
+        // Once is enough: the chart of rates tells what to beware of.
+        for flag in summary.flags.iter().filter(|_| !measure.is_cost()) {
             tip += "; ";
             tip += flag;
         }
@@ -288,40 +226,28 @@ impl Page<'_> {
     }
 
     /// What a chart says to those who cannot see it: each line's range.
-    fn spoken(&self, lines: &[&Series], measure: Measure) -> String {
-        let range = |line: &&Series| {
-            let values: Vec<f64> = line
-                .cells
-                .iter()
-                .filter_map(|&c| self.summary(c).and_then(|s| measure.of(s)))
-                .map(|e| e.value)
-                .collect();
+    fn spoken(&self, panel: &Panel, measure: Measure) -> String {
+        let range = |(name, line): &(String, &Series)| {
+            let values = line.cells.iter().filter_map(|&c| self.summary(c).and_then(|s| measure.of(s)));
+            let values: Vec<f64> = values.map(|e| e.value).collect();
             let low = values.iter().copied().reduce(f64::min)?;
             let high = values.iter().copied().reduce(f64::max)?;
             if values.len() == 1 {
-                return Some(format!("{}: {}", line.name, measure.text(low)));
+                return Some(format!("{name}: {}", measure.text(low)));
             }
-            Some(format!("{}: {} to {}", line.name, measure.text(low), measure.text(high)))
+            Some(format!("{name}: {} to {}", measure.text(low), measure.text(high)))
         };
-        lines.iter().filter_map(range).collect::<Vec<_>>().join("; ")
-    }
-
-    fn ids(&self, line: &Series) -> Vec<&str> {
-        line.cells.iter().map(|&c| self.document.cells[c].id.as_str()).collect()
+        panel.lines.iter().filter_map(range).collect::<Vec<_>>().join("; ") + "."
     }
 
     fn fitted(&self, line: &Series, measure: Measure, factor: f64) -> Vec<(f64, f64)> {
-        let ids = self.ids(line);
-        let same = |cells: &[String]| cells.iter().map(String::as_str).eq(ids.iter().copied());
-        let Some(cost) = self.document.findings.costs.iter().find(|c| same(&c.series.cells)) else {
-            return Vec::new();
-        };
+        let Some(cost) = cost_of(self.document, line) else { return Vec::new() };
         let at = |cell: &usize| self.document.cells[*cell].labels.request_bytes;
         let (Some(first), Some(last)) = (line.cells.first().and_then(at), line.cells.last().and_then(at))
         else {
             return Vec::new();
         };
-        let steps = 60;
+        let steps = 32;
         let positions = (0..=steps).map(|i| {
             let share = f64::from(i) / f64::from(steps);
             first as f64 * (last as f64 / first as f64).powf(share)
@@ -334,36 +260,41 @@ impl Page<'_> {
         curve.filter(|point| point.1 > 0.0).collect()
     }
 
-    fn half_power(&self, line: &Series, axis: Axis) -> Option<(u64, String)> {
-        let findings = &self.document.findings;
-        let found =
-            if axis == Axis::Depth { &findings.half_power_depth } else { &findings.half_power_request };
-        let ids = self.ids(line);
-        let same = |f: &&SeriesHalfPower| f.series.cells.iter().map(String::as_str).eq(ids.iter().copied());
-        let half = &found.iter().find(same)?.half_power;
+    fn half_power(&self, name: &str, line: &Series) -> Option<(u64, String)> {
+        let axis = self.experiment.axis;
+        let half = &half_of(self.document, line, axis)?.half_power;
         let at = axis.text(half.at);
         let what = if axis == Axis::Depth { "depth" } else { "request" };
         let bound = if half.at_most { "or less; nothing smaller was measured, " } else { "" };
         let crossing = half.crossing.map_or_else(String::new, |c| {
-            let [value, low, high] = [c.value, c.low, c.high].map(|v| position_text(axis, v));
+            let [value, low, high] = [c.value, c.low, c.high].map(|v| between(axis, v));
             format!("; the curve crosses half at {value} ({low} to {high})")
         });
         let rising =
             if half.still_rising { "; still rising at the end, so this may be too small" } else { "" };
         let peak = units::rate(half.peak);
-        Some((
-            half.at,
-            format!("half-power {what} of {}: {at} ({bound}peak {peak}){crossing}{rising}", line.name),
-        ))
+        Some((half.at, format!("half-power {what} of {name}: {at} ({bound}peak {peak}){crossing}{rising}")))
     }
 }
 
-/// A position between measured ones: `11.3 KiB`, `4.6`.
-pub(super) fn position_text(axis: Axis, at: f64) -> String {
-    if axis == Axis::Request { units::about_size(at) } else { units::significant(at) }
+/// Whether a path of the findings is this line.
+pub(super) fn is_of(document: &Document, line: &Series, cells: &[String]) -> bool {
+    let ids = line.cells.iter().map(|&c| document.cells[c].id.as_str());
+    cells.iter().map(String::as_str).eq(ids)
 }
 
-/// A request size as a tick: `64K`, `1M`.
-fn short_size(bytes: u64) -> String {
-    units::size(bytes).replace(" KiB", "K").replace(" MiB", "M").replace(" GiB", "G")
+/// The half-power point of a line.
+pub(super) fn half_of<'a>(document: &'a Document, line: &Series, axis: Axis) -> Option<&'a SeriesHalfPower> {
+    let findings = &document.findings;
+    let found = match axis {
+        Axis::Depth => &findings.half_power_depth,
+        Axis::Request => &findings.half_power_request,
+        _ => return None,
+    };
+    found.iter().find(|f| is_of(document, line, &f.series.cells))
+}
+
+/// The cost line of a line.
+pub(super) fn cost_of<'a>(document: &'a Document, line: &Series) -> Option<&'a SeriesCost> {
+    document.findings.costs.iter().find(|c| is_of(document, line, &c.series.cells))
 }

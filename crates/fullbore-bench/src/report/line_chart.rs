@@ -1,8 +1,11 @@
-//! A chart of lines over request size or depth, as inline SVG.
+//! A chart of lines over request size, depth or another axis.
 
 use super::markup::escape;
+use super::measure::{axis_title, tick};
 use super::palette::{Look, marker};
+use super::picture::{Key, Picture};
 use super::scale::{Scale, tick_text};
+use crate::document::Axis;
 use crate::stats::Estimate;
 
 /// One measured point.
@@ -28,10 +31,7 @@ pub(super) struct Line {
 
 /// A chart.
 pub(super) struct LineChart {
-    /// For those who do not see it.
-    pub(super) description: String,
-    pub(super) x_title: &'static str,
-    pub(super) x_text: fn(u64) -> String,
+    pub(super) axis: Axis,
     pub(super) y_title: String,
     pub(super) logarithmic: bool,
     pub(super) lines: Vec<Line>,
@@ -45,20 +45,19 @@ const LEFT: f64 = 54.0;
 const RIGHT: f64 = 510.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 280.0;
+/// With more lines than this the areas between the ends of the intervals would cover one another.
+const MOST_BANDS: usize = 6;
+/// Up to this many streams or disks each is a step; beyond, the axis is logarithmic.
+const FEW: u64 = 8;
+/// Width of a character of a tick, in a narrow window where letters are larger.
+const LETTER: f64 = 8.5;
 
 impl LineChart {
-    /// The chart as an `svg` element.
-    pub(super) fn svg(&self) -> String {
-        let mut positions: Vec<u64> = self.lines.iter().flat_map(|l| l.points.iter().map(|p| p.at)).collect();
-        positions.sort_unstable();
-        positions.dedup();
-        let x = Scale::positions(&positions, LEFT, RIGHT);
+    /// The drawing.
+    pub(super) fn picture(&self) -> Picture {
+        let x = self.x_scale();
         let y = self.y_scale();
-        let mut svg = format!(
-            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n",
-            escape(&self.description)
-        );
-        svg += &self.frame(&x, &y);
+        let mut svg = self.frame(&x, &y);
         if let Some((value, text)) = self.rule.as_ref().filter(|r| r.0 <= y.highest()) {
             let at = y.place(*value);
             svg += &format!(
@@ -68,10 +67,25 @@ impl LineChart {
                 escape(text)
             );
         }
+        let bands = self.lines.len() <= MOST_BANDS;
         for (number, line) in self.lines.iter().enumerate() {
-            svg += &draw(number, line, &x, &y);
+            svg += &draw(number, line, &x, &y, bands);
         }
-        svg + "</svg>\n"
+        let keys = self.lines.iter().map(|l| Key { look: l.look, patch: false, name: l.name.clone() });
+        Picture { width: WIDTH, height: HEIGHT, body: svg, keys: keys.collect() }
+    }
+
+    fn x_scale(&self) -> Scale {
+        let mut positions: Vec<u64> = self.lines.iter().flat_map(|l| l.points.iter().map(|p| p.at)).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        let longest = positions.iter().map(|&p| tick(self.axis, p).chars().count()).max().unwrap_or(1);
+        let gap = (longest as f64 * LETTER + 10.0).max(36.0);
+        let few = matches!(self.axis, Axis::Streams | Axis::Targets) && positions.iter().all(|&p| p <= FEW);
+        if few || positions.first() == Some(&0) {
+            return Scale::steps(&positions, LEFT, RIGHT, gap);
+        }
+        Scale::positions(&positions, LEFT, RIGHT, gap)
     }
 
     fn y_scale(&self) -> Scale {
@@ -87,24 +101,24 @@ impl LineChart {
 
     fn frame(&self, x: &Scale, y: &Scale) -> String {
         let mut svg = String::from("<g class=\"frame\">\n");
-        for &tick in &y.ticks {
-            let at = y.place(tick);
+        for &value in &y.ticks {
+            let at = y.place(value);
             svg += &format!(
                 "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
                  <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
                 LEFT - 7.0,
                 at + 4.0,
-                tick_text(tick)
+                tick_text(value)
             );
         }
-        for &tick in &x.ticks {
-            let at = x.place(tick);
+        for &value in &x.ticks {
+            let at = x.place(value);
             svg += &format!(
                 "<line class=\"tick\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{BOTTOM}\" y2=\"{:.1}\"/>\
                  <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
                 BOTTOM + 5.0,
                 BOTTOM + 20.0,
-                escape(&(self.x_text)(tick as u64))
+                escape(&tick(self.axis, value as u64))
             );
         }
         svg +=
@@ -114,43 +128,25 @@ impl LineChart {
         svg += &format!(
             "<text class=\"title\" x=\"{middle}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n</g>\n",
             HEIGHT - 8.0,
-            escape(self.x_title)
+            escape(axis_title(self.axis))
         );
         svg
     }
-
-    /// The legend: a button a line, which shows and hides it where scripting is on.
-    pub(super) fn legend(&self) -> String {
-        let mut html = String::from("<ul class=\"legend\">\n");
-        for (number, line) in self.lines.iter().enumerate() {
-            html += &format!(
-                "<li><button type=\"button\" data-line=\"{number}\" aria-pressed=\"true\">\
-                 <svg class=\"{}\" viewBox=\"0 0 30 12\" width=\"30\" height=\"12\" aria-hidden=\"true\">\
-                 <path class=\"l\" d=\"M1 6H29\"/>{}</svg>{}</button></li>\n",
-                classes(line.look),
-                marker(line.look.marker, 15.0, 6.0),
-                escape(&line.name)
-            );
-        }
-        html + "</ul>\n"
-    }
-}
-
-fn classes(look: Look) -> String {
-    format!("c{} d{}", look.colour, look.dash)
 }
 
 fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     points.enumerate().map(|(i, (x, y))| format!("{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' })).collect()
 }
 
-fn draw(number: usize, line: &Line, x: &Scale, y: &Scale) -> String {
-    let mut svg = format!("<g class=\"series {}\" data-line=\"{number}\">\n", classes(line.look));
+fn draw(number: usize, line: &Line, x: &Scale, y: &Scale, band: bool) -> String {
+    let mut svg = format!("<g class=\"series {}\" data-line=\"{number}\">\n", line.look.classes());
     let place = |p: &Point, value: f64| (x.place(p.at as f64), y.place(value));
     if line.points.len() > 1 {
-        let above = line.points.iter().map(|p| place(p, p.y.high));
-        let below = line.points.iter().rev().map(|p| place(p, p.y.low));
-        svg += &format!("<path class=\"band\" d=\"{}Z\"/>\n", path(above.chain(below)));
+        if band {
+            let above = line.points.iter().map(|p| place(p, p.y.high));
+            let below = line.points.iter().rev().map(|p| place(p, p.y.low));
+            svg += &format!("<path class=\"band\" d=\"{}Z\"/>\n", path(above.chain(below)));
+        }
         // A fitted line stands for the run of the points; joining them as well would hide the difference.
         if line.fitted.is_empty() {
             let joined = line.points.iter().map(|p| place(p, p.y.value));
@@ -160,18 +156,6 @@ fn draw(number: usize, line: &Line, x: &Scale, y: &Scale) -> String {
     if !line.fitted.is_empty() {
         let curve = line.fitted.iter().map(|(at, value)| (x.place(*at), y.place(*value)));
         svg += &format!("<path class=\"l fit\" d=\"{}\"/>\n", path(curve));
-    }
-    if let Some((at, tip)) = &line.half_power
-        && let Some(point) = line.points.iter().find(|p| p.at == *at)
-    {
-        let (px, py) = place(point, point.y.value);
-        svg += &format!(
-            "<g class=\"half\"><title>{}</title><path class=\"drop\" d=\"M{px:.1} {py:.1}V{BOTTOM}\"/>\
-             <path class=\"foot\" d=\"M{px:.1} {:.1}l4.5 8h-9z\"/><circle class=\"ring\" cx=\"{px:.1}\" cy=\"{py:.1}\" \
-             r=\"7.5\"/></g>\n",
-            escape(tip),
-            BOTTOM - 8.0
-        );
     }
     for point in &line.points {
         let (px, py) = place(point, point.y.value);
@@ -185,7 +169,19 @@ fn draw(number: usize, line: &Line, x: &Scale, y: &Scale) -> String {
             );
         }
         svg += &marker(line.look.marker, px, py);
-        svg += &format!("<circle class=\"hit\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"11\"/></g>\n");
+        svg += "</g>\n";
+    }
+    if let Some((at, tip)) = &line.half_power
+        && let Some(point) = line.points.iter().find(|p| p.at == *at)
+    {
+        let (px, py) = place(point, point.y.value);
+        svg += &format!(
+            "<g class=\"half\"><title>{}</title><path class=\"drop\" d=\"M{px:.1} {py:.1}V{BOTTOM}\"/>\
+             <path class=\"foot\" d=\"M{px:.1} {:.1}l4.5 8h-9z\"/><circle class=\"ring\" cx=\"{px:.1}\" cy=\"{py:.1}\" \
+             r=\"7.5\"/></g>\n",
+            escape(tip),
+            BOTTOM - 8.0
+        );
     }
     svg + "</g>\n"
 }

@@ -35,9 +35,9 @@ pub(crate) fn set(text: &str) -> String {
     escape(&bound)
 }
 
-const UNITS: [&str; 20] = [
+const UNITS: [&str; 21] = [
     "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "/s",
-    "k/s", "M/s", "ms", "µs", "s",
+    "k/s", "M/s", "ns", "ms", "µs", "s",
 ];
 
 /// JSON that cannot end the script element it stands in: `<` occurs in strings only and is written as its escape.
@@ -51,6 +51,7 @@ pub(crate) fn json_for_script(value: &impl Serialize) -> String {
 }
 
 /// A column of a table.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
     pub(super) head: &'static str,
     /// Whether it holds figures, set flush right.
@@ -67,40 +68,88 @@ pub(super) const fn figures(head: &'static str) -> Column {
     Column { head, figures: true }
 }
 
-/// A table that scrolls within itself where it is too wide; cells are escaped here. A row of one
-/// cell heads the rows after it.
-pub(super) fn table(caption: &str, columns: &[Column], rows: &[Vec<String>]) -> String {
-    let class = |column: &Column| if column.figures { " class=\"n\"" } else { "" };
-    let mut html = String::from("<div class=\"scroll\" tabindex=\"0\"><table>\n");
-    if !caption.is_empty() {
-        html += &format!("<caption>{}</caption>\n", escape(caption));
-    }
-    html += "<thead><tr>";
-    for column in columns {
-        html += &format!("<th scope=\"col\"{}>{}</th>", class(column), escape(column.head));
-    }
-    html += "</tr></thead>\n<tbody>\n";
-    for row in rows {
-        if let [group] = row.as_slice() {
-            html += &format!(
-                "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
-                columns.len(),
-                escape(group)
-            );
-            continue;
-        }
-        html += "<tr>";
-        for (column, text) in columns.iter().zip(row) {
-            html += &format!("<td{}>{}</td>", class(column), set(text));
-        }
-        html += "</tr>\n";
-    }
-    html + "</tbody></table></div>\n"
+/// What stands for a value that was not measured or does not apply.
+pub(super) const NOTHING: &str = "–";
+
+/// A table before it is set as HTML or Markdown. A row of one cell heads the rows after it.
+pub(super) struct Table {
+    pub(super) columns: Vec<Column>,
+    pub(super) rows: Vec<Vec<String>>,
 }
 
-/// A folded table: the figures behind a chart.
-pub(super) fn folded(summary: &str, inner: &str) -> String {
-    format!("<details><summary>{}</summary>\n{inner}</details>\n", escape(summary))
+impl Table {
+    pub(super) fn new(columns: impl Into<Vec<Column>>, rows: Vec<Vec<String>>) -> Self {
+        Self { columns: columns.into(), rows }
+    }
+
+    /// The table without the columns in which no row says anything.
+    pub(super) fn said(self) -> Self {
+        let says = |text: &String| !text.is_empty() && text != NOTHING;
+        let full = || self.rows.iter().filter(|row| row.len() > 1);
+        let keep: Vec<bool> = (0..self.columns.len())
+            .map(|column| column == 0 || full().any(|row| row.get(column).is_some_and(says)))
+            .collect();
+        let kept = |column: usize| keep[column.min(keep.len() - 1)];
+        let columns =
+            self.columns.iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, c)| *c).collect::<Vec<_>>();
+        let rows =
+            self.rows.into_iter().map(|row| if row.len() == 1 { row } else { pick(row, kept) }).collect();
+        Self { columns, rows }
+    }
+
+    /// As an element that scrolls within itself where it is too wide; cells are escaped here.
+    pub(super) fn html(&self, label: &str) -> String {
+        let class = |column: &Column| if column.figures { "" } else { " class=\"w\"" };
+        let mut html = format!(
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n<thead><tr>",
+            escape(label)
+        );
+        for column in &self.columns {
+            html += &format!("<th scope=\"col\"{}>{}</th>", class(column), escape(column.head));
+        }
+        html += "</tr></thead>\n<tbody>\n";
+        for row in &self.rows {
+            if let [group] = row.as_slice() {
+                html += &format!(
+                    "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\"><span>{}</span></th></tr>\n",
+                    self.columns.len(),
+                    escape(group)
+                );
+                continue;
+            }
+            html += "<tr>";
+            for (column, text) in self.columns.iter().zip(row) {
+                html += &format!("<td{}>{}</td>", class(column), set(text));
+            }
+            html += "</tr>\n";
+        }
+        html + "</tbody></table></div>\n"
+    }
+}
+
+fn pick(row: Vec<String>, kept: impl Fn(usize) -> bool) -> Vec<String> {
+    row.into_iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, text)| text).collect()
+}
+
+/// A folded part. What `matters` is unfolded in print.
+pub(super) fn folded(summary: &str, inner: &str, matters: bool) -> String {
+    let class = if matters { " class=\"matters\"" } else { "" };
+    format!("<details{class}><summary>{}</summary>\n{inner}</details>\n", escape(summary))
+}
+
+/// Pairs of what and value.
+pub(super) fn facts(facts: &[(String, String)]) -> String {
+    let mut html = String::from("<dl class=\"facts\">\n");
+    for (what, value) in facts {
+        html += &format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(what), set(value));
+    }
+    html + "</dl>\n"
+}
+
+/// A list, nothing for none.
+pub(super) fn bullets<'a>(lines: impl Iterator<Item = &'a String>) -> String {
+    let items: String = lines.map(|line| format!("<li>{}</li>\n", set(line))).collect();
+    if items.is_empty() { items } else { format!("<ul>\n{items}</ul>\n") }
 }
 
 #[cfg(test)]
@@ -113,6 +162,19 @@ mod tests {
             set("up to 1.96 GB/s (1 MiB requests), 3 & 4"),
             "up to 1.96\u{A0}GB/s (1\u{A0}MiB requests), 3 &amp; 4"
         );
+    }
+
+    #[test]
+    fn columns_that_say_nothing_are_left_out() {
+        let row = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        let table = Table::new(
+            [words("a"), figures("b"), figures("c")],
+            vec![row(&["group"]), row(&["x", NOTHING, "1"]), row(&["y", "", "2"])],
+        )
+        .said();
+        assert_eq!(table.columns.iter().map(|c| c.head).collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(table.rows, [row(&["group"]), row(&["x", "1"]), row(&["y", "2"])]);
+        assert_eq!(Table::new([words("a")], Vec::new()).said().columns.len(), 1);
     }
 
     #[test]

@@ -5,6 +5,10 @@ use crate::document::{CacheState, Document, Labels};
 /// Colours in the style sheet (`.c0` to `.c7`), after Okabe and Ito, tuned to each theme.
 const COLOURS: usize = 8;
 
+/// The colours on white paper, as the light theme has them.
+pub(super) const ON_WHITE: [&str; COLOURS] =
+    ["#0a68a8", "#c24a00", "#00785a", "#a4488b", "#a06a00", "#2b95d0", "#555d66", "#7a4b1e"];
+
 /// Methods of the library in the order of their colours.
 const METHODS: [&str; 8] = ["buffered", "direct", "mmap", "uring", "aio", "uncached", "vectored", "stdio"];
 
@@ -29,28 +33,61 @@ const DASHES: usize = 4;
 /// Number of markers.
 pub(super) const MARKERS: usize = 6;
 
+impl Look {
+    /// A look of a colour alone.
+    pub(super) fn plain(colour: usize) -> Self {
+        Self { colour: colour % COLOURS, dash: 0, marker: 0 }
+    }
+
+    /// Its classes in the style sheet.
+    pub(super) fn classes(self) -> String {
+        if self.dash == 0 { format!("c{}", self.colour) } else { format!("c{} d{}", self.colour, self.dash) }
+    }
+}
+
+/// The access method, or the peer that did it.
+fn actor(labels: &Labels) -> &str {
+    labels.peer.as_deref().unwrap_or(&labels.method)
+}
+
+/// More lines of one method than this in a chart get a colour each.
+const OF_ONE_METHOD: usize = 3;
+
 impl Palette {
     pub(super) fn of(document: &Document) -> Self {
         let mut methods: Vec<String> = METHODS.map(String::from).to_vec();
         for cell in &document.cells {
-            if !methods.contains(&cell.labels.method) {
-                methods.push(cell.labels.method.clone());
+            let actor = actor(&cell.labels);
+            if !methods.iter().any(|m| m == actor) {
+                methods.push(actor.to_owned());
             }
         }
         Self { methods }
     }
 
+    fn place(&self, labels: &Labels) -> usize {
+        self.methods.iter().position(|m| m == actor(labels)).unwrap_or(0)
+    }
+
     /// Colour and marker follow the method; lines of one method in one chart differ by dash, then by marker.
+    /// Where a chart is about few methods in many ways, each line has a colour of its own.
     pub(super) fn looks(&self, lines: &[&Labels]) -> Vec<Look> {
+        let places: Vec<usize> = lines.iter().map(|labels| self.place(labels)).collect();
+        let crowded = places.iter().any(|p| places.iter().filter(|o| *o == p).count() > OF_ONE_METHOD);
+        let colours = self.colours(&places);
+        // With more methods than colours the later ones are dashed.
+        let again = |i: usize| {
+            let shared = |j: usize| places[j] < places[i] && colours[j] == colours[i];
+            if crowded || !(0..places.len()).any(shared) { 0 } else { DASHES - 1 }
+        };
         let mut looks: Vec<Look> = Vec::new();
-        for labels in lines {
-            let method = self.methods.iter().position(|m| *m == labels.method).unwrap_or(0);
+        for (i, labels) in lines.iter().enumerate() {
             let cold = usize::from(labels.cache == Some(CacheState::Cold));
             let mixed = lines.iter().any(|l| l.cache != labels.cache);
             let mut look = Look {
-                colour: method % COLOURS,
-                dash: if mixed { cold } else { 0 },
-                marker: method % MARKERS,
+                colour: if crowded { i % COLOURS } else { colours[i] },
+                dash: if mixed { cold } else { again(i) },
+                marker: if crowded { i % MARKERS } else { places[i] % MARKERS },
             };
             for step in 1..DASHES * MARKERS {
                 if !looks.contains(&look) {
@@ -66,9 +103,23 @@ impl Palette {
         looks
     }
 
-    /// The colour of a method alone.
-    pub(super) fn colour(&self, labels: &Labels) -> usize {
-        self.methods.iter().position(|m| *m == labels.method).unwrap_or(0) % COLOURS
+    /// A colour for each place: its own, or, where another method of the chart has that one, a free one.
+    fn colours(&self, places: &[usize]) -> Vec<usize> {
+        let mut taken: Vec<(usize, usize)> = Vec::new();
+        // The methods known first come first, so that theirs are the same in every chart.
+        let mut rising = places.to_vec();
+        rising.sort_unstable();
+        for place in rising {
+            if taken.iter().any(|t| t.0 == place) {
+                continue;
+            }
+            let free = |colour: &usize| taken.iter().all(|t| t.1 != *colour);
+            let own = place % COLOURS;
+            let colour = if free(&own) { own } else { (0..COLOURS).find(|c| free(c)).unwrap_or(own) };
+            taken.push((place, colour));
+        }
+        let colour = |place: &usize| taken.iter().find(|t| t.0 == *place).map_or(0, |t| t.1);
+        places.iter().map(colour).collect()
     }
 }
 
@@ -90,15 +141,44 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_colours_of_paper_are_those_of_the_light_theme() {
+        for (i, colour) in ON_WHITE.iter().enumerate() {
+            assert!(super::super::STYLE.contains(&format!("--s{i}: {colour};")), "{colour}");
+        }
+    }
+
+    #[test]
+    fn methods_that_share_a_colour_are_told_apart() {
+        let mut methods = METHODS.map(String::from).to_vec();
+        methods.extend(["tokio", "compio"].map(String::from));
+        let palette = Palette { methods };
+        let labels = ["buffered", "tokio", "direct", "compio"]
+            .map(|m| Labels { method: m.into(), ..Labels::default() });
+        let looks = palette.looks(&labels.iter().collect::<Vec<_>>());
+        for (i, look) in looks.iter().enumerate() {
+            assert!(looks[..i].iter().all(|l| l.colour != look.colour), "{looks:?}");
+        }
+    }
+
+    #[test]
     fn lines_of_one_chart_all_look_different() {
         let palette = Palette { methods: METHODS.map(String::from).to_vec() };
-        let labels: Vec<Labels> = (0..12)
-            .map(|i| Labels { method: METHODS[i % 3].into(), workers: Some(i as u32), ..Labels::default() })
-            .collect();
+        let line = |i: usize, n: usize| Labels {
+            method: METHODS[i % n].into(),
+            workers: Some(i as u32),
+            ..Labels::default()
+        };
+        let labels: Vec<Labels> = (0..12).map(|i| line(i, 6)).collect();
         let looks = palette.looks(&labels.iter().collect::<Vec<_>>());
         for (i, look) in looks.iter().enumerate() {
             assert!(!looks[..i].contains(look), "{looks:?}");
         }
-        assert_eq!(looks[0].colour, looks[3].colour, "one colour a method");
+        assert_eq!(looks[0].colour, looks[6].colour, "one colour a method");
+        let labels: Vec<Labels> = (0..24).map(|i| line(i, 1)).collect();
+        let looks = palette.looks(&labels.iter().collect::<Vec<_>>());
+        for (i, look) in looks.iter().enumerate() {
+            assert!(!looks[..i].contains(look), "{looks:?}");
+        }
+        assert_ne!(looks[0].colour, looks[1].colour, "one method in many ways: a colour a line");
     }
 }

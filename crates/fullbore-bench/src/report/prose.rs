@@ -1,41 +1,78 @@
 //! What a storage does, in plain sentences: the summary for those who read no further.
 
-use crate::document::{CacheState, Document, Labels, Peak, StopReason};
+use super::markup::{escape, set};
+use super::verdict::{capital, compared};
+use crate::document::{CacheState, Cell, Document, Labels, Peak, StopReason};
+use crate::stats::Verdict;
 use crate::units;
+
+/// The section of the summary: the figures a reader looks for first, then sentences.
+pub(super) fn html(document: &Document) -> String {
+    let mut html = String::from("<section id=\"summary\">\n<h2>What this storage does</h2>\n");
+    html += &tiles(document);
+    html += "<ul class=\"sentences\">\n";
+    for sentence in sentences(document) {
+        html += &format!("<li>{}</li>\n", set(&sentence));
+    }
+    html + "</ul>\n</section>\n"
+}
 
 /// Four to six sentences, each with its figures; fewer when less was measured.
 pub(super) fn sentences(document: &Document) -> Vec<String> {
-    let told = [reading(document), writing(document), half_power(document), depth(document), cost(document)];
+    let told = [scope(document), reading(document), writing(document), roof(document), waste(document)];
     let mut sentences: Vec<String> = told.into_iter().flatten().collect();
     sentences.push(quality(document));
     sentences
 }
 
-/// The fastest path among those that fit.
-pub(super) fn fastest(document: &Document, fits: impl Fn(&Peak) -> bool) -> Option<&Peak> {
-    let peaks = document.findings.peaks.iter().filter(|p| fits(p));
+/// Whether a path is one of this machine's own storage as it is: no other program, one disk, all of the memory.
+fn ordinary(labels: &Labels) -> bool {
+    labels.peer.is_none()
+        && labels.targets.unwrap_or(1) <= 1
+        && labels.streams.unwrap_or(1) <= 1
+        && labels.memory_limit_bytes.is_none()
+}
+
+/// The fastest ordinary path among those that fit.
+fn fastest(document: &Document, fits: impl Fn(&Labels) -> bool) -> Option<&Peak> {
+    let peaks = document.findings.peaks.iter();
+    let peaks = peaks.filter(|p| ordinary(&p.series.labels) && fits(&p.series.labels));
     peaks.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
 }
 
 /// Whether a path reads from start to end with the cache in this state.
-pub(super) fn reads(peak: &Peak, cache: CacheState) -> bool {
-    let labels = &peak.series.labels;
-    labels.operation == "read" && labels.cache == Some(cache) && labels.order.as_deref() != Some("random")
+fn reads(labels: &Labels, cache: CacheState) -> bool {
+    labels.operation == "read" && labels.cache == Some(cache) && !random(labels)
 }
 
-/// Whether a path writes.
-pub(super) fn writes(peak: &Peak) -> bool {
-    peak.series.labels.operation == "write"
+fn random(labels: &Labels) -> bool {
+    labels.order.as_deref() == Some("random")
 }
 
-/// Whether a path requests small pieces at random.
-pub(super) fn random(peak: &Peak) -> bool {
-    peak.series.labels.order.as_deref() == Some("random")
+/// Ways to write that differ in what is safe when they say they are done.
+#[derive(Clone, Copy, PartialEq)]
+enum Written {
+    /// Into the page cache.
+    Cached,
+    /// Past the page cache.
+    Direct,
+    /// Brought to the device within the time.
+    Flushed,
 }
 
-/// How the fastest cell of a path did it: `direct, 4 MiB requests, depth 8`.
-pub(super) fn manner(document: &Document, peak: &Peak) -> String {
-    let labels = document.cell(&peak.cell).map_or(&peak.series.labels, |c| &c.labels);
+fn writes(labels: &Labels, written: Written) -> bool {
+    let how = if labels.flush == Some(true) {
+        Written::Flushed
+    } else if labels.cache_policy.as_deref() == Some("direct") || labels.method == "direct" {
+        Written::Direct
+    } else {
+        Written::Cached
+    };
+    labels.operation == "write" && !random(labels) && how == written
+}
+
+/// How a cell did it: `direct, 4 MiB requests, depth 8`.
+pub(super) fn manner(labels: &Labels) -> String {
     let mut parts = vec![labels.method.clone()];
     parts.extend(labels.request_bytes.map(|r| format!("{} requests", units::size(r))));
     parts.extend(labels.depth.filter(|d| *d > 1).map(|d| format!("depth {d}")));
@@ -43,137 +80,222 @@ pub(super) fn manner(document: &Document, peak: &Peak) -> String {
     parts.join(", ")
 }
 
-fn reading(document: &Document) -> Option<String> {
-    let warm = fastest(document, |p| reads(p, CacheState::Warm));
-    let cold = fastest(document, |p| reads(p, CacheState::Cold));
-    let of_roof = |p: &Peak| {
-        let share =
-            p.share_of_roof.map(|s| format!(", {} of what copying within memory reaches", units::percent(s)));
-        share.unwrap_or_default()
+/// How the fastest cell of a path did it.
+fn reached(document: &Document, peak: &Peak) -> String {
+    manner(document.cell(&peak.cell).map_or(&peak.series.labels, |c| &c.labels))
+}
+
+/// The figures a reader looks for first.
+fn tiles(document: &Document) -> String {
+    let mut tiles: Vec<(&str, String, String)> = Vec::new();
+    let mut add = |what, peak: Option<&Peak>| {
+        if let Some(peak) = peak {
+            tiles.push((what, units::rate(peak.rate.value), reached(document, peak)));
+        }
     };
+    add("read, in memory", fastest(document, |l| reads(l, CacheState::Warm)));
+    add("read, from device", fastest(document, |l| reads(l, CacheState::Cold)));
+    add("write, to memory", fastest(document, |l| writes(l, Written::Cached)));
+    let safe = fastest(document, |l| writes(l, Written::Flushed));
+    add("write, to device", safe.or_else(|| fastest(document, |l| writes(l, Written::Direct))));
+    if let Some((cell, requests)) = most_random(document) {
+        tiles.push(("random reads", units::requests_rate(requests), manner(&cell.labels)));
+    }
+    if let Some(roof) = &document.findings.roof {
+        let width = format!("±{}", units::percent(roof.rate.relative_half_width()));
+        tiles.push(("roof: memory copy", units::rate(roof.rate.value), width));
+    }
+    let mut html = String::from("<dl class=\"tiles\">\n");
+    for (what, figure, how) in tiles {
+        let (number, unit) = figure.split_once(' ').unwrap_or((&figure, ""));
+        html += &format!(
+            "<div><dt>{}</dt><dd><b>{}</b> {}<small>{}</small></dd></div>\n",
+            escape(what),
+            escape(number),
+            escape(unit),
+            set(&how)
+        );
+    }
+    html + "</dl>\n"
+}
+
+/// The most random reads a second, of the smallest requests measured.
+fn most_random(document: &Document) -> Option<(&Cell, f64)> {
+    let fits = |c: &&Cell| ordinary(&c.labels) && random(&c.labels) && c.labels.operation == "read";
+    let cells = || document.cells.iter().filter(fits);
+    let smallest = cells().filter_map(|c| c.labels.request_bytes).min();
+    cells()
+        .filter(|c| c.labels.request_bytes == smallest)
+        .filter_map(|c| Some((c, c.summary.as_ref()?.requests_per_s?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// What was measured where and when.
+fn scope(document: &Document) -> Option<String> {
+    let measured = document.cells.iter().filter(|c| c.summary.is_some()).count();
+    if measured == 0 {
+        return None;
+    }
+    let samples: usize = document.cells.iter().map(|c| c.samples.len()).sum();
+    let env = &document.environment;
+    let mut machine = Vec::new();
+    machine.extend((!env.cpu_model.is_empty()).then(|| env.cpu_model.clone()));
+    machine.extend((env.logical_cpus > 0).then(|| units::count(env.logical_cpus as usize, "processor")));
+    machine.extend(env.memory_bytes.map(|m| format!("{} of memory", units::size(m))));
+    let on = if machine.is_empty() { String::new() } else { format!(", on {}", machine.join(", ")) };
+    let system = &env.file_system;
+    let kind = if system.kind.is_empty() { String::new() } else { format!(" on {}", system.kind) };
+    Some(format!(
+        "Measured in {}{kind} with a file of {}, from {}{on}: {measured} ways to move a file’s bytes, {}, in {}.",
+        document.run.directory,
+        units::size(document.run.file_bytes),
+        moment(&document.run.started),
+        units::count(samples, "sample"),
+        duration(document.run.duration_s)
+    ))
+}
+
+/// A moment as people read it: `2026-03-14 09:26 UTC`; as it is if it is not RFC 3339 in UTC.
+fn moment(started: &str) -> String {
+    let parts = started.strip_suffix('Z').and_then(|t| t.split_once('T'));
+    parts.map_or_else(
+        || started.to_owned(),
+        |(day, time)| format!("{day} {} UTC", time.chars().take(5).collect::<String>()),
+    )
+}
+
+/// A length of time as people read it: `45 s`, `27 min`.
+fn duration(seconds: f64) -> String {
+    if seconds >= 120.0 { format!("{:.0} min", seconds / 60.0) } else { units::seconds(seconds) }
+}
+
+fn told(document: &Document, peak: &Peak) -> String {
+    format!("{} ({})", units::rate(peak.rate.value), reached(document, peak))
+}
+
+fn reading(document: &Document) -> Option<String> {
+    let warm = fastest(document, |l| reads(l, CacheState::Warm));
+    let cold = fastest(document, |l| reads(l, CacheState::Cold));
+    let warm =
+        warm.map(|p| format!("a file that is already in memory is read at up to {}", told(document, p)));
+    let cold = cold.map(|p| format!("one that must come from the device at up to {}", told(document, p)));
     match (warm, cold) {
-        (Some(warm), Some(cold)) => Some(format!(
-            "A file that is already in memory is read at up to {} ({}){}; one that must come from the device at up \
-             to {} ({}).",
-            units::rate(warm.rate.value),
-            manner(document, warm),
-            of_roof(warm),
-            units::rate(cold.rate.value),
-            manner(document, cold)
-        )),
-        (Some(warm), None) => Some(format!(
-            "A file that is already in memory is read at up to {} ({}){}.",
-            units::rate(warm.rate.value),
-            manner(document, warm),
-            of_roof(warm)
-        )),
-        (None, Some(cold)) => Some(format!(
-            "A file that must come from the device is read at up to {} ({}).",
-            units::rate(cold.rate.value),
-            manner(document, cold)
-        )),
+        (Some(warm), Some(cold)) => Some(capital(&format!("{warm}; {cold}."))),
+        (Some(warm), None) => Some(capital(&warm) + "."),
+        (None, Some(cold)) => Some(
+            cold.replacen("one that", "A file that", 1).replacen("device at", "device is read at", 1) + ".",
+        ),
         (None, None) => None,
     }
 }
 
 fn writing(document: &Document) -> Option<String> {
-    let told = |direct: bool, where_to: &str| {
-        let fits = |peak: &Peak| {
-            writes(peak) && (peak.series.labels.cache_policy.as_deref() == Some("direct")) == direct
-        };
-        let peak = fastest(document, fits)?;
-        Some(format!("{} {where_to} ({})", units::rate(peak.rate.value), manner(document, peak)))
+    let part = |written: Written, to: &str| {
+        let peak = fastest(document, |l| writes(l, written))?;
+        Some(format!("{} {to}", told(document, peak)))
     };
-    let parts: Vec<_> =
-        [told(false, "into the page cache"), told(true, "onto the device")].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("Writing reaches {}.", parts.join(" and ")))
+    let parts: Vec<String> = [
+        part(Written::Cached, "into the page cache, where a power cut loses it"),
+        part(Written::Direct, "past the page cache"),
+        part(Written::Flushed, "until it is safe on the device"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let (last, first) = parts.split_last()?;
+    let list = if first.is_empty() { last.clone() } else { format!("{}, and {last}", first.join(", ")) };
+    Some(format!("Writing reaches {list}."))
 }
 
-fn half_power(document: &Document) -> Option<String> {
-    let told = |fits: &dyn Fn(&Labels) -> bool, what: &str| {
-        let found = document.findings.half_power_request.iter().filter(|h| fits(&h.series.labels));
-        let best = found.max_by(|a, b| a.half_power.peak.total_cmp(&b.half_power.peak))?;
-        let size = units::size(best.half_power.at);
-        let bound = if best.half_power.at_most { " or less" } else { "" };
-        Some(format!("{size}{bound} for {what} ({})", best.series.labels.method))
+/// How far the best are from what memory allows.
+fn roof(document: &Document) -> Option<String> {
+    let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0)?;
+    let share = |what: &str, peak: Option<&Peak>| {
+        peak.map(|p| format!("{what} {}", units::percent(p.rate.value / roof.rate.value)))
     };
-    let cached = |labels: &Labels, state| labels.operation == "read" && labels.cache == Some(state);
     let parts: Vec<String> = [
-        told(&|l| cached(l, CacheState::Warm), "warm reads"),
-        told(&|l| cached(l, CacheState::Cold), "cold reads"),
-        told(&|l| l.operation == "write", "writes"),
+        share("reading from memory reaches", fastest(document, |l| reads(l, CacheState::Warm))),
+        share("reading from the device", fastest(document, |l| reads(l, CacheState::Cold))),
+        share("writing into the page cache", fastest(document, |l| writes(l, Written::Cached))),
     ]
     .into_iter()
     .flatten()
     .collect();
     let (last, first) = parts.split_last()?;
     let list = if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
-    Some(format!(
-        "The half-power request, the smallest that reaches half of the peak of the fastest path, is {list}."
-    ))
+    let speed = units::rate(roof.rate.value);
+    Some(format!("Of the roof, {speed} for copying within memory: {list}."))
 }
 
-fn depth(document: &Document) -> Option<String> {
-    let best = |wanted: bool| {
-        let found = document.findings.half_power_depth.iter();
-        let fits = found.filter(|h| (h.series.labels.order.as_deref() == Some("random")) == wanted);
-        fits.max_by(|a, b| a.half_power.peak.total_cmp(&b.half_power.peak))
-    };
-    let gain = |h: &crate::document::SeriesHalfPower| {
-        let rate = |id: &String| document.cell(id).and_then(|c| c.summary.as_ref()).map(|s| s.rate.value);
-        let shallow = h.series.cells.first().and_then(rate).filter(|r| *r > 0.0)?;
-        let first = h.series.cells.first().and_then(|id| document.cell(id)).and_then(|c| c.labels.depth)?;
-        Some((h.half_power.peak / shallow, first))
-    };
-    let mut parts = Vec::new();
-    if let Some(found) = best(false) {
-        let request =
-            found.series.labels.request_bytes.map_or_else(String::new, |r| format!(" of {}", units::size(r)));
-        let (times, first) = gain(found)?;
-        parts.push(format!(
-            "{}{request} in flight bring {times:.1} times the rate of {first} (half of the peak from depth {})",
-            units::count(found.half_power.peak_at as usize, "request"),
-            found.half_power.at
-        ));
-    }
-    if let Some(found) = fastest(document, random) {
-        let requests = document.cell(&found.cell)?.summary.as_ref()?.requests_per_s?;
-        parts.push(format!(
-            "random requests reach {} ({})",
-            units::requests_rate(requests),
-            manner(document, found)
-        ));
-    }
-    let mut text = parts.join("; ") + ".";
-    if parts.is_empty() {
-        return None;
-    }
-    text[..1].make_ascii_uppercase();
-    Some(text)
+/// A loss: how many times slower, and by doing what instead of what.
+struct Loss {
+    times: f64,
+    text: String,
 }
 
-fn cost(document: &Document) -> Option<String> {
-    let reads = |c: &&crate::document::SeriesCost| c.series.labels.operation == "read";
-    let per_byte = |c: &crate::document::SeriesCost| c.line.per_byte.value;
-    let costs: Vec<_> = document.findings.costs.iter().filter(reads).collect();
-    let dearest = costs.iter().max_by(|a, b| per_byte(a).total_cmp(&per_byte(b)))?;
-    let cheapest = costs.iter().min_by(|a, b| per_byte(a).total_cmp(&per_byte(b)))?;
-    let line = |c: &crate::document::SeriesCost| {
-        format!(
-            "{} a request and {} ms a megabyte ({})",
-            units::seconds(c.line.per_request.value.max(0.0)),
-            units::significant(c.line.per_byte.value.max(0.0) * 1e9),
-            c.series.name
-        )
+/// What wastes most: the least requests, the least depth, the slowest way, each against the best.
+fn waste(document: &Document) -> Option<String> {
+    let mut losses: Vec<Loss> = Vec::new();
+    let ours = |p: &&Peak| {
+        ordinary(&p.series.labels) && matches!(p.series.labels.operation.as_str(), "read" | "write")
     };
-    if dearest.series == cheapest.series {
-        return Some(format!("In processor time a read costs {}.", line(cheapest)));
+    for peak in document.findings.peaks.iter().filter(ours) {
+        let same = |other: &&Peak| {
+            let (a, b) = (&other.series, &peak.series);
+            let alike = (&a.labels.operation, a.labels.cache, &a.labels.order, a.labels.flush)
+                == (&b.labels.operation, b.labels.cache, &b.labels.order, b.labels.flush);
+            a.experiment == b.experiment && alike && ordinary(&a.labels)
+        };
+        let rivals = document.findings.peaks.iter().filter(same);
+        let best = rivals.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value));
+        let Some((best, cell)) = best.and_then(|b| Some((b, document.cell(&b.cell)?))) else { continue };
+        // Along the path of the best: its smallest request, its least depth.
+        if best == peak {
+            let ends = peak.series.cells.iter().filter_map(|id| document.cell(id));
+            losses.extend(ends.filter_map(|other| loss(cell, other, &same_path(cell, other)?)));
+        } else if let Some(other) = document.cell(&peak.cell) {
+            let instead = format!("by {} instead of {}", manner(&other.labels), manner(&cell.labels));
+            losses.extend(loss(cell, other, &instead));
+        }
     }
-    Some(format!(
-        "In processor time a read costs least a byte at {}, and most at {}.",
-        line(cheapest),
-        line(dearest)
-    ))
+    losses.sort_by(|a, b| b.times.total_cmp(&a.times));
+    let first = losses.first()?;
+    Some(format!("What wastes most: {}.", first.text))
+}
+
+/// What differs between two cells of a path, as a choice made badly.
+fn same_path(best: &Cell, other: &Cell) -> Option<String> {
+    let (a, b) = (&best.labels, &other.labels);
+    let request = b.request_bytes.filter(|r| a.request_bytes.is_some_and(|best| *r < best));
+    let depth = b.depth.filter(|d| a.depth.is_some_and(|best| *d < best));
+    let (what, with) = match (request, depth) {
+        (Some(request), _) => {
+            let (few, many) = (units::size(request), units::size(a.request_bytes?));
+            (format!("requests of {few} instead of {many}"), Labels { request_bytes: None, ..a.clone() })
+        }
+        (None, Some(depth)) => {
+            let few = units::count(depth as usize, "request");
+            (format!("{few} in flight instead of {}", a.depth?), Labels { depth: None, ..a.clone() })
+        }
+        (None, None) => return None,
+    };
+    Some(format!("with {what} ({})", manner(&with)))
+}
+
+/// A loss, if the intervals bear it out.
+fn loss(best: &Cell, other: &Cell, instead: &str) -> Option<Loss> {
+    let comparison = compared(best, other).filter(|c| c.verdict == Verdict::Faster)?;
+    let labels = &other.labels;
+    let doing = if labels.operation == "read" { "a read" } else { "a write" };
+    let kind = [labels.cache.map(CacheState::word), labels.order.as_deref()].into_iter().flatten();
+    let kind = kind.map(|word| format!("{word} ")).collect::<String>();
+    let ratio = comparison.ratio;
+    let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(units::significant);
+    let doing = doing.replacen(' ', &format!(" {kind}"), 1);
+    Some(Loss {
+        times: ratio.value,
+        text: format!("{doing} {instead} takes {value} times as long ({low} to {high})"),
+    })
 }
 
 fn quality(document: &Document) -> String {

@@ -6,6 +6,8 @@ pub(super) struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
+    /// Values at equal distances, rising, where neither kind of axis would do.
+    steps: Vec<f64>,
     /// Position of the lowest and the highest value in the drawing.
     from: f64,
     to: f64,
@@ -20,7 +22,7 @@ impl Scale {
         let step = round_step(highest / 5.0);
         let steps = (highest / step - 1e-9).ceil().max(1.0);
         let ticks = (0..=steps as usize).map(|i| i as f64 * step).collect();
-        Self { low: 0.0, high: steps * step, logarithmic: false, from, to, ticks }
+        Self { low: 0.0, high: steps * step, logarithmic: false, steps: Vec::new(), from, to, ticks }
     }
 
     /// A logarithmic axis that holds `lowest` and `highest` (both > 0), from and to a 1, 2 or 5.
@@ -37,17 +39,24 @@ impl Scale {
         let decade = |t: &f64| (t.log10() - t.log10().round()).abs() < 1e-9;
         let sparse = within.len() > 8 && within.iter().filter(|t| decade(t)).count() >= 2;
         let ticks = within.iter().copied().filter(|t| !sparse || decade(t)).collect();
-        Self { low: within[0], high: within[within.len() - 1], logarithmic: true, from, to, ticks }
+        Self {
+            low: within[0],
+            high: within[within.len() - 1],
+            logarithmic: true,
+            steps: Vec::new(),
+            from,
+            to,
+            ticks,
+        }
     }
 
-    /// A log2 axis with a tick at each measured position, thinned where they would touch.
-    pub(super) fn positions(positions: &[u64], from: f64, to: f64) -> Self {
+    /// A log2 axis with a tick at each measured position, thinned to lie `gap` apart.
+    pub(super) fn positions(positions: &[u64], from: f64, to: f64, gap: f64) -> Self {
         let (low, high) = (positions.first().copied().unwrap_or(1), positions.last().copied().unwrap_or(2));
         // A little air on both sides, and something to divide by when there is one position only.
         let (low, high) = (low as f64 / 1.25, high as f64 * 1.25);
         let mut ticks: Vec<f64> = Vec::new();
-        let gap = (to - from).abs() / 11.0;
-        let mut scale = Self { low, high, logarithmic: true, from, to, ticks: Vec::new() };
+        let mut scale = Self { low, high, logarithmic: true, steps: Vec::new(), from, to, ticks: Vec::new() };
         for &position in positions {
             let at = scale.place(position as f64);
             if ticks.last().is_none_or(|&last| (at - scale.place(last)).abs() >= gap) {
@@ -58,14 +67,32 @@ impl Scale {
         scale
     }
 
+    /// Each position a step from the last, for positions that begin with 0 or are a few neighbours.
+    pub(super) fn steps(positions: &[u64], from: f64, to: f64, gap: f64) -> Self {
+        let steps: Vec<f64> = positions.iter().map(|&p| p as f64).collect();
+        let high = steps.len().max(1) as f64 - 0.4;
+        let every = (gap * (high + 0.6) / (to - from).abs()).ceil().max(1.0) as usize;
+        let ticks = steps.iter().copied().step_by(every).collect();
+        Self { low: -0.6, high, logarithmic: false, steps, from, to, ticks }
+    }
+
     /// Where a value lies in the drawing; values off the axis lie at its ends.
     pub(super) fn place(&self, value: f64) -> f64 {
+        let value = if self.steps.is_empty() { value } else { self.step(value) };
         let share = if self.logarithmic {
             (value.max(self.low * 1e-9) / self.low).ln() / (self.high / self.low).ln()
         } else {
             (value - self.low) / (self.high - self.low)
         };
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    /// The number of the step that a value is, or is nearest to.
+    fn step(&self, value: f64) -> f64 {
+        let far = |step: &f64| (step - value).abs();
+        let nearest =
+            (0..self.steps.len()).min_by(|&a, &b| far(&self.steps[a]).total_cmp(&far(&self.steps[b])));
+        nearest.unwrap_or(0) as f64
     }
 
     /// The largest value of the axis.
@@ -121,9 +148,20 @@ mod tests {
     #[test]
     fn positions_are_thinned() {
         let crowded: Vec<u64> = (1..=64).collect();
-        let scale = Scale::positions(&crowded, 0.0, 400.0);
+        let scale = Scale::positions(&crowded, 0.0, 400.0, 36.0);
         assert!(scale.ticks.len() < 12 && scale.ticks[0] == 1.0);
-        assert_eq!(Scale::positions(&[8], 0.0, 1.0).ticks, [8.0]);
+        assert_eq!(Scale::positions(&[8], 0.0, 1.0, 0.1).ticks, [8.0]);
+    }
+
+    #[test]
+    fn steps_are_equal_and_hold_zero() {
+        let scale = Scale::steps(&[0, 512, 65536], 0.0, 320.0, 40.0);
+        let places = [0.0, 512.0, 65536.0].map(|v| scale.place(v));
+        assert!(
+            (places[1] - places[0] - (places[2] - places[1])).abs() < 1e-9 && places[0] > 0.0,
+            "{places:?}"
+        );
+        assert_eq!(scale.ticks, [0.0, 512.0, 65536.0]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::bed::Bed;
 use crate::document::{
     Cell, Document, Environment, Experiment, Run, StopReason, SummaryOptions, findings, rfc3339,
 };
+use crate::pipeline::pipeline;
 use crate::stats::Bootstrap;
 use crate::{saved, surroundings};
 
@@ -133,6 +134,7 @@ impl Account {
         document.experiments.clone_from(&self.experiments);
         document.cells.clone_from(&self.cells);
         document.findings = findings(&document.cells, &document.experiments, &Bootstrap::default());
+        document.findings.pipeline = pipeline(&document.cells, &document.environment);
         if let Some(own) = &self.own {
             document.audit = own.account(&document.cells);
         }

@@ -173,7 +173,7 @@ fn measure_set(
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<()> {
     let mut cells = Cells::open(trials, place, options.resume.as_ref());
-    let rule = StopRule { relative_half_width: options.precision, ..StopRule::default() };
+    let rule = StopRule::precision(options.precision);
     let bootstrap = Bootstrap::default();
     cells.calibrate(&clock, place, turn, |now| {
         observe(Event::Progress(Progress { share: whole.share(), now, rates: &[] }));

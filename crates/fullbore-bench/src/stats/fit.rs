@@ -4,8 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::autocorrelation::effective_samples;
 use super::distribution::student_t_quantile;
-use super::interval::Estimate;
+use super::interval::{Bootstrap, Estimate, resampled_medians};
+use super::quantile::{median_of_sorted, sorted};
+use super::rng::Xoshiro256;
 
 /// A fitted cost line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -46,9 +49,37 @@ pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
     if sizes.len() < 3 {
         return None;
     }
-    let scale = sizes[sizes.len() - 1];
+    let line = solve(&points)?;
+    let freedom = (points.len() - 2) as f64;
+    let variance = line.unexplained(&points) / freedom;
+    let t = student_t_quantile(0.5 + confidence.clamp(0.0, 0.999_999) / 2.0, freedom)?;
+    let around = |value: f64, spread: f64| {
+        let half = t * (variance * spread).sqrt();
+        Estimate { value, low: value - half, high: value + half }
+    };
+    Some(line.described(&points, around(line.a, line.spread_a), around(line.b, line.spread_b)))
+}
+
+/// A solved line `a + b · x`.
+#[derive(Clone, Copy)]
+struct Line {
+    a: f64,
+    b: f64,
+    /// The weighted mean of the costs.
+    mean: f64,
+    /// Variances of `a` and `b` for residuals of variance 1.
+    spread_a: f64,
+    spread_b: f64,
+}
+
+/// Least squares of the relative residuals; `None` when all sizes are equal.
+fn solve(points: &[(f64, f64)]) -> Option<Line> {
+    let scale = points.iter().map(|p| p.0).fold(0.0, f64::max);
+    if scale <= 0.0 {
+        return None;
+    }
     let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    for &(x, y) in &points {
+    for &(x, y) in points {
         let (x, weight) = (x / scale, 1.0 / (y * y));
         w += weight;
         wx += weight * x;
@@ -57,32 +88,80 @@ pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
         wxy += weight * x * y;
     }
     let determinant = w * wxx - wx * wx;
-    if determinant <= 0.0 {
+    if determinant <= f64::EPSILON * w * wxx {
         return None;
     }
-    let a = (wxx * wy - wx * wxy) / determinant;
-    let b = (w * wxy - wx * wy) / determinant;
-    let mean = wy / w;
-    let (mut unexplained, mut total, mut worst) = (0.0, 0.0, 0.0f64);
-    for &(x, y) in &points {
-        let residual = (y - a - b * x / scale) / y;
-        unexplained += residual * residual;
-        total += ((y - mean) / y).powi(2);
-        worst = worst.max(residual.abs());
-    }
-    let freedom = (points.len() - 2) as f64;
-    let variance = unexplained / freedom;
-    let t = student_t_quantile(0.5 + confidence.clamp(0.0, 0.999_999) / 2.0, freedom)?;
-    let (half_a, half_b) =
-        (t * (variance * wxx / determinant).sqrt(), t * (variance * w / determinant).sqrt());
-    let around = |value: f64, half: f64| Estimate { value, low: value - half, high: value + half };
-    Some(CostLine {
-        per_request: around(a, half_a),
-        per_byte: around(b, half_b).scaled(1.0 / scale),
-        r_squared: if total > 0.0 { (1.0 - unexplained / total).clamp(0.0, 1.0) } else { 1.0 },
-        max_relative_residual: worst,
-        points: points.len(),
+    Some(Line {
+        a: (wxx * wy - wx * wxy) / determinant,
+        b: (w * wxy - wx * wy) / determinant / scale,
+        mean: wy / w,
+        spread_a: wxx / determinant,
+        spread_b: w / determinant / (scale * scale),
     })
+}
+
+impl Line {
+    fn unexplained(&self, points: &[(f64, f64)]) -> f64 {
+        points.iter().map(|&(x, y)| ((y - self.a - self.b * x) / y).powi(2)).sum()
+    }
+
+    fn described(&self, points: &[(f64, f64)], per_request: Estimate, per_byte: Estimate) -> CostLine {
+        let total: f64 = points.iter().map(|&(_, y)| ((y - self.mean) / y).powi(2)).sum();
+        let worst = points.iter().map(|&(x, y)| ((y - self.a - self.b * x) / y).abs()).fold(0.0, f64::max);
+        let r_squared =
+            if total > 0.0 { (1.0 - self.unexplained(points) / total).clamp(0.0, 1.0) } else { 1.0 };
+        CostLine { per_request, per_byte, r_squared, max_relative_residual: worst, points: points.len() }
+    }
+}
+
+/// Fits the same line to samples: points (bytes, costs of a request in the order taken) of two or more sizes.
+///
+/// The medians of each size are fitted; the intervals are of a bootstrap that draws every size's samples anew, as many
+/// as they are worth, and fits again. They say how far noise moves the line, also where only two or three sizes
+/// were measured; where cost is no straight line of the size (see `max_relative_residual`) they say nothing of that,
+/// which the intervals of [`fit_cost`] do. Sizes without finite positive costs are left out.
+pub fn fit_cost_samples(points: &[(f64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<CostLine> {
+    let usable =
+        |costs: &[f64]| -> Vec<f64> { costs.iter().copied().filter(|c| c.is_finite() && *c > 0.0).collect() };
+    let sizes: Vec<(f64, Vec<f64>)> = points
+        .iter()
+        .filter(|(size, _)| size.is_finite() && *size >= 0.0)
+        .map(|(size, costs)| (*size, usable(costs)))
+        .filter(|(_, costs)| !costs.is_empty())
+        .collect();
+    let worth: Vec<usize> = sizes.iter().map(|(_, costs)| effective_samples(costs)).collect();
+    let samples: Vec<Vec<f64>> = sizes.iter().map(|(_, costs)| sorted(costs)).collect();
+    let medians: Vec<(f64, f64)> = sizes
+        .iter()
+        .zip(&samples)
+        .filter_map(|((size, _), costs)| Some((*size, median_of_sorted(costs)?)))
+        .collect();
+    let line = solve(&medians)?;
+    let mut rng = Xoshiro256::seeded(bootstrap.seed);
+    let drawn: Vec<Vec<f64>> = samples
+        .iter()
+        .zip(&worth)
+        .map(|(costs, &worth)| {
+            let mut out = Vec::with_capacity(bootstrap.resamples);
+            resampled_medians(costs, worth, bootstrap.resamples, &mut rng, &mut out);
+            out
+        })
+        .collect();
+    let (mut fixed, mut slopes) = (Vec::new(), Vec::new());
+    for resample in 0..bootstrap.resamples {
+        let curve: Vec<(f64, f64)> =
+            medians.iter().zip(&drawn).map(|(point, medians)| (point.0, medians[resample])).collect();
+        let drawn = solve(&curve)?;
+        fixed.push(drawn.a);
+        slopes.push(drawn.b);
+    }
+    // Both rest on the samples of all sizes.
+    let all = worth.iter().sum();
+    Some(line.described(
+        &medians,
+        bootstrap.percentiles(line.a, fixed, all),
+        bootstrap.percentiles(line.b, slopes, all),
+    ))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::autocorrelation::effective_samples;
 use super::distribution::{normal_cdf, student_t_quantile};
 use super::quantile::{median_of_sorted, quantile_of_sorted, sorted};
 use super::rng::Xoshiro256;
@@ -18,6 +19,11 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The same value with an interval that holds that of `other`, too.
+    pub fn holding(&self, other: &Self) -> Self {
+        Self { value: self.value, low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
     /// Half the interval's width as a share of the value; infinite when the value is 0 and the interval is not.
     pub fn relative_half_width(&self) -> f64 {
         let half = (self.high - self.low) / 2.0;
@@ -58,9 +64,11 @@ impl Default for Bootstrap {
 const SMALLEST_RESAMPLED: usize = 6;
 
 impl Bootstrap {
-    /// The median and its percentile interval; `None` when no value is finite.
+    /// The median of values in the order they were taken, and its percentile interval; `None` when no value is finite.
     ///
-    /// Fewer than six samples give their whole range: no distribution-free interval is narrower at 95 %, and the
+    /// Values that resemble the ones before them are resampled as the fewer independent ones they are worth
+    /// ([`effective_samples`](super::effective_samples)); sorted values would be taken for such a series.
+    /// Fewer than six samples (or worth fewer) give their whole range: no distribution-free interval is narrower at 95 %, and the
     /// range holds the true median only in 1 − 2^(1−n) of cases (94 % for five, 75 % for three).
     pub fn median(&self, values: &[f64]) -> Option<Estimate> {
         let sorted = sorted(values);
@@ -68,10 +76,22 @@ impl Bootstrap {
         if sorted.len() < SMALLEST_RESAMPLED || self.resamples == 0 {
             return Some(Estimate { value, low: sorted[0], high: sorted[sorted.len() - 1] });
         }
+        let worth = effective_samples(values);
+        if worth < SMALLEST_RESAMPLED {
+            return Some(Estimate { value, low: sorted[0], high: sorted[sorted.len() - 1] });
+        }
         let mut rng = Xoshiro256::seeded(self.seed);
         let mut medians = Vec::with_capacity(self.resamples);
-        resampled_medians(&sorted, self.resamples, &mut rng, &mut medians);
-        Some(self.percentiles(value, medians, sorted.len()))
+        resampled_medians(&sorted, worth, self.resamples, &mut rng, &mut medians);
+        Some(self.percentiles(value, medians, worth))
+    }
+
+    /// The same, for samples that were taken until their interval was narrow (see [`StopRule`](super::StopRule)).
+    ///
+    /// The share of misses asked for is cut to three fifths (97 % for 95 %), which brings the share found in simulated
+    /// runs back to what was asked for (`docs/statistics.md`).
+    pub fn after_stopping(&self) -> Self {
+        Self { confidence: 1.0 - 0.6 * (1.0 - self.confidence), ..*self }
     }
 
     /// The interval that resampled statistics span around `value`, when the smallest set resampled had `n` values.
@@ -98,22 +118,28 @@ fn expanded_tail(tail: f64, n: usize) -> f64 {
     }
 }
 
-/// Medians of `resamples` draws with replacement from `sorted` (not empty).
+/// Medians of `resamples` draws of `size` values with replacement from `sorted` (neither empty).
 ///
 /// Because the values are sorted, a resample is only a count per rank and its median is where the running count
 /// passes the middle: no resample is ever sorted.
-pub(crate) fn resampled_medians(sorted: &[f64], resamples: usize, rng: &mut Xoshiro256, out: &mut Vec<f64>) {
+pub(crate) fn resampled_medians(
+    sorted: &[f64],
+    size: usize,
+    resamples: usize,
+    rng: &mut Xoshiro256,
+    out: &mut Vec<f64>,
+) {
     let n = sorted.len();
     let mut counts = vec![0u32; n];
-    let (lower_rank, upper_rank) = ((n - 1) / 2, n / 2);
+    let (lower_rank, upper_rank) = ((size - 1) / 2, size / 2);
     for _ in 0..resamples {
         counts.fill(0);
         let mut drawn = 0;
-        while drawn < n {
+        while drawn < size {
             let bits = rng.next_u64();
             // Two draws from one output: 32 bits are plenty for a rank.
             for half in [bits & 0xFFFF_FFFF, bits >> 32] {
-                if drawn < n {
+                if drawn < size {
                     counts[((half * n as u64) >> 32) as usize] += 1;
                     drawn += 1;
                 }
@@ -163,7 +189,7 @@ mod tests {
         // For odd n the bootstrap median is at or below rank k with probability P(Bin(n, k/n) > n/2).
         // scipy.stats.binom.sf(5, 11, k/11) for k = 1..11 crosses 0.0097 at k = 3 and 0.9903 at k = 9
         // (0.0072 at 2, 0.0512 at 3; 0.9488 at 8, 0.9928 at 9): ranks 3 and 9.
-        let values: Vec<f64> = (1..=11).map(f64::from).collect();
+        let values = [6.0, 11.0, 2.0, 9.0, 1.0, 8.0, 4.0, 10.0, 3.0, 7.0, 5.0];
         let interval = Bootstrap { resamples: 20_000, ..Bootstrap::default() }.median(&values).unwrap();
         assert_eq!(interval, Estimate { value: 6.0, low: 3.0, high: 9.0 });
     }

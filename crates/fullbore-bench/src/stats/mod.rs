@@ -3,26 +3,38 @@
 //! Everything random takes its seed from [`Bootstrap`], so a document's intervals can be computed again from its
 //! raw samples and come out the same to the last bit. Values that are not finite are left out everywhere.
 
+mod autocorrelation;
+mod change;
 mod compare;
 mod distribution;
 mod drift;
+mod fairness;
 mod fit;
 mod half_power;
 mod interval;
+mod levels;
 mod modes;
 mod outliers;
 mod quantile;
+mod repeat;
 mod rng;
 mod stopping;
+mod warm;
 
-pub use compare::{Comparison, DEFAULT_MARGIN, Verdict, compare_rates};
+pub use autocorrelation::{effective_samples, lag_one};
+pub use change::{ChangePoint, Changes, MIN_SAMPLES_FOR_CHANGES, Segment, change_points};
+pub use compare::{Comparison, DEFAULT_MARGIN, Verdict, compare_paired, compare_rates};
 pub use distribution::{normal_cdf, student_t_cdf, student_t_quantile};
 pub use drift::{Drift, mann_kendall};
-pub use fit::{CostLine, fit_cost};
+pub use fairness::{Fairness, fairness};
+pub use fit::{CostLine, fit_cost, fit_cost_samples};
 pub use half_power::{HalfPower, half_power};
 pub use interval::{Bootstrap, Estimate};
+pub use levels::levels;
 pub use modes::{Level, MIN_SAMPLES_FOR_MODES, Modes, two_humps};
 pub use outliers::{OUTLIER_SCORE, modified_z_scores, outliers};
 pub use quantile::{mad, median, quantile};
+pub use repeat::{REPEATABLE_WITHIN, Repeatability, repeatability};
 pub use rng::Xoshiro256;
 pub use stopping::StopRule;
+pub use warm::{Settling, WarmUp, warm_up};

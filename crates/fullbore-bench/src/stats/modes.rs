@@ -2,15 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::interval::Estimate;
 use super::quantile::{median_of_sorted, sorted};
 
 /// Below this many samples two humps cannot be told from chance.
 pub const MIN_SAMPLES_FOR_MODES: usize = 8;
 
 /// Levels closer than this (as a share of the lower) are one level to anybody who uses the figure.
-const LEVELS_APART: f64 = 0.10;
+pub(super) const LEVELS_APART: f64 = 0.10;
 /// A hump holds at least this share of the samples (and two of them); fewer are outliers.
-const SMALLEST_SHARE: f64 = 0.15;
+pub(super) const SMALLEST_SHARE: f64 = 0.15;
 
 /// One level that samples keep to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -19,6 +20,9 @@ pub struct Level {
     pub value: f64,
     /// Share of the samples at this level, 0 to 1.
     pub share: f64,
+    /// Interval of the level's median; only [`levels`](super::levels) gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Estimate>,
 }
 
 /// The two levels of a two-humped cell.
@@ -70,15 +74,15 @@ pub fn two_humps(values: &[f64]) -> Option<Modes> {
     }
     let share = cut as f64 / n as f64;
     Some(Modes {
-        low: Level { value: low, share },
-        high: Level { value: high, share: 1.0 - share },
+        low: Level { value: low, share, interval: None },
+        high: Level { value: high, share: 1.0 - share, interval: None },
         explained,
     })
 }
 
 /// The 99.5th to 99.9th percentile of the explained share in uniform samples (4000 simulated for each of n = 8, 9,
 /// 10, 12, 15, 20, 30, 50 and 100), fitted by a curve in 1/√n.
-fn critical_share(n: usize) -> f64 {
+pub(super) fn critical_share(n: usize) -> f64 {
     0.77 + 0.62 / (n as f64).sqrt()
 }
 

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::interval::Bootstrap;
+use super::modes::two_humps;
 
-/// Stop when the interval of the median is narrow, but never before a few samples.
+/// Stop when the interval of the median is narrow and stays so, but never before a few samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StopRule {
     /// Samples needed before a narrow interval means anything; at least 2.
@@ -20,12 +21,40 @@ impl Default for StopRule {
     }
 }
 
+/// Samples on two levels must fix their median with this confidence: which level the middle sample lies on is a coin
+/// tossed again at every look.
+const CONFIDENCE_OF_TWO_LEVELS: f64 = 0.999_9;
+
 impl StopRule {
-    /// Whether these samples (of one cell, in any unit) fix their median well enough.
+    /// The rule for a precision asked for: 0.02 for ±2 %. A precision of 0 (or below, or not a number) is never reached.
+    pub fn precision(relative_half_width: f64) -> Self {
+        Self { relative_half_width, ..Self::default() }
+    }
+
+    /// Whether these samples (of one cell, in any unit, in the order taken) fix their median well enough.
+    ///
+    /// Looking after every sample and stopping at the first narrow interval picks the intervals that are narrow by
+    /// chance. So the interval must be narrow without the last sample, too, it is drawn as
+    /// [`Bootstrap::after_stopping`] says, and samples on two levels need one of 99.99 %.
     pub fn narrow_enough(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
-        let finite = values.iter().filter(|v| v.is_finite()).count();
-        finite >= self.min_samples.max(2)
-            && bootstrap.median(values).is_some_and(|e| e.relative_half_width() <= self.relative_half_width)
+        let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        let Some((_, before)) = finite.split_last() else { return false };
+        self.narrow(&finite, bootstrap) && (before.is_empty() || self.narrow_or_short(before, bootstrap))
+    }
+
+    fn narrow_or_short(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
+        values.len() < self.min_samples.max(2) || self.narrow(values, bootstrap)
+    }
+
+    fn narrow(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
+        let within = |bootstrap: Bootstrap| {
+            let width = bootstrap.median(values).map(|estimate| estimate.relative_half_width());
+            width.is_some_and(|width| width <= self.relative_half_width)
+        };
+        values.len() >= self.min_samples.max(2)
+            && within(bootstrap.after_stopping())
+            && (two_humps(values).is_none()
+                || within(Bootstrap { confidence: CONFIDENCE_OF_TWO_LEVELS, ..*bootstrap }))
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fullbore::file::{Durability, Output, Placement};
+use fullbore::file::{Durability, Output, Placement, Temporary};
 use fullbore::stream::FileStream;
 use fullbore_bench::comparison::{
     self, Aspect, Comparison, Condition, Error, Glob, Options, Source, parse_share,
@@ -40,13 +40,17 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Write the comparison as Markdown
+    /// Write the report, or the comparison, as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 
     /// Write the samples, or the cells compared, as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+
+    /// Write each chart of the report as an SVG picture into this directory, which must not exist yet
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
 
     /// Print no table
     #[arg(long, short, conflicts_with = "json")]
@@ -143,11 +147,13 @@ impl Report {
             written.push(path);
         }
         if self.results.len() > 1 {
-            return Ok(());
+            return match self.svg {
+                Some(_) => Err(Exit::trouble("--svg is for the charts of one results document: name one")),
+                None => Ok(()),
+            };
         }
         let comparing = &self.comparing;
         let flags = [
-            ("--markdown", self.markdown.is_some()),
             ("--margin", comparing.margin.is_some()),
             ("--across", !comparing.across.is_empty()),
             ("--anyway", comparing.anyway),
@@ -176,10 +182,16 @@ impl Report {
         if let Some(path) = &self.html {
             files.push((path.as_path(), report::html(document).into_bytes()));
         }
+        if let Some(path) = &self.markdown {
+            files.push((path, report::markdown(document).into_bytes()));
+        }
         if let Some(path) = &self.csv {
             let mut samples = Vec::new();
             csv::write(document, &mut samples).map_err(Exit::trouble)?;
             files.push((path, samples));
+        }
+        if let Some(directory) = &self.svg {
+            pictures(document, directory)?;
         }
         self.give(files, || {
             if !self.json {
@@ -259,6 +271,21 @@ impl Report {
     }
 }
 
+/// Writes the charts of a document into a new directory, all of them or none.
+fn pictures(document: &Document, directory: &Path) -> Result<(), Exit> {
+    let (made, ()) = Temporary::make_tree(directory.to_owned(), |path| {
+        fs::create_dir(path).map_err(|error| {
+            fullbore::Error::io("make", path, error).advise("name a new directory with --svg")
+        })
+    })?;
+    for (name, picture) in report::charts(document) {
+        let path = directory.join(name).with_extension("svg");
+        fs::write(&path, picture).map_err(|error| fullbore::Error::io("write", &path, error))?;
+    }
+    made.keep();
+    Ok(())
+}
+
 /// "No" if a condition is met, with which.
 fn verdict(found: &Comparison) -> Result<(), Exit> {
     let met: Vec<String> =
@@ -266,7 +293,8 @@ fn verdict(found: &Comparison) -> Result<(), Exit> {
     if met.is_empty() { Ok(()) } else { Err(Exit::No(met.join("\n"))) }
 }
 
-fn look() -> TableOptions {
+/// How a table looks where standard output goes.
+pub(super) fn look() -> TableOptions {
     let colour =
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| match size.ws_col {

@@ -292,3 +292,19 @@ fn its_help_fits_a_terminal() {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
+
+#[test]
+fn one_document_becomes_text_and_pictures() {
+    let room = room();
+    run(&mut report(&room, &["a.json", "--quiet", "--markdown", "a.md", "--svg", "charts"])).succeeds();
+    assert!(fs::read_to_string(room.at("a.md")).unwrap().starts_with("# "));
+    let pictures = crate::ground::names(&room.at("charts"));
+    assert!(!pictures.is_empty());
+    for name in pictures {
+        let picture = fs::read_to_string(room.at("charts").join(&name)).unwrap();
+        assert!(name.ends_with(".svg") && picture.starts_with("<svg") && !picture.contains("var("), "{name}");
+    }
+    run(&mut report(&room, &["a.json", "--svg", "charts"])).fails(2, &["charts", "--svg"]);
+    run(&mut report(&room, &["a.json", "b.json", "--svg", "more"]))
+        .fails(2, &["--svg", "one results document"]);
+}

@@ -5,10 +5,11 @@
 //! that was cut short, and counts.
 
 use std::io;
+use std::time::Instant;
 
 use rustix::io::ReadWriteFlags;
 
-use super::{Engine, Method, Opening};
+use super::{Engine, Latencies, Method, Opening};
 use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, LONGEST, cut};
@@ -104,6 +105,16 @@ struct Asked {
     head: usize,
 }
 
+/// When the requests in flight were asked for, and how long those took that are done.
+#[derive(Debug)]
+struct Timing {
+    /// By slot, as [`Asked`].
+    since: Vec<Instant>,
+    /// When completions were last seen.
+    now: Instant,
+    latencies: Latencies,
+}
+
 /// An engine with what is above every engine.
 ///
 /// ```
@@ -145,6 +156,8 @@ pub struct Channel {
     mapped: bool,
     draining: bool,
     tally: Tally,
+    /// Only where somebody asked: clocks are not free.
+    timing: Option<Box<Timing>>,
 }
 
 impl std::fmt::Debug for Channel {
@@ -197,7 +210,47 @@ impl Channel {
             mapped: method.capabilities.mapped,
             draining: false,
             tally: Tally::default(),
+            timing: None,
         })
+    }
+
+    /// Takes the time of every request from here on, from the call that asks for it to the moment its completion is seen:
+    /// two looks at the clock a request. Bytes lent in place and bytes relayed are no requests and have none.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// channel.time_requests();
+    /// channel.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
+    /// channel.next()?;
+    /// assert_eq!(channel.take_latencies().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn time_requests(&mut self) {
+        let now = Instant::now();
+        let since = vec![now; self.asked.len()];
+        self.timing = Some(Box::new(Timing { since, now, latencies: Latencies::default() }));
+    }
+
+    /// How long the requests took that are done since the last call; none if they were not
+    /// [timed](Self::time_requests).
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("buffered").unwrap(), &opening, None)?;
+    /// channel.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
+    /// channel.next()?;
+    /// assert_eq!(channel.take_latencies().count(), 0, "nobody asked");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take_latencies(&mut self) -> Latencies {
+        self.timing.as_mut().map(|timing| std::mem::take(&mut timing.latencies)).unwrap_or_default()
     }
 
     /// Whether it lends the file in place.
@@ -597,6 +650,9 @@ impl Channel {
             ));
         };
         self.asked[slot] = asked;
+        if let Some(timing) = &mut self.timing {
+            timing.since[slot] = Instant::now();
+        }
         self.in_flight += 1;
         self.queue(Request { token: slot as u64, direction, offset, buf, from: 0, most: LONGEST })
     }
@@ -620,6 +676,9 @@ impl Channel {
             self.tally.in_flight += self.in_flight as u64;
         }
         self.collect(least)?;
+        if let Some(timing) = &mut self.timing {
+            timing.now = Instant::now();
+        }
         let mut arrived = std::mem::take(&mut self.arrived);
         let result = arrived.drain(..).try_for_each(|completion| self.settle(completion));
         arrived.append(&mut self.arrived);
@@ -667,6 +726,10 @@ impl Channel {
                     return Err(shortened(&self.file, start + had as u64));
                 }
                 request.buf.shift(asked.head as isize, whole.saturating_sub(asked.head));
+            }
+            if let Some(timing) = &mut self.timing {
+                let since = timing.since[request.token as usize];
+                timing.latencies.record(timing.now.saturating_duration_since(since));
             }
             self.vacant.push(request.token as usize);
             self.in_flight -= 1;

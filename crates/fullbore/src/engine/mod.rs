@@ -23,6 +23,7 @@ mod channel;
 mod copy_file_range;
 mod direct;
 mod dropping;
+mod latencies;
 mod mmap;
 mod null;
 mod registry;
@@ -38,6 +39,7 @@ use std::io;
 
 pub use channel::{Channel, Done, Tally};
 pub(crate) use dropping::drop_emulated;
+pub use latencies::Latencies;
 pub use registry::{METHODS, method};
 pub use survey::{Refusal, probe, survey};
 

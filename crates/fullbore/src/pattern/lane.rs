@@ -182,6 +182,7 @@ impl<'a, 'v> Lane<'a, 'v> {
                 }
             }
         }
+        [&mut source, &mut sink].into_iter().flatten().for_each(|channel| monitor.attend(channel));
         Ok(Self {
             feed,
             work,
@@ -459,6 +460,8 @@ impl<'a, 'v> Lane<'a, 'v> {
             sink.flush()?;
             writes = sink.tally();
         }
+        let channels = [&mut self.source, &mut self.sink];
+        channels.into_iter().flatten().for_each(|channel| self.monitor.gather(channel));
         Ok((self.bytes, reads, writes))
     }
 }

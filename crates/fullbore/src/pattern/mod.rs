@@ -35,6 +35,7 @@ mod threads;
 mod window;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 pub use compare::{Comparison, Difference, Differences, End, Extent, Side, Which, compare, differences};
 pub use copy::{CopyAccount, CopyEvent, CopyOptions, Existing, Follow, Preserve, Reflink, copy, copy_file};
@@ -43,7 +44,7 @@ pub use fold::{fold, fold_bytes};
 pub use order::{Order, Scope};
 pub use search::{search, search_bytes};
 
-use crate::engine::Tally;
+use crate::engine::{Channel, Latencies, Tally};
 use crate::error::{Error, Kind, Result};
 use crate::file::{Durability, File, FileKind, Output};
 use crate::operation::{Generate, Split, Transform};
@@ -65,6 +66,8 @@ use crate::strategy::{Allocation, Strategy};
 pub struct Monitor {
     done: AtomicU64,
     stop: AtomicBool,
+    timed: AtomicBool,
+    latencies: Mutex<Latencies>,
 }
 
 impl Monitor {
@@ -106,7 +109,59 @@ impl Monitor {
         self.done.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    fn stopped(&self) -> bool {
+    /// Asks the runs from here on to take the time of every request, as
+    /// [`Channel::time_requests`](crate::engine::Channel::time_requests) does, until
+    /// [`take_latencies`](Self::take_latencies). A run with reads and writes adds both.
+    ///
+    /// ```
+    /// use fullbore::operation::generate::Zeros;
+    /// use fullbore::pattern::{Monitor, Scope, fill};
+    /// use fullbore::strategy::Strategy;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let output = fullbore::file::Output::replace(directory.path().join("file"))?;
+    /// let (monitor, strategy) = (Monitor::default(), Strategy { request: 4096, ..Strategy::plain() });
+    /// monitor.time_requests();
+    /// fill(&Zeros, &Scope::whole(40_960), &output, &strategy, &monitor)?;
+    /// assert_eq!(monitor.take_latencies().count(), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn time_requests(&self) {
+        self.timed.store(true, Ordering::Relaxed);
+    }
+
+    /// How long the requests of the runs took that were timed; the next runs are not.
+    ///
+    /// ```
+    /// assert_eq!(fullbore::pattern::Monitor::default().take_latencies().count(), 0);
+    /// ```
+    pub fn take_latencies(&self) -> Latencies {
+        self.timed.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *self.latencies.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Starts taking the time of a channel's requests, if that was asked for.
+    fn attend(&self, channel: &mut Channel) {
+        if self.timed.load(Ordering::Relaxed) {
+            channel.time_requests();
+        }
+    }
+
+    /// Adds what an attended channel found.
+    fn gather(&self, channel: &mut Channel) {
+        let latencies = channel.take_latencies();
+        if latencies.count() > 0 {
+            self.latencies.lock().unwrap_or_else(PoisonError::into_inner).add(&latencies);
+        }
+    }
+
+    /// Whether it was asked to [stop](Self::stop): for tools with loops of their own.
+    ///
+    /// ```
+    /// let monitor = fullbore::pattern::Monitor::default();
+    /// monitor.stop();
+    /// assert!(monitor.stopped());
+    /// ```
+    pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }

@@ -64,15 +64,29 @@ impl Scope {
 
 impl Order {
     /// How many requests a file of `blocks` blocks gets.
-    pub(super) fn count(self, blocks: u64) -> u64 {
+    ///
+    /// ```
+    /// use fullbore::pattern::Order;
+    /// assert_eq!(Order::Sequential.count(10), 10);
+    /// assert_eq!(Order::Random { seed: 1, count: 3 }.count(10), 3);
+    /// ```
+    pub fn count(self, blocks: u64) -> u64 {
         match self {
             Self::Sequential => blocks,
             Self::Random { count, .. } => count.min(blocks),
         }
     }
 
-    /// The block that request `index` of a file of `blocks` blocks asks for.
-    pub(super) fn block(self, index: u64, blocks: u64) -> u64 {
+    /// The block that request `index` of a file of `blocks` blocks asks for: each block for one index below `blocks`.
+    ///
+    /// ```
+    /// use fullbore::pattern::Order;
+    /// let order = Order::Random { seed: 1, count: 10 };
+    /// let mut blocks: Vec<u64> = (0..10).map(|index| order.block(index, 10)).collect();
+    /// blocks.sort_unstable();
+    /// assert_eq!(blocks, (0..10).collect::<Vec<_>>());
+    /// ```
+    pub fn block(self, index: u64, blocks: u64) -> u64 {
         match self {
             Self::Sequential => index,
             Self::Random { seed, .. } => permuted(index, blocks, seed),

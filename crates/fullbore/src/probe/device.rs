@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::device_number::DeviceNumber;
 use super::kernel_files::{KernelFiles, names, text};
+use super::link::{self, Link};
 use super::queue::Queue;
 
 /// Deeper stacks of devices than this are taken for a mistake.
@@ -39,6 +40,8 @@ pub struct Device {
     pub serial: Option<String>,
     /// How it is reached: `nvme/pcie`, `virtio`, `sata`, `usb`, `loop`, `dm`, `md` …
     pub transport: Option<String>,
+    /// The link that it hangs on, with what that is advertised to carry.
+    pub link: Option<Link>,
     /// What a composed device is: the dm name, or the md level.
     pub composition: Option<String>,
     /// In bytes.
@@ -133,6 +136,7 @@ fn of_folder(
         model: text(&disk.join("device/model")),
         serial: serial(disk),
         transport: transport(disk, &name),
+        link: link::of_folder(disk, &kernel.sys),
         composition: text(&disk.join("dm/name")).or_else(|| text(&disk.join("md/level"))),
         size: sectors(disk, "size"),
         read_only: text(&disk.join("ro")).map(|flag| flag != "0"),
@@ -282,6 +286,8 @@ mod tests {
         let at = root.path();
         let disk = "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1";
         put(at, "sys/devices/pci0000:00/0000:01:00.0/numa_node", "1\n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/current_link_speed", "16.0 GT/s PCIe\n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/current_link_width", "4\n");
         put(at, &format!("{disk}/dev"), "259:0\n");
         put(at, &format!("{disk}/size"), "2000\n");
         put(at, &format!("{disk}/queue/scheduler"), "[none] mq-deadline\n");
@@ -328,6 +334,7 @@ mod tests {
         assert_eq!(device.model.as_deref(), Some("Quick Disk 1TB"));
         assert_eq!(device.serial.as_deref(), Some("S123"));
         assert_eq!(device.transport.as_deref(), Some("nvme/pcie"));
+        assert_eq!(device.link.as_ref().map(|link| link.what.as_str()), Some("PCIe 4.0 x4"));
         assert_eq!(device.queue.scheduler.as_deref(), Some("none"));
         assert_eq!((device.queue_depth, device.hardware_queues), (Some(1023), Some(2)));
         assert_eq!(device.numa_node, Some(1));
@@ -344,6 +351,7 @@ mod tests {
         assert_eq!((device.name.as_str(), device.composition.as_deref()), ("dm-0", Some("vg-home")));
         assert_eq!(device.stands_on.len(), 1);
         assert_eq!(device.stands_on[0].name, "nvme0n1");
+        assert_eq!(device.link, None, "its members have one");
         assert_eq!(device.stands_on_unknown, None);
     }
 

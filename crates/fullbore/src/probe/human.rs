@@ -240,6 +240,14 @@ fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<De
     text.maybe("model", device.model.clone());
     text.maybe("serial", device.serial.clone());
     text.maybe("transport", device.transport.clone());
+    text.maybe(
+        "link",
+        device.link.as_ref().map(|link| {
+            let best =
+                link.best.as_ref().map_or_else(String::new, |best| format!("; the device could do {best}"));
+            format!("{}, {} advertised{best}", link.what, crate::size::rate(link.rate as f64))
+        }),
+    );
     text.maybe("composition", device.composition.clone());
     text.maybe("size", device.size.map(size));
     if device.read_only == Some(true) {

@@ -27,6 +27,7 @@ mod facts;
 mod file_system;
 mod human;
 mod kernel_files;
+mod link;
 mod machine;
 mod mounts;
 mod queue;
@@ -47,6 +48,7 @@ pub use extents::{Extent, Layout, Provenance, ProvenanceSource, extents, layout,
 pub use facts::{Direct, EngineFact, Facts, FileFacts, Kind, Unknown, facts, facts_of_target};
 pub use file_system::FileSystem;
 pub use human::{human, human_machine};
+pub use link::Link;
 pub use machine::{Machine, machine};
 pub use queue::Queue;
 pub use residency::{Residency, ResidencySource, residency};

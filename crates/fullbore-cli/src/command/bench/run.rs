@@ -1,6 +1,5 @@
 //! The quick run, and runs of experiments by name.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use fullbore_bench::{Event, Measured, Options, table};
 use super::list::unknown;
 use super::live::Live;
 use super::results::Folder;
+use crate::command::report::look;
 use crate::exit::Exit;
 
 /// How to measure, whatever is measured.
@@ -211,9 +211,7 @@ impl Measure {
             document.write(&mut text).map_err(Exit::trouble)?;
             Exit::print(&text)?;
         } else {
-            let colour = std::io::stdout().is_terminal()
-                && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-            let mut text = table::render(&document, table::TableOptions { width: terminal_width(), colour });
+            let mut text = table::render(&document, look());
             text.push_str(&format!("\nreport:  {}\n", folder.path().join("report.html").display()));
             text.push_str(&format!(
                 "results: {} and results.csv\n",
@@ -231,13 +229,6 @@ impl Measure {
             _ => Ok(()),
         }
     }
-}
-
-fn terminal_width() -> usize {
-    rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| match size.ws_col {
-        0 => 80,
-        columns => usize::from(columns).clamp(60, 120),
-    })
 }
 
 /// Adds what was measured to the profile: of the jobs measured now, the others stay as they were.

@@ -53,7 +53,10 @@ impl Ring {
     pub(crate) fn new(file: File, depth: usize, pool: Option<&Pool>, drops: bool) -> io::Result<Self> {
         let entries =
             u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
-        let ring = match IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries) {
+        // The flag tells of completions that wait for a call to be seen: without it a look that does not wait sees none.
+        let mut builder = IoUring::builder();
+        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
+        let ring = match builder.build(entries) {
             Ok(ring) => ring,
             // Older kernels know none of these flags; only the plain set-up's error counts.
             Err(_) => IoUring::builder().build(entries)?,

@@ -1,0 +1,165 @@
+//! Several awaited calls at once, and the ways to wait for them: what the asynchronous interfaces share.
+
+use std::future::Future;
+
+use futures_util::future::join_all;
+use futures_util::stream::{FuturesOrdered, FuturesUnordered, Stream, StreamExt};
+
+use fullbore::Result;
+use fullbore::buf::Buf;
+
+use super::Completion;
+use super::pass::{Bytes, Pass};
+
+/// A pass under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job<'a> {
+    pub(super) pass: &'a Pass,
+    pub(super) bytes: &'a Bytes,
+    /// Bytes of a buffer, where a call has several.
+    pub(super) each: usize,
+}
+
+impl Job<'_> {
+    /// Makes `memory` ready for a record.
+    pub(super) fn ready<M: Memory>(&self, memory: &mut M, (offset, len): (u64, usize)) {
+        memory.place(len, self.each);
+        if self.bytes.writes() {
+            memory.parts(|at, data| self.bytes.make(offset + at, data));
+        }
+    }
+
+    /// Takes what came.
+    pub(super) fn came<M: Memory>(&self, memory: &mut M, offset: u64) {
+        if !self.bytes.writes() {
+            memory.parts(|at, data| self.bytes.seen(offset + at, data));
+        }
+    }
+}
+
+/// Memory that a call takes over and gives back.
+pub(super) trait Memory {
+    /// Makes it `len` bytes long, in buffers of `each`.
+    fn place(&mut self, len: usize, each: usize);
+
+    /// Its parts, each with how far it lies from the start.
+    fn parts(&mut self, part: impl FnMut(u64, &mut [u8]));
+}
+
+impl Memory for Buf {
+    fn place(&mut self, len: usize, _each: usize) {
+        Self::place(self, 0, len);
+    }
+
+    fn parts(&mut self, mut part: impl FnMut(u64, &mut [u8])) {
+        part(0, self.data_mut());
+    }
+}
+
+/// Several buffers a call.
+impl Memory for Vec<Buf> {
+    fn place(&mut self, len: usize, each: usize) {
+        for (index, buffer) in self.iter_mut().enumerate() {
+            buffer.place(0, len.saturating_sub(index * each).min(each));
+        }
+    }
+
+    fn parts(&mut self, mut part: impl FnMut(u64, &mut [u8])) {
+        let mut at = 0;
+        for buffer in self {
+            part(at, buffer.data_mut());
+            at += buffer.len() as u64;
+        }
+    }
+}
+
+/// Makes the calls of a pass, as many at once as there is memory for; `call` starts one.
+pub(super) async fn run<M: Memory, F: Future<Output = (Result<()>, M)>>(
+    job: Job<'_>,
+    completion: Completion,
+    memory: &mut Vec<M>,
+    call: impl Fn(M, u64) -> F,
+) -> Result<()> {
+    let start = |mut memory: M, record: (u64, usize)| {
+        job.ready(&mut memory, record);
+        let call = call(memory, record.0);
+        async move {
+            let (done, memory) = call.await;
+            (record.0, done, memory)
+        }
+    };
+    match completion {
+        Completion::Batch => in_batches(job, memory, start).await,
+        Completion::Ordered => {
+            always(job, memory, start, FuturesOrdered::new(), FuturesOrdered::push_back).await
+        }
+        Completion::Any => {
+            always(job, memory, start, FuturesUnordered::new(), |flight, call| flight.push(call)).await
+        }
+        Completion::Each | Completion::Tasks | Completion::Threads => {
+            let Some(mut one) = memory.pop() else { return Ok(()) };
+            for record in job.pass.records() {
+                let (offset, done, back) = start(one, record).await;
+                done?;
+                one = back;
+                job.came(&mut one, offset);
+            }
+            memory.push(one);
+            Ok(())
+        }
+    }
+}
+
+/// As many as there is memory for, then all of them are waited for.
+async fn in_batches<M: Memory, F: Future<Output = (u64, Result<()>, M)>>(
+    job: Job<'_>,
+    memory: &mut Vec<M>,
+    start: impl Fn(M, (u64, usize)) -> F,
+) -> Result<()> {
+    let mut records = job.pass.records();
+    loop {
+        let mut batch = Vec::with_capacity(memory.len());
+        while !memory.is_empty() {
+            let Some(record) = records.next() else { break };
+            batch.extend(memory.pop().map(|free| start(free, record)));
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        for (offset, done, mut back) in join_all(batch).await {
+            done?;
+            job.came(&mut back, offset);
+            memory.push(back);
+        }
+    }
+}
+
+/// As many as there is memory for at all times; they come in the order of the flight.
+async fn always<M: Memory, F, S>(
+    job: Job<'_>,
+    memory: &mut Vec<M>,
+    start: impl Fn(M, (u64, usize)) -> F,
+    mut flight: S,
+    add: impl Fn(&mut S, F),
+) -> Result<()>
+where
+    F: Future<Output = (u64, Result<()>, M)>,
+    S: Stream<Item = F::Output> + Unpin,
+{
+    let mut records = job.pass.records();
+    while !memory.is_empty() {
+        let Some(record) = records.next() else { break };
+        if let Some(free) = memory.pop() {
+            add(&mut flight, start(free, record));
+        }
+    }
+    while let Some((offset, done, mut back)) = flight.next().await {
+        done?;
+        job.came(&mut back, offset);
+        match records.next() {
+            Some(record) => add(&mut flight, start(back, record)),
+            None => memory.push(back),
+        }
+    }
+    Ok(())
+}

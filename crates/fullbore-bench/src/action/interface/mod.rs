@@ -1,0 +1,291 @@
+//! Reading and writing a file through the interfaces that programs use: std's, this library's, the run-times'.
+//!
+//! The engines are measured by the actions `read` and `write`; here it is what a programmer calls. One file a kind of
+//! interface, one line in the registry.
+
+mod asynchronous;
+#[cfg(feature = "peers")]
+mod compio;
+mod in_flight;
+mod pass;
+mod positional;
+mod positioned;
+mod settings;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "peers")]
+mod tokio;
+mod trial;
+mod vectored;
+
+use std::fs;
+use std::path::PathBuf;
+
+use fullbore::Result;
+use fullbore::buf::{Buf, Pool};
+use fullbore::error::{Error, Kind};
+use fullbore::file::{Access, Cache, File, Hint, Mode, OpenOptions};
+use serde::Deserialize;
+
+use self::pass::{Bytes, Pass};
+use super::{Parsed, Settings};
+
+pub(super) fn parse(given: Settings) -> Parsed {
+    trial::parse(given)
+}
+
+/// An open file under an interface.
+trait Interface {
+    /// Moves every record of the pass; what was written is handed to the system when it returns.
+    ///
+    /// # Errors
+    /// The system's; a record that is not there whole is one.
+    fn pass(&mut self, pass: &Pass) -> Result<()>;
+
+    /// Brings what was written to the device.
+    ///
+    /// # Errors
+    /// The system's.
+    fn flush(&mut self) -> Result<()>;
+}
+
+/// An interface that experiments may name.
+struct Registered {
+    /// Its name in a grid.
+    name: &'static str,
+    /// The settings it takes beside those that all take.
+    takes: &'static [Extra],
+    /// How it can wait for several calls at once.
+    completions: &'static [Completion],
+    /// Opens a file, with the buffers of a pool.
+    open: fn(&Opening, &mut Pool) -> Result<Box<dyn Interface>>,
+}
+
+use Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
+use Extra::{Buffer, Direct, Hints, New, Preallocation, Vectors};
+
+/// Every interface.
+const INTERFACES: &[Registered] = &[
+    Registered { name: "std", takes: &[New], completions: &[Each], open: positioned::open_std },
+    Registered {
+        name: "std-buffered",
+        takes: &[Buffer, New],
+        completions: &[Each],
+        open: positioned::open_std_buffered,
+    },
+    Registered {
+        name: "std-positional",
+        takes: &[New],
+        completions: &[Each, Threads],
+        open: positional::open_std,
+    },
+    Registered {
+        name: "file",
+        takes: &[Direct, Hints, New, Preallocation, Vectors],
+        completions: &[Each, Threads],
+        open: positional::open_file,
+    },
+    Registered {
+        name: "stream",
+        takes: &[Buffer, Hints, New, Preallocation],
+        completions: &[Each],
+        open: positioned::open_stream,
+    },
+    Registered {
+        name: "asynchronous",
+        takes: &[Direct, Hints, Vectors],
+        completions: &[Each, Batch, Ordered, Any],
+        open: asynchronous::open,
+    },
+    Registered {
+        name: "tokio",
+        takes: &[],
+        completions: &[Each, Tasks],
+        #[cfg(feature = "peers")]
+        open: tokio::open,
+        #[cfg(not(feature = "peers"))]
+        open: absent,
+    },
+    Registered {
+        name: "compio",
+        takes: &[Direct],
+        completions: &[Each, Batch, Ordered, Any, Tasks],
+        #[cfg(feature = "peers")]
+        open: compio::open,
+        #[cfg(not(feature = "peers"))]
+        open: absent,
+    },
+];
+
+/// A setting that not every interface takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extra {
+    /// `buffer`: it has one of its own.
+    Buffer,
+    /// `direct`: it can pass the page cache by.
+    Direct,
+    /// `hint`: it can tell the system what is to come.
+    Hints,
+    /// `file = "new"`: it can make a file, and say how long it will be.
+    New,
+    /// `allocation` other than `extend` and `size`.
+    Preallocation,
+    /// `vectors`: several buffers a call.
+    Vectors,
+}
+
+/// How several calls at once are waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum Completion {
+    /// There is one at a time.
+    #[default]
+    Each,
+    /// So many are started, then all of them are waited for.
+    Batch,
+    /// Always so many: when the oldest ends, another is started.
+    Ordered,
+    /// Always so many: whichever ends is followed by another.
+    Any,
+    /// So many tasks of the run-time, each with one call at a time.
+    Tasks,
+    /// So many threads, each with one call at a time.
+    Threads,
+}
+
+impl Completion {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Each => "one at a time",
+            Self::Batch => "in batches",
+            Self::Ordered => "oldest first",
+            Self::Any => "as they come",
+            Self::Tasks => "tasks",
+            Self::Threads => "threads",
+        }
+    }
+}
+
+/// How the blocks of a new file come to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum Allocation {
+    /// As it is written: it grows.
+    #[default]
+    Extend,
+    /// Its length at first (`ftruncate`), its blocks as they are written.
+    Size,
+    /// Its blocks at first, its length as it is written (.NET's `PreallocationSize`).
+    Reserve,
+    /// Length and blocks at first (`fallocate`).
+    Preallocate,
+}
+
+impl Allocation {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Extend => "extend",
+            Self::Size => "size",
+            Self::Reserve => "reserve",
+            Self::Preallocate => "preallocate",
+        }
+    }
+}
+
+/// What is opened, and how.
+#[derive(Debug, Clone)]
+struct Opening {
+    path: PathBuf,
+    /// A new file, with room for so many bytes and how it gets it; `None`: one that is there.
+    new: Option<(u64, Allocation)>,
+    /// Bytes of a record.
+    record: usize,
+    /// Bytes of the interface's own buffer; `None`: its default.
+    buffer: Option<usize>,
+    /// Whether the page cache is passed by.
+    direct: bool,
+    /// What the system is told; `None`: nothing.
+    hint: Option<Hint>,
+    /// Buffers a call.
+    vectors: usize,
+    /// Calls at once.
+    depth: usize,
+    completion: Completion,
+    bytes: Bytes,
+}
+
+impl Opening {
+    /// How many buffers it takes, and of how many bytes each.
+    fn memory(&self) -> (usize, usize) {
+        (self.depth * self.vectors, self.record / self.vectors)
+    }
+
+    /// The buffers, primed.
+    fn pool(&self) -> Result<Pool> {
+        let (count, each) = self.memory();
+        let mut pool =
+            Pool::new(count, each).map_err(|error| Error::io("take buffers for", &self.path, error))?;
+        pool.prepare(|memory| self.bytes.prime(&mut memory[..each]));
+        Ok(pool)
+    }
+}
+
+/// A buffer of the pool.
+fn buffer(pool: &mut Pool) -> Result<Buf> {
+    let none = || Error::new(Kind::Invalid, "measure", "memory", "no buffer is left");
+    pool.take().ok_or_else(none)
+}
+
+/// The file as std opens it.
+fn standard(opening: &Opening) -> Result<fs::File> {
+    let failed = |error| Error::io("open", &opening.path, error);
+    let mut options = fs::File::options();
+    match opening.bytes.writes() {
+        true => options.write(true),
+        false => options.read(true),
+    };
+    let Some((len, allocation)) = opening.new else {
+        return options.open(&opening.path).map_err(failed);
+    };
+    let file = options.create_new(true).open(&opening.path).map_err(failed)?;
+    if allocation != Allocation::Extend {
+        // The settings ask it for no other.
+        file.set_len(len).map_err(failed)?;
+    }
+    Ok(file)
+}
+
+/// The file as this library opens it. An option that is refused is an error: the cell would be mislabelled.
+fn handle(opening: &Opening) -> Result<File> {
+    let mut options = OpenOptions::new();
+    let access = if opening.bytes.writes() { Access::Write } else { Access::Read };
+    options.access(access);
+    if opening.direct {
+        options.cache(Cache::Direct).strict(true);
+    }
+    if let Some(hint) = opening.hint {
+        options.hint(hint).strict(true);
+    }
+    let Some((len, allocation)) = opening.new else {
+        return options.open(&opening.path);
+    };
+    options.mode(Mode::CreateNew);
+    if allocation == Allocation::Reserve {
+        options.preallocate(len).strict(true);
+    }
+    let file = options.open(&opening.path)?;
+    match allocation {
+        Allocation::Extend | Allocation::Reserve => {}
+        Allocation::Size => file.set_len(len)?,
+        Allocation::Preallocate => file.preallocate(len)?,
+    }
+    Ok(file)
+}
+
+/// Why a peer is not measured.
+#[cfg(not(feature = "peers"))]
+fn absent(opening: &Opening, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let what = "this program was built without its peers";
+    Err(Error::new(Kind::Unsupported, "measure", &opening.path, what)
+        .advise("build it with --features peers"))
+}

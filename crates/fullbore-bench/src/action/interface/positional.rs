@@ -1,0 +1,138 @@
+//! What is given an offset with every call: one call at a time, or as many threads as calls are wanted at once.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fullbore::Result;
+use fullbore::buf::{Buf, Pool};
+use fullbore::error::Error;
+use fullbore::file::{File, Sync};
+
+use super::pass::{Bytes, Pass};
+use super::{Completion, Interface, Opening, buffer, handle, standard};
+
+/// A file that is read and written at offsets.
+trait AtOffsets: std::marker::Sync {
+    /// Fills `data`.
+    fn read(&self, data: &mut [u8], offset: u64) -> Result<()>;
+
+    /// Writes all of `data`.
+    fn write(&self, data: &[u8], offset: u64) -> Result<()>;
+
+    /// Brings written bytes to the device.
+    fn sync(&self) -> Result<()>;
+}
+
+impl AtOffsets for File {
+    fn read(&self, data: &mut [u8], offset: u64) -> Result<()> {
+        self.read_exact_at(data, offset)
+    }
+
+    fn write(&self, data: &[u8], offset: u64) -> Result<()> {
+        self.write_all_at(data, offset)
+    }
+
+    fn sync(&self) -> Result<()> {
+        File::sync(self, Sync::Data)
+    }
+}
+
+/// `std::fs::File` with the name that its errors need.
+struct Standard {
+    file: fs::File,
+    opening: Opening,
+}
+
+impl AtOffsets for Standard {
+    fn read(&self, data: &mut [u8], offset: u64) -> Result<()> {
+        let done = self.file.read_exact_at(data, offset);
+        done.map_err(|error| Error::io("read", &self.opening.path, error).at(offset))
+    }
+
+    fn write(&self, data: &[u8], offset: u64) -> Result<()> {
+        let done = self.file.write_all_at(data, offset);
+        done.map_err(|error| Error::io("write", &self.opening.path, error).at(offset))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.file.sync_data().map_err(|error| Error::io("flush", &self.opening.path, error))
+    }
+}
+
+/// Such a file with the buffers of its threads.
+struct Positional<F> {
+    file: F,
+    /// One a thread.
+    buffers: Vec<Buf>,
+    bytes: Bytes,
+}
+
+/// `std::os::unix::fs::FileExt`.
+pub(super) fn open_std(opening: &Opening, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let file = Standard { file: standard(opening)?, opening: opening.clone() };
+    over(file, opening, pool)
+}
+
+/// `fullbore::file::File`.
+pub(super) fn open_file(opening: &Opening, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    if opening.vectors > 1 {
+        return super::vectored::open(opening, pool);
+    }
+    over(handle(opening)?, opening, pool)
+}
+
+fn over<F: AtOffsets + 'static>(file: F, opening: &Opening, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let threads = if opening.completion == Completion::Threads { opening.depth } else { 1 };
+    let buffers = (0..threads).map(|_| buffer(pool)).collect::<Result<_>>()?;
+    Ok(Box::new(Positional { file, buffers, bytes: opening.bytes.clone() }))
+}
+
+impl<F: AtOffsets> Interface for Positional<F> {
+    fn pass(&mut self, pass: &Pass) -> Result<()> {
+        let Self { file, buffers, bytes } = self;
+        if let [buffer] = &mut buffers[..] {
+            return pass.records().try_for_each(|(offset, len)| one(file, buffer, bytes, offset, len));
+        }
+        // Each thread takes the next record that nobody has.
+        let next = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            let (file, bytes, next) = (&*file, &*bytes, &next);
+            let threads: Vec<_> = buffers
+                .iter_mut()
+                .map(|buffer| {
+                    scope.spawn(move || {
+                        loop {
+                            let index = next.fetch_add(1, Ordering::Relaxed);
+                            if index >= pass.count() {
+                                return Ok(());
+                            }
+                            let (offset, len) = pass.record(index);
+                            one(file, buffer, bytes, offset, len)?;
+                        }
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .try_for_each(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.sync()
+    }
+}
+
+/// One record.
+#[inline]
+fn one<F: AtOffsets>(file: &F, buffer: &mut Buf, bytes: &Bytes, offset: u64, len: usize) -> Result<()> {
+    buffer.place(0, len);
+    if bytes.writes() {
+        bytes.make(offset, buffer.data_mut());
+        return file.write(buffer.data(), offset);
+    }
+    file.read(buffer.data_mut(), offset)?;
+    bytes.seen(offset, buffer.data());
+    Ok(())
+}

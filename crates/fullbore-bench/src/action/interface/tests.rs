@@ -1,0 +1,304 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use fullbore::operation::Generate;
+use fullbore::operation::generate::Stamped;
+
+use super::pass::{Bytes, Pass, Way};
+use super::*;
+
+/// The seed of what is written.
+const SEED: u64 = 7;
+
+/// Lengths of files in bytes: of whole pages and of none, shorter than a record and longer than many.
+const LENGTHS: &[u64] = &[1, 4096, 100_003];
+
+fn noise(len: u64) -> Vec<u8> {
+    let mut data = vec![0; len as usize];
+    fullbore::operation::generate::Random::new(len).fill(0, &mut data);
+    data
+}
+
+/// Whether the interface can work here at all: containers often refuse io_uring, which compio needs.
+pub(super) fn available(name: &str) -> bool {
+    let refused = (name == "compio").then(::compio::runtime::Runtime::new).and_then(std::result::Result::err);
+    if let Some(error) = &refused {
+        eprintln!("skipped: {name}: {error}");
+    }
+    refused.is_none()
+}
+
+/// Every way to use an interface with records of that size.
+fn openings(path: &Path, record: usize, bytes: &Bytes) -> Vec<(&'static Registered, Opening)> {
+    let mut all = Vec::new();
+    for registered in INTERFACES.iter().filter(|known| available(known.name)) {
+        let plain = Opening {
+            path: path.to_owned(),
+            new: None,
+            record,
+            buffer: None,
+            direct: false,
+            hint: None,
+            vectors: 1,
+            depth: 1,
+            completion: Completion::Each,
+            bytes: bytes.clone(),
+        };
+        for &completion in registered.completions {
+            let depth = if completion == Completion::Each { 1 } else { 5 };
+            all.push((registered, Opening { depth, completion, ..plain.clone() }));
+        }
+        if registered.takes.contains(&Extra::Buffer) {
+            for buffer in [0, 1, 1000, 64 << 10] {
+                all.push((registered, Opening { buffer: Some(buffer), ..plain.clone() }));
+            }
+        }
+        if registered.takes.contains(&Extra::Hints) {
+            for hint in [Hint::Sequential, Hint::Random, Hint::NoReuse] {
+                all.push((registered, Opening { hint: Some(hint), ..plain.clone() }));
+            }
+        }
+        if registered.takes.contains(&Extra::Vectors) {
+            for vectors in [2, 5, 16].into_iter().filter(|vectors| record.is_multiple_of(*vectors)) {
+                all.push((registered, Opening { vectors, ..plain.clone() }));
+            }
+        }
+    }
+    all
+}
+
+fn open(registered: &Registered, opening: &Opening) -> Result<Box<dyn Interface>> {
+    (registered.open)(opening, &mut opening.pool()?)
+}
+
+/// Passes over a file of `len` bytes: from end to end, in part, at random.
+fn passes(len: u64, record: usize) -> Vec<(Pass, &'static str)> {
+    let part = len / 3..len - len / 4;
+    let count = len.div_ceil(record as u64) / 2 + 1;
+    vec![
+        (Pass::new(0..len, record, Way::Forward, len), "forward"),
+        (Pass::new(part.clone(), record, Way::Forward, len), "part forward"),
+        (Pass::new(0..len, record, Way::Backward, len), "backward"),
+        (Pass::new(part, record, Way::Backward, len), "part backward"),
+        (Pass::new(0..len, record, Way::Random { seed: 1, count }, len), "random"),
+        (Pass::new(0..len / 2, record, Way::Random { seed: 2, count }, len), "random over half"),
+    ]
+}
+
+/// What was read, and how often each byte of it.
+#[derive(Debug)]
+struct Seen {
+    data: Vec<u8>,
+    times: Vec<u8>,
+}
+
+fn witness(len: u64) -> (Arc<Mutex<Seen>>, Bytes) {
+    let seen = Arc::new(Mutex::new(Seen { data: vec![0; len as usize], times: vec![0; len as usize] }));
+    let shared = seen.clone();
+    let look = move |offset: u64, data: &[u8]| {
+        let mut seen = shared.lock().unwrap();
+        let range = offset as usize..offset as usize + data.len();
+        seen.data[range.clone()].copy_from_slice(data);
+        seen.times[range].iter_mut().for_each(|times| *times += 1);
+    };
+    (seen, Bytes::Read(Some(Arc::new(look))))
+}
+
+#[test]
+fn every_interface_reads_the_bytes_it_claims_and_each_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    for &len in LENGTHS {
+        let data = noise(len);
+        fs::write(&path, &data).unwrap();
+        for record in [1000, 4096, 20_480] {
+            for (pass, name) in passes(len, record) {
+                let mut asked = vec![0; len as usize];
+                for (offset, len) in pass.records() {
+                    asked[offset as usize..offset as usize + len].iter_mut().for_each(|times| *times += 1);
+                }
+                assert!(asked.iter().all(|&times| times <= 1), "{name}: a record comes twice");
+                assert_eq!(asked.iter().map(|&times| u64::from(times)).sum::<u64>(), pass.bytes(), "{name}");
+                let (seen, bytes) = witness(len);
+                for (registered, opening) in openings(&path, record, &bytes) {
+                    let what = format!("{} {opening:?} of {len} bytes, {name}", registered.name);
+                    let mut opened = open(registered, &opening).unwrap_or_else(|e| panic!("{what}: {e}"));
+                    opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
+                    let mut seen = seen.lock().unwrap();
+                    assert!(seen.times == asked, "{what}: other bytes than asked for");
+                    let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
+                    assert!(seen.data.iter().zip(&data).zip(&asked).all(right), "{what}: other data");
+                    (seen.data, seen.times) = (vec![0; len as usize], vec![0; len as usize]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_interface_writes_the_bytes_it_claims_and_no_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    for &len in LENGTHS {
+        let old = noise(len);
+        for record in [1000, 4096, 20_480] {
+            for (pass, name) in passes(len, record) {
+                let mut wanted = old.clone();
+                let stamped = Stamped::new(SEED, record);
+                // What a record is made of depends on how its calls are cut: at its own offset, from the template's start.
+                let bytes = Bytes::written(Stamped::new(SEED, record), record);
+                for (registered, mut opening) in openings(&path, record, &bytes) {
+                    let each = record / opening.vectors;
+                    opening.bytes = Bytes::written(Stamped::new(SEED, record), each);
+                    for (offset, len) in pass.records() {
+                        for at in (0..len).step_by(each) {
+                            let part = offset as usize + at..offset as usize + len.min(at + each);
+                            stamped.fill(part.start as u64, &mut wanted[part]);
+                        }
+                    }
+                    fs::write(&path, &old).unwrap();
+                    let what = format!("{} {opening:?} of {len} bytes, {name}", registered.name);
+                    let mut opened = open(registered, &opening).unwrap_or_else(|e| panic!("{what}: {e}"));
+                    // Twice: buffers that were used once must serve again.
+                    for _ in 0..2 {
+                        opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
+                        assert!(fs::read(&path).unwrap() == wanted, "{what}: other bytes");
+                    }
+                    opened.flush().unwrap_or_else(|e| panic!("{what}: {e}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_new_file_holds_what_was_written_however_it_was_allocated() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let (len, record) = (100_003, 4096);
+    let mut wanted = vec![0; len as usize];
+    let stamped = Stamped::new(SEED, record);
+    let pass = Pass::new(0..len, record, Way::Forward, len);
+    for (offset, len) in pass.records() {
+        stamped.fill(offset, &mut wanted[offset as usize..offset as usize + len]);
+    }
+    let mut made = 0;
+    for registered in INTERFACES.iter().filter(|known| known.takes.contains(&Extra::New)) {
+        let mut ways = vec![Allocation::Extend, Allocation::Size];
+        if registered.takes.contains(&Extra::Preallocation) {
+            ways.extend([Allocation::Reserve, Allocation::Preallocate]);
+        }
+        for allocation in ways {
+            let bytes = Bytes::written(Stamped::new(SEED, record), record);
+            let (_, plain) = openings(&path, record, &bytes).swap_remove(0);
+            let opening = Opening { new: Some((len, allocation)), ..plain };
+            let what = format!("{} {allocation:?}", registered.name);
+            let mut opened = match open(registered, &opening) {
+                Err(error) if error.kind() == Kind::Unsupported => {
+                    eprintln!("skipped: {what}: {error}");
+                    let _ = fs::remove_file(&path);
+                    continue;
+                }
+                opened => opened.unwrap_or_else(|e| panic!("{what}: {e}")),
+            };
+            opened.pass(&pass).unwrap();
+            drop(opened);
+            assert!(fs::read(&path).unwrap() == wanted, "{what}: other bytes");
+            fs::remove_file(&path).unwrap();
+            made += 1;
+        }
+    }
+    assert!(made >= 10, "extending and sizing work everywhere");
+}
+
+#[test]
+fn past_the_page_cache_the_bytes_are_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let (len, record) = (1 << 20, 16 << 10);
+    let data = noise(len);
+    fs::write(&path, &data).unwrap();
+    fs::File::open(&path).unwrap().sync_all().unwrap();
+    let pass = Pass::new(0..len, record, Way::Random { seed: 3, count: 40 }, len);
+    let (seen, bytes) = witness(len);
+    for (registered, opening) in openings(&path, record, &bytes) {
+        if !registered.takes.contains(&Extra::Direct) || opening.hint.is_some() {
+            continue;
+        }
+        let opening = Opening { direct: true, ..opening };
+        let what = format!("{} {opening:?}", registered.name);
+        match open(registered, &opening) {
+            Err(error) => eprintln!("skipped: {what}: {error}"),
+            Ok(mut opened) => {
+                opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
+                let mut seen = seen.lock().unwrap();
+                assert_eq!(seen.times.iter().filter(|&&times| times == 1).count(), 40 * record, "{what}");
+                let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
+                assert!(seen.data.iter().zip(&data).zip(&seen.times).all(right), "{what}: other data");
+                (seen.data, seen.times) = (vec![0; len as usize], vec![0; len as usize]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_ends_too_soon_is_an_error_and_no_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    fs::write(&path, noise(10_000)).unwrap();
+    let pass = Pass::new(0..20_000, 1000, Way::Forward, 20_000);
+    for (registered, opening) in openings(&path, 1000, &Bytes::Read(None)) {
+        let mut opened = open(registered, &opening).unwrap();
+        let error = opened.pass(&pass).expect_err(registered.name);
+        assert_eq!(error.path(), path, "{}", registered.name);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let path = Path::new("no such directory/file");
+    for (registered, opening) in openings(path, 1000, &Bytes::Read(None)) {
+        let error = open(registered, &opening).err().expect(registered.name);
+        assert_eq!(error.path(), path, "{}", registered.name);
+    }
+}
+
+#[test]
+fn names_are_unique() {
+    let names: BTreeSet<&str> = INTERFACES.iter().map(|known| known.name).collect();
+    assert_eq!(names.len(), INTERFACES.len());
+}
+
+#[test]
+fn what_an_interface_would_ignore_is_refused() {
+    let refused = |settings: &str| {
+        let settings = format!("record = \"4K\"\n{settings}").parse().unwrap();
+        parse(settings).expect_err("it makes no sense").to_string()
+    };
+    let read = |settings: &str| refused(&format!("direction = \"read\"\n{settings}"));
+    let write = |settings: &str| refused(&format!("direction = \"write\"\n{settings}"));
+    assert!(read("interface = \"pascal\"").contains("std-buffered"));
+    assert!(read("interface = \"std\"\nbuffer = \"4K\"").contains("stream"));
+    assert!(read("interface = \"tokio\"\ndirect = true").contains("asynchronous"));
+    assert!(read("interface = \"std\"\nhint = \"random\"").contains("file"));
+    assert!(read("interface = \"stream\"\nvectors = 4").contains("vectors"));
+    assert!(read("interface = \"file\"\nvectors = 3").contains("divide"));
+    assert!(read("interface = \"file\"\nvectors = 0").contains("vectors"));
+    assert!(read("interface = \"std\"\nflush = true").contains("writes"));
+    assert!(read("interface = \"std\"\nfile = \"new\"").contains("writes"));
+    assert!(read("interface = \"asynchronous\"\ndepth = 8").contains("completion"));
+    assert!(read("interface = \"asynchronous\"\ncompletion = \"any\"").contains("depth"));
+    assert!(read("interface = \"std\"\ndepth = 8\ncompletion = \"threads\"").contains("one at a time"));
+    assert!(read("interface = \"file\"\ndepth = 1000\ncompletion = \"threads\"").contains("256"));
+    assert!(read("interface = \"file\"\ndirect = true\ncache = \"cold\"").contains("leave cache out"));
+    assert!(write("interface = \"file\"\nfile = \"new\"").contains("allocation"));
+    assert!(write("interface = \"file\"\nallocation = \"size\"").contains("allocation"));
+    assert!(write("interface = \"std\"\nfile = \"new\"\nallocation = \"reserve\"").contains("preallocation"));
+    assert!(
+        write("interface = \"std\"\nfile = \"new\"\nallocation = \"size\"\norder = \"random\"")
+            .contains("front to back")
+    );
+    assert!(read("interface = \"std\"\nspeed = \"high\"").contains("speed"));
+}

@@ -1,0 +1,128 @@
+//! `tokio::fs`: calls made by threads of the run-time, awaited by its tasks.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use ::tokio::fs::File;
+use ::tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use ::tokio::runtime::{Builder, Runtime};
+use fullbore::Result;
+use fullbore::buf::Pool;
+use fullbore::error::Error;
+
+use super::pass::{Bytes, Pass};
+use super::{Interface, Opening};
+
+/// A file a task, each with its position.
+struct Tokio {
+    lanes: Vec<Lane>,
+    opening: Opening,
+}
+
+/// What a task has.
+struct Lane {
+    file: File,
+    data: Vec<u8>,
+    bytes: Bytes,
+}
+
+/// The run-time as `#[tokio::main]` sets it up; a process has one.
+fn runtime() -> io::Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let made = Builder::new_multi_thread().enable_all().build()?;
+    Ok(RUNTIME.get_or_init(|| made))
+}
+
+/// `tokio::fs::File` with what it has by default: calls of at most 2 MiB, through a buffer of its own.
+pub(super) fn open(opening: &Opening, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let failed = |error| Error::io("open", &opening.path, error);
+    let runtime = runtime().map_err(failed)?;
+    let writes = opening.bytes.writes();
+    let lane = || {
+        let options = File::options().read(!writes).write(writes).clone();
+        let file = runtime.block_on(options.open(&opening.path)).map_err(failed)?;
+        let mut data = vec![0; opening.record];
+        opening.bytes.prime(&mut data);
+        Ok(Lane { file, data, bytes: opening.bytes.clone() })
+    };
+    let lanes = (0..opening.depth).map(|_| lane()).collect::<Result<_>>()?;
+    Ok(Box::new(Tokio { lanes, opening: opening.clone() }))
+}
+
+/// Counts from 0.
+fn one_after_the_other() -> impl FnMut() -> u64 {
+    let mut next = 0;
+    move || {
+        next += 1;
+        next - 1
+    }
+}
+
+impl Lane {
+    /// The records that `next` says, until there are no more.
+    async fn records(&mut self, pass: &Pass, mut next: impl FnMut() -> u64) -> io::Result<()> {
+        let Self { file, data, bytes } = self;
+        let mut here = None;
+        loop {
+            let index = next();
+            if index >= pass.count() {
+                break;
+            }
+            let (offset, len) = pass.record(index);
+            if here != Some(offset) {
+                file.seek(pass.seek(offset)).await?;
+            }
+            if bytes.writes() {
+                bytes.make(offset, &mut data[..len]);
+                file.write_all(&data[..len]).await?;
+            } else {
+                file.read_exact(&mut data[..len]).await?;
+                bytes.seen(offset, &data[..len]);
+            }
+            here = Some(offset + len as u64);
+        }
+        // tokio says that bytes are written before the system was called.
+        file.flush().await
+    }
+}
+
+impl Interface for Tokio {
+    fn pass(&mut self, pass: &Pass) -> Result<()> {
+        let failed = |error| {
+            let doing = if self.opening.bytes.writes() { "write" } else { "read" };
+            Error::io(doing, &self.opening.path, error)
+        };
+        let runtime = runtime().map_err(failed)?;
+        if let [lane] = &mut self.lanes[..] {
+            return runtime.block_on(lane.records(pass, one_after_the_other())).map_err(failed);
+        }
+        // Each task takes the next record that nobody has.
+        let next = Arc::new(AtomicU64::new(0));
+        let tasks: Vec<_> = std::mem::take(&mut self.lanes)
+            .into_iter()
+            .map(|mut lane| {
+                let (next, pass) = (next.clone(), pass.clone());
+                runtime.spawn(async move {
+                    let done = lane.records(&pass, || next.fetch_add(1, Ordering::Relaxed)).await;
+                    (done, lane)
+                })
+            })
+            .collect();
+        for task in tasks {
+            let (done, lane) = runtime.block_on(task).map_err(|error| failed(error.into()))?;
+            done.map_err(failed)?;
+            self.lanes.push(lane);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let Some(lane) = self.lanes.first() else { return Ok(()) };
+        let failed = |error| Error::io("flush", &self.opening.path, error);
+        runtime().and_then(|runtime| runtime.block_on(lane.file.sync_data())).map_err(failed)
+    }
+}

@@ -1,0 +1,76 @@
+//! Several buffers a call: a record is scattered over them or gathered from them.
+
+use std::io::{IoSlice, IoSliceMut};
+
+use fullbore::Result;
+use fullbore::buf::{Buf, Pool};
+use fullbore::file::{File, Sync};
+
+use super::pass::{Bytes, Pass};
+use super::{Interface, Opening, buffer, handle};
+
+/// The most buffers a call.
+pub(super) const MOST: usize = 64;
+
+/// A file with the buffers of one call.
+struct Vectored {
+    file: File,
+    buffers: Vec<Buf>,
+    /// Bytes of a buffer.
+    each: usize,
+    bytes: Bytes,
+}
+
+/// `fullbore::file::File` with `opening.vectors` buffers a call.
+pub(super) fn open(opening: &Opening, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let buffers = (0..opening.vectors).map(|_| buffer(pool)).collect::<Result<_>>()?;
+    let each = opening.record / opening.vectors;
+    Ok(Box::new(Vectored { file: handle(opening)?, buffers, each, bytes: opening.bytes.clone() }))
+}
+
+impl Interface for Vectored {
+    fn pass(&mut self, pass: &Pass) -> Result<()> {
+        for (offset, len) in pass.records() {
+            // A record at the end may be shorter.
+            for (index, buffer) in self.buffers.iter_mut().enumerate() {
+                buffer.place(0, len.saturating_sub(index * self.each).min(self.each));
+            }
+            if self.bytes.writes() { self.write(offset)? } else { self.read(offset)? }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.sync(Sync::Data)
+    }
+}
+
+impl Vectored {
+    fn read(&mut self, offset: u64) -> Result<()> {
+        let count = self.buffers.len();
+        let mut slices: [IoSliceMut<'_>; MOST] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
+        for (slice, buffer) in slices.iter_mut().zip(&mut self.buffers) {
+            *slice = IoSliceMut::new(buffer.data_mut());
+        }
+        self.file.read_exact_vectored_at(&mut slices[..count], offset)?;
+        let mut at = offset;
+        for buffer in &self.buffers {
+            self.bytes.seen(at, buffer.data());
+            at += buffer.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64) -> Result<()> {
+        let mut at = offset;
+        for buffer in &mut self.buffers {
+            self.bytes.make(at, buffer.data_mut());
+            at += buffer.len() as u64;
+        }
+        let mut slices = [IoSlice::new(&[]); MOST];
+        for (slice, buffer) in slices.iter_mut().zip(&self.buffers) {
+            *slice = IoSlice::new(buffer.data());
+        }
+        self.file.write_all_vectored_at(&slices[..self.buffers.len()], offset)
+    }
+}

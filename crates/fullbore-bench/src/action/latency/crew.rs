@@ -1,0 +1,178 @@
+//! Threads as stations of the open loop, for methods whose calls wait: each takes the next request that is due and is gone
+//! until its call returns. As many can be under way as there are threads; the others that are due wait.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use fullbore::Result;
+use fullbore::engine::Latencies;
+use fullbore::error::{Error, Kind};
+
+use super::line::{rest, sleep_lightly};
+use super::open_loop::{Served, seconds};
+
+/// What the threads share: whoever holds it waits for the next request.
+struct Turn {
+    schedule: VecDeque<f64>,
+    number: u64,
+    backlog: usize,
+    latencies: Latencies,
+    given_up: u64,
+}
+
+/// What one thread did.
+#[derive(Default)]
+struct Share {
+    latencies: Latencies,
+    busy: f64,
+    last: f64,
+}
+
+/// Serves a schedule by `threads` threads, as [`serve`](super::open_loop::serve) does; `call` makes what a thread calls with
+/// the number of a request, in the thread itself.
+pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
+    schedule: Vec<f64>,
+    threads: usize,
+    limit: f64,
+    stopped: &(dyn Fn() -> bool + Sync),
+    call: impl Fn() -> Result<C> + Sync,
+) -> Result<Served> {
+    let turn = Mutex::new(Turn {
+        schedule: schedule.into(),
+        number: 0,
+        backlog: 0,
+        latencies: Latencies::default(),
+        given_up: 0,
+    });
+    let ready = std::sync::Barrier::new(threads);
+    let start = std::sync::OnceLock::new();
+    let one = || -> Result<Share> {
+        sleep_lightly();
+        let opened = call();
+        ready.wait();
+        let start = *start.get_or_init(Instant::now);
+        let mut share = Share::default();
+        let mut call = opened?;
+        while let Some((due, number)) = next(&turn, start, limit, stopped) {
+            let begun = start.elapsed().as_secs_f64();
+            if let Err(error) = call(number) {
+                // The others have nothing to wait for.
+                turn.lock().unwrap_or_else(PoisonError::into_inner).schedule.clear();
+                return Err(error);
+            }
+            share.last = start.elapsed().as_secs_f64();
+            share.busy += share.last - begun;
+            share.latencies.record(seconds(share.last - due));
+        }
+        Ok(share)
+    };
+    let shares: Vec<Result<Share>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        let lost = |_| Err(Error::new(Kind::Io, "measure with", "a thread", "it ended before its time"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(lost)).collect()
+    });
+    let turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut served = Served {
+        latencies: turn.latencies,
+        given_up: turn.given_up,
+        backlog: turn.backlog,
+        ..Served::default()
+    };
+    let mut busy = 0.0;
+    for share in shares {
+        let share = share?;
+        served.done += share.latencies.count();
+        served.latencies.add(&share.latencies);
+        served.seconds = served.seconds.max(share.last);
+        busy += share.busy;
+    }
+    served.depth = if served.seconds > 0.0 { busy / served.seconds } else { 0.0 };
+    Ok(served)
+}
+
+/// The next request, when it is due; `None` when there is none or no more time.
+fn next(
+    turn: &Mutex<Turn>,
+    start: Instant,
+    limit: f64,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Option<(f64, u64)> {
+    let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = start.elapsed().as_secs_f64();
+    if now >= limit || stopped() {
+        for due in std::mem::take(&mut turn.schedule) {
+            turn.given_up += 1;
+            turn.latencies.record(seconds(now - due));
+        }
+    }
+    let due = turn.schedule.pop_front()?;
+    // All of them rise, so those that are due stand in front.
+    let behind = turn.schedule.partition_point(|due| *due <= now);
+    turn.backlog = turn.backlog.max(behind);
+    turn.number += 1;
+    let number = turn.number - 1;
+    // The lock is held: exactly one thread waits for the clock, the others for it.
+    rest(start, due);
+    Some((due, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use super::super::arrivals::{Spacing, schedule};
+    use super::*;
+
+    #[test]
+    fn every_request_is_made_once_when_it_is_due_and_takes_what_its_call_takes() {
+        let made = Mutex::new(BTreeSet::new());
+        let begun = Instant::now();
+        let dues = schedule(Spacing::Constant, 200.0, 0.2, 1);
+        let served = serve_by_threads(dues, 4, 60.0, &|| false, || {
+            Ok(|number| {
+                std::thread::sleep(Duration::from_millis(2));
+                assert!(made.lock().unwrap().insert(number));
+                Ok(())
+            })
+        })
+        .unwrap();
+        assert_eq!(made.into_inner().unwrap(), (0..40).collect());
+        assert_eq!((served.done, served.given_up, served.latencies.count()), (40, 0, 40));
+        assert!(served.latencies.quantile(0.01).unwrap() >= Duration::from_millis(2) * 99 / 100);
+        assert!(begun.elapsed() >= Duration::from_millis(190), "not before they are due");
+        assert!(served.depth > 0.0 && served.seconds > 0.19);
+    }
+
+    /// One thread, and each call takes ten times the gap: the last is as late as the calls before it make it.
+    #[test]
+    fn requests_wait_for_a_thread_and_their_waiting_counts() {
+        let slow = || {
+            Ok(|_| {
+                std::thread::sleep(Duration::from_millis(10));
+                Ok(())
+            })
+        };
+        let dues = schedule(Spacing::Constant, 1000.0, 0.02, 1);
+        let served = serve_by_threads(dues, 1, 60.0, &|| false, slow).unwrap();
+        assert_eq!(served.done, 20);
+        assert!(served.latencies.longest().unwrap() >= Duration::from_millis(180));
+        assert!(served.backlog >= 10, "{}", served.backlog);
+        let dues = schedule(Spacing::Constant, 1000.0, 0.02, 1);
+        let cut = serve_by_threads(dues, 1, 0.05, &|| false, slow).unwrap();
+        assert!(cut.given_up > 0 && cut.done + cut.given_up == 20);
+        assert_eq!(cut.latencies.count(), 20, "those given up are counted as late as they were");
+    }
+
+    #[test]
+    fn an_error_ends_all() {
+        let dues = schedule(Spacing::Constant, 10.0, 1000.0, 1);
+        let fails = || Ok(|_| Err(Error::new(Kind::Io, "read", "file", "no")));
+        assert!(serve_by_threads(dues, 3, 2000.0, &|| false, fails).is_err());
+        let dues = schedule(Spacing::Constant, 10.0, 0.1, 1);
+        let unopened =
+            || -> Result<fn(u64) -> Result<()>> { Err(Error::new(Kind::Io, "open", "file", "no")) };
+        assert!(serve_by_threads(dues, 3, 1.0, &|| false, unopened).is_err());
+    }
+}

@@ -1,0 +1,223 @@
+//! Block events as the kernel's tracing prints them, and what they say of the requests of a file: when each part of it
+//! entered the block layer, when the device got it and when the device was done.
+//!
+//! Requests of an application, bios and requests of the device are not the same: a large request is split, neighbours are
+//! merged. What they share are sectors, so times are added up by the sector: a request's time in a phase is the mean of that of
+//! its bytes.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// One event of the block layer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Event {
+    /// By the monotonic clock, in seconds.
+    pub(super) at: f64,
+    pub(super) what: What,
+    /// Of the disk, in units of 512 bytes.
+    pub(super) sector: u64,
+    /// How many.
+    pub(super) count: u64,
+    pub(super) writes: bool,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// A bio entered the block layer.
+    Queued,
+    /// A bio joined a neighbour's request.
+    Merged,
+    /// The device got a request.
+    Issued,
+    /// The device was done with a request, or with a part of it.
+    Completed,
+}
+
+/// The events that are traced, by the kernel's name.
+pub(super) const EVENTS: [(&str, What); 5] = [
+    ("block_bio_queue", What::Queued),
+    ("block_bio_backmerge", What::Merged),
+    ("block_bio_frontmerge", What::Merged),
+    ("block_rq_issue", What::Issued),
+    ("block_rq_complete", What::Completed),
+];
+
+/// Reads a line such as `fio-77 [001] ..... 12.345678: block_rq_issue: 254,0 RS 4096 () 1234 + 8 be,0,4 [fio]`; `None`
+/// for comments, other events, and requests that are neither reads nor writes.
+pub(super) fn parse(line: &str) -> Option<Event> {
+    let (what, head, fields) = EVENTS.iter().find_map(|(name, what)| {
+        let (head, rest) = line.split_once(": ")?;
+        let fields = rest.strip_prefix(name)?.strip_prefix(": ")?;
+        Some((*what, head, fields))
+    })?;
+    let at = head.rsplit(' ').next()?.parse().ok()?;
+    let (numbers, more) = fields.split_once(" + ")?;
+    let mut numbers = numbers.split(' ');
+    let (_device, kind) = (numbers.next()?, numbers.next()?);
+    // `F` before it is a flush that goes along, `S`, `A`, `M` after it are reasons.
+    let writes = match kind.trim_start_matches('F').chars().next()? {
+        'R' => false,
+        'W' => true,
+        _ => return None,
+    };
+    let sector = numbers.next_back()?.parse().ok()?;
+    let count = more.split(' ').next()?.parse().ok()?;
+    (count > 0).then_some(Event { at, what, sector, count, writes })
+}
+
+/// What events say of a set of sectors: sums over the sectors that were completed, of seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Traced {
+    /// Sectors of which all is known: queued, issued and completed.
+    pub(super) sectors: u64,
+    /// Times of queueing, since the origin.
+    pub(super) queued: f64,
+    /// Times of issuing.
+    pub(super) issued: f64,
+    /// Times of completion.
+    pub(super) completed: f64,
+    /// Requests that the device got.
+    pub(super) device_requests: u64,
+    /// Bios that were merged into another request.
+    pub(super) merges: u64,
+}
+
+/// Adds up the events of one direction about the sectors of `within`, which are sorted and apart. Times count from `origin`.
+pub(super) fn traced(
+    events: impl IntoIterator<Item = Event>,
+    writes: bool,
+    within: &[Range<u64>],
+    origin: f64,
+) -> Traced {
+    let ours = |sector: u64| {
+        let after = within.partition_point(|range| range.start <= sector);
+        after > 0 && sector < within[after - 1].end
+    };
+    let mut sum = Traced::default();
+    // By the first sector: the end, and when.
+    let mut queued: BTreeMap<u64, (u64, f64)> = BTreeMap::new();
+    let mut issued: BTreeMap<u64, (u64, f64)> = BTreeMap::new();
+    for event in events.into_iter().filter(|event| event.writes == writes && ours(event.sector)) {
+        let (start, end) = (event.sector, event.sector + event.count);
+        match event.what {
+            What::Queued => {
+                queued.insert(start, (end, event.at));
+            }
+            What::Merged => sum.merges += 1,
+            What::Issued => {
+                sum.device_requests += 1;
+                issued.insert(start, (end, event.at));
+            }
+            What::Completed => {
+                let Some((_, &(issued_end, issued_at))) = issued.range(..=start).next_back() else {
+                    continue;
+                };
+                // A merged request is of several bios, a split bio of several requests.
+                let first = queued.range(..=start).next_back().map_or(start, |(first, _)| *first);
+                for (&bio, &(bio_end, queued_at)) in queued.range(first..end.min(issued_end)) {
+                    let overlap = end.min(bio_end).min(issued_end).saturating_sub(start.max(bio));
+                    sum.sectors += overlap;
+                    let sectors = overlap as f64;
+                    sum.queued += sectors * (queued_at - origin);
+                    sum.issued += sectors * (issued_at - origin);
+                    sum.completed += sectors * (event.at - origin);
+                }
+            }
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_the_kernel_prints_them() {
+        let line = "              dd-14064   [000] ..... 37563.541614: block_rq_issue: 254,0 RS 1056768 () 223363072 + 2064 be,0,4 [dd]";
+        let event = parse(line).unwrap();
+        assert_eq!((event.at, event.what), (37563.541614, What::Issued));
+        assert_eq!((event.sector, event.count, event.writes), (223_363_072, 2064, false));
+        let line = " a: b + c-29952   [001] ..s1. 1.5: block_bio_queue: 7,1 FWFS 8 + 16 [a: b + c]";
+        // A name with the mark of an event in it is a line not understood, not a wrong one.
+        assert_eq!(parse(line), None);
+        let line = " kworker/0:1H-58 [001] ..s1. 1.5: block_bio_queue: 7,1 FWFS 8 + 16 [x]";
+        let event = parse(line).unwrap();
+        assert_eq!((event.what, event.sector, event.count, event.writes), (What::Queued, 8, 16, true));
+        for other in [
+            "# tracer: nop",
+            "",
+            "dd-1 [000] ..... 1.5: block_split: 254,0 RS 223363072 / 223365136 [dd]",
+            "dd-1 [000] ..... 1.5: block_rq_complete: 254,0 WS () 0 + 0 be,0,4 [0]",
+            "dd-1 [000] ..... 1.5: block_bio_queue: 254,0 DS 306510640 + 8 [x]",
+        ] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
+
+    fn event(at: f64, what: What, sector: u64, count: u64) -> Event {
+        Event { at, what, sector, count, writes: false }
+    }
+
+    /// Sums divided by the sectors: mean times.
+    fn means(sum: &Traced) -> (f64, f64, f64) {
+        let sectors = sum.sectors as f64;
+        (sum.queued / sectors, sum.issued / sectors, sum.completed / sectors)
+    }
+
+    #[test]
+    fn a_request_of_one_piece() {
+        let events = [
+            event(101.0, What::Queued, 0, 8),
+            event(102.0, What::Issued, 0, 8),
+            event(105.0, What::Completed, 0, 8),
+        ];
+        let sum = traced(events, false, std::slice::from_ref(&(0..8)), 100.0);
+        assert_eq!((sum.sectors, sum.device_requests, sum.merges), (8, 1, 0));
+        assert_eq!(means(&sum), (1.0, 2.0, 5.0));
+        assert_eq!(traced(events, true, std::slice::from_ref(&(0..8)), 100.0).sectors, 0, "they were reads");
+    }
+
+    #[test]
+    fn a_split_request_counts_by_its_parts() {
+        let events = [
+            event(1.0, What::Queued, 0, 16),
+            event(2.0, What::Issued, 0, 12),
+            event(3.0, What::Issued, 12, 4),
+            event(4.0, What::Completed, 12, 4),
+            event(6.0, What::Completed, 0, 12),
+        ];
+        let sum = traced(events, false, std::slice::from_ref(&(0..16)), 0.0);
+        assert_eq!((sum.sectors, sum.device_requests), (16, 2));
+        assert_eq!(means(&sum), (1.0, (12.0 * 2.0 + 4.0 * 3.0) / 16.0, (12.0 * 6.0 + 4.0 * 4.0) / 16.0));
+    }
+
+    #[test]
+    fn a_merged_request_is_of_each_and_may_end_in_parts() {
+        let events = [
+            event(1.0, What::Queued, 0, 8),
+            event(2.0, What::Queued, 8, 8),
+            event(2.0, What::Merged, 8, 8),
+            event(3.0, What::Issued, 0, 16),
+            event(4.0, What::Completed, 0, 4),
+            event(5.0, What::Completed, 4, 12),
+        ];
+        let sum = traced(events, false, std::slice::from_ref(&(0..16)), 0.0);
+        assert_eq!((sum.sectors, sum.device_requests, sum.merges), (16, 1, 1));
+        assert_eq!(means(&sum), (1.5, 3.0, (4.0 * 4.0 + 5.0 * 12.0) / 16.0));
+    }
+
+    #[test]
+    fn others_requests_and_those_known_in_part_do_not_count() {
+        let events = [
+            event(0.5, What::Completed, 8, 8), // begun before
+            event(1.0, What::Queued, 100, 8),
+            event(2.0, What::Issued, 100, 8),
+            event(3.0, What::Completed, 100, 8),
+            event(4.0, What::Queued, 0, 8), // never ended
+        ];
+        let sum = traced(events, false, &[0..16, 200..300], 0.0);
+        assert_eq!((sum.sectors, sum.device_requests), (0, 0));
+    }
+}

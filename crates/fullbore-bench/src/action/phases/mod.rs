@@ -1,0 +1,390 @@
+//! Where a request's time goes: in the call that hands it over, in the queue, at the device, and on the way back; and what the
+//! device made of it: splits, merges, the size of its own requests.
+//!
+//! The application's moments come from the loop here, those between from the kernel's block tracing where it may be
+//! used; without it the device's time is that of its counters (`/sys/block/*/stat`), and the queue is not told apart.
+
+mod events;
+mod stamps;
+mod trace;
+
+use std::ops::Range;
+
+use fullbore::Result;
+use fullbore::file::{File, Output, Placement};
+use fullbore::operation::generate::Stamped;
+use fullbore::pattern::Order;
+use fullbore::probe::{self, DeviceCounters, DeviceNumber, Transfers};
+use fullbore::strategy::{Strategy, plan};
+use serde::Deserialize;
+
+use self::events::{Traced, traced};
+use self::stamps::Stamps;
+use self::trace::Trace;
+use super::latency::percentiles;
+use super::target::{Direction, Target};
+use super::wished::Wished;
+use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
+use crate::bed::Bed;
+use crate::document::{Labels, Phases};
+use crate::sample::Place;
+
+/// The most requests of a sample: each leaves some lines in the trace.
+const MOST: u64 = 4096;
+
+/// A sample has at least this many requests for each that may be in flight.
+const LEAST: u64 = 4;
+
+/// How far what was traced may be from what was asked for, as a share, for the one to tell of the other.
+const TRACED: f64 = 0.01;
+
+const SECTOR: u64 = 512;
+
+/// What a grid may say.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    /// As `--strategy` takes it: a method past the page cache, one worker.
+    strategy: String,
+    request: Option<String>,
+    depth: Option<u32>,
+    #[serde(default)]
+    direction: Direction,
+}
+
+/// A trial that takes requests apart.
+#[derive(Debug)]
+struct Trial {
+    asked: Asked,
+    wished: Wished,
+    /// Known once opened.
+    strategy: Option<Strategy>,
+    data: Option<Stamped>,
+    devices: Vec<DeviceNumber>,
+    /// Where the file lies on the disk, in sectors; or why tracing is of no use here.
+    sectors: std::result::Result<Vec<Range<u64>>, String>,
+    /// Of one sample.
+    first: u64,
+    requests: u64,
+    trace: Option<Trace>,
+    stamps: Stamps,
+    counted: Option<Transfers>,
+}
+
+pub(super) fn parse(given: Settings) -> Parsed {
+    let asked: Asked = settings(given)?;
+    let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
+    let strategy = wished.plain();
+    let (method, cache) = asked.direction.of(&strategy);
+    if !method.capabilities.passes_cache(cache) {
+        return Err("requests are followed to the device: past the page cache".into());
+    }
+    if strategy.workers > 1 || method.capabilities.batched {
+        return Err("one worker hands over each request by itself".into());
+    }
+    Ok(Box::new(Trial {
+        asked,
+        wished,
+        strategy: None,
+        data: None,
+        devices: Vec::new(),
+        sectors: Err("not opened".into()),
+        first: 0,
+        requests: 0,
+        trace: None,
+        stamps: Stamps::default(),
+        counted: None,
+    }))
+}
+
+impl Trial {
+    fn strategy(&self) -> Strategy {
+        self.strategy.clone().unwrap_or_else(|| self.wished.plain())
+    }
+
+    fn writes(&self) -> bool {
+        self.asked.direction == Direction::Write
+    }
+
+    /// Reads or writes that the devices have completed so far.
+    fn count(&self) -> Option<Transfers> {
+        let mut sum = Transfers::default();
+        for &device in &self.devices {
+            let counters = DeviceCounters::now(device).ok()?;
+            let one = if self.writes() { counters.writes } else { counters.reads };
+            sum.requests += one.requests;
+            sum.merged += one.merged;
+            sum.bytes += one.bytes;
+            sum.ms += one.ms;
+        }
+        (!self.devices.is_empty()).then_some(sum)
+    }
+
+    fn serve(&self, requests: u64, bed: &Bed) -> Result<Stamps> {
+        let strategy = self.strategy();
+        let (depth, request) = (strategy.depth, strategy.request);
+        let target = Target {
+            file: bed.cold.clone(),
+            strategy,
+            data: self.data.as_ref(),
+            order: Order::Sequential,
+            first: self.first,
+            blocks: bed.len / request as u64,
+            request,
+        };
+        stamps::run(&target, depth, requests)
+    }
+}
+
+/// Where a file lies on its disk, in sectors, sorted; and the numbers by which its device is traced.
+fn lie(file: &File, bed: &Bed) -> std::result::Result<(Vec<Range<u64>>, Vec<DeviceNumber>), String> {
+    let facts = probe::facts(bed.directory()).map_err(|error| error.to_string())?;
+    let [device] = &facts.devices[..] else {
+        return Err("the file is not on one device".to_owned());
+    };
+    if device.composition.is_some() {
+        return Err(format!("{} is composed of others, which get the requests", device.name));
+    }
+    let partition = device.partition.as_ref();
+    let start = match partition {
+        Some(partition) => partition.start.ok_or("where the partition starts is not known")?,
+        None => 0,
+    };
+    let extents =
+        probe::extents(file).map_err(|error| format!("where the file lies is not told: {error}"))?;
+    let mut sectors = Vec::with_capacity(extents.len());
+    for extent in extents {
+        let physical = extent.physical.ok_or("a part of the file has no place of its own")?;
+        let first = (start + physical) / SECTOR;
+        sectors.push(first..first + extent.length.div_ceil(SECTOR));
+    }
+    sectors.sort_unstable_by_key(|range| range.start);
+    let numbers = partition.map(|partition| partition.number).into_iter().chain([device.number]).collect();
+    Ok((sectors, numbers))
+}
+
+/// Puts together what the application, the tracing and the counters know.
+fn phases(stamps: &Stamps, traced: Option<Traced>, counted: Option<Transfers>) -> Phases {
+    let requests = stamps.requests as f64;
+    let total = stamps.seen - stamps.asked;
+    let known = |traced: &Traced| {
+        ((traced.sectors * SECTOR) as f64 / stamps.bytes.max(1) as f64 - 1.0).abs() <= TRACED
+            && traced.device_requests > 0
+    };
+    let mut phases = Phases { submit_s: stamps.call.unwrap_or(0.0), ..Phases::default() };
+    if let Some(traced) = traced.filter(known) {
+        // Sums over sectors become sums over requests, and moments become times since the asking.
+        let of_requests = requests / traced.sectors as f64;
+        let after = |moments: f64| moments * of_requests - stamps.asked;
+        let (queued, issued, completed) =
+            (after(traced.queued), after(traced.issued), after(traced.completed));
+        // What enters the block layer late, held back by a throttle or handed to another thread, has queued before it.
+        phases.submit_s = queued.min(stamps.call.unwrap_or(f64::INFINITY)).max(0.0);
+        phases.queue_s = Some((issued - phases.submit_s).max(0.0));
+        phases.device_s = Some((completed - issued).max(0.0));
+        phases.complete_s = (total - completed).max(0.0);
+        phases.device_requests = traced.device_requests;
+        phases.merges = traced.merges;
+        phases.device_request_bytes = (traced.sectors * SECTOR) as f64 / traced.device_requests as f64;
+    } else if let Some(counted) = counted.filter(|counted| counted.requests > 0) {
+        // Parts of one request are at the device at once: a request's time there is that of a part, not their sum.
+        let mean = counted.ms as f64 * 1e-3 / counted.requests as f64;
+        phases.device_s = Some((mean * requests).min((total - phases.submit_s).max(0.0)));
+        phases.device_requests = counted.requests;
+        phases.merges = counted.merged;
+        phases.device_request_bytes = counted.bytes as f64 / counted.requests as f64;
+        phases.complete_s = (total - phases.submit_s - phases.device_s.unwrap_or(0.0)).max(0.0);
+    } else {
+        phases.complete_s = (total - phases.submit_s).max(0.0);
+    }
+    phases.splits = (phases.device_requests + phases.merges).saturating_sub(stamps.requests);
+    phases
+}
+
+impl Work for Trial {
+    fn labels(&self) -> Labels {
+        let strategy = self.strategy();
+        let (method, cache) = self.asked.direction.of(&strategy);
+        Labels {
+            operation: self.asked.direction.word().into(),
+            method: method.name.into(),
+            request_bytes: Some(strategy.request as u64),
+            depth: Some(strategy.depth as u32),
+            workers: Some(1),
+            model: Some(strategy.model.to_string()),
+            cache_policy: Some(cache.to_string()),
+            file_state: self.writes().then(|| "overwritten".into()),
+            order: Some("sequential".into()),
+            strategy: Some(self.wished.text.clone()),
+            variant: self.strategy.as_ref().map(|_| match &self.sectors {
+                Ok(_) => "block trace".to_owned(),
+                Err(reason) => format!("no block trace: {reason}"),
+            }),
+            ..Labels::default()
+        }
+    }
+
+    fn open(&mut self, place: &Place<'_>) -> Result<()> {
+        let bed = place.bed();
+        if bed.in_memory {
+            return Err(place.no_device());
+        }
+        let Wished { wish, text } = &self.wished;
+        let planned = if self.writes() {
+            let output = Output::create(bed.cold.path(), Placement::Overwrite, None)?;
+            let planned = plan(None, Some(bed.len), Some(&output), wish, Some(text), None)?;
+            output.commit_len(bed.len, fullbore::file::Durability::Process)?;
+            planned
+        } else {
+            plan(Some(&bed.cold), Some(bed.len), None, wish, Some(text), None)?
+        };
+        self.wished.granted(&planned, bed.cold.path())?;
+        self.data = self.writes().then(|| Stamped::new(place.seed, planned.strategy.request));
+        self.strategy = Some(planned.strategy);
+        self.devices = place.devices.to_vec();
+        self.sectors = lie(&bed.cold, bed).and_then(|(sectors, devices)| {
+            // Once for all: whether it works is said in the label.
+            Trace::of(&devices)?;
+            self.devices = devices;
+            Ok(sectors)
+        });
+        Ok(())
+    }
+
+    fn strategy(&self) -> Option<String> {
+        self.strategy.as_ref().map(ToString::to_string)
+    }
+
+    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
+        let bed = place.bed();
+        let strategy = self.strategy();
+        let request = strategy.request as u64;
+        let blocks = bed.len / request;
+        let least = LEAST * strategy.depth as u64;
+        self.requests = (turn.span / request).clamp(least, MOST.max(least)).min(blocks).max(1);
+        // The next run of the file, so that no cache of the device's own has it.
+        self.first = turn.number.wrapping_mul(self.requests) % blocks;
+        Bed::cool_down(&bed.cold)?;
+        self.trace = match &self.sectors {
+            Ok(_) => Trace::of(&self.devices).ok(),
+            Err(_) => None,
+        };
+        let device = if self.writes() { Device::Writes } else { Device::Reads };
+        Ok(Claim { about: vec![(bed.cold.clone(), 0..bed.len)], cache: None, device })
+    }
+
+    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+        let clock = std::time::Instant::now();
+        while clock.elapsed().as_secs_f64() < seconds {
+            self.serve(LEAST * self.strategy().depth as u64, place.bed())?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
+        if self.trace.as_ref().is_some_and(|trace| trace.begin().is_err()) {
+            self.trace = None;
+        }
+        let before = self.count();
+        self.stamps = self.serve(self.requests, place.bed())?;
+        let after = self.count();
+        self.counted = after.zip(before).map(|(after, before)| Transfers {
+            requests: after.requests - before.requests,
+            merged: after.merged - before.merged,
+            bytes: after.bytes - before.bytes,
+            ms: after.ms - before.ms,
+        });
+        let stamps = &self.stamps;
+        Ok(Done {
+            bytes: stamps.bytes,
+            seconds: Some(stamps.seconds),
+            requests: stamps.requests,
+            depth: Some((stamps.seen - stamps.asked) / stamps.seconds.max(1e-9)),
+            latency: percentiles(&stamps.latencies),
+            ..Done::default()
+        })
+    }
+
+    fn look_back(&mut self, done: &mut Done) -> Result<()> {
+        let events = self.trace.as_ref().and_then(|trace| trace.end().ok());
+        let traced = events
+            .zip(self.sectors.as_ref().ok())
+            .map(|(events, sectors)| traced(events, self.writes(), sectors, self.stamps.origin));
+        done.phases = Some(phases(&self.stamps, traced, self.counted));
+        Ok(())
+    }
+
+    fn clear(&mut self, _place: &Place<'_>) -> Result<()> {
+        self.trace = None;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamps() -> Stamps {
+        // Ten requests of 4 KiB, asked at 0, seen after 1 ms each; 10 µs in the call.
+        Stamps {
+            origin: 0.0,
+            asked: 5.0,
+            seen: 5.01,
+            call: Some(100e-6),
+            requests: 10,
+            bytes: 40_960,
+            seconds: 1.0,
+            ..Stamps::default()
+        }
+    }
+
+    fn close(value: f64, truth: f64) {
+        assert!((value - truth).abs() < 1e-9, "{value} {truth}");
+    }
+
+    /// Sums over 80 sectors of moments so long after the asking.
+    fn traced(queued: f64, issued: f64, completed: f64) -> Traced {
+        let sum = |after: f64| 80.0 * (0.5 + after);
+        Traced {
+            sectors: 80,
+            queued: sum(queued),
+            issued: sum(issued),
+            completed: sum(completed),
+            device_requests: 20,
+            merges: 0,
+        }
+    }
+
+    #[test]
+    fn what_is_traced_adds_up_to_the_whole() {
+        let found = phases(&stamps(), Some(traced(8e-6, 20e-6, 900e-6)), None);
+        close(found.submit_s, 80e-6);
+        close(found.queue_s.unwrap(), 120e-6);
+        close(found.device_s.unwrap(), 8.8e-3);
+        close(found.complete_s, 1e-3);
+        assert_eq!((found.device_requests, found.splits), (20, 10));
+        close(found.device_request_bytes, 2048.0);
+        // Held back by somebody after the call had returned: that is queueing.
+        let throttled = phases(&stamps(), Some(traced(500e-6, 520e-6, 900e-6)), None);
+        close(throttled.submit_s, 100e-6);
+        close(throttled.queue_s.unwrap(), 5.1e-3);
+        let sum = throttled.submit_s + throttled.queue_s.unwrap() + throttled.device_s.unwrap();
+        close(sum + throttled.complete_s, 0.01);
+    }
+
+    #[test]
+    fn counters_tell_the_rest_where_nothing_is_traced() {
+        let counted = Transfers { requests: 20, merged: 0, bytes: 40_960, ms: 12 };
+        let partial = Traced { sectors: 40, ..traced(8e-6, 20e-6, 900e-6) };
+        for traced in [None, Some(partial)] {
+            let found = phases(&stamps(), traced, Some(counted));
+            assert_eq!((found.queue_s, found.device_requests, found.splits), (None, 20, 10));
+            close(found.submit_s, 100e-6);
+            close(found.device_s.unwrap(), 6e-3);
+            close(found.complete_s, 3.9e-3);
+        }
+        let nothing = phases(&Stamps { call: None, ..stamps() }, None, None);
+        assert_eq!((nothing.device_s, nothing.submit_s), (None, 0.0));
+        close(nothing.complete_s, 0.01);
+    }
+}

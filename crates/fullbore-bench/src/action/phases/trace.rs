@@ -1,0 +1,181 @@
+//! The kernel's tracing of block requests: an instance of our own, which nobody else's tracing notices, removed afterwards.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use fullbore::error::Error;
+use fullbore::file::Temporary;
+use fullbore::probe::DeviceNumber;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
+
+use super::events::{EVENTS, Event, parse};
+
+/// Memory for events, in KiB for all processors together.
+const ROOM: usize = 32 << 10;
+
+/// What instances of this program begin with; its process's number follows.
+const NAME: &str = "fullbore-";
+
+/// A trace, on while requests run. Removed when dropped.
+#[derive(Debug)]
+pub(super) struct Trace {
+    // Removed before the mount that it is in goes.
+    instance: Temporary,
+    _mount: Option<OwnedFd>,
+}
+
+impl Trace {
+    /// Prepares a trace of these devices. The error is a reason for people.
+    pub(super) fn of(devices: &[DeviceNumber]) -> Result<Self, String> {
+        let (root, mount) = root()?;
+        forget_the_dead(&root);
+        static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path = root.join("instances").join(format!("{NAME}{}-{count}", std::process::id()));
+        let (instance, ()) = Temporary::make(path.clone(), |path| {
+            fs::create_dir(path).map_err(|error| Error::io("make a trace in", path, error))
+        })
+        .map_err(|error| error.to_string())?;
+        let trace = Self { instance, _mount: mount };
+        trace.set("tracing_on", "0")?;
+        // That of `Instant` and `clock_gettime(CLOCK_MONOTONIC)`.
+        trace.set("trace_clock", "mono")?;
+        let processors = fullbore::probe::machine().logical_processors.unwrap_or(64).max(1) as usize;
+        trace.set("buffer_size_kb", &(ROOM / processors).max(64).to_string())?;
+        // As the kernel numbers devices within, which is not as it does towards programs.
+        let one = |device: &DeviceNumber| format!("dev == {}", device.major << 20 | device.minor);
+        let filter = devices.iter().map(one).collect::<Vec<_>>().join(" || ");
+        for (event, _) in EVENTS {
+            trace.set(&format!("events/block/{event}/filter"), &filter)?;
+            trace.set(&format!("events/block/{event}/enable"), "1")?;
+        }
+        Ok(trace)
+    }
+
+    /// Forgets what was traced and traces from here on.
+    pub(super) fn begin(&self) -> Result<(), String> {
+        self.set("trace", "")?;
+        self.set("tracing_on", "1")
+    }
+
+    /// Ends tracing and tells what was traced, in the order of time.
+    pub(super) fn end(&self) -> Result<Vec<Event>, String> {
+        self.set("tracing_on", "0")?;
+        let text = |file: &str| {
+            let path = self.instance.path().join(file);
+            fs::read(&path)
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+                .map_err(|error| refused(&path, &error))
+        };
+        let events = text("trace")?;
+        // `entries-in-buffer/entries-written: 280/300`: the oldest were overwritten.
+        let counts =
+            events.lines().find_map(|line| line.strip_prefix("# entries-in-buffer/entries-written: "));
+        let kept = counts.and_then(|counts| counts.split_whitespace().next()?.split_once('/'));
+        match kept {
+            Some((kept, written)) if kept == written => Ok(events.lines().filter_map(parse).collect()),
+            Some((kept, written)) => Err(format!("the trace kept {kept} events of {written}")),
+            None => Err("the trace does not say how many events it kept".to_owned()),
+        }
+    }
+
+    fn set(&self, file: &str, value: &str) -> Result<(), String> {
+        let path = self.instance.path().join(file);
+        fs::write(&path, value).map_err(|error| refused(&path, &error))
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        // An instance whose events are on can be removed too; what is off costs others nothing until then.
+        let _ = self.set("tracing_on", "0");
+    }
+}
+
+fn refused(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+/// Where the tracing file system is: where it is mounted, or a mount of our own that has no name and goes with its
+/// descriptor.
+fn root() -> Result<(PathBuf, Option<OwnedFd>), String> {
+    for place in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
+        if Path::new(place).join("instances").exists() {
+            return Ok((place.into(), None));
+        }
+    }
+    let mount = || -> Result<OwnedFd, rustix::io::Errno> {
+        let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        rustix::mount::fsconfig_create(&context)?;
+        rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+    };
+    let mount = mount().map_err(|error| format!("tracefs cannot be mounted: {}", io::Error::from(error)))?;
+    let place = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
+    if !place.join("instances").exists() {
+        return Err("the tracing file system has no instances".to_owned());
+    }
+    Ok((place, Some(mount)))
+}
+
+/// Removes instances of processes that were killed.
+fn forget_the_dead(root: &Path) {
+    for entry in fs::read_dir(root.join("instances")).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix(NAME).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::What;
+    use super::*;
+
+    /// Needs root and a kernel with block tracing.
+    #[test]
+    fn a_direct_read_is_seen_and_nothing_is_left_behind() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, vec![7; 1 << 20]).unwrap();
+        let file = fullbore::file::File::open(&path).unwrap();
+        file.sync(fullbore::file::Sync::Full).unwrap();
+        let devices: Vec<_> =
+            fullbore::probe::facts(&path).unwrap().devices.iter().map(|device| device.number).collect();
+        if devices.is_empty() {
+            return println!("skipped: there is no device under {}", path.display());
+        }
+        let trace = match Trace::of(&devices) {
+            Ok(trace) => trace,
+            Err(reason) => return println!("skipped: block tracing: {reason}"),
+        };
+        let instance = trace.instance.path().to_owned();
+        trace.begin().unwrap();
+        let strategy = "method=direct,request=64K".parse::<fullbore::strategy::Wish>().unwrap();
+        let strategy = strategy.apply(fullbore::strategy::Strategy::plain());
+        let scope = fullbore::pattern::Scope::whole(1 << 20);
+        let monitor = fullbore::pattern::Monitor::default();
+        fullbore::pattern::visit(&file, &scope, &strategy, &monitor, || (), |(), _, _| ()).unwrap();
+        let events = trace.end().unwrap();
+        let sectors = |what| {
+            events
+                .iter()
+                .filter(|event| event.what == what && !event.writes)
+                .map(|event| event.count)
+                .sum::<u64>()
+        };
+        assert!(sectors(What::Queued) >= 2048 && sectors(What::Issued) >= 2048, "{events:?}");
+        assert!(sectors(What::Completed) >= 2048);
+        assert!(events.is_sorted_by(|one, other| one.at <= other.at));
+        trace.begin().unwrap();
+        assert!(trace.end().unwrap().len() < events.len(), "what went before is forgotten");
+        let (root, _mount) = root().unwrap();
+        let ours = root.join("instances").join(instance.file_name().unwrap());
+        assert!(ours.exists());
+        drop(trace);
+        assert!(!ours.exists());
+    }
+}

@@ -1,0 +1,273 @@
+//! What the device keeps: the same block read again, the next block after the device had time to prefetch it, and for
+//! comparison a block far from any read before (table 3 of 1997).
+//!
+//! All reads pass the page cache by, one at a time; only the second of each pair is timed.
+
+use std::time::Duration;
+
+use fullbore::Result;
+use fullbore::engine::Latencies;
+use fullbore::error::{Error, Kind};
+use fullbore::pattern::Order;
+use fullbore::strategy::{Strategy, plan};
+use rustix::time::{ClockId, clock_gettime};
+use serde::Deserialize;
+
+use super::latency::percentiles;
+use super::target::Target;
+use super::wished::Wished;
+use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
+use crate::bed::Bed;
+use crate::document::Labels;
+use crate::sample::Place;
+
+/// Timed reads a sample.
+const PAIRS: u64 = 50;
+
+/// How long the device has to prefetch unless a grid says otherwise, in milliseconds: a
+/// disk that turns reads a mebibyte in that time.
+const DELAY: f64 = 5.0;
+
+/// What a grid may say.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    request: String,
+    mode: Mode,
+    /// Before each timed read that the device may prefetch, in milliseconds.
+    delay_ms: Option<f64>,
+}
+
+/// What was read before the read that is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    /// The same block, just now: a hit of the device's cache, if it has one.
+    Reread,
+    /// The blocks before it, and then some time: a hit of what the device has prefetched, if it does.
+    Prefetched,
+    /// A block far away, and the same time: neither.
+    Elsewhere,
+}
+
+impl Mode {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Reread => "reread",
+            Self::Prefetched => "prefetched",
+            Self::Elsewhere => "elsewhere",
+        }
+    }
+
+    /// The block read before the timed one of pair `pair`, and the timed one, of a file of `blocks`. Each turn is at another
+    /// place.
+    fn blocks(self, turn: u64, pair: u64, blocks: u64) -> (u64, u64) {
+        let scattered = Order::Random { seed: turn, count: blocks };
+        let first = scattered.block(0, blocks);
+        match self {
+            Self::Reread => {
+                let block = scattered.block(pair % blocks, blocks);
+                (block, block)
+            }
+            // The read before is the timed one of the pair before, so that the device sees one sequential stream.
+            Self::Prefetched => ((first + pair) % blocks, (first + pair + 1) % blocks),
+            Self::Elsewhere => {
+                (scattered.block(2 * pair % blocks, blocks), scattered.block((2 * pair + 1) % blocks, blocks))
+            }
+        }
+    }
+}
+
+/// A trial of the device's own memory.
+#[derive(Debug)]
+struct Trial {
+    asked: Asked,
+    delay: Duration,
+    wished: Wished,
+    strategy: Option<Strategy>,
+    turn: u64,
+}
+
+pub(super) fn parse(given: Settings) -> Parsed {
+    let asked: Asked = settings(given)?;
+    let delay = asked.delay_ms.unwrap_or(DELAY);
+    if asked.mode == Mode::Reread && asked.delay_ms.is_some() {
+        return Err("a block is read again at once: `delay_ms` is for the other modes".into());
+    }
+    let delay = Duration::try_from_secs_f64(delay * 1e-3).ok().filter(|delay| delay.as_secs() < 10);
+    let delay = delay.ok_or("`delay_ms` is from 0 to 10000")?;
+    let wished = Wished::new("method=direct,depth=1,workers=1,model=serial", Some(&asked.request), None)?;
+    Ok(Box::new(Trial { asked, delay, wished, strategy: None, turn: 0 }))
+}
+
+impl Trial {
+    fn strategy(&self) -> Strategy {
+        self.strategy.clone().unwrap_or_else(|| self.wished.plain())
+    }
+
+    fn target<'a>(&self, bed: &Bed) -> Target<'a> {
+        let strategy = self.strategy();
+        let request = strategy.request;
+        Target {
+            file: bed.cold.clone(),
+            strategy,
+            data: None,
+            order: Order::Sequential,
+            first: 0,
+            blocks: bed.len / request as u64,
+            request,
+        }
+    }
+
+    /// So many pairs. Returns how long the timed reads took.
+    fn read(&self, turn: u64, pairs: u64, bed: &Bed) -> Result<(Latencies, f64)> {
+        let target = self.target(bed);
+        let (mut channel, mut pool) = target.open(1)?;
+        let mut one = |block: u64| -> Result<f64> {
+            let buf = pool.take().ok_or_else(|| {
+                Error::new(Kind::Invalid, "take buffers from", "memory", "the only one is in use")
+            })?;
+            let before = clock_gettime(ClockId::Monotonic);
+            target.ask(&mut channel, 0, block, buf)?;
+            let done = channel.next()?;
+            let after = clock_gettime(ClockId::Monotonic);
+            if let Some(done) = done {
+                pool.put(done.buf);
+            }
+            Ok((after.tv_sec - before.tv_sec) as f64 + (after.tv_nsec - before.tv_nsec) as f64 * 1e-9)
+        };
+        let (mut latencies, mut sum) = (Latencies::default(), 0.0);
+        for pair in 0..pairs {
+            let (before, timed) = self.asked.mode.blocks(turn, pair, target.blocks);
+            if self.asked.mode != Mode::Prefetched || pair == 0 {
+                one(before)?;
+            }
+            if self.asked.mode != Mode::Reread {
+                std::thread::sleep(self.delay);
+            }
+            let seconds = one(timed)?;
+            latencies.record(Duration::from_secs_f64(seconds.max(0.0)));
+            sum += seconds;
+        }
+        Ok((latencies, sum))
+    }
+}
+
+impl Work for Trial {
+    fn labels(&self) -> Labels {
+        let strategy = self.strategy();
+        Labels {
+            operation: "read".into(),
+            method: strategy.read.name.into(),
+            request_bytes: Some(strategy.request as u64),
+            depth: Some(1),
+            workers: Some(1),
+            model: Some(strategy.model.to_string()),
+            cache_policy: Some(strategy.read_cache.to_string()),
+            order: Some(if self.asked.mode == Mode::Elsewhere { "random" } else { "sequential" }.into()),
+            strategy: Some(self.wished.text.clone()),
+            variant: Some(self.asked.mode.word().into()),
+            ..Labels::default()
+        }
+    }
+
+    fn open(&mut self, place: &Place<'_>) -> Result<()> {
+        let bed = place.bed();
+        if bed.in_memory {
+            return Err(place.no_device());
+        }
+        let Wished { wish, text } = &self.wished;
+        let planned = plan(Some(&bed.cold), Some(bed.len), None, wish, Some(text), None)?;
+        self.wished.granted(&planned, bed.cold.path())?;
+        let unit = bed.cold.direct_alignment();
+        let request = planned.strategy.request;
+        self.strategy = Some(planned.strategy);
+        if request % unit != 0 {
+            let what = format!("requests past the page cache are of multiples of {unit} bytes here");
+            return Err(Error::new(Kind::Unsupported, "measure", bed.cold.path(), what));
+        }
+        if bed.len / (request as u64) < 2 * PAIRS {
+            let what = format!("the file has fewer than {} requests of {request} bytes", 2 * PAIRS);
+            return Err(Error::new(Kind::Unsupported, "measure", bed.cold.path(), what));
+        }
+        Ok(())
+    }
+
+    fn elastic(&self) -> bool {
+        false
+    }
+
+    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
+        let bed = place.bed();
+        self.turn = turn.number;
+        Bed::cool_down(&bed.cold)?;
+        let about = vec![(bed.cold.clone(), 0..bed.len)];
+        Ok(Claim { about, cache: None, device: Device::Reads })
+    }
+
+    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+        let clock = std::time::Instant::now();
+        let mut turn = !self.turn;
+        while clock.elapsed().as_secs_f64() < seconds {
+            self.read(turn, 2, place.bed())?;
+            turn = turn.wrapping_sub(1);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
+        let (latencies, seconds) = self.read(self.turn, PAIRS, place.bed())?;
+        Ok(Done {
+            bytes: PAIRS * self.strategy().request as u64,
+            // Of the timed reads alone.
+            seconds: Some(seconds),
+            requests: PAIRS,
+            depth: Some(1.0),
+            latency: percentiles(&latencies),
+            ..Done::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const BLOCKS: u64 = 1000;
+
+    fn pairs(mode: Mode, turn: u64) -> Vec<(u64, u64)> {
+        (0..PAIRS).map(|pair| mode.blocks(turn, pair, BLOCKS)).collect()
+    }
+
+    #[test]
+    fn the_timed_block_is_the_same_the_next_or_another() {
+        assert!(pairs(Mode::Reread, 1).iter().all(|(before, timed)| before == timed));
+        let stream = pairs(Mode::Prefetched, 1);
+        assert!(stream.iter().all(|(before, timed)| (before + 1) % BLOCKS == *timed));
+        assert!(stream.windows(2).all(|two| two[0].1 == two[1].0), "one stream");
+        let near = pairs(Mode::Elsewhere, 1);
+        let near = near.iter().filter(|(before, timed)| before.abs_diff(*timed) < 4).count();
+        assert!(near < 5, "{near} of {PAIRS} are near");
+    }
+
+    #[test]
+    fn no_block_is_timed_twice_and_turns_are_at_other_places() {
+        for mode in [Mode::Reread, Mode::Prefetched, Mode::Elsewhere] {
+            let timed: BTreeSet<u64> = pairs(mode, 1).into_iter().map(|(_, timed)| timed).collect();
+            assert_eq!(timed.len() as u64, PAIRS, "{mode:?}");
+            assert_ne!(pairs(mode, 1), pairs(mode, 2));
+        }
+        let all: Vec<u64> = pairs(Mode::Elsewhere, 3).iter().flat_map(|&(one, other)| [one, other]).collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "nor read before");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = |text: &str| parse(toml::from_str(text).unwrap()).unwrap_err();
+        assert!(error("request = '4K'\nmode = 'reread'\ndelay_ms = 2.0").contains("at once"));
+        assert!(error("request = '4K'\nmode = 'prefetched'\ndelay_ms = -1.0").contains("delay_ms"));
+        assert!(error("request = '4K'\nmode = 'hopeful'").contains("hopeful"));
+    }
+}

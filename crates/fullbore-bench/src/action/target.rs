@@ -1,0 +1,108 @@
+//! What requests are for, where an action asks for each by itself: a file under an access method, and which block comes
+//! when.
+
+use fullbore::Result;
+use fullbore::buf::{Buf, Pool};
+use fullbore::engine::{Cache, Capabilities, Channel, Method, Opening};
+use fullbore::error::Error;
+use fullbore::file::File;
+use fullbore::operation::Generate;
+use fullbore::operation::generate::Stamped;
+use fullbore::pattern::Order;
+use fullbore::strategy::Strategy;
+use serde::Deserialize;
+
+/// Which way requests go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Direction {
+    #[default]
+    Read,
+    Write,
+}
+
+impl Direction {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    /// What a strategy has for this direction.
+    pub(super) fn of(self, strategy: &Strategy) -> (&'static Method, Cache) {
+        match self {
+            Self::Read => (strategy.read, strategy.read_cache),
+            Self::Write => (strategy.write, strategy.write_cache),
+        }
+    }
+}
+
+/// A file and the requests for it.
+#[derive(Debug)]
+pub(super) struct Target<'a> {
+    pub(super) file: File,
+    pub(super) strategy: Strategy,
+    /// What is written, if anything is.
+    pub(super) data: Option<&'a Stamped>,
+    pub(super) order: Order,
+    /// The first block.
+    pub(super) first: u64,
+    /// Blocks of the request's size.
+    pub(super) blocks: u64,
+    /// The request size, in bytes.
+    pub(super) request: usize,
+}
+
+impl Target<'_> {
+    fn direction(&self) -> Direction {
+        if self.data.is_some() { Direction::Write } else { Direction::Read }
+    }
+
+    /// What the method can do.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.direction().of(&self.strategy).0.capabilities
+    }
+
+    /// Opens it for one thread with so many requests in flight, and the buffers for them.
+    pub(super) fn open(&self, depth: usize) -> Result<(Channel, Pool)> {
+        let writes = self.data.is_some();
+        let failed = |error| Error::io("use", self.file.path(), error);
+        let mut pool = Pool::new(depth, self.request).map_err(failed)?;
+        if let Some(data) = self.data {
+            data.prime(&mut pool);
+        }
+        let file = self.file.again(writes);
+        let random = self.order != Order::Sequential;
+        let advice = if random { rustix::fs::Advice::Random } else { rustix::fs::Advice::Sequential };
+        // A hint, as a pattern gives it.
+        let _ = rustix::fs::fadvise(&file, 0, None, advice);
+        let (method, cache) = self.direction().of(&self.strategy);
+        let opening = Opening {
+            file: &file,
+            from: None,
+            write: writes,
+            cache,
+            depth,
+            pool: Some(&pool),
+            window: self.strategy.window,
+            random,
+        };
+        let limit = if writes { None } else { Some(self.file.len()?) };
+        Ok((Channel::open(method, &opening, limit).map_err(failed)?, pool))
+    }
+
+    /// Hands request `number` to the channel.
+    pub(super) fn ask(&self, channel: &mut Channel, token: u64, number: u64, mut buf: Buf) -> Result<()> {
+        let block = (self.first + self.order.block(number % self.blocks, self.blocks)) % self.blocks;
+        let offset = block * self.request as u64;
+        match self.data {
+            Some(data) => {
+                buf.place(offset, self.request);
+                data.renew(offset, buf.data_mut());
+                channel.write(token, offset, buf)
+            }
+            None => channel.read(token, offset, self.request, buf),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Alignment: what requests lose that lie across the boundaries of blocks or stripes.
+
+use super::super::contrast::{Contrast, speed};
+use super::super::line::alike_but;
+use super::super::tip::Tip;
+use super::super::witness::{Ground, Witness};
+use super::super::words::{against, subject, task, times, way};
+use crate::document::Labels;
+use crate::units;
+
+/// An aligned cell, one that is not, and the first's rate to the second's.
+pub(in super::super) type Pair<'a> = (Witness<'a>, Witness<'a>, Contrast);
+
+/// Every misaligned cell with its aligned fellow.
+pub(in super::super) fn pairs<'a>(ground: &Ground<'a>) -> Vec<Pair<'a>> {
+    let placed: Vec<Witness<'a>> = ground
+        .all()
+        .iter()
+        .copied()
+        .filter(|w| w.labels.offset_bytes.is_some() && w.labels.peer.is_none())
+        .collect();
+    let mut pairs = Vec::new();
+    for group in alike_but(&placed, |l: &mut Labels| l.offset_bytes = None, &[]) {
+        let Some(aligned) = group.iter().copied().find(|w| w.labels.offset_bytes == Some(0)) else {
+            continue;
+        };
+        // A whole request further on lies on a boundary again.
+        for off in group.into_iter().filter(|w| !w.labels.offset_bytes.is_none_or(|o| lies_on(o, w.labels))) {
+            pairs.extend(speed(aligned, off, ground.bootstrap).map(|found| (aligned, off, found)));
+        }
+    }
+    pairs
+}
+
+/// Whether an offset is a multiple of the request size.
+fn lies_on(offset: i64, labels: &Labels) -> bool {
+    labels.request_bytes.is_some_and(|size| size > 0 && offset.unsigned_abs().is_multiple_of(size))
+        || offset == 0
+}
+
+/// How far a cell's requests lie off.
+pub(in super::super) fn off(labels: &Labels) -> String {
+    let offset = labels.offset_bytes.unwrap_or(0);
+    format!("{} {}", units::size(offset.unsigned_abs()), if offset < 0 { "short of" } else { "past" })
+}
+
+pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
+    pairs(ground)
+        .into_iter()
+        .filter(|(_, _, found)| found.more())
+        .map(|(aligned, misplaced, found)| {
+            let worth = found.ratio.value;
+            let bare = Labels { offset_bytes: None, ..aligned.labels.clone() };
+            let how = way(&bare);
+            let text = format!(
+                "Begin requests at multiples of their size in {} with {how}: those that begin {} one take {} the time.",
+                task(aligned.labels),
+                off(misplaced.labels),
+                times(worth)
+            );
+            let evidence = against(("aligned", &aligned), (&format!("{} one", off(misplaced.labels)), &misplaced), &found);
+            let topic = format!("align|{}|{}", subject(aligned.labels), aligned.labels.method);
+            Tip::new(topic, &found, &[aligned, misplaced], worth, text, evidence)
+        })
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! Latency under load: how many requests a second the storage takes before the slow ones become slow.
+
+use super::super::line::{LOAD, Line, lines};
+use super::super::tip::Tip;
+use super::super::witness::{Ground, Witness};
+use super::super::words::{subject, task, times, way};
+use crate::document::{Advice, Confidence, StopReason};
+use crate::stats::Estimate;
+use crate::units;
+
+/// The slowest of a hundred may take this many times what the median takes when nothing else is asked.
+const PATIENCE: f64 = 10.0;
+/// A load is carried when this share of it is.
+const CARRIED: f64 = 0.95;
+
+pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
+    let ours: Vec<Witness<'_>> = ground.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
+    lines(&ours, &LOAD).iter().filter_map(|line| of_line(line, ground)).collect()
+}
+
+/// The median of the samples' 99th percentiles, in seconds.
+fn slow(witness: &Witness<'_>, ground: &Ground<'_>) -> Option<Estimate> {
+    let usable = witness.cell.samples.iter().filter(|s| s.usable());
+    ground.bootstrap.median(&usable.filter_map(|s| s.latency.map(|l| l.p99_s)).collect::<Vec<_>>())
+}
+
+fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
+    let (_, idle) = line.points.first().copied()?;
+    let alone = idle.summary.latency?.p50_s;
+    if alone.is_nan() || alone <= 0.0 {
+        return None;
+    }
+    let limit = PATIENCE * alone;
+    let told: Vec<(u64, Witness<'_>, Estimate)> =
+        line.points.iter().filter_map(|&(load, w)| Some((load, w, slow(&w, ground)?))).collect();
+    let bears = |(load, w, p99): &(u64, Witness<'_>, Estimate)| {
+        let carried = w.summary.requests_per_s.is_none_or(|n| n >= CARRIED * *load as f64);
+        carried && p99.value <= limit
+    };
+    let beyond = told.iter().position(|point| !bears(point)).unwrap_or(told.len());
+    let (load, held, p99) = told.get(..beyond)?.last()?;
+    let broken = told.get(beyond);
+    let (at, takes) = (units::requests_rate(*load as f64), units::seconds(p99.value));
+    let what = format!("{} with {}", task(held.labels), way(&line.labels));
+    let patience = format!("{} of the idle median ({})", times(PATIENCE), units::seconds(alone));
+    let text = match broken {
+        None => format!(
+            "Up to {at}, the most that was asked, one in a hundred of {what} takes {takes} at most, less than {patience}."
+        ),
+        Some((load, w, p99)) => {
+            let next = units::requests_rate(*load as f64);
+            let served = w.summary.requests_per_s.unwrap_or(0.0);
+            let then = match p99.value > limit {
+                true => format!("at {next} it takes {}", units::seconds(p99.value)),
+                false => format!("of {next} only {} are served", units::requests_rate(served)),
+            };
+            format!(
+                "Ask for no more than {at} in {what}, if one in a hundred may take {patience}: it takes {takes}; {then}."
+            )
+        }
+    };
+    let evidence = format!(
+        "99th percentile at {}: {} ({} to {}); median at {}: {}.",
+        units::requests_rate(*load as f64),
+        units::seconds(p99.value),
+        units::seconds(p99.low),
+        units::seconds(p99.high),
+        units::requests_rate(line.points.first()?.0 as f64),
+        units::seconds(alone)
+    );
+    // Sure when the interval of what is borne lies below the limit, and that of the next load above it.
+    let apart = p99.high <= limit
+        && broken.is_none_or(|(load, w, p)| {
+            p.low > limit || w.summary.requests_per_s.is_some_and(|n| n < CARRIED * *load as f64)
+        });
+    let settled = |w: &Witness<'_>| w.summary.stop == StopReason::Precise && w.summary.unproved == 0;
+    let confidence = match () {
+        () if !apart => Confidence::Low,
+        () if settled(held) && settled(&idle) => Confidence::High,
+        () => Confidence::Medium,
+    };
+    let worth = broken.map_or(1.0, |(_, _, p)| p.value / p99.value).max(1.0);
+    let worth = if worth.is_finite() { worth } else { 1.0 };
+    let mut cells = vec![held.cell.id.clone(), idle.cell.id.clone()];
+    cells.extend(broken.map(|(_, w, _)| w.cell.id.clone()));
+    cells.dedup();
+    let experiment = held.cell.experiment.clone();
+    let advice = Advice { text, evidence, experiment, cells, confidence, worth };
+    Some(Tip { topic: format!("latency|{}|{}", subject(held.labels), line.labels.method), advice })
+}

@@ -1,0 +1,51 @@
+//! Methods: which serves a task best, beside the one that everybody uses.
+
+use super::super::contrast::{cost, speed};
+use super::super::tip::Tip;
+use super::super::witness::{Ground, Witness, by_task, fastest};
+use super::super::words::{against, at_cost, method, subject, task, times, way};
+use super::random::is_small;
+use crate::units;
+
+pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
+    // Jobs have their choices, small random requests their depth; `profile` and `random` speak of those.
+    let free: Vec<Witness<'_>> = ground.plain().into_iter().filter(|w| suits(w)).collect();
+    by_task(&free).iter().filter_map(|group| of_task(group, ground)).collect()
+}
+
+fn suits(witness: &Witness<'_>) -> bool {
+    let labels = witness.labels;
+    labels.job.is_empty() && labels.method != "command" && !is_small(witness)
+}
+
+fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
+    let best = fastest(group)?;
+    let of = |wanted: bool| -> Vec<Witness<'_>> {
+        let usual = |w: &Witness<'_>| w.labels.method == "buffered" && method(w.labels) == "buffered";
+        group.iter().copied().filter(|w| usual(w) == wanted).collect()
+    };
+    let named = method(best.labels);
+    let other = match named == "buffered" {
+        true => fastest(&of(false))?,
+        false => fastest(&of(true)).or_else(|| {
+            let others: Vec<_> = group.iter().copied().filter(|w| method(w.labels) != named).collect();
+            fastest(&others)
+        })?,
+    };
+    let found = speed(best, other, ground.bootstrap).filter(|found| found.more())?;
+    let worth = found.ratio.value;
+    let cheaper = at_cost(cost(best, other, ground.bootstrap).as_ref());
+    let text = format!(
+        "Use {} for {}: {}, {} as fast as {}{cheaper}.",
+        way(best.labels),
+        task(best.labels),
+        units::rate(best.rate()),
+        times(worth),
+        way(other.labels)
+    );
+    let mut evidence = against((&way(best.labels), &best), (&way(other.labels), &other), &found);
+    if best.labels.method.contains("mmap") && best.labels.operation == "read" {
+        evidence.push_str(" A mapped read touches every cache line and copies nothing.");
+    }
+    Some(Tip::new(format!("method|{}", subject(best.labels)), &found, &[best, other], worth, text, evidence))
+}

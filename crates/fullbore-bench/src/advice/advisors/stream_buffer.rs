@@ -1,0 +1,98 @@
+//! The buffer of a stream: up to which size of call it pays, and how large it should be.
+
+use super::super::contrast::speed;
+use super::super::line::alike_but;
+use super::super::tip::Tip;
+use super::super::witness::{Ground, Witness, fastest};
+use super::super::words::{against, subject, task, times, way};
+use super::AT_PEAK;
+use crate::document::Labels;
+use crate::units;
+
+/// The buffer's size in bytes that a variant tells of (`buffer 64K`, `buffer 4 KiB`, `no buffer`); `None` if it
+/// tells of something else.
+pub(super) fn size(variant: &str) -> Option<u64> {
+    let text = variant.to_lowercase().replace("stream ", "").replace('=', " ");
+    match text.trim() {
+        "no buffer" | "unbuffered" | "buffer none" => Some(0),
+        other => {
+            let said = other.strip_prefix("buffer ")?.replace(' ', "").replace("ib", "");
+            fullbore::size::parse(said.to_uppercase().as_str()).ok()
+        }
+    }
+}
+
+fn of(witness: &Witness<'_>) -> Option<u64> {
+    size(witness.labels.variant.as_deref()?)
+}
+
+fn name(size: u64) -> String {
+    if size == 0 { "no buffer".into() } else { format!("a buffer of {}", units::size(size)) }
+}
+
+pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
+    let told: Vec<Witness<'_>> = ground.own().into_iter().filter(|w| of(w).is_some()).collect();
+    // Across calls of all sizes: the same buffers, told apart by nothing else.
+    let groups = alike_but(&told, |l: &mut Labels| (l.variant, l.request_bytes) = (None, None), &["request"]);
+    groups.iter().filter_map(|group| of_group(group, ground)).collect()
+}
+
+fn of_group(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
+    let (bare, buffered): (Vec<_>, Vec<_>) = group.iter().copied().partition(|w| of(w) == Some(0));
+    let call = |w: &Witness<'_>| w.labels.request_bytes.unwrap_or(0);
+    let mut calls: Vec<u64> = group.iter().map(call).collect();
+    calls.sort_unstable();
+    calls.dedup();
+    // Size of call, the smallest buffer near the best, none, and what the buffer brings.
+    let compared: Vec<_> = calls
+        .into_iter()
+        .filter_map(|size| {
+            let here: Vec<Witness<'_>> = buffered.iter().copied().filter(|w| call(w) == size).collect();
+            let top = fastest(&here)?.rate();
+            let near = here.into_iter().filter(|w| w.rate() >= AT_PEAK * top);
+            let best = near.min_by_key(|w| of(w))?;
+            let none = bare.iter().copied().find(|w| call(w) == size)?;
+            Some((size, best, none, speed(best, none, ground.bootstrap)?))
+        })
+        .collect();
+    let (at, best, none, found) =
+        *compared.iter().filter(|c| c.3.more()).max_by(|a, b| a.3.ratio.value.total_cmp(&b.3.ratio.value))?;
+    let worth = found.ratio.value;
+    let useless = compared.iter().find(|c| compared.iter().filter(|d| d.0 >= c.0).all(|d| !d.3.more()));
+    let until = match useless {
+        Some((size, ..)) => format!("; from calls of {} on it brings nothing", units::size(*size)),
+        None => String::new(),
+    };
+    let bare = Labels { variant: None, request_bytes: None, ..best.labels.clone() };
+    let buffer = name(of(&best)?);
+    let text = format!(
+        "Give a stream {buffer} for {} with {} in calls of {}: {}, {} as fast as none{until}.",
+        task(&bare),
+        way(&bare),
+        units::size(at),
+        units::rate(best.rate()),
+        times(worth)
+    );
+    let evidence = against((&buffer, &best), ("no buffer", &none), &found);
+    Some(Tip::new(format!("buffer|{}", subject(&bare)), &found, &[best, none], worth, text, evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_known_by_their_words() {
+        for (text, bytes) in [
+            ("buffer 4096", Some(4096)),
+            ("buffer 64K", Some(65536)),
+            ("stream buffer 4 KiB", Some(4096)),
+            ("buffer=1M", Some(1 << 20)),
+            ("no buffer", Some(0)),
+            ("scalar", None),
+            ("buffer of gold", None),
+        ] {
+            assert_eq!(size(text), bytes, "{text}");
+        }
+    }
+}

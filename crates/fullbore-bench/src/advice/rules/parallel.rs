@@ -1,0 +1,146 @@
+//! Rules 3, 4 and 5: requests in flight, the drive's write cache, and several disks.
+
+use super::super::advisors::{lines_over_disks, what_on_disks};
+use super::super::contrast::speed;
+use super::super::line::{DEPTH, Line, alike_but, lines};
+use super::super::witness::{End, Ground, Witness, end, fastest};
+use super::super::words::{task, way};
+use super::ballot::{Ballot, Outcome};
+use crate::document::Labels;
+use crate::stats::DEFAULT_MARGIN;
+use crate::units;
+
+/// “Noticeable gains”.
+const NOTICEABLE: f64 = 1.1;
+/// “Significant benefits”.
+const SIGNIFICANT: f64 = 1.5;
+/// “Comes close to”.
+const CLOSE: f64 = 0.8;
+/// Requests that the paper calls small there, in bytes; where none was measured, its figure 6 goes on to 64 KiB.
+const SMALL: [u64; 2] = [16 << 10, 64 << 10];
+
+pub(super) fn eight_deep(ground: &Ground<'_>) -> Outcome {
+    let of_device: Vec<Witness<'_>> =
+        ground.own().into_iter().filter(|w| end(w.labels) == End::Device).collect();
+    let all = lines(&of_device, &DEPTH);
+    let mut ballot = Ballot::new(NOTICEABLE);
+    for limit in SMALL {
+        for line in all.iter().filter(|line| line.labels.request_bytes.is_some_and(|size| size <= limit)) {
+            let double = line.points.iter().copied().find(|(depth, _)| matches!(depth, 2 | 3));
+            let eight = line.points.iter().copied().find(|(depth, _)| *depth >= 8);
+            let (Some((few, double)), Some((many, eight))) = (double, eight) else { continue };
+            let Some(found) = speed(eight, double, ground.bootstrap) else { continue };
+            let what =
+                format!("{} with {}, {many} deep against {few}", task(eight.labels), way(&line.labels));
+            ballot.cast(&found, what, &[eight, double]);
+        }
+        if !ballot.is_empty() {
+            break;
+        }
+    }
+    ballot.outcome(
+        "eight requests in flight are at least 10% faster than two or three",
+        "No small request (64 KiB or less) was measured to the device both two or three deep and eight deep.",
+    )
+}
+
+/// Whether a cell's variant says that the drive's write cache was on, or off.
+fn write_cache_on(labels: &Labels) -> Option<bool> {
+    let variant = labels.variant.as_ref()?.to_lowercase().replace('-', " ");
+    match variant.strip_prefix("write cache ")?.trim() {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    }
+}
+
+pub(super) fn write_cache(ground: &Ground<'_>) -> Outcome {
+    let told: Vec<Witness<'_>> = ground
+        .all()
+        .iter()
+        .copied()
+        .filter(|w| write_cache_on(w.labels).is_some() && w.labels.operation == "write")
+        .collect();
+    let of = |group: &[Witness<'_>], on: bool, deep: fn(u32) -> bool| {
+        let suits = |w: &&Witness<'_>| {
+            write_cache_on(w.labels) == Some(on) && deep(w.labels.depth.unwrap_or(1).max(1))
+        };
+        group.iter().find(suits).map(|w| w.cell.id.clone())
+    };
+    let clear = |l: &mut Labels| (l.variant, l.depth) = (None, None);
+    let (mut small, mut deep) = (Ballot::new(SIGNIFICANT), Ballot::new(CLOSE));
+    for group in alike_but(&told, clear, &["depth"]) {
+        let find = |on, depth| of(&group, on, depth).and_then(|id| ground.find(&id));
+        let Some(with) = find(true, |d| d == 1) else { continue };
+        let size = with.labels.request_bytes.unwrap_or(0);
+        if let Some(without) = find(false, |d| d == 1).filter(|_| size <= SMALL[0])
+            && let Some(found) = speed(with, without, ground.bootstrap)
+        {
+            small.cast(
+                &found,
+                format!("{} requests, with it against without", units::size(size)),
+                &[with, without],
+            );
+        }
+        if let Some(three) = find(false, |d| matches!(d, 3 | 4)).filter(|_| size >= SMALL[0])
+            && let Some(found) = speed(three, with, ground.bootstrap)
+        {
+            deep.weigh(
+                &found,
+                format!("{} requests, three deep without it against with it", units::size(size)),
+                &[three, with],
+            );
+        }
+    }
+    if small.is_empty() {
+        return Outcome::not_testable(
+            "No cells with the drive's write cache on and off (variants `write cache on` and `write cache off`): \
+             switching it takes root and a drive that obeys.",
+        );
+    }
+    let (fails, asked) = (deep.fails(), "three deep without it reach 80% of it");
+    let second = (!deep.is_empty()).then(|| deep.outcome(asked, ""));
+    let mut outcome =
+        small.outcome("the write cache makes writes of up to 16 KiB at least 1.5 times as fast", "");
+    if let Some(second) = second {
+        outcome.evidence += &format!(" {}", second.evidence);
+        outcome.cells.extend(second.cells);
+        if fails && outcome.verdict == crate::document::RuleVerdict::StillTrue {
+            outcome.verdict = second.verdict;
+        }
+    }
+    outcome
+}
+
+pub(super) fn three_disks(ground: &Ground<'_>) -> Outcome {
+    let all = lines_over_disks(ground);
+    let mut ballot = Ballot::new(1.0 + DEFAULT_MARGIN);
+    let most = all.iter().filter_map(Line::last).map(|(n, _)| n).max().unwrap_or(1);
+    for line in &all {
+        // What comes after three; where three are all there are, whether the third still helped.
+        let after: Vec<Witness<'_>> = line.points.iter().filter(|p| p.0 > 3).map(|p| p.1).collect();
+        let (more, fewer) = match (fastest(&after), line.at(3), line.at(2)) {
+            (Some(more), Some(three), _) => (more, three),
+            (None, Some(three), Some(two)) => {
+                // A third that still helps says nothing of a fourth.
+                let found = speed(three, two, ground.bootstrap);
+                if found.is_none_or(|found| found.more()) {
+                    continue;
+                }
+                (three, two)
+            }
+            _ => continue,
+        };
+        let Some(found) = speed(more, fewer, ground.bootstrap) else { continue };
+        let disks = |w: &Witness<'_>| units::count(w.labels.targets.unwrap_or(1) as usize, "disk");
+        let what = format!("{}, {} against {}", what_on_disks(line), disks(&more), disks(&fewer));
+        ballot.cast_against(&found, what, &[more, fewer]);
+    }
+    let none = match most {
+        0 | 1 => "One disk was measured: name more with --dir.".to_owned(),
+        n => format!(
+            "{n} disks were measured and the last still helped, or none of three: a fourth would tell."
+        ),
+    };
+    ballot.outcome("more than three disks are no faster than three, within 3%", &none)
+}

@@ -1,0 +1,33 @@
+//! What the profile may keep beyond the jobs that were tried under their own name.
+
+use fullbore::strategy::{Job, Temperature};
+
+use super::witness::{End, Witness, end, is_sequential, is_usual};
+use crate::document::Cell;
+
+/// Cells without a job that did exactly what the job “read” does, for each temperature: whole requests of the file from
+/// front to back into memory. Nothing is inferred from one temperature, size or method to another.
+///
+/// They serve where no cell was tried under the job's own name; transformations have no such twins.
+pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
+    let end_of = |cell: &Cell| Witness::of(cell).filter(reads).map(|w| end(w.labels));
+    [(Temperature::Warm, End::Cache), (Temperature::Cold, End::Device)]
+        .into_iter()
+        .map(|(temperature, wanted)| {
+            let here = cells.iter().filter(|cell| end_of(cell) == Some(wanted)).collect();
+            (Job::Read(temperature), here)
+        })
+        .filter(|(_, cells): &(Job, Vec<&Cell>)| !cells.is_empty())
+        .collect()
+}
+
+fn reads(witness: &Witness<'_>) -> bool {
+    let labels = witness.labels;
+    is_usual(labels)
+        && labels.variant.is_none()
+        && labels.operation == "read"
+        && labels.job.is_empty()
+        && is_sequential(labels)
+        && labels.file_bytes.is_none()
+        && labels.strategy.is_some()
+}

@@ -1,0 +1,126 @@
+//! The words of the advice: tasks, ways of doing them, and figures beside one another.
+
+use super::contrast::Contrast;
+use super::witness::{End, Growth, Witness, end, growth, past_cache};
+use crate::document::Labels;
+use crate::units;
+
+/// A factor: `3.60×`.
+pub(super) fn times(factor: f64) -> String {
+    format!("{}×", units::significant(factor))
+}
+
+/// The same whatever the length of the files: what advice is about.
+pub(super) fn subject(labels: &Labels) -> String {
+    task(&Labels { file_bytes: None, ..labels.clone() })
+}
+
+/// What is done, where the bytes come from and where they go: `sequential reads from the device`.
+pub(super) fn task(labels: &Labels) -> String {
+    let order = labels.order.as_deref().unwrap_or("sequential");
+    let output = match growth(labels) {
+        Some(Growth::Over) => " over existing blocks",
+        Some(_) => " to a new file",
+        None => "",
+    };
+    let mut text = match (labels.operation.as_str(), end(labels)) {
+        ("read", End::Cache) => format!("{order} reads from the page cache"),
+        ("read", End::Device) => format!("{order} reads from the device"),
+        ("write", End::Cache) => format!("{order} writes into the page cache{output}"),
+        ("write", End::Device) => format!("{order} writes to the device{output}"),
+        ("", _) => format!("{order} requests"),
+        (operation @ ("read" | "write"), End::Unsaid) => format!("{order} {operation}s{output}"),
+        (operation, End::Cache) => format!("{operation} of a cached file{output}"),
+        (operation, End::Device) => format!("{operation} of a file on the device{output}"),
+        (operation, End::Unsaid) => format!("{operation}{output}"),
+    };
+    if let Some(len) = labels.file_bytes {
+        text.push_str(&format!(" (files of {})", units::size(len)));
+    }
+    if let Some(variant) = &labels.variant {
+        text.push_str(&format!(" ({variant})"));
+    }
+    text
+}
+
+/// The access method in words: `uring past the page cache`.
+pub(super) fn method(labels: &Labels) -> String {
+    let told = matches!(labels.method.as_str(), "direct" | "aio") || !past_cache(labels);
+    match labels.method.as_str() {
+        "" => "an unnamed method".into(),
+        "command" => "the command".into(),
+        name if told => name.into(),
+        // A transformation's method names both ways; only the reading passes the cache by.
+        name if name.contains('+') => format!("{name} (read past the page cache)"),
+        name => format!("{name} past the page cache"),
+    }
+}
+
+/// How it is done, as far as the labels say: `direct, 64 KiB, depth 8, 2 workers`.
+pub(super) fn way(labels: &Labels) -> String {
+    if let Some(name) = labels.strategy.as_ref().filter(|s| !s.is_empty() && !s.contains(['=', ','])) {
+        return name.clone();
+    }
+    let mut parts = vec![method(labels)];
+    parts.extend(labels.request_bytes.map(units::size));
+    parts.extend(labels.depth.filter(|&d| d > 1).map(|d| format!("depth {d}")));
+    parts.extend(labels.workers.filter(|&w| w > 1).map(|w| units::count(w as usize, "worker")));
+    if growth(labels) == Some(Growth::Preallocated) {
+        parts.push("preallocated".into());
+    }
+    parts.join(", ")
+}
+
+/// A rate with its interval: `2.64 GB/s (1.87 GB/s to 2.99 GB/s)`.
+pub(super) fn rate(witness: &Witness<'_>) -> String {
+    let rate = witness.summary.rate;
+    format!("{} ({} to {})", units::rate(rate.value), units::rate(rate.low), units::rate(rate.high))
+}
+
+/// A ratio with its interval: `3.60× (3.41 to 3.82)`.
+pub(super) fn ratio(contrast: &Contrast) -> String {
+    let found = contrast.ratio;
+    format!(
+        "{} ({} to {})",
+        times(found.value),
+        units::significant(found.low),
+        units::significant(found.high)
+    )
+}
+
+/// What was compared with what.
+pub(super) fn against(
+    first: (&str, &Witness<'_>),
+    second: (&str, &Witness<'_>),
+    contrast: &Contrast,
+) -> String {
+    format!("{}: {}; {}: {}; ratio {}.", first.0, rate(first.1), second.0, rate(second.1), ratio(contrast))
+}
+
+/// Beside a time, what the same costs the processor, where it is sure and matters: ` and 2.10× the processor time`.
+pub(super) fn and_cost(contrast: Option<&Contrast>) -> String {
+    cost_share(contrast).map_or_else(String::new, |share| format!(" and {share}"))
+}
+
+/// Beside a speed: ` at 50% of the processor time`.
+pub(super) fn at_cost(contrast: Option<&Contrast>) -> String {
+    cost_share(contrast).map_or_else(String::new, |share| format!(" at {share}"))
+}
+
+fn cost_share(contrast: Option<&Contrast>) -> Option<String> {
+    let ratio = contrast.filter(|found| found.clear())?.ratio.value;
+    match ratio {
+        r if r >= 1.1 => Some(format!("{} the processor time", times(r))),
+        r if r <= 0.9 => Some(format!("{} of the processor time", units::percent(r))),
+        _ => None,
+    }
+}
+
+/// A text with its first letter raised.
+pub(super) fn sentence(text: String) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => text,
+    }
+}

@@ -1,0 +1,253 @@
+//! The storage pipeline of a run, from its cells and the facts of its storage: what each stage from memory to the device is
+//! advertised to do and what it did (figure 1 of Riedel, van Ingen and Gray).
+
+use fullbore::probe::{Device, Facts, Machine};
+use fullbore::size;
+use serde::Deserialize;
+
+use crate::document::{CacheState, Cell, Environment, Labels, Pipeline, Stage};
+
+/// The facts that a document keeps of where it was measured.
+#[derive(Deserialize)]
+struct Found {
+    path: Facts,
+    machine: Machine,
+}
+
+/// The pipeline, if at least two of its stages were measured. Of the cells whose labels say that their bytes came from a stage, the
+/// fastest is what the stage really does.
+pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipeline> {
+    let found = Found::deserialize(&environment.facts).ok();
+    let memory = Stage {
+        what: found.as_ref().map_or_else(String::new, |found| memory(&found.machine)),
+        advertised_by: "nothing: copied by every processor from memory to its cache".into(),
+        ..stage("memory", cells, |labels| labels.method == "memory")
+    };
+    let through = |labels: &Labels, cache| {
+        plain_read(labels) && labels.cache == Some(cache) && labels.cache_policy.as_deref() != Some("direct")
+    };
+    let page_cache = Stage {
+        what: "a file in memory, read through the system".into(),
+        advertised_by: "nothing: memory is what it can be no faster than".into(),
+        ..stage("page cache", cells, |labels| through(labels, CacheState::Warm))
+    };
+    let file_system = Stage {
+        what: environment.file_system.kind.clone(),
+        advertised_by: "nothing: the device is what it can be no faster than, read-ahead or not".into(),
+        ..stage("file system", cells, |labels| through(labels, CacheState::Cold))
+    };
+    let device = stage("device", cells, |labels| {
+        plain_read(labels) && labels.cache.is_none() && labels.cache_policy.as_deref() == Some("direct")
+    });
+    let mut stages = vec![memory, page_cache];
+    let disks = found.as_ref().map(|found| leaves(&found.path.devices)).unwrap_or_default();
+    // Without a device there is nothing behind the page cache.
+    if !disks.is_empty() || device.real.is_some() {
+        stages.push(file_system);
+        stages.extend(link(&disks));
+        let advertised_by = "nothing that can be asked: see the maker's data sheet".into();
+        stages.push(Stage { what: named(&disks), advertised_by, ..device });
+    }
+    (stages.iter().filter(|stage| stage.real.is_some()).count() >= 2).then_some(Pipeline { stages })
+}
+
+/// A stage with the fastest cell of those whose labels it has.
+fn stage(name: &str, cells: &[Cell], of_it: impl Fn(&Labels) -> bool) -> Stage {
+    let rated = cells.iter().filter(|cell| of_it(&cell.labels));
+    let rated = rated.filter_map(|cell| Some((cell, cell.summary.as_ref()?.rate)));
+    let best = rated.max_by(|one, other| one.1.value.total_cmp(&other.1.value));
+    Stage {
+        name: name.into(),
+        what: String::new(),
+        advertised: None,
+        advertised_by: String::new(),
+        real: best.map(|(_, rate)| rate),
+        cell: best.map(|(cell, _)| cell.id.clone()),
+    }
+}
+
+/// Whether a cell read one file from front to back, by this program, with nothing in its way.
+fn plain_read(labels: &Labels) -> bool {
+    labels.operation == "read"
+        && labels.order.as_deref() == Some("sequential")
+        && labels.peer.is_none()
+        && labels.memory_limit_bytes.is_none()
+        && labels.load_per_s.is_none()
+        && labels.variant.is_none()
+        && labels.chunk_bytes.is_none()
+        && labels.offset_bytes.unwrap_or(0) == 0
+        && labels.streams.unwrap_or(1) == 1
+        && labels.targets.unwrap_or(1) == 1
+}
+
+fn memory(machine: &Machine) -> String {
+    let bytes = machine.memory_total.map_or_else(|| "memory".into(), size::human);
+    match &machine.processor {
+        Some(processor) => format!("{bytes}, {processor}"),
+        None => bytes,
+    }
+}
+
+/// The disks at the bottom of what the file system stands on.
+fn leaves(devices: &[Device]) -> Vec<&Device> {
+    devices
+        .iter()
+        .flat_map(|device| if device.stands_on.is_empty() { vec![device] } else { leaves(&device.stands_on) })
+        .collect()
+}
+
+/// The links of the disks, if every one has one.
+fn link(disks: &[&Device]) -> Option<Stage> {
+    let links = disks.iter().map(|disk| disk.link.as_ref()).collect::<Option<Vec<_>>>()?;
+    let first = links.first()?;
+    let what = match links.len() {
+        1 => first.what.clone(),
+        count if links.iter().all(|link| link.what == first.what) => format!("{count} × {}", first.what),
+        _ => links.iter().map(|link| link.what.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    Some(Stage {
+        name: "link".into(),
+        what,
+        advertised: Some(links.iter().map(|link| link.rate as f64).sum()),
+        advertised_by: "the link as negotiated, less its line code".into(),
+        // What passes it is what the device gives: no figure of its own.
+        real: None,
+        cell: None,
+    })
+}
+
+fn named(disks: &[&Device]) -> String {
+    let one = |disk: &&Device| {
+        let model = disk.model.clone().unwrap_or_else(|| disk.name.clone());
+        match &disk.transport {
+            Some(transport) => format!("{model} ({transport})"),
+            None => model,
+        }
+    };
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for name in disks.iter().map(one) {
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => names.push((name, 1)),
+        }
+    }
+    let told =
+        names.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count} × {name}") });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use fullbore::probe::Link;
+    use serde_json::json;
+
+    use super::*;
+    use crate::document::{Sample, SummaryOptions};
+
+    fn cell(id: &str, labels: Labels, rate: u64) -> Cell {
+        let sample = Sample { bytes: rate, seconds: 1.0, requests: 10, ..Sample::default() };
+        let mut cell = Cell { samples: vec![sample; 3], ..Cell::new(id, "any", labels) };
+        cell.summarise(&SummaryOptions::default());
+        cell
+    }
+
+    fn read(cache: Option<CacheState>, policy: &str) -> Labels {
+        Labels {
+            operation: "read".into(),
+            method: "buffered".into(),
+            order: Some("sequential".into()),
+            cache,
+            cache_policy: Some(policy.into()),
+            ..Labels::default()
+        }
+    }
+
+    fn cells() -> Vec<Cell> {
+        let copy = Labels { operation: "copy".into(), method: "memory".into(), ..Labels::default() };
+        let warm = || read(Some(CacheState::Warm), "keep");
+        let random = Labels { order: Some("random".into()), ..read(None, "direct") };
+        let limited = Labels { memory_limit_bytes: Some(1), ..warm() };
+        vec![
+            cell("memory", copy, 9000),
+            cell("warm slow", warm(), 4000),
+            cell("warm", warm(), 5000),
+            cell("limited", limited, 8000),
+            cell("cold", read(Some(CacheState::Cold), "keep"), 900),
+            cell("direct", read(None, "direct"), 1000),
+            cell("random", random, 7000),
+            cell("peer", Labels { peer: Some("fio".into()), ..read(None, "direct") }, 7000),
+        ]
+    }
+
+    /// The facts of this machine, with these disks.
+    fn environment(devices: Vec<Device>) -> Environment {
+        let mut facts = fullbore::probe::facts(env!("CARGO_MANIFEST_DIR").as_ref()).unwrap();
+        facts.devices = devices;
+        let facts = json!({ "path": facts, "machine": fullbore::probe::machine() });
+        let mut environment = Environment { facts, ..Environment::default() };
+        environment.file_system.kind = "ext4".into();
+        environment
+    }
+
+    fn disk(link: Option<(&str, u64)>) -> Device {
+        let link = link.map(|(what, rate)| Link { what: what.into(), rate, best: None });
+        let text = json!({
+            "name": "nvme0n1", "number": "259:0", "partition": null, "model": "Quick Disk", "serial": null,
+            "transport": "nvme/pcie", "link": link, "composition": null, "size": null, "read_only": null,
+            "queue": fullbore::probe::Queue::default(), "queue_depth": null, "hardware_queues": null,
+            "numa_node": null, "backing_file": null, "stands_on": [], "stands_on_unknown": null,
+        });
+        serde_json::from_value(text).unwrap()
+    }
+
+    fn found(pipeline: &Pipeline) -> Vec<(&str, Option<&str>)> {
+        pipeline.stages.iter().map(|stage| (stage.name.as_str(), stage.cell.as_deref())).collect()
+    }
+
+    #[test]
+    fn each_stage_has_its_fastest_cell_and_what_is_advertised_of_it() {
+        let pipeline =
+            pipeline(&cells(), &environment(vec![disk(Some(("PCIe 3.0 x4", 3_938_461_538)))])).unwrap();
+        let truth = [
+            ("memory", Some("memory")),
+            ("page cache", Some("warm")),
+            ("file system", Some("cold")),
+            ("link", None),
+            ("device", Some("direct")),
+        ];
+        assert_eq!(found(&pipeline), truth);
+        let [memory, _, file_system, link, device] = &pipeline.stages[..] else { panic!("five stages") };
+        assert!(!memory.what.is_empty() && memory.advertised.is_none());
+        assert_eq!(file_system.what, "ext4");
+        assert_eq!((link.what.as_str(), link.advertised), ("PCIe 3.0 x4", Some(3_938_461_538.0)));
+        assert_eq!(device.what, "Quick Disk (nvme/pcie)");
+        assert_eq!(device.real.unwrap().value, 1000.0);
+    }
+
+    #[test]
+    fn links_of_several_disks_add_up_and_are_left_out_where_one_is_not_known() {
+        let sata = || disk(Some(("SATA 6.0 Gbps", 600_000_000)));
+        let raid = Device { stands_on: vec![sata(), sata()], ..disk(None) };
+        let of = |devices| pipeline(&cells(), &environment(devices)).unwrap();
+        let both = of(vec![raid]);
+        assert_eq!(
+            (both.stages[3].what.as_str(), both.stages[3].advertised),
+            ("2 × SATA 6.0 Gbps", Some(1.2e9))
+        );
+        assert_eq!(both.stages[4].what, "2 × Quick Disk (nvme/pcie)");
+        let one = of(vec![sata(), disk(None)]);
+        assert!(one.stages.iter().all(|stage| stage.name != "link"));
+    }
+
+    #[test]
+    fn without_a_device_it_ends_with_the_page_cache_and_without_measurements_there_is_none() {
+        let warm: Vec<Cell> = cells().into_iter().take(3).collect();
+        let memory = pipeline(&warm, &environment(Vec::new())).unwrap();
+        assert_eq!(found(&memory), [("memory", Some("memory")), ("page cache", Some("warm"))]);
+        assert_eq!(pipeline(&warm[..1], &environment(Vec::new())), None);
+        assert_eq!(pipeline(&[], &Environment::default()), None);
+        // A document of before, whose facts have other fields.
+        let old = Environment { facts: json!({ "path": 1 }), ..Environment::default() };
+        assert!(pipeline(&cells(), &old).is_some());
+    }
+}

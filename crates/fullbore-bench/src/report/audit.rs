@@ -1,0 +1,99 @@
+//! What the meter found out about itself, and the cells to read with care.
+
+use super::markup::{Table, bullets, facts as pairs, figures, folded, words};
+use crate::document::{Document, Proof, StopReason};
+use crate::units;
+
+/// The self-audit as pairs of what and value.
+pub(super) fn facts(document: &Document) -> Vec<(String, String)> {
+    let audit = &document.audit;
+    let mut facts: Vec<(String, String)> = Vec::new();
+    if let Some(null) = audit.null_request_s {
+        let text = super::verdict::spanned(null, units::seconds);
+        facts.push(("the meter’s own cost of a request (null engine)".into(), text));
+    }
+    facts.extend(audit.clock_s.map(|c| ("a reading of the clock".into(), units::seconds(c))));
+    facts.push(("cells bound by the meter".into(), audit.tool_bound.len().to_string()));
+    let samples = || document.cells.iter().flat_map(|c| &c.samples);
+    let proofs = |state: &str| samples().filter(|s| proof_word(&s.proof) == state).count();
+    let proved = format!(
+        "{} confirmed, {} unproved, {} contradicted and left out",
+        proofs("confirmed"),
+        proofs("unproved"),
+        proofs("contradicted")
+    );
+    facts.push(("proof of cache state, samples".into(), proved));
+    facts
+}
+
+/// The section of the self-audit.
+pub(super) fn html(document: &Document) -> String {
+    let mut html = String::from("<section id=\"quality\">\n<h2>Self-audit</h2>\n");
+    html += &pairs(&facts(document));
+    html += &bullets(document.audit.findings.iter().chain(&document.run.notes));
+    for (title, note, table) in tables(document) {
+        html += &folded(
+            &format!("{title}: {}", table.rows.len()),
+            &(note.to_owned() + &table.html(title)),
+            false,
+        );
+    }
+    html + "</section>\n"
+}
+
+/// Cells to read with care, and those not measured.
+fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
+    let names = document.cell_names();
+    let mut flagged = Vec::new();
+    let mut skipped: Vec<(String, String, usize)> = Vec::new();
+    for cell in &document.cells {
+        let name = names.get(&cell.id).unwrap_or(&cell.id);
+        let Some(summary) = &cell.summary else {
+            let reason = match &cell.skipped {
+                Some(reason) => reason.clone(),
+                None if cell.samples.is_empty() => "not reached in time".into(),
+                None => "no usable sample".into(),
+            };
+            // A reason is told once for an experiment, however many cells it holds for.
+            match skipped.iter_mut().find(|(e, r, _)| *e == cell.experiment && *r == reason) {
+                Some((_, _, count)) => *count += 1,
+                None => skipped.push((cell.experiment.clone(), reason, 1)),
+            }
+            continue;
+        };
+        // That the time was up is told by the last column.
+        let flags = summary.flags.iter().filter(|f| !f.starts_with("time up"));
+        let flags = flags.cloned().collect::<Vec<_>>().join("; ");
+        if !flags.is_empty() || !summary.outliers.is_empty() {
+            let outliers = summary.outliers.len().to_string();
+            flagged.push(vec![name.clone(), flags, outliers, stop_word(summary.stop).into()]);
+        }
+    }
+    let flagged =
+        Table::new([words("cell"), words("what was seen"), figures("outliers"), words("ended")], flagged);
+    let skipped = Table::new(
+        [words("experiment"), figures("cells"), words("reason")],
+        skipped.into_iter().map(|(e, r, n)| vec![e, n.to_string(), r]).collect(),
+    );
+    let told = "<p class=\"note\">Outliers are labelled and kept; the median hardly feels them.</p>\n";
+    [("Cells to read with care", told, flagged), ("Not measured, and why", "", skipped)]
+        .into_iter()
+        .filter(|(_, _, table)| !table.rows.is_empty())
+        .collect()
+}
+
+fn proof_word(proof: &Proof) -> &'static str {
+    match proof {
+        Proof::Confirmed => "confirmed",
+        Proof::Contradicted { .. } => "contradicted",
+        Proof::Unproved { .. } => "unproved",
+    }
+}
+
+fn stop_word(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Precise => "precise",
+        StopReason::TimeUp => "time up",
+        StopReason::Interrupted => "interrupted",
+    }
+}

@@ -1,0 +1,94 @@
+//! Narrow bars in clusters: the rates of streams that ran side by side.
+
+use super::markup::escape;
+use super::picture::Picture;
+use super::scale::{Scale, tick_text};
+use crate::stats::Estimate;
+
+/// The streams of one cell.
+pub(super) struct Cluster {
+    /// What stands under it: `4 streams`.
+    pub(super) name: String,
+    /// What stands under that: how fair it was.
+    pub(super) text: String,
+    pub(super) colour: usize,
+    /// The rate of each stream, in the chart's unit.
+    pub(super) rates: Vec<Estimate>,
+    /// What to say of each when pointed at.
+    pub(super) tips: Vec<String>,
+}
+
+/// A chart.
+pub(super) struct ClusterChart {
+    pub(super) y_title: String,
+    pub(super) clusters: Vec<Cluster>,
+}
+
+const WIDTH: f64 = 520.0;
+const HEIGHT: f64 = 330.0;
+const LEFT: f64 = 54.0;
+const RIGHT: f64 = 510.0;
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 280.0;
+/// The gap between clusters, in bars.
+const GAP: f64 = 1.4;
+/// A bar is at most so wide.
+const WIDEST: f64 = 26.0;
+
+impl ClusterChart {
+    /// The drawing.
+    pub(super) fn picture(&self) -> Picture {
+        let highest = self.clusters.iter().flat_map(|c| c.rates.iter().map(|r| r.high)).fold(0.0, f64::max);
+        let y = Scale::linear(highest, BOTTOM, TOP);
+        let mut svg = String::from("<g class=\"frame\">\n");
+        for &value in &y.ticks {
+            let at = y.place(value);
+            svg += &format!(
+                "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
+                LEFT - 7.0,
+                at + 4.0,
+                tick_text(value)
+            );
+        }
+        svg += &format!(
+            "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\
+             <text class=\"title\" x=\"4\" y=\"14\">{}</text>\n</g>\n",
+            escape(&self.y_title)
+        );
+        // Every cluster gets the same share of the width, so that the words under it have room.
+        let share = (RIGHT - LEFT) / self.clusters.len().max(1) as f64;
+        for (number, cluster) in self.clusters.iter().enumerate() {
+            let middle = LEFT + share * (number as f64 + 0.5);
+            let bar = (share / (cluster.rates.len() as f64 + GAP)).min(WIDEST);
+            let from = middle - bar * cluster.rates.len() as f64 / 2.0;
+            for (i, rate) in cluster.rates.iter().enumerate() {
+                let (x, top) = (from + bar * i as f64, y.place(rate.value));
+                let center = x + bar / 2.0;
+                svg += &format!(
+                    "<g class=\"point c{}\"><title>{}</title><rect class=\"bar\" x=\"{:.1}\" y=\"{top:.1}\" \
+                     width=\"{:.1}\" height=\"{:.1}\"/>",
+                    cluster.colour,
+                    escape(&cluster.tips[i]),
+                    x + bar * 0.08,
+                    bar * 0.84,
+                    BOTTOM - top
+                );
+                let (high, low) = (y.place(rate.high), y.place(rate.low));
+                if low - high > 1.0 {
+                    svg += &format!("<path class=\"span\" d=\"M{center:.1} {high:.1}V{low:.1}\"/>");
+                }
+                svg += "</g>\n";
+            }
+            svg += &format!(
+                "<g class=\"frame\"><text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
+                 <text class=\"value\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>\n",
+                BOTTOM + 20.0,
+                escape(&cluster.name),
+                BOTTOM + 40.0,
+                escape(&cluster.text)
+            );
+        }
+        Picture { width: WIDTH, height: HEIGHT, body: svg, keys: Vec::new() }
+    }
+}

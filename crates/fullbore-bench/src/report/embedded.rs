@@ -1,0 +1,170 @@
+//! The whole document within the page, small: samples as columns, figures no longer than they mean, nothing twice.
+//!
+//! `docs/results-schema.md` describes the form; `script/data.js` turns it back into a results document.
+
+use serde_json::{Map, Value, json};
+
+use super::markup::json_for_script;
+use crate::document::Document;
+
+/// Significant digits kept of measured figures: a tenth of a microsecond in a second, a second in a day.
+const DIGITS: usize = 7;
+/// Digits of what is worked out from them, whose intervals are rarely narrower than a thousandth.
+const DIGITS_WORKED_OUT: usize = 5;
+
+/// The element that holds the document.
+pub(super) fn element(document: &Document) -> String {
+    format!(
+        "<script type=\"application/json\" id=\"results\">{}</script>\n",
+        json_for_script(&packed(document))
+    )
+}
+
+/// The document as JSON with the names of the fields of samples (`columns`), of labels and of summaries, and `csv`, the
+/// columns of the CSV file. In each cell `labels` and `summary` are lists of values in the order of the names, and
+/// `samples` holds their number `n` and for each column a list: empty where no sample has the field, of one value where
+/// all have the same, else of one value a sample.
+fn packed(document: &Document) -> Value {
+    let mut whole = match serde_json::to_value(document) {
+        Ok(whole) => whole,
+        // A map with keys that are no text, which the document does not have.
+        Err(error) => return json!({ "error": error.to_string() }),
+    };
+    for part in ["findings", "audit", "experiments"] {
+        if let Some(part) = whole.get_mut(part) {
+            lighten(part, DIGITS_WORKED_OUT);
+        }
+    }
+    let (mut columns, mut labels, mut summary) = (Vec::new(), Vec::new(), Vec::new());
+    for cell in whole.get_mut("cells").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(summary) = cell.get_mut("summary") {
+            lighten(summary, DIGITS_WORKED_OUT);
+        }
+        lighten(cell, DIGITS);
+        for (part, names) in [("labels", &mut labels), ("summary", &mut summary)] {
+            if let Some(part) = cell.get_mut(part) {
+                *part = listed(part, names);
+            }
+        }
+        if let Some(samples) = cell.get_mut("samples") {
+            *samples = transposed(samples.take(), &mut columns);
+        }
+    }
+    let csv = crate::csv::COLUMNS.as_slice();
+    json!({
+        "packed": 1, "columns": columns, "labels": labels, "summary": summary, "csv": csv, "document": whole
+    })
+}
+
+/// Rounds fractions and takes out what is null.
+fn lighten(value: &mut Value, digits: usize) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|v| lighten(v, digits)),
+        Value::Object(map) => {
+            map.retain(|_, v| !v.is_null());
+            map.values_mut().for_each(|v| lighten(v, digits));
+        }
+        Value::Number(number) => {
+            if let Some(rounded) = number.as_f64().filter(|_| number.is_f64()).map(|n| rounded(n, digits)) {
+                *value = rounded;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn rounded(number: f64, digits: usize) -> Value {
+    let text = format!("{number:.*e}", digits - 1);
+    let number = text.parse::<f64>().unwrap_or(number);
+    // Whole numbers without their point: a reader takes both.
+    if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
+}
+
+/// An object as the list of its values in the order of `names`, to which its own are added; what it lacks is `null`, or
+/// missing at the end.
+fn listed(object: &Value, names: &mut Vec<String>) -> Value {
+    let row = flat(object);
+    for name in row.keys() {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    let mut values: Vec<Value> =
+        names.iter().map(|name| row.get(name).cloned().unwrap_or(Value::Null)).collect();
+    while values.last().is_some_and(Value::is_null) {
+        values.pop();
+    }
+    Value::Array(values)
+}
+
+/// Samples as columns. Objects within a sample become columns of their own, `latency.p50_s`.
+fn transposed(samples: Value, columns: &mut Vec<String>) -> Value {
+    let Value::Array(samples) = samples else { return samples };
+    let rows: Vec<Map<String, Value>> = samples.iter().map(flat).collect();
+    for row in &rows {
+        for name in row.keys() {
+            if !columns.contains(name) {
+                columns.push(name.clone());
+            }
+        }
+    }
+    let mut of: Vec<Value> = columns
+        .iter()
+        .map(|name| {
+            let values: Vec<Value> =
+                rows.iter().map(|row| row.get(name).cloned().unwrap_or(Value::Null)).collect();
+            match values.first() {
+                Some(Value::Null) | None if values.iter().all(Value::is_null) => json!([]),
+                Some(first) if values.iter().all(|v| v == first) => json!([first]),
+                _ => Value::Array(values),
+            }
+        })
+        .collect();
+    while of.last().is_some_and(|column| column.as_array().is_some_and(Vec::is_empty)) {
+        of.pop();
+    }
+    json!({ "n": rows.len(), "of": of })
+}
+
+/// The fields of an object by name; those of an object within it are joined by a dot, `latency.p50_s`.
+fn flat(object: &Value) -> Map<String, Value> {
+    let mut row = Map::new();
+    for (name, value) in object.as_object().into_iter().flatten() {
+        match value {
+            Value::Object(_) => {
+                row.extend(flat(value).into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+            }
+            Value::Array(list) if list.is_empty() => {}
+            Value::Null => {}
+            value => {
+                row.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_digits_than_asked_are_kept() {
+        assert_eq!(rounded(1_234_567_890.4, 7), json!(1_234_568_000));
+        assert_eq!(rounded(0.123_456_789, 7), json!(0.123_456_8));
+        assert_eq!(rounded(0.123_456_789, 5), json!(0.123_46));
+        assert_eq!((rounded(3.0, 5), rounded(4.8e-8, 5)), (json!(3), json!(4.8e-8)));
+    }
+
+    #[test]
+    fn columns_hold_what_differs() {
+        let samples = json!([
+            { "a": 1, "b": 2, "c": { "d": 5 } },
+            { "a": 1, "b": 3, "c": { "d": 5, "e": "x" } },
+        ]);
+        let mut columns = vec!["none".to_owned()];
+        let packed = transposed(samples, &mut columns);
+        assert_eq!(columns, ["none", "a", "b", "c.d", "c.e"]);
+        assert_eq!(packed, json!({ "n": 2, "of": [[], [1], [2, 3], [5], [null, "x"]] }));
+    }
+}

@@ -1,0 +1,119 @@
+//! The ends of a report: its head with the table of contents, the environment, the foot.
+
+use super::chapter::{Chapter, short};
+use super::markup::{escape, facts, folded, set};
+use crate::document::Document;
+use crate::units;
+
+/// What was measured where and when, in a line.
+pub(super) fn place(document: &Document) -> String {
+    let (run, system) = (&document.run, &document.environment.file_system);
+    let on = [system.kind.as_str(), system.source.as_str()].into_iter().filter(|t| !t.is_empty());
+    let on = on.collect::<Vec<_>>().join(" on ");
+    let file = format!("{} test file", units::size(run.file_bytes));
+    let parts = [on, file, run.started.clone()].into_iter().filter(|t| !t.is_empty());
+    parts.collect::<Vec<_>>().join(" · ")
+}
+
+/// Title, place, buttons.
+pub(super) fn head(document: &Document) -> String {
+    format!(
+        "<header>\n<p class=\"kicker\">fullbore · storage report</p>\n<h1>{}</h1>\n<p class=\"where\">{}</p>\n\
+         <div class=\"tools\"><button type=\"button\" id=\"theme\">Light or dark</button>\
+         <button type=\"button\" data-save=\"json\">Save JSON</button>\
+         <button type=\"button\" data-save=\"csv\">Save CSV</button></div>\n</header>\n",
+        escape(&document.run.directory),
+        set(&place(document))
+    )
+}
+
+/// The table of contents. `parts` are the sections before the chapters: id and title.
+pub(super) fn contents(parts: &[(&str, &str)], chapters: &[Chapter]) -> String {
+    let link = |id: &str, title: &str, class: &str| {
+        format!("<li{class}><a href=\"#{}\">{}</a></li>\n", escape(id), escape(title))
+    };
+    let mut html = String::from(
+        "<nav aria-label=\"Contents\"><details open id=\"contents\"><summary>Contents</summary>\n<ol>\n",
+    );
+    for (id, title) in parts {
+        html += &link(id, title, "");
+    }
+    for (i, chapter) in chapters.iter().enumerate() {
+        let class = match (chapter.measured(), i) {
+            (false, _) => " class=\"unmeasured\"",
+            (true, 0) => " class=\"first\"",
+            (true, _) => "",
+        };
+        html += &link(&chapter.anchor, short(&chapter.experiment.title), class);
+    }
+    html += &link("quality", "Self-audit", " class=\"first\"");
+    html += &link("environment", "Environment", "");
+    html + "</ol></details></nav>\n"
+}
+
+/// The environment as pairs of what and value.
+pub(super) fn environment(document: &Document) -> Vec<(String, String)> {
+    let (env, run) = (&document.environment, &document.run);
+    let mut facts: Vec<(String, String)> = vec![
+        ("kernel".into(), env.kernel.clone()),
+        ("processor".into(), env.cpu_model.clone()),
+        ("logical processors".into(), env.logical_cpus.to_string()),
+    ];
+    facts.extend(env.cpu_quota.map(|q| ("processor quota".into(), units::significant(q))));
+    facts.extend(env.memory_bytes.map(|m| ("memory".into(), units::size(m))));
+    let system = &env.file_system;
+    if !system.kind.is_empty() {
+        let told = format!("{} at {} ({})", system.kind, system.mount_point, system.source);
+        facts.push(("file system".into(), told));
+    }
+    facts.push(("mount options".into(), system.options.replace(',', ", ")));
+    if run.directories.len() > 1 {
+        facts.push(("directories".into(), run.directories.join(", ")));
+    }
+    for device in &env.devices {
+        let model = device.model.as_ref().map_or_else(String::new, |m| format!("{m}; "));
+        let turning = match device.rotational {
+            Some(true) => "rotational; ",
+            Some(false) => "not rotational; ",
+            None => "",
+        };
+        let queue: Vec<String> = device.queue.iter().map(|(k, v)| format!("{k} {v}")).collect();
+        facts.push((format!("device {}", device.name), format!("{model}{turning}{}", queue.join("; "))));
+    }
+    let available: Vec<&str> = env.engines.iter().filter(|e| e.available).map(|e| e.name.as_str()).collect();
+    facts.push(("engines that run here".into(), available.join(", ")));
+    for engine in env.engines.iter().filter(|e| !e.available) {
+        let reason = engine.reason.clone().unwrap_or_else(|| "no reason recorded".into());
+        facts.push((format!("engine {}: not here", engine.name), reason));
+    }
+    facts.push(("command".into(), run.command.join(" ")));
+    facts.push(("seed".into(), run.seed.to_string()));
+    facts.push(("length of the run".into(), units::seconds(run.duration_s)));
+    facts.push(("fullbore".into(), run.fullbore_version.clone()));
+    facts.retain(|f| !f.1.trim().is_empty());
+    facts
+}
+
+/// The section of the environment.
+pub(super) fn environment_html(document: &Document) -> String {
+    let probe = &document.environment.facts;
+    let mut html =
+        format!("<section id=\"environment\">\n<h2>Environment</h2>\n{}", facts(&environment(document)));
+    if !probe.is_null() {
+        let json = serde_json::to_string_pretty(probe).unwrap_or_default();
+        let whole = format!("<pre tabindex=\"0\">{}</pre>\n", escape(&json));
+        html += &folded("Everything the probe found", &whole, false);
+    }
+    html + "</section>\n"
+}
+
+/// The foot.
+pub(super) fn foot(document: &Document) -> String {
+    format!(
+        "<footer><p>Medians with 95% bootstrap intervals; a megabyte is 10<sup>6</sup> bytes. Every raw sample is in \
+         this file, measured figures to seven digits, those worked out to five. Schema {} version {}.{}.</p></footer>\n",
+        escape(&document.schema),
+        document.version,
+        document.minor
+    )
+}

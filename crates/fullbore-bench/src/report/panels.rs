@@ -1,0 +1,180 @@
+//! How the lines of an experiment are spread over charts, so that each can be read.
+
+use crate::document::{CacheState, Labels, Series};
+use crate::units;
+
+/// The lines of one chart and what they share.
+pub(super) struct Panel<'a> {
+    /// What sets the chart apart from the others of the experiment: `cold, random`; empty where there is one.
+    pub(super) title: String,
+    /// The lines with short names: what all share is left out.
+    pub(super) lines: Vec<(String, &'a Series)>,
+}
+
+/// What divides lines into kinds that are looked at apart, in the order in which it is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Facet {
+    Cache,
+    Operation,
+    Order,
+    Flush,
+    FileState,
+    Memory,
+    Targets,
+    Streams,
+    File,
+    Request,
+    Depth,
+    Workers,
+    Variant,
+}
+
+const FACETS: [Facet; 13] = [
+    Facet::Cache,
+    Facet::Operation,
+    Facet::Order,
+    Facet::Flush,
+    Facet::FileState,
+    Facet::Memory,
+    Facet::Targets,
+    Facet::Streams,
+    Facet::File,
+    Facet::Request,
+    Facet::Depth,
+    Facet::Workers,
+    Facet::Variant,
+];
+
+/// What makes two lines different jobs, so that to compare their speeds says nothing of the way it is done.
+pub(super) const JOBS: [Facet; 4] = [Facet::Operation, Facet::Cache, Facet::Order, Facet::Flush];
+
+impl Facet {
+    /// What a line with these labels is in this respect, in a word or two; empty: nothing is said.
+    pub(super) fn of(self, labels: &Labels) -> String {
+        let word = match self {
+            // A read past the page cache finds nothing there.
+            Self::Cache => {
+                labels.cache.or(past_cache(labels).then_some(CacheState::Cold)).map(|c| c.word().to_owned())
+            }
+            Self::Operation => Some(labels.operation.clone()),
+            Self::Order => labels.order.clone(),
+            Self::Flush => labels.flush.map(|f| if f { "flushed" } else { "not flushed" }.to_owned()),
+            Self::FileState => labels.file_state.as_ref().map(|s| format!("file {s}")),
+            Self::Memory => labels.memory_limit_bytes.map(|m| format!("memory of {}", units::size(m))),
+            Self::Targets => labels.targets.map(|n| units::count(n as usize, "disk")),
+            Self::Streams => labels.streams.map(|n| units::count(n as usize, "stream")),
+            Self::File => labels.file_bytes.map(|n| format!("file of {}", units::size(n))),
+            Self::Request => labels.request_bytes.map(units::size),
+            Self::Depth => labels.depth.map(|d| format!("depth {d}")),
+            Self::Workers => labels.workers.map(|w| units::count(w as usize, "worker")),
+            Self::Variant => labels.variant.clone(),
+        };
+        word.unwrap_or_default()
+    }
+}
+
+fn past_cache(labels: &Labels) -> bool {
+    labels.operation == "read" && labels.cache_policy.as_deref() == Some("direct")
+}
+
+/// Spreads lines over charts of at most `most` lines where a respect can be found that divides them; `apart` divides
+/// in any case.
+pub(super) fn split<'a>(lines: &[&'a Series], apart: Option<Facet>, most: usize) -> Vec<Panel<'a>> {
+    let mut groups: Vec<(String, Vec<&'a Series>)> = vec![(String::new(), lines.to_vec())];
+    for facet in FACETS {
+        groups = groups
+            .into_iter()
+            .flat_map(|(title, group)| {
+                if apart != Some(facet) && group.len() <= most {
+                    return vec![(title, group)];
+                }
+                let parts = grouped(&group, |line| facet.of(&line.labels));
+                // What says nothing in this respect can stand beside one kind of the others.
+                let said = parts.iter().filter(|(word, _)| !word.is_empty()).count();
+                if said < 2 && group.len() <= most {
+                    return vec![(title, group)];
+                }
+                // Parts of one line each are no help.
+                if parts.len() < 2 || apart != Some(facet) && parts.len() == group.len() {
+                    return vec![(title, group)];
+                }
+                let told = |word: String| if title.is_empty() { word } else { format!("{title}, {word}") };
+                parts.into_iter().map(|(word, part)| (told(word), part)).collect()
+            })
+            .collect();
+    }
+    groups.into_iter().map(|(title, group)| Panel { lines: named(&group, &title), title }).collect()
+}
+
+/// Groups by a key, in the order of first appearance.
+pub(super) fn grouped<'a, K: PartialEq>(
+    lines: &[&'a Series],
+    key: impl Fn(&Series) -> K,
+) -> Vec<(K, Vec<&'a Series>)> {
+    let mut groups: Vec<(K, Vec<&'a Series>)> = Vec::new();
+    for &line in lines {
+        let key = key(line);
+        match groups.iter_mut().find(|g| g.0 == key) {
+            Some((_, group)) => group.push(line),
+            None => groups.push((key, vec![line])),
+        }
+    }
+    groups
+}
+
+/// Names without the words that all of the lines share, or that stand in the title above them.
+pub(super) fn named<'a>(lines: &[&'a Series], title: &str) -> Vec<(String, &'a Series)> {
+    let above: Vec<&str> = title.split(", ").collect();
+    let words = |line: &Series| line.name.split(", ").map(str::to_owned).collect::<Vec<_>>();
+    let all: Vec<Vec<String>> = lines.iter().map(|line| words(line)).collect();
+    let shared = |word: &String| {
+        above.contains(&word.as_str()) || lines.len() > 1 && all.iter().all(|other| other.contains(word))
+    };
+    lines
+        .iter()
+        .zip(&all)
+        .map(|(line, words)| {
+            let own: Vec<&str> = words.iter().filter(|w| !shared(w)).map(String::as_str).collect();
+            // The first word that the title lacks, mostly the access method, stands for a line without words of its own.
+            let first = || words.iter().find(|w| !above.contains(&w.as_str())).unwrap_or(&words[0]).clone();
+            let name = if own.is_empty() { first() } else { own.join(", ") };
+            (name, *line)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, cache: CacheState, order: &str) -> Series {
+        let labels = Labels { cache: Some(cache), order: Some(order.into()), ..Labels::default() };
+        Series { name: name.into(), labels, cells: vec![0] }
+    }
+
+    #[test]
+    fn charts_hold_few_lines_and_names_say_what_differs() {
+        let all = [
+            line("uring, cold, random", CacheState::Cold, "random"),
+            line("direct, cold, random", CacheState::Cold, "random"),
+            line("uring, cold, sequential", CacheState::Cold, "sequential"),
+            line("direct, cold, sequential", CacheState::Cold, "sequential"),
+            line("uring, warm, sequential", CacheState::Warm, "sequential"),
+        ];
+        let lines: Vec<&Series> = all.iter().collect();
+        let told = |panels: Vec<Panel>| -> Vec<(String, Vec<String>)> {
+            panels.into_iter().map(|p| (p.title, p.lines.into_iter().map(|l| l.0).collect())).collect()
+        };
+        let names = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+        assert_eq!(split(&lines, None, 12).len(), 1);
+        assert_eq!(
+            told(split(&lines, Some(Facet::Cache), 3)),
+            [
+                ("cold, random".to_owned(), names(&["uring", "direct"])),
+                ("cold, sequential".to_owned(), names(&["uring", "direct"])),
+                ("warm".to_owned(), names(&["uring, sequential"])),
+            ]
+        );
+        assert_eq!(told(split(&lines[..2], Some(Facet::Cache), 3))[0].0, "");
+    }
+}

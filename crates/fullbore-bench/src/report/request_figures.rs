@@ -1,0 +1,295 @@
+//! Charts of what becomes of requests: how long they take, where the time goes, who gets what; and the pipeline.
+
+use super::cluster_chart::{Cluster, ClusterChart};
+use super::figures::{Drawer, MOST_LINES};
+use super::line_chart::{Line, LineChart, Point};
+use super::measure::by_axis;
+use super::panels::{Panel, split};
+use super::pipeline_chart;
+use super::range_chart::{Range, RangeChart, look};
+use super::stack_chart::{Stack, StackChart};
+use super::streams::{jain, stream_rates};
+use crate::document::{Axis, Cell, Latency, Phases, Series};
+use crate::stats::{Bootstrap, Estimate, median};
+use crate::units;
+
+/// A percentile of a sample's latencies, in seconds.
+type Percentile = fn(&Latency) -> f64;
+
+/// The percentiles shown, by name.
+pub(super) const PERCENTILES: [(&str, Percentile); 4] =
+    [("p50", |l| l.p50_s), ("p90", |l| l.p90_s), ("p99", |l| l.p99_s), ("p99.9", |l| l.p999_s)];
+
+/// More paths than this and the charts are one a percentile, not one a path.
+const MOST_PATHS: usize = 4;
+/// Rows of a chart of latencies or phases.
+const MOST_ROWS: usize = 14;
+
+/// The parts of a request's time with their colours.
+pub(super) const PARTS: [(&str, usize); 4] = [("submit", 4), ("queue", 1), ("device", 0), ("complete", 2)];
+
+/// The median over the usable samples of a percentile of a cell, with its interval, in seconds.
+pub(super) fn percentile(cell: &Cell, value: Percentile) -> Option<Estimate> {
+    let usable = cell.samples.iter().filter(|s| s.usable());
+    let values: Vec<f64> = usable.filter_map(|s| s.latency.as_ref().map(value)).collect();
+    Bootstrap::default().median(&values).filter(|e| e.value > 0.0)
+}
+
+/// Medians over the usable samples of the parts of a request's time, in seconds a request; a part that no sample
+/// knows is `None`.
+pub(super) fn parts(cell: &Cell) -> Option<[Option<f64>; 4]> {
+    let each = |value: fn(&Phases) -> Option<f64>| {
+        let usable = cell.samples.iter().filter(|s| s.usable() && s.requests > 0);
+        let values = usable.filter_map(|s| Some(value(s.phases.as_ref()?)? / s.requests as f64));
+        median(&values.filter(|v| v.is_finite()).collect::<Vec<_>>())
+    };
+    let parts =
+        [each(|p| Some(p.submit_s)), each(|p| p.queue_s), each(|p| p.device_s), each(|p| Some(p.complete_s))];
+    parts.iter().flatten().any(|v| *v > 0.0).then_some(parts)
+}
+
+impl Drawer<'_> {
+    pub(super) fn latency(&mut self, lines: &[&Series]) {
+        let told = |line: &&&Series| {
+            line.cells.iter().any(|&c| self.summary(c).is_some_and(|s| s.latency.is_some()))
+        };
+        let lines: Vec<&Series> = lines.iter().filter(told).copied().collect();
+        if self.experiment.axis == Axis::None {
+            for panel in split(&lines, None, MOST_ROWS) {
+                self.latency_rows(&panel);
+            }
+        } else if lines.len() <= MOST_PATHS {
+            for line in lines {
+                self.latency_of(line);
+            }
+        } else {
+            for panel in split(&lines, None, MOST_LINES) {
+                for (name, value) in [PERCENTILES[0], PERCENTILES[2]] {
+                    self.latency_lines(&panel, name, value);
+                }
+            }
+        }
+    }
+
+    /// One path: a line a percentile.
+    fn latency_of(&mut self, line: &Series) {
+        let lines = PERCENTILES.iter().enumerate().map(|(i, (name, value))| Line {
+            name: (*name).to_owned(),
+            look: look(i),
+            points: self.latency_points(name, line, *value),
+            fitted: Vec::new(),
+            half_power: None,
+        });
+        self.latency_chart(lines.collect(), &format!("Time a request takes{{}}: {}", line.name), "latency");
+    }
+
+    /// One percentile: a line a path.
+    fn latency_lines(&mut self, panel: &Panel, percentile: &str, value: Percentile) {
+        let looks = self.palette.looks(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
+        let lines = panel.lines.iter().zip(looks).map(|((name, line), look)| Line {
+            name: name.clone(),
+            look,
+            points: self.latency_points(name, line, value),
+            fitted: Vec::new(),
+            half_power: None,
+        });
+        let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
+        let caption = format!("Time a request takes, {percentile}{{}}{of}");
+        self.latency_chart(lines.collect(), &caption, &format!("latency-{}", percentile.replace('.', "")));
+    }
+
+    fn latency_points(&self, name: &str, line: &Series, value: Percentile) -> Vec<Point> {
+        let point = |&c: &usize| {
+            let cell = &self.document.cells[c];
+            let (at, y) = (self.experiment.axis.of(&cell.labels)?, percentile(cell, value)?);
+            let [middle, low, high] = [y.value, y.low, y.high].map(units::seconds);
+            Some(Point { at, y, tip: format!("{name}{}: {middle} ({low} to {high})", self.place(c)) })
+        };
+        line.cells.iter().filter_map(point).collect()
+    }
+
+    /// `caption` holds `{}` where the axis is told.
+    fn latency_chart(&mut self, mut lines: Vec<Line>, caption: &str, stem: &str) {
+        lines.retain(|l| !l.points.is_empty());
+        let highest = lines.iter().flat_map(|l| l.points.iter().map(|p| p.y.value)).fold(0.0, f64::max);
+        if highest <= 0.0 {
+            return;
+        }
+        let (factor, unit) = if highest < 2e-3 { (1e6, "µs") } else { (1e3, "ms") };
+        let range = |line: &Line| {
+            let values = || line.points.iter().map(|p| p.y.value);
+            let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+            format!("{}: {} to {}", line.name, units::seconds(low), units::seconds(high))
+        };
+        let spoken = lines.iter().map(range).collect::<Vec<_>>().join("; ") + ".";
+        for point in lines.iter_mut().flat_map(|l| &mut l.points) {
+            point.y = point.y.scaled(factor);
+        }
+        let chart = LineChart {
+            axis: self.experiment.axis,
+            y_title: format!("{unit} (logarithmic)"),
+            logarithmic: true,
+            lines,
+            rule: None,
+        };
+        let caption = caption.replacen("{}", by_axis(self.experiment.axis), 1);
+        let told = " Medians over the samples of each sample’s percentile.".to_owned();
+        self.add(stem, caption, told, &spoken, chart.picture());
+    }
+
+    fn latency_rows(&mut self, panel: &Panel) {
+        let row = |(name, line): &(String, &Series)| {
+            let cell = &self.document.cells[line.cells[0]];
+            let all: Option<Vec<Estimate>> = PERCENTILES.iter().map(|p| percentile(cell, p.1)).collect();
+            let all = all?;
+            let tip = |(i, e): (usize, &Estimate)| {
+                let [middle, low, high] = [e.value, e.low, e.high].map(units::seconds);
+                format!("{name}, {}: {middle} ({low} to {high})", PERCENTILES[i].0)
+            };
+            Some(Range {
+                name: name.clone(),
+                text: format!("p50 {}, p99 {}", units::seconds(all[0].value), units::seconds(all[2].value)),
+                tips: all.iter().enumerate().map(tip).collect(),
+                seconds: all.iter().map(|e| e.value).collect(),
+            })
+        };
+        let mut ranges: Vec<Range> = panel.lines.iter().filter_map(row).collect();
+        if ranges.is_empty() {
+            return;
+        }
+        ranges.sort_by(|a, b| a.seconds[0].total_cmp(&b.seconds[0]));
+        let spoken: Vec<String> = ranges.iter().map(|r| format!("{}: {}", r.name, r.text)).collect();
+        let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
+        let percentiles = PERCENTILES.map(|p| p.0).to_vec();
+        let chart = RangeChart { percentiles, ranges };
+        let caption = format!("Time a request takes{of}");
+        let told = " Least median first.".to_owned();
+        self.add("latency", caption, told, &(spoken.join("; ") + "."), chart.picture());
+    }
+
+    pub(super) fn phases(&mut self, lines: &[&Series]) {
+        let alone = self.experiment.axis == Axis::None;
+        let known = |line: &&&Series| line.cells.iter().any(|&c| parts(&self.document.cells[c]).is_some());
+        let lines: Vec<&Series> = lines.iter().filter(known).copied().collect();
+        if alone {
+            for panel in split(&lines, None, MOST_ROWS) {
+                let rows: Vec<(String, usize)> =
+                    panel.lines.iter().map(|(name, line)| (name.clone(), line.cells[0])).collect();
+                let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
+                self.stacked(&rows, &of);
+            }
+            return;
+        }
+        let one = lines.len() == 1;
+        for line in lines {
+            let axis = self.experiment.axis;
+            let name = |c: usize| {
+                axis.of(&self.document.cells[c].labels).map_or_else(String::new, |at| axis.told(at))
+            };
+            let rows: Vec<(String, usize)> = line.cells.iter().map(|&c| (name(c), c)).collect();
+            let of = if one { String::new() } else { format!(": {}", line.name) };
+            self.stacked(&rows, &format!("{}{of}", by_axis(axis)));
+        }
+    }
+
+    fn stacked(&mut self, rows: &[(String, usize)], of: &str) {
+        let stack = |(name, cell): &(String, usize)| {
+            let parts = parts(&self.document.cells[*cell])?;
+            let sizes: Vec<f64> = parts.iter().map(|p| p.unwrap_or(0.0).max(0.0)).collect();
+            let whole: f64 = sizes.iter().sum();
+            let tip = |(i, size): (usize, &f64)| {
+                let share = units::percent(size / whole);
+                format!("{name}: {} {}, {share}", PARTS[i].0, units::seconds(*size))
+            };
+            let tips = sizes.iter().enumerate().map(tip).collect();
+            (whole > 0.0).then(|| Stack { name: name.clone(), text: units::seconds(whole), tips, sizes })
+        };
+        let stacks: Vec<Stack> = rows.iter().filter_map(stack).collect();
+        if stacks.is_empty() {
+            return;
+        }
+        let spoken: Vec<String> =
+            stacks.iter().map(|s| format!("{} in all {}: {}", s.name, s.text, s.tips.join(", "))).collect();
+        let unknown = stacks.iter().all(|s| s.sizes[1] <= 0.0 || s.sizes[2] <= 0.0);
+        let told = if unknown {
+            " Right: the whole time of a request. What is not known apart is within the parts beside it."
+        } else {
+            " Right: the whole time of a request."
+        };
+        let chart = StackChart { parts: PARTS.to_vec(), stacks };
+        let caption = format!("Where a request’s time goes{of}");
+        self.add("phases", caption, told.to_owned(), &(spoken.join("; ") + "."), chart.picture());
+    }
+
+    pub(super) fn fairness(&mut self, lines: &[&Series]) {
+        let told = |c: usize| stream_rates(&self.document.cells[c]).len() > 1;
+        let lines: Vec<&Series> =
+            lines.iter().filter(|l| l.cells.iter().any(|&c| told(c))).copied().collect();
+        let one = lines.len() == 1;
+        for line in lines {
+            let rated = line.cells.iter().map(|&c| (c, stream_rates(&self.document.cells[c])));
+            let rated: Vec<(usize, Vec<Estimate>)> = rated.filter(|(_, r)| !r.is_empty()).collect();
+            let highest = rated.iter().flat_map(|(_, r)| r.iter().map(|e| e.value)).fold(0.0, f64::max);
+            if highest <= 0.0 {
+                continue;
+            }
+            let (factor, unit) = super::measure::Measure::Rate.unit(highest);
+            let colour = self.palette.looks(&[&line.labels])[0].colour;
+            let disks = |c: usize| self.document.cells[c].labels.targets.is_some();
+            let one_of = |c: usize| if disks(c) { "disk" } else { "stream" };
+            let cluster = |(cell, rates): &(usize, Vec<Estimate>)| Cluster {
+                name: units::count(rates.len(), one_of(*cell)),
+                text: jain(rates).map_or_else(String::new, |j| format!("{j:.2}")),
+                colour,
+                rates: rates.iter().map(|r| r.scaled(factor)).collect(),
+                tips: rates
+                    .iter()
+                    .enumerate()
+                    .map(|(i, r)| {
+                        let [value, low, high] = [r.value, r.low, r.high].map(units::rate);
+                        let place = self.place(*cell);
+                        format!(
+                            "{} {} of {}{place}: {value} ({low} to {high})",
+                            one_of(*cell),
+                            i + 1,
+                            rates.len()
+                        )
+                    })
+                    .collect(),
+            };
+            let clusters: Vec<Cluster> = rated.iter().map(cluster).collect();
+            let spoken: Vec<String> =
+                clusters.iter().map(|c| format!("{}, Jain’s index {}", c.name, c.text)).collect();
+            let of = if one { String::new() } else { format!(": {}", line.name) };
+            let chart = ClusterChart { y_title: format!("{unit} of each"), clusters };
+            let told = " Below: Jain’s index of fairness, 1 when all get the same.".to_owned();
+            let caption = format!(
+                "{} beside one another{of}",
+                if disks(line.cells[0]) { "The disks" } else { "The streams" }
+            );
+            self.add("fairness", caption, told, &(spoken.join("; ") + "."), chart.picture());
+        }
+    }
+
+    pub(super) fn pipeline(&mut self) {
+        let Some(pipeline) = &self.document.findings.pipeline else { return };
+        if pipeline.stages.is_empty() {
+            return;
+        }
+        let spoken: Vec<String> = pipeline
+            .stages
+            .iter()
+            .map(|s| {
+                let advertised =
+                    s.advertised.map_or_else(String::new, |a| format!("advertised {}, ", units::rate(a)));
+                format!("{} ({}): {advertised}{}", s.name, s.what, pipeline_chart::real(s))
+            })
+            .collect();
+        let told =
+            " From the application’s memory to the device. Outlined: what is advertised; filled: what an \
+                    application really gets through this stage."
+                .to_owned();
+        let picture = pipeline_chart::picture(pipeline);
+        self.add("pipeline", "The storage pipeline".into(), told, &(spoken.join("; ") + "."), picture);
+    }
+}

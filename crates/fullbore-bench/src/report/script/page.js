@@ -1,0 +1,31 @@
+// Theme, contents, print.
+(function () {
+  "use strict";
+  var root = document.documentElement;
+  root.classList.add("scripted");
+
+  document.getElementById("theme").addEventListener("click", function () {
+    var dark = root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : window.matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  });
+
+  // In a narrow window the contents stand before everything else: folded, and folded again once used.
+  var contents = document.getElementById("contents");
+  var narrow = window.matchMedia("(max-width: 1080px)");
+  contents.open = !narrow.matches;
+  narrow.addEventListener("change", function () { contents.open = !narrow.matches; });
+  contents.addEventListener("click", function (event) {
+    if (event.target.closest("a") && narrow.matches) { contents.open = false; }
+  });
+
+  var opened = [];
+  window.addEventListener("beforeprint", function () {
+    opened = Array.prototype.filter.call(document.querySelectorAll("details.matters"), function (d) { return !d.open; });
+    opened.forEach(function (details) { details.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    opened.forEach(function (details) { details.open = false; });
+  });
+})();

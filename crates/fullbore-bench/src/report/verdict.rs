@@ -1,0 +1,211 @@
+//! What an experiment found here, in sentences computed from its cells: the best path against the others, half-power,
+//! cost. Whatever the intervals do not bear out is said to be unclear.
+
+use super::figures::{cost_of, half_of};
+use super::measure::{Measure, between};
+use super::panels::{Facet, JOBS, grouped, named};
+use super::verdict_along::along;
+use crate::document::{Axis, Cell, Document, Experiment, Figure, Series};
+use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
+use crate::units;
+
+/// More kinds of job than this are left to the tables.
+const MOST_JOBS: usize = 6;
+
+/// The verdict of an experiment: a few sentences, none where nothing was measured.
+pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Series]) -> Vec<String> {
+    let all: Vec<&Series> = lines.iter().collect();
+    let varying: Vec<Facet> = JOBS
+        .into_iter()
+        .filter(|facet| lines.iter().any(|l| facet.of(&l.labels) != facet.of(&lines[0].labels)))
+        .collect();
+    let job = |line: &Series| {
+        let words = varying.iter().map(|f| f.of(&line.labels)).filter(|w| !w.is_empty());
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let mut jobs = grouped(&all, job);
+    let more = jobs.len().saturating_sub(MOST_JOBS);
+    jobs.truncate(MOST_JOBS);
+    let mut told = Vec::new();
+    for (job, group) in &jobs {
+        told.extend(best(document, experiment, group, job, jobs.len() == 1));
+        told.extend(along(document, experiment, group, job));
+    }
+    if more > 0 {
+        told.push(format!(
+            "{} more in the tables.",
+            units::count(more, "kind of job").replace("jobs", "job")
+        ));
+    }
+    told.extend(cost(document, &all));
+    told.extend(super::verdict_requests::told(document, experiment, &all));
+    told
+}
+
+/// The fastest cell of a line.
+pub(super) fn peak<'a>(document: &'a Document, line: &Series) -> Option<(&'a Cell, Estimate)> {
+    let rated = line.cells.iter().filter_map(|&c| {
+        let cell = &document.cells[c];
+        Some((cell, cell.summary.as_ref()?.rate))
+    });
+    rated.max_by(|a, b| a.1.value.total_cmp(&b.1.value))
+}
+
+/// A value with its interval: `3.12 GB/s (3.05 to 3.18)`; the unit once where it is the same.
+pub(super) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
+    let [middle, low, high] = [value.value, value.low, value.high].map(text);
+    let unit = |t: &str| t.split_once(' ').map(|(_, unit)| unit.to_owned());
+    match (low.split_once(' '), unit(&middle) == unit(&low) && unit(&low) == unit(&high)) {
+        (Some((bare, _)), true) => {
+            format!("{middle} ({bare} to {})", high.split_once(' ').map_or(high.as_str(), |(h, _)| h))
+        }
+        _ => format!("{middle} ({low} to {high})"),
+    }
+}
+
+/// How one cell's rate stands to another's: `1.24 times X (1.20 to 1.28)`.
+pub(super) fn against(comparison: &Comparison, other: &str) -> String {
+    let Estimate { value, low, high } = comparison.ratio;
+    match comparison.verdict {
+        Verdict::NoDifferenceThatMatters => format!("no difference that matters to {other}"),
+        Verdict::Unclear => format!("not told apart from {other} (ratio {low:.2} to {high:.2})"),
+        Verdict::Faster | Verdict::Slower => {
+            format!("{} times {other} ({low:.2} to {high:.2})", units::significant(value))
+        }
+    }
+}
+
+pub(super) fn compared(first: &Cell, second: &Cell) -> Option<Comparison> {
+    compare_rates(&first.rates(), &second.rates(), DEFAULT_MARGIN, &Bootstrap::default())
+}
+
+fn place(experiment: &Experiment, cell: &Cell) -> String {
+    let at = experiment.axis.of(&cell.labels);
+    if experiment.axis == Axis::Offset && at == Some(0) {
+        return " when aligned".into();
+    }
+    at.map_or_else(String::new, |at| format!(" at {}", experiment.axis.told(at)))
+}
+
+/// The fastest path of a kind of job, against the next and the slowest.
+fn best(
+    document: &Document,
+    experiment: &Experiment,
+    lines: &[&Series],
+    job: &str,
+    only: bool,
+) -> Option<String> {
+    // Where requests come at a set rate, that rate is asked for and not found.
+    if experiment.axis == Axis::Load {
+        return None;
+    }
+    let mut peaks: Vec<(String, &Series, &Cell, Estimate)> = named(lines, job)
+        .into_iter()
+        .filter_map(|(name, line)| peak(document, line).map(|(cell, rate)| (name, line, cell, rate)))
+        .collect();
+    peaks.sort_by(|a, b| b.3.value.total_cmp(&a.3.value));
+    let (name, line, cell, rate) =
+        peaks.first().map(|(name, line, cell, rate)| (name, *line, *cell, *rate))?;
+    // Of small random requests their number is what counts.
+    let random = line.labels.order.as_deref() == Some("random") && experiment.axis != Axis::Request;
+    let counted = random || experiment.figures.first() == Some(&Figure::Requests);
+    let requests = cell.summary.as_ref().and_then(|s| Measure::Requests.of(s)).filter(|_| counted);
+    let speed = match requests {
+        Some(requests) => spanned(requests, units::requests_rate),
+        None => spanned(rate, units::rate),
+    };
+    let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0 && experiment.name != "memory");
+    let share = roof
+        .map_or_else(String::new, |r| format!(", {} of the roof", units::percent(rate.value / r.rate.value)));
+    let who = if peaks.len() == 1 && only { "peak" } else { name };
+    let head = if job.is_empty() { String::new() } else { format!("{}: ", capital(job)) };
+    let at = place(experiment, cell);
+    let mut text = format!("{head}{who}{at}, {speed}{share}");
+    if who == "peak" {
+        text = capital(&text);
+    }
+    if let [_, next, others @ ..] = peaks.as_slice() {
+        if let Some(comparison) = compared(cell, next.2) {
+            text += &format!("; {}", against(&comparison, &next.0));
+        }
+        if let Some(last) = others.last()
+            && let Some(comparison) = compared(cell, last.2)
+        {
+            text += &format!("; {}", against(&comparison, &format!("{}, the slowest", last.0)));
+        }
+    }
+    if let Some(half) = half_of(document, line, experiment.axis).map(|h| &h.half_power) {
+        let at = experiment.axis.told(half.at);
+        let bound = if half.at_most { " or less" } else { "" };
+        let crossing = half.crossing.map_or_else(String::new, |c| {
+            format!(", crossed at {}", spanned(c, |v| between(experiment.axis, v)))
+        });
+        let rising = if half.still_rising { ", still rising at the end" } else { "" };
+        text += &format!("; half of its peak from {at}{bound}{rising}{crossing}");
+    }
+    Some(text + ".")
+}
+
+/// Least and greatest fixed cost of a request among the fitted lines.
+fn cost(document: &Document, lines: &[&Series]) -> Option<String> {
+    let found = lines.iter().filter_map(|l| Some((*l, cost_of(document, l)?)));
+    // An interval that holds nothing does not bear a cost out.
+    let mut costs: Vec<_> = found.filter(|(_, c)| c.line.per_request.low > 0.0).collect();
+    costs.sort_by(|a, b| a.1.line.per_request.value.total_cmp(&b.1.line.per_request.value));
+    let told = |(line, cost): &(&Series, &crate::document::SeriesCost)| {
+        format!(
+            "{} and {} a megabyte ({})",
+            spanned(cost.line.per_request, units::seconds),
+            spanned(cost.line.per_byte.scaled(1e6), units::seconds),
+            line.name
+        )
+    };
+    match costs.as_slice() {
+        [] => None,
+        [only] => Some(format!("A request costs the processor {}.", told(only))),
+        [least, .., most] if most.1.line.per_request.low <= least.1.line.per_request.high => Some(format!(
+            "A request costs the processor {}; the other paths are not told apart.",
+            told(least)
+        )),
+        [least, .., most] => Some(format!(
+            "A request costs the processor least with {}, most with {}.",
+            told(least),
+            told(most)
+        )),
+    }
+}
+
+/// The text with its first letter large.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_share_their_unit() {
+        let rate = Estimate { value: 3.12e9, low: 3.05e9, high: 3.18e9 };
+        assert_eq!(spanned(rate, units::rate), "3.12 GB/s (3.05 to 3.18)");
+        let rate = Estimate { value: 1.01e9, low: 0.95e9, high: 1.2e9 };
+        assert_eq!(spanned(rate, units::rate), "1.01 GB/s (950 MB/s to 1.20 GB/s)");
+        assert_eq!(spanned(rate, units::significant), "1.01e9 (9.50e8 to 1.20e9)");
+    }
+
+    #[test]
+    fn what_intervals_do_not_bear_out_is_not_claimed() {
+        let ratio = |value, low, high| Estimate { value, low, high };
+        let told = |verdict, ratio| against(&Comparison { ratio, verdict }, "mmap");
+        assert_eq!(told(Verdict::Faster, ratio(1.24, 1.2, 1.28)), "1.24 times mmap (1.20 to 1.28)");
+        assert_eq!(
+            told(Verdict::Unclear, ratio(1.1, 0.9, 1.28)),
+            "not told apart from mmap (ratio 0.90 to 1.28)"
+        );
+        assert_eq!(
+            told(Verdict::NoDifferenceThatMatters, ratio(1.0, 0.99, 1.01)),
+            "no difference that matters to mmap"
+        );
+    }
+}

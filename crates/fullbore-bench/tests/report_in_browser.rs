@@ -1,0 +1,235 @@
+//! The report in a real browser: no error, nothing asked of the network, legible at every width, usable by keyboard.
+
+mod browser;
+#[path = "synthetic/full.rs"]
+mod full;
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+use browser::Browser;
+use fullbore_bench::document::Document;
+use fullbore_bench::report;
+use serde_json::{Value, json};
+
+/// One browser at a time: each needs what a small machine has.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Where pages and pictures go: in the build directory, to be looked at.
+fn directory() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}
+
+fn page(name: &str, document: &Document) -> PathBuf {
+    let path = directory().join(format!("browser-{name}.html"));
+    std::fs::write(&path, report::html(document)).unwrap();
+    path
+}
+
+fn whole() -> &'static Document {
+    static WHOLE: OnceLock<Document> = OnceLock::new();
+    WHOLE.get_or_init(full::document)
+}
+
+/// Texts of charts that cover one another, or stand out of their chart.
+const CROWDED: &str = "(function () {
+  var found = [];
+  document.querySelectorAll('svg.chart').forEach(function (chart) {
+    var whole = chart.getBoundingClientRect();
+    var texts = Array.prototype.map.call(chart.querySelectorAll('text'), function (text) {
+      return { text: text.textContent, box: text.getBoundingClientRect() };
+    });
+    texts.forEach(function (a, i) {
+      if (a.box.left < whole.left - 2 || a.box.right > whole.right + 2 || a.box.bottom > whole.bottom + 2) {
+        found.push('stands out: ' + a.text);
+      }
+      texts.slice(0, i).forEach(function (b) {
+        var across = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
+        var down = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+        if (across > 1 && down > 4) { found.push(a.text + ' over ' + b.text); }
+      });
+    });
+  });
+  return found;
+})()";
+
+#[test]
+fn it_opens_without_error_and_asks_for_nothing_at_every_width() {
+    let _alone = alone();
+    let Some(mut browser) = Browser::start() else { return };
+    // A page that does ask, and does fail, is caught.
+    let other = directory().join("browser-faulty.html");
+    std::fs::write(&other, "<img src='http://elsewhere.invalid/a.png'><script>throw new Error('x')</script>")
+        .unwrap();
+    browser.open(&other, 400, false);
+    let caught = browser.complaints().join("\n");
+    assert!(
+        caught.contains("asks for http://elsewhere.invalid/a.png") && caught.contains("exceptionThrown"),
+        "{caught}"
+    );
+    for (name, document) in [("full", whole()), ("quick", &synthetic::document())] {
+        let path = page(name, document);
+        for (width, dark) in [(1400, false), (1400, true), (400, false), (400, true)] {
+            browser.open(&path, width, dark);
+            let scheme = if dark { "dark" } else { "light" };
+            let place = format!("{name}, {width} wide, {scheme}");
+            assert_eq!(browser.complaints(), Vec::<String>::new(), "{place}");
+            let needed = browser.run("document.documentElement.scrollWidth").as_u64().unwrap();
+            assert!(needed <= u64::from(width), "{place}: needs {needed}");
+            let paper = browser.run("getComputedStyle(document.body).backgroundColor");
+            let expected = if dark { "rgb(20, 23, 27)" } else { "rgb(251, 250, 247)" };
+            assert_eq!(paper, expected, "{place}");
+            assert_eq!(browser.run(CROWDED), json!([]), "{place}");
+            // The eye that looks for it does see it.
+            let twice = "(function () { var text = document.querySelector('svg.chart .frame text'); \
+                         text.after(text.cloneNode(true)); })()";
+            browser.run(twice);
+            assert_eq!(browser.run(CROWDED).as_array().unwrap().len(), 1, "{place}");
+            // Every table open: they scroll within themselves.
+            browser.run("document.querySelectorAll('main details').forEach(function (d) { d.open = true; })");
+            let needed = browser.run("document.documentElement.scrollWidth").as_u64().unwrap();
+            assert!(needed <= u64::from(width), "{place}, tables open: needs {needed}");
+            browser.picture(&directory().join(format!("{name}-{width}-{scheme}.png")), width, 6000.0);
+        }
+    }
+}
+
+#[test]
+fn lines_are_toggled_and_values_read_by_keyboard() {
+    let _alone = alone();
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&page("keyboard", &synthetic::document()), 1400, false);
+    let on = |browser: &mut Browser, selector: &str| {
+        browser.run(&format!("document.activeElement.matches('{selector}')")) == true
+    };
+    let reach = |browser: &mut Browser, selector: &str| {
+        for _ in 0..200 {
+            browser.press("Tab", 9, "");
+            if on(browser, selector) {
+                return;
+            }
+        }
+        panic!("{selector} is not reached by Tab");
+    };
+    reach(&mut browser, "svg.chart");
+    let tip = "document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent";
+    assert_eq!(browser.run(tip), "");
+    browser.press("ArrowRight", 39, "");
+    let first = browser.run(tip);
+    browser.press("ArrowRight", 39, "");
+    let second = browser.run(tip);
+    browser.press("ArrowDown", 40, "");
+    let third = browser.run(tip);
+    assert!(first.as_str().unwrap().contains("samples"), "{first}");
+    assert!(first != second && second != third && first != third, "{first} {second} {third}");
+    browser.press("Escape", 27, "");
+    assert_eq!(browser.run(tip), "");
+
+    reach(&mut browser, ".legend button");
+    let pressed = "document.activeElement.getAttribute('aria-pressed')";
+    let hidden = "document.activeElement.closest('figure').querySelectorAll('svg.chart .series.off').length";
+    assert_eq!((browser.run(pressed), browser.run(hidden)), (json!("true"), json!(0)));
+    browser.press(" ", 32, " ");
+    assert_eq!((browser.run(pressed), browser.run(hidden)), (json!("false"), json!(1)));
+    browser.press("Enter", 13, "\r");
+    assert_eq!((browser.run(pressed), browser.run(hidden)), (json!("true"), json!(0)));
+
+    // The pointer finds the value beside it.
+    let at = "(function () { var chart = document.querySelector('svg.chart'); chart.scrollIntoView({ block: 'center', \
+              behavior: 'instant' }); var box = chart.querySelector('.m').getBoundingClientRect(); \
+              return [box.left + 12, box.top + 3]; })()";
+    let at = browser.run(at);
+    browser.ask("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": at[0], "y": at[1] }));
+    assert!(browser.run(tip).as_str().unwrap().contains("samples"));
+
+    let theme = "getComputedStyle(document.body).backgroundColor";
+    let before = browser.run(theme);
+    browser.run("document.getElementById('theme').click()");
+    assert_ne!(browser.run(theme), before);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn the_data_saved_are_those_measured() {
+    let _alone = alone();
+    let Some(mut browser) = Browser::start() else { return };
+    let document = whole();
+    browser.open(&page("data", document), 1400, false);
+    let saved = browser.run("window.fullbore.text('json')");
+    let saved = Document::parse(saved.as_str().unwrap()).unwrap();
+    assert_eq!(saved.run, document.run);
+    assert_eq!(saved.environment, document.environment);
+    let samples = |d: &Document| d.cells.iter().map(|c| c.samples.len()).collect::<Vec<_>>();
+    assert_eq!(samples(&saved), samples(document));
+    for (a, b) in saved.cells.iter().zip(&document.cells) {
+        assert_eq!((&a.id, &a.labels), (&b.id, &b.labels));
+        for (a, b) in a.samples.iter().zip(&b.samples) {
+            assert!((a.seconds / b.seconds - 1.0).abs() < 1e-6 && a.bytes == b.bytes && a.proof == b.proof);
+            assert_eq!(a.streams.len(), b.streams.len());
+        }
+    }
+    let table = browser.run("window.fullbore.text('csv')");
+    let mut expected = Vec::new();
+    fullbore_bench::csv::write(&saved, &mut expected).unwrap();
+    same_table(table.as_str().unwrap(), std::str::from_utf8(&expected).unwrap());
+
+    let folder = tempfile::tempdir().unwrap();
+    let allow = json!({ "behavior": "allow", "downloadPath": folder.path(), "eventsEnabled": true });
+    browser.ask("Browser.setDownloadBehavior", allow);
+    browser.run("document.querySelector('[data-save=csv]').click()");
+    let file = folder.path().join("results.csv");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while std::fs::read_to_string(&file).map_or(true, |text| Some(text.as_str()) != table.as_str()) {
+        assert!(std::time::Instant::now() < end, "results.csv is not saved");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// Fails unless two CSV tables have the same fields, figures compared as figures.
+fn same_table(one: &str, other: &str) {
+    let rows = |text: &str| -> Vec<Vec<String>> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+        reader.records().map(|r| r.unwrap().iter().map(str::to_owned).collect()).collect()
+    };
+    let (one, other) = (rows(one), rows(other));
+    assert_eq!(one.len(), other.len());
+    for (a, b) in one.iter().zip(&other) {
+        assert_eq!(a.len(), b.len());
+        for ((a, b), name) in a.iter().zip(b).zip(&other[0]) {
+            let same = match (a.parse::<f64>(), b.parse::<f64>()) {
+                (Ok(a), Ok(b)) => (a - b).abs() <= 1e-12 * b.abs(),
+                _ => a == b,
+            };
+            assert!(same, "{name}: {a} and {b}");
+        }
+    }
+}
+
+#[test]
+fn in_print_what_matters_is_unfolded() {
+    let _alone = alone();
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&page("print", &synthetic::document()), 1400, true);
+    let open = "document.querySelectorAll('details.matters[open]').length";
+    assert_eq!(browser.run(open), 0);
+    let seen = "(function () { window.seen = -1; window.addEventListener('beforeprint', function () { \
+                window.seen = document.querySelectorAll('details.matters:not([open])').length; }); })()";
+    browser.run(seen);
+    let print = json!({ "printBackground": true, "paperWidth": 8.27, "paperHeight": 11.69 });
+    let printed = browser.ask("Page.printToPDF", print);
+    let pdf = browser::decoded(printed["data"].as_str().unwrap());
+    assert!(pdf.starts_with(b"%PDF"));
+    std::fs::write(directory().join("quick.pdf"), pdf).unwrap();
+    assert_eq!((browser.run("window.seen"), browser.run(open)), (json!(0), json!(0)), "open in print only");
+    browser.ask("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    let display = |selector: &str| format!("getComputedStyle(document.querySelector('{selector}')).display");
+    assert_eq!(browser.run(&display("nav")), "none");
+    assert_eq!(browser.run(&display(".tools")), "none");
+    assert_eq!(browser.run("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)");
+    assert_eq!(browser.run("Boolean(document.querySelector('details.matters'))"), Value::Bool(true));
+}

@@ -1,0 +1,117 @@
+//! Change points: seldom where there are none, at the right place where there are.
+
+use fullbore_bench::stats::{Bootstrap, ChangePoint, Changes, change_points};
+
+use crate::laws::{INDEPENDENT, Law, share};
+
+fn found(values: &[f64], run: u64) -> Changes {
+    change_points(values, &Bootstrap { seed: run, resamples: 500, ..Bootstrap::default() }).unwrap()
+}
+
+#[test]
+fn steady_series_have_none() {
+    let correlated = [0.2, 0.4].map(Law::Correlated);
+    for law in INDEPENDENT.into_iter().chain([Law::EvenLevels]).chain(correlated) {
+        for n in [10, 20, 60] {
+            let runs = if n == 60 { 200 } else { 1000 };
+            let wrong = share(runs, 10, |run, rng| !found(&law.draw(n, rng), run).points.is_empty());
+            println!("{law:?}, {n} samples: {:.1} % with change points", 100.0 * wrong);
+            let most = if matches!(law, Law::Correlated(rho) if rho > 0.3) { 0.06 } else { 0.03 };
+            assert!(wrong <= most, "{law:?}, {n}: {wrong}");
+        }
+    }
+}
+
+/// The share of runs in which the changes put in are found, all of them and no other, within one sample of the place.
+fn right(name: &str, law: Law, parts: &[(usize, f64)]) -> f64 {
+    let n = parts.iter().map(|part| part.0).sum();
+    let share = share(200, 11, |run, rng| {
+        let mut values = law.draw(n, rng);
+        let mut truth = Vec::new();
+        let mut at = 0;
+        for &(length, factor) in parts {
+            values[at..at + length].iter_mut().for_each(|v| *v *= factor);
+            at += length;
+            truth.push(at);
+        }
+        truth.pop();
+        let places: Vec<usize> = found(&values, run).points.iter().map(|point| point.at).collect();
+        places.len() == truth.len() && places.iter().zip(&truth).all(|(a, b)| a.abs_diff(*b) <= 1)
+    });
+    println!("{name}, {law:?}: right in {:.1} %", 100.0 * share);
+    share
+}
+
+#[test]
+fn cliffs_are_found_where_they_are() {
+    let noisy = Law::Normal(5.0);
+    assert!(right("30 % in the middle of 20", noisy, &[(10, 1.0), (10, 0.7)]) >= 0.97);
+    assert!(right("30 % in the middle of 12", noisy, &[(6, 1.0), (6, 0.7)]) >= 0.93);
+    assert!(right("30 % before the last 5 of 20", noisy, &[(15, 1.0), (5, 0.7)]) >= 0.95);
+    assert!(right("30 % for 6 of 20", noisy, &[(7, 1.0), (6, 0.7), (7, 1.0)]) >= 0.95);
+    assert!(right("two steps in 24", noisy, &[(8, 1.0), (8, 0.8), (8, 0.6)]) >= 0.9);
+    assert!(right("30 % in the middle of 20", Law::Heavy(3.0), &[(10, 1.0), (10, 0.7)]) >= 0.93);
+}
+
+#[test]
+fn a_cliff_has_both_levels_and_its_size() {
+    let mut rng = fullbore_bench::stats::Xoshiro256::seeded(3);
+    let mut values = Law::Normal(5.0).draw(30, &mut rng);
+    values[15..].iter_mut().for_each(|v| *v *= 0.7);
+    // A value that is missing, and an outlier: neither moves anything.
+    values.insert(4, f64::NAN);
+    values[22] = 400.0;
+    let changes = found(&values, 0);
+    let [ChangePoint { at, p, relative_change }] = changes.points[..] else { panic!("{changes:?}") };
+    assert_eq!(at, 16);
+    assert!(p < 0.01 && (relative_change + 0.3).abs() < 0.05 && changes.points[0].matters());
+    let [before, after] = changes.segments[..] else { panic!("{changes:?}") };
+    assert_eq!((before.from, before.to, after.from, after.to), (0, 16, 16, 31));
+    assert!(before.level.contains(100.0) && after.level.contains(70.0), "{changes:?}");
+    assert!(!changes.drifts);
+}
+
+#[test]
+fn the_probability_is_the_one_of_all_orders() {
+    // Five low and five high values, in turn: of the 252 orders two are as clear.
+    let values: Vec<f64> = (0..10).map(|i| if i < 5 { 100.0 } else { 50.0 }).collect();
+    let changes = change_points(&values, &Bootstrap { resamples: 40_000, ..Bootstrap::default() }).unwrap();
+    assert_eq!(changes.points.len(), 1);
+    assert_eq!(changes.points[0].relative_change, -0.5);
+    // The other way round and from nothing, the jump is as clear.
+    let from_nothing: Vec<f64> = values.iter().rev().map(|v| v - 50.0).collect();
+    let found = change_points(&from_nothing, &Bootstrap { resamples: 40_000, ..Bootstrap::default() });
+    assert_eq!(found.unwrap().points[0].relative_change, 1.0);
+    assert!((changes.points[0].p - 2.0 / 252.0).abs() < 0.002, "{changes:?}");
+}
+
+#[test]
+fn a_drift_is_not_taken_for_steps() {
+    let steps = share(200, 12, |run, rng| {
+        let changes = found(&Law::Drifting.draw(40, rng), run);
+        !changes.points.is_empty() && !changes.drifts
+    });
+    let drifts = share(200, 13, |run, rng| {
+        let mut values = Law::Normal(5.0).draw(40, rng);
+        values[20..].iter_mut().for_each(|v| *v *= 0.7);
+        found(&values, run).drifts
+    });
+    println!(
+        "a drift of 20 % called steps: {:.1} %; a cliff called drift: {:.1} %",
+        100.0 * steps,
+        100.0 * drifts
+    );
+    assert!(steps <= 0.2 && drifts <= 0.02, "{steps} {drifts}");
+}
+
+#[test]
+fn long_series_are_searched_quickly_and_exactly() {
+    let mut rng = fullbore_bench::stats::Xoshiro256::seeded(4);
+    let mut values = Law::Normal(5.0).draw(3000, &mut rng);
+    values[1111..2222].iter_mut().for_each(|v| *v *= 0.8);
+    let places: Vec<usize> = found(&values, 0).points.iter().map(|point| point.at).collect();
+    assert_eq!(places.len(), 2, "{places:?}");
+    assert!(places[0].abs_diff(1111) <= 1 && places[1].abs_diff(2222) <= 1, "{places:?}");
+    assert!(change_points(&values[..9], &Bootstrap::default()).is_none());
+    assert!(found(&[5.0; 30], 0).points.is_empty());
+}

@@ -1,0 +1,65 @@
+//! Half-power crossings and fitted costs: intervals that hold the truth of a known curve.
+
+use fullbore_bench::stats::{Bootstrap, fit_cost_samples, half_power};
+
+use crate::laws::{Law, normal, share};
+
+/// Bytes a second at a request size.
+type Rate = fn(f64) -> f64;
+
+/// The rate by request size of a disk limited to 2000 requests and 100 MB a second; of one whose request takes a fixed
+/// time beside its bytes; of one with a sharper knee.
+const CURVES: [(&str, Rate); 3] = [
+    ("limits", |size| (2000.0 * size).min(100e6)),
+    ("fixed and per byte", |size| 1.0 / (1.0 / (2000.0 * size) + 1e-8)),
+    ("knee", |size| 100e6 / (1.0 + (40_000.0 / size).powi(2))),
+];
+
+const SIZES: [u64; 9] = [1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 20, 1 << 22];
+
+#[test]
+fn half_power_intervals_hold_the_crossing() {
+    for (name, rate) in CURVES {
+        let exact: Vec<(u64, Vec<f64>)> = SIZES.map(|size| (size, vec![rate(size as f64)])).to_vec();
+        let truth = half_power(&exact, &Bootstrap::default()).unwrap().crossing.unwrap().value;
+        for (noise, n) in [(0.02, 5), (0.05, 9), (0.05, 20)] {
+            let mut width = 0.0;
+            let held = share(1000, 20, |run, rng| {
+                let mut draw = |size: u64| -> Vec<f64> {
+                    (0..n).map(|_| rate(size as f64) * (1.0 + noise * normal(rng))).collect()
+                };
+                let curve = SIZES.map(|size| (size, draw(size)));
+                let bootstrap = Bootstrap { seed: run, resamples: 300, ..Bootstrap::default() };
+                let crossing = half_power(&curve, &bootstrap).unwrap().crossing.unwrap();
+                width += crossing.relative_half_width() / 1000.0;
+                crossing.contains(truth)
+            });
+            println!("{name}, noise {noise}, {n} samples: {:.1} %, ±{:.1} %", 100.0 * held, 100.0 * width);
+            assert!(held >= 0.93, "{name}, {noise}, {n}: {held}");
+            assert!(width < 4.0 * noise, "{name}, {noise}, {n}: wide by {width}");
+        }
+    }
+}
+
+#[test]
+fn cost_intervals_hold_both_parts() {
+    let (a, b) = (20e-6, 0.3e-9);
+    for (law, n) in
+        [(Law::Normal(3.0), 6), (Law::Normal(3.0), 10), (Law::Heavy(3.0), 10), (Law::Correlated(0.4), 20)]
+    {
+        let mut held = [0; 2];
+        share(1000, 21, |run, rng| {
+            let mut draw = |size: f64| -> Vec<f64> {
+                law.draw(n, rng).iter().map(|noise| (a + b * size) * noise / 100.0).collect()
+            };
+            let points = [4096.0, 16384.0, 65536.0, 262_144.0, 1_048_576.0].map(|size| (size, draw(size)));
+            let bootstrap = Bootstrap { seed: run, resamples: 300, ..Bootstrap::default() };
+            let line = fit_cost_samples(&points, &bootstrap).unwrap();
+            held[0] += usize::from(line.per_request.contains(a));
+            held[1] += usize::from(line.per_byte.contains(b));
+            true
+        });
+        println!("{law:?}, {n} samples a size: a in {} and b in {} of 1000", held[0], held[1]);
+        assert!(held.iter().all(|&held| held >= 930), "{law:?}, {n}: {held:?}");
+    }
+}

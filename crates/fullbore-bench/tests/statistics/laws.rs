@@ -1,0 +1,80 @@
+//! Laws that synthetic samples follow: each with a known median, each in the order in which samples would be taken.
+
+use fullbore_bench::stats::Xoshiro256;
+
+/// A law of rates around a median of 100 (any unit).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Law {
+    /// Normal with this deviation.
+    Normal(f64),
+    /// Even from 80 to 120.
+    Flat,
+    /// A long tail above: exponential, its median at 100.
+    Exponential,
+    /// Student's t with two degrees of freedom: so heavy in its tails that it has no variance.
+    Heavy(f64),
+    /// Two levels 30 % apart: 65 % of the samples near 100 (the median among them), the others lower.
+    TwoLevels,
+    /// As many samples at 100 − 15 as at 100 + 15: the median lies in the gap.
+    EvenLevels,
+    /// A rise of 20 % over the run under normal noise; 100 is the middle.
+    Drifting,
+    /// Normal, each sample resembling the one before by this correlation.
+    Correlated(f64),
+}
+
+/// The median of every law.
+pub(crate) const MEDIAN: f64 = 100.0;
+
+/// A standard normal number.
+pub(crate) fn normal(rng: &mut Xoshiro256) -> f64 {
+    (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
+}
+
+impl Law {
+    /// Draws `n` samples in order.
+    pub(crate) fn draw(self, n: usize, rng: &mut Xoshiro256) -> Vec<f64> {
+        let mut before = normal(rng);
+        (0..n)
+            .map(|i| match self {
+                Self::Normal(deviation) => MEDIAN + deviation * normal(rng),
+                Self::Flat => 80.0 + 40.0 * rng.unit(),
+                Self::Exponential => 80.0 - 20.0 / std::f64::consts::LN_2 * (1.0 - rng.unit()).ln(),
+                Self::Heavy(scale) => {
+                    let chi_square = -2.0 * (1.0 - rng.unit()).ln();
+                    MEDIAN + scale * normal(rng) / (chi_square / 2.0).sqrt()
+                }
+                Self::TwoLevels => {
+                    // The 65 % around 100 are so shifted that 15 % of all lie between the level's bottom and 100.
+                    let level = if rng.unit() < 0.65 { MEDIAN + 0.735_8 * 3.0 } else { 75.0 };
+                    level + 3.0 * normal(rng)
+                }
+                Self::EvenLevels => {
+                    let level = if rng.unit() < 0.5 { MEDIAN - 15.0 } else { MEDIAN + 15.0 };
+                    level + 3.0 * normal(rng)
+                }
+                Self::Drifting => {
+                    let along = (i as f64 + 0.5) / n as f64 - 0.5;
+                    MEDIAN * (1.0 + 0.2 * along) + 5.0 * normal(rng)
+                }
+                Self::Correlated(rho) => {
+                    before = rho * before + (1.0 - rho * rho).sqrt() * normal(rng);
+                    MEDIAN + 5.0 * before
+                }
+            })
+            .collect()
+    }
+}
+
+/// Laws whose samples do not depend on each other and whose median can be estimated.
+pub(crate) const INDEPENDENT: [Law; 5] =
+    [Law::Normal(5.0), Law::Flat, Law::Exponential, Law::Heavy(5.0), Law::TwoLevels];
+
+/// The share of `runs` in which something holds; each run has its number and a generator of its own.
+pub(crate) fn share(runs: u64, seed: u64, mut holds: impl FnMut(u64, &mut Xoshiro256) -> bool) -> f64 {
+    let held = (0..runs).filter(|&run| {
+        let mut rng = Xoshiro256::seeded(seed.wrapping_mul(1_000_003).wrapping_add(run));
+        holds(run, &mut rng)
+    });
+    held.count() as f64 / runs as f64
+}

@@ -1,0 +1,112 @@
+//! Pairs without difference are called different in at most 5 % of runs, and different ones are rarely called equal.
+
+use fullbore_bench::stats::{Bootstrap, Comparison, Verdict, compare_paired, compare_rates};
+
+use crate::laws::{INDEPENDENT, Law, normal, share};
+
+fn bootstrap(run: u64) -> Bootstrap {
+    Bootstrap { seed: run, resamples: 400, ..Bootstrap::default() }
+}
+
+fn different(comparison: Option<Comparison>) -> bool {
+    matches!(comparison.unwrap().verdict, Verdict::Faster | Verdict::Slower)
+}
+
+fn equal(comparison: Option<Comparison>) -> bool {
+    comparison.unwrap().verdict == Verdict::NoDifferenceThatMatters
+}
+
+#[test]
+fn pairs_without_difference() {
+    // A margin of 0 calls every interval that leaves out 1 a difference: the hardest case.
+    for law in INDEPENDENT.into_iter().chain([Law::EvenLevels, Law::Drifting]) {
+        for (n, m) in [(2, 20), (4, 4), (6, 15), (20, 20)] {
+            let wrong = share(1000, 1, |run, rng| {
+                let (first, second) = (law.draw(n, rng), law.draw(m, rng));
+                different(compare_rates(&first, &second, 0.0, &bootstrap(run)))
+            });
+            println!("{law:?}, {n} and {m} samples: {:.1} % called different", 100.0 * wrong);
+            assert!(wrong <= 0.05, "{law:?}, {n} and {m}: {wrong}");
+        }
+    }
+}
+
+#[test]
+fn correlated_pairs_without_difference() {
+    for (rho, enough) in [(0.2, 6), (0.4, 15), (0.6, 20)] {
+        for n in [enough, 2 * enough] {
+            let law = Law::Correlated(rho);
+            let wrong = share(1000, 2, |run, rng| {
+                let (first, second) = (law.draw(n, rng), law.draw(n, rng));
+                different(compare_rates(&first, &second, 0.0, &bootstrap(run)))
+            });
+            println!("{law:?}, {n} and {n} samples: {:.1} % called different", 100.0 * wrong);
+            assert!(wrong <= 0.05, "{law:?}, {n}: {wrong}");
+        }
+    }
+}
+
+#[test]
+fn rounds_side_by_side_without_difference() {
+    // Both of a round share a wandering machine; what is left to each is the law's own noise.
+    for law in INDEPENDENT.into_iter().chain([Law::EvenLevels, Law::Correlated(0.2)]) {
+        // Six samples do not show that they resemble each other.
+        let enough = if law == Law::Correlated(0.2) { 10 } else { 6 };
+        for n in [enough, 2 * enough, 40] {
+            let wrong = share(1000, 3, |run, rng| {
+                let machine = Law::Correlated(0.9).draw(n, rng);
+                let mut side = || -> Vec<f64> {
+                    law.draw(n, rng).iter().zip(&machine).map(|(own, shared)| own * shared).collect()
+                };
+                let (first, second) = (side(), side());
+                different(compare_paired(&first, &second, 0.0, &bootstrap(run)))
+            });
+            println!("{law:?}, {n} pairs: {:.1} % called different", 100.0 * wrong);
+            assert!(wrong <= 0.05, "{law:?}, {n} pairs: {wrong}");
+        }
+    }
+}
+
+#[test]
+fn differences_are_not_called_equal() {
+    // The truth lies at the margin itself: beyond it, calling it equal is an error, and it is rarer the farther out.
+    for noise in [0.005, 0.02, 0.05] {
+        for n in [4, 6, 10, 20] {
+            let mut called = [0.0; 2];
+            for (paired, rate) in called.iter_mut().enumerate() {
+                *rate = share(1000, 4, |run, rng| {
+                    let mut side = |middle: f64| -> Vec<f64> {
+                        (0..n).map(|_| middle * (1.0 + noise * normal(rng))).collect()
+                    };
+                    let (first, second) = (side(103.01), side(100.0));
+                    let compare = if paired == 1 { compare_paired } else { compare_rates };
+                    equal(compare(&first, &second, 0.03, &bootstrap(run)))
+                });
+            }
+            println!("3 % apart, noise {noise}, {n} samples: {called:?} (paired) called equal");
+            assert!(called.iter().all(|rate| *rate <= 0.05), "{noise} {n}: {called:?}");
+        }
+    }
+}
+
+#[test]
+fn differences_are_found() {
+    for (apart, noise, n) in [(1.10, 0.03, 10), (1.10, 0.05, 20), (0.80, 0.10, 20)] {
+        let found = share(500, 5, |run, rng| {
+            let mut side =
+                |middle: f64| -> Vec<f64> { (0..n).map(|_| middle * (1.0 + noise * normal(rng))).collect() };
+            let (first, second) = (side(100.0 * apart), side(100.0));
+            let expected = if apart > 1.0 { Verdict::Faster } else { Verdict::Slower };
+            compare_rates(&first, &second, 0.03, &bootstrap(run)).unwrap().verdict == expected
+        });
+        println!("{apart} times as fast, noise {noise}, {n} samples: found in {:.1} %", 100.0 * found);
+        assert!(found >= 0.9, "{apart}: {found}");
+    }
+    // And a true equality is recognised.
+    let same = share(500, 6, |run, rng| {
+        let (first, second) = (Law::Normal(1.0).draw(15, rng), Law::Normal(1.0).draw(15, rng));
+        equal(compare_rates(&first, &second, 0.03, &bootstrap(run)))
+    });
+    println!("equal, noise 0.01, 15 samples: called equal in {:.1} %", 100.0 * same);
+    assert!(same >= 0.95, "{same}");
+}
