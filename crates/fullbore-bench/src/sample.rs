@@ -75,10 +75,9 @@ pub(crate) fn take(work: &mut dyn Work, turn: Turn, ramp: f64, place: &Place<'_>
     }
     work.clear(place)?;
     let done = done?;
-    let (user_s, system_s) = match done.children {
-        Some((user, system)) => (usage.user + user, usage.system + system),
-        None => (usage.user, usage.system),
-    };
+    let children = done.children.unwrap_or_default();
+    let (user_all, system_all) = (usage.user + children.0, usage.system + children.1);
+    let (user_s, system_s) = ((user_all - done.aside.0).max(0.0), (system_all - done.aside.1).max(0.0));
     let mut sample = Sample {
         start_s,
         bytes: done.bytes,
@@ -86,7 +85,7 @@ pub(crate) fn take(work: &mut dyn Work, turn: Turn, ramp: f64, place: &Place<'_>
         requests: done.requests,
         user_s,
         system_s,
-        uncharged_s: system.map(|system| (system.busy() - user_s - system_s).max(0.0)),
+        uncharged_s: system.map(|system| (system.busy() - user_all - system_all).max(0.0)),
         minor_faults: Some(usage.minor_faults),
         major_faults: Some(usage.major_faults),
         cached_before_bytes: before.map(|held| held.cached),

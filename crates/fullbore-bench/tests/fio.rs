@@ -69,6 +69,7 @@ fn loads() -> Vec<Labels> {
         uring(8),
         Labels { depth: Some(16), ..read("aio", "direct", None) },
         Labels { depth: Some(4), ..read("uring", "keep", warm) },
+        Labels { request_bytes: Some(1 << 20), ..uring(8) },
         random(uring(32), "random"),
         random(uring(32), "random over half"),
         Labels { workers: Some(3), model: Some("pool".into()), ..random(uring(4), "random") },
@@ -116,7 +117,7 @@ fn fio_accepts_every_job_and_does_it() {
         let way = &account["jobs"][0][labels.operation.as_str()];
         let requests = way["total_ios"].as_u64().unwrap();
         assert!(requests > 0, "{text}");
-        assert_eq!(way["io_bytes"].as_u64().unwrap() / requests, 64 << 10, "{text}");
+        assert_eq!(way["io_bytes"].as_u64().unwrap() / requests, labels.request_bytes.unwrap(), "{text}");
         let _ = std::fs::remove_file(directory.path().join("file"));
     }
 }

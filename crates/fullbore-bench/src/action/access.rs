@@ -406,9 +406,7 @@ impl Work for Trial {
     }
 
     fn run(&mut self, place: &Place<'_>) -> Result<Done> {
-        // What comes from memory takes less time than two looks at the clock are worth.
-        let timed = self.direct() || self.asked.cache == Some(CacheState::Cold);
-        if timed {
+        if self.timed() {
             place.monitor.time_requests();
         }
         let outcome = self.transfer(&self.range.clone(), place);
@@ -422,6 +420,8 @@ impl Work for Trial {
             requests: tally.requests,
             depth: Some(tally.depth()),
             latency,
+            // Nor has its cost.
+            aside: (outcome.aside_user, outcome.aside_system),
             ..Done::default()
         })
     }

@@ -201,4 +201,6 @@ pub(crate) struct Done {
     pub(crate) streams: Vec<f64>,
     /// Processor time of child processes in seconds, user and system, where they did the work.
     pub(crate) children: Option<(f64, f64)>,
+    /// Processor time in seconds, user and system, that is no part of the work, as its seconds are none: opening and closing.
+    pub(crate) aside: (f64, f64),
 }

@@ -1,9 +1,14 @@
 //! Cells beside the same cells of another program: how fast, how prompt and how dear one is against the other.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::cell::{Cell, Labels};
-use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_rates};
+use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_paired, compare_rates};
+
+/// Rounds with a sample of both that say something.
+const FEWEST: usize = 6;
 
 /// A cell of ours beside that of a peer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,7 +19,7 @@ pub struct PeerRatio {
     pub peer_cell: String,
     /// The peer: `fio`, `cp` …
     pub peer: String,
-    /// Our rate ÷ the peer's.
+    /// Our rate ÷ the peer's, in the same rounds.
     pub rate: Comparison,
     /// Our median time of a request ÷ the peer's, where both know it.
     #[serde(default)]
@@ -79,7 +84,7 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Opt
     Some(PeerRatio {
         cell: ours.id.clone(),
         peer_cell: theirs.id.clone(),
-        rate: compare_rates(&ours.rates(), &theirs.rates(), DEFAULT_MARGIN, bootstrap)?,
+        rate: rates(ours, theirs, bootstrap)?,
         p50: latency(|times| times.p50_s),
         p99: latency(|times| times.p99_s),
         cpu_per_request: over(a_request(mine), a_request(other)),
@@ -87,6 +92,21 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Opt
         note: if peer == "fio" { crate::fio::caveat(&theirs.labels) } else { None },
         peer,
     })
+}
+
+/// What both had in a round (other load, heat, a credit) is in neither's ratio; where rounds are few, all samples are
+/// compared.
+fn rates(ours: &Cell, theirs: &Cell, bootstrap: &Bootstrap) -> Option<Comparison> {
+    let by_round = |cell: &Cell| -> BTreeMap<u32, f64> {
+        let usable = cell.samples.iter().filter(|sample| sample.usable());
+        usable.map(|sample| (sample.round, sample.rate())).collect()
+    };
+    let (mine, other) = (by_round(ours), by_round(theirs));
+    let pairs: (Vec<f64>, Vec<f64>) =
+        mine.iter().filter_map(|(round, rate)| Some((*rate, *other.get(round)?))).unzip();
+    let paired = compare_paired(&pairs.0, &pairs.1, DEFAULT_MARGIN, bootstrap);
+    let whole = || compare_rates(&ours.rates(), &theirs.rates(), DEFAULT_MARGIN, bootstrap);
+    if pairs.0.len() >= FEWEST { paired } else { whole() }
 }
 
 #[cfg(test)]

@@ -21,11 +21,12 @@ use crate::units;
 /// The name of the peer in labels and ids.
 const PEER: &str = "fio";
 
-/// A sample takes at least this long on both sides, in seconds: fio counts time and processor time in milliseconds.
+/// A sample shall take so long on both sides, in seconds: fio counts time and processor time in milliseconds.
 const LEAST: f64 = 0.5;
 
-/// What is shorter than this, in seconds, is done again and longer where that may be.
-const SHORT: f64 = 0.05;
+/// Where the file is too short for that, this is the least for fio, in seconds. Not more, because ours goes over it once,
+/// and whoever goes over it longer has it faster.
+const SHORT: f64 = 0.1;
 
 /// The most often that a range is gone over in one sample.
 const PASSES: u64 = 1 << 20;
@@ -149,7 +150,7 @@ impl Work for Twin {
         })?;
         let mut passes = match self.rate {
             Some(rate) if self.claimed.again => {
-                ((rate * LEAST / whole as f64).ceil() as u64).clamp(1, PASSES)
+                ((rate * SHORT / whole as f64).ceil() as u64).clamp(1, PASSES)
             }
             _ => 1,
         };
@@ -158,10 +159,11 @@ impl Work for Twin {
             let text = self.program.run(&settings, place.bed().directory(), shape.huge)?;
             let most = shape.depth * shape.workers;
             let account = account::read(&text, shape.writes, most).map_err(refusal)?;
-            if account.seconds >= SHORT || !self.claimed.again || passes >= PASSES {
+            // Half of it: rates vary, and a second run costs another start.
+            if account.seconds >= SHORT / 2.0 || !self.claimed.again || passes >= PASSES {
                 break account;
             }
-            let more = (LEAST / account.seconds.max(1e-3)).ceil() as u64;
+            let more = (SHORT / account.seconds.max(1e-3)).ceil() as u64;
             passes = passes.saturating_mul(more.max(2)).min(PASSES);
         };
         if account.seconds <= 0.0 {

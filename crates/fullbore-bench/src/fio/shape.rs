@@ -118,24 +118,19 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
         settings.push(("zoneskip", (stripe * (workers - 1)).to_string()));
         settings.push(("offset_increment", stripe.to_string()));
     }
+    let huge = request * depth >= HUGE;
+    if huge {
+        // fio then takes as much more memory before and behind them. Else only five of eight buffers of 1 MiB lay on whole
+        // huge pages, with which the device was slower by a quarter.
+        settings.push(("iomem_align", HUGE.to_string()));
+    }
     if labels.flush == Some(true) {
         settings.push(("end_fsync", "1".into()));
     }
     // Threads, as ours are: one address space, and an interruption ends all of it.
     settings.push(("thread", "1".into()));
     settings.push(("group_reporting", "1".into()));
-    Ok(Shape {
-        settings,
-        remarks,
-        writes,
-        direct,
-        half,
-        request,
-        depth,
-        workers,
-        huge: request * depth >= HUGE,
-        stripe,
-    })
+    Ok(Shape { settings, remarks, writes, direct, half, request, depth, workers, huge, stripe })
 }
 
 fn refuse_what_is_ours_alone(labels: &Labels, writes: bool) -> Result<(), Unsupported> {

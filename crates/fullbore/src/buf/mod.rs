@@ -63,9 +63,13 @@ impl Region {
         let start = unsafe { base.add(shift) };
         // Miri knows mappings and no advice.
         if huge && !cfg!(miri) {
-            // A hint. A buffer on a huge page is one segment to the device, not one a page.
-            // SAFETY: the range lies within the mapping, and the advice keeps its contents.
-            let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxHugepage) };
+            // A hint. A buffer on a huge page is one segment to the device, not one a page. To the end of the last huge page,
+            // because io_uring keeps a registered buffer by huge pages only if all of it lies on them: with a tail of small
+            // ones each request of 1 MiB was put together of 256, for half as much processor time again.
+            let whole = len.next_multiple_of(HUGE);
+            // SAFETY: the range lies within the mapping, which is `HUGE` longer than that, less than which was passed over;
+            // the advice keeps its contents.
+            let _ = unsafe { madvise(start.as_ptr().cast(), whole, Advice::LinuxHugepage) };
         }
         Ok(Self { base, mapped, start, len })
     }

@@ -18,6 +18,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod aside;
 mod carry;
 mod compare;
 mod copy;
@@ -182,6 +183,11 @@ pub struct Outcome {
     pub reads: Tally,
     /// What the workers counted where they wrote.
     pub writes: Tally,
+    /// Processor time of the workers before their first requests and after their last, in the program, in seconds:
+    /// opening, making buffers, closing. 0 where the system does not tell.
+    pub aside_user: f64,
+    /// The same in the kernel on their behalf.
+    pub aside_system: f64,
 }
 
 /// Runs `operation` from `input` to `output`, which is whole and has its name when this returns.

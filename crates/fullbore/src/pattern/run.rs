@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use super::aside::Aside;
 use super::lane::{Cut, Drain, Feed, Lane, Work};
 use super::order::Scope;
 use super::stripes::Stripes;
@@ -74,21 +75,29 @@ impl Run<'_> {
             failed.store(true, Ordering::Relaxed);
             let_go();
         };
+        let aside: Mutex<(f64, f64)> = Mutex::default();
         let one = |worker: usize| -> Option<(u64, Tally, Tally, S)> {
+            let mut apart = Aside::begin();
             let mut state = identity();
             let mut visitor = |offset: u64, data: &[u8]| block(&mut state, offset, data);
             let go_on =
                 || !failed.load(Ordering::Relaxed) && !monitor.stopped() && !enough.load(Ordering::Relaxed);
             let result = Lane::open(feed, work, drain, scope.order, strategy, request, monitor, &mut visitor)
                 .and_then(|mut lane| {
+                    apart.pause();
                     let start = Instant::now();
                     let result = lane.run(cut, &mut stripes.of(worker), &go_on);
                     let end = Instant::now();
+                    apart.go_on();
                     let mut span = span.lock().unwrap_or_else(PoisonError::into_inner);
                     let known = span.get_or_insert((start, end));
                     *known = (known.0.min(start), known.1.max(end));
                     result
                 });
+            let (user, system) = apart.end();
+            let mut sum = aside.lock().unwrap_or_else(PoisonError::into_inner);
+            *sum = (sum.0 + user, sum.1 + system);
+            drop(sum);
             if monitor.stopped() {
                 let_go(); // what others wait for does not come any more
             }
@@ -107,7 +116,8 @@ impl Run<'_> {
         }
         let span = span.into_inner().unwrap_or_else(PoisonError::into_inner);
         let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
-        let mut outcome = Outcome { seconds, ..Outcome::default() };
+        let (aside_user, aside_system) = aside.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut outcome = Outcome { seconds, aside_user, aside_system, ..Outcome::default() };
         let mut states = Vec::with_capacity(results.len());
         for (bytes, reads, writes, state) in results.into_iter().flatten() {
             outcome.bytes += bytes;

@@ -71,6 +71,21 @@ impl ProcessUsage {
         sys::usage::of_children().map(Self::told)
     }
 
+    /// Of the thread that asks alone, up to this moment.
+    ///
+    /// ```
+    /// use fullbore::probe::ProcessUsage;
+    /// let (thread, process) = (ProcessUsage::of_thread()?, ProcessUsage::now()?);
+    /// assert!(thread.processor() <= process.processor());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The system's, which has no reason to refuse.
+    pub fn of_thread() -> io::Result<Self> {
+        sys::usage::of_thread().map(Self::told)
+    }
+
     fn told(usage: libc::rusage) -> Self {
         let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
         Self {

@@ -74,6 +74,7 @@ pub(super) const PASSED: &[(&[&str], &str)] = &[
         ],
         "the meter makes the test file, tells the system the order of requests, and removes the file",
     ),
+    (&["iomem_align", "mem_align"], "buffers are aligned to pages, from 2 MiB on to huge ones"),
     (
         &["thread", "exitall", "exitall_on_error", "continue_on_error", "startdelay", "start_delay"],
         "workers are threads, and what a request is refused is said in the cell",
@@ -156,7 +157,10 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
         &["read_iolog", "write_iolog", "replay_redirect", "replay_no_stall"],
         "traces are neither replayed nor written",
     ),
-    (&["mem", "iomem", "hugepage-size", "iomem_align", "mem_align"], "buffers are the meter's own, aligned"),
+    (
+        &["mem", "iomem", "hugepage-size"],
+        "buffers are the meter's own, on huge pages from 2 MiB on: leave it out",
+    ),
     (
         &[
             "latency_target",

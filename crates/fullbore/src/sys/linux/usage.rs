@@ -13,6 +13,11 @@ pub(crate) fn of_children() -> io::Result<libc::rusage> {
     of(libc::RUSAGE_CHILDREN)
 }
 
+/// Asks for the thread that asks.
+pub(crate) fn of_thread() -> io::Result<libc::rusage> {
+    of(libc::RUSAGE_THREAD)
+}
+
 fn of(whom: libc::c_int) -> io::Result<libc::rusage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a live struct of the right type, which the call fills.
