@@ -137,7 +137,7 @@ fn the_table_fits_its_width() {
             "half-power",
             "two-humped",
             "RWF_DONTCACHE",
-            "61 % of the file",
+            "contradicted samples",
             "self-audit:",
         ] {
             assert!(joined.contains(expected), "{width}: {expected} missing in\n{table}");

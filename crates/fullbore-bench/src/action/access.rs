@@ -372,7 +372,9 @@ impl Work for Trial {
             Some(CacheState::Cold) => Bed::cool_down(&file)?,
             Some(CacheState::Mixed) => {
                 Bed::cool_down(&file)?;
-                Bed::warm_up(&file, &(self.range.start..self.range.start.midpoint(self.range.end)))?;
+                let half = self.range.start..self.range.start.midpoint(self.range.end);
+                // What is read ahead of a short range would be the rest of it.
+                Bed::warm_up_exactly(&file, &half)?;
             }
             None if self.writes && !direct => Bed::warm_up(&file, &self.range)?,
             // Past the cache the bytes must come from the device, so they may not be in the cache.

@@ -372,6 +372,16 @@ impl Bed {
         pattern::visit(file, &scope, &Strategy::plain(), &Monitor::default(), || (), |(), _, _| ()).map(drop)
     }
 
+    /// Makes a range of a file warm and no more of it: reads it here and there, for which the system does not read ahead.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn warm_up_exactly(file: &File, range: &Range<u64>) -> Result<()> {
+        let order = pattern::Order::Random { seed: 0, count: u64::MAX };
+        let scope = Scope { range: range.clone(), order };
+        pattern::visit(file, &scope, &Strategy::plain(), &Monitor::default(), || (), |(), _, _| ()).map(drop)
+    }
+
     /// Makes a file cold: no root is needed for that once its pages are clean.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fullbore::pattern::Monitor;
 use fullbore_bench::document::Document;
-use fullbore_bench::{Options, run};
+use fullbore_bench::{Event, Options, Progress, run};
 
 use super::disk::{Disk, EXT4, Made, eventually};
 
@@ -20,6 +20,7 @@ pub(crate) type Limits = (u64, u64);
 pub(crate) const UNLIMITED: u64 = 1 << 30;
 
 const DIRECTORIES: &str = "FULLBORE_GROUND_TRUTH";
+const GROUP: &str = "FULLBORE_GROUND_TRUTH_GROUP";
 const FILE: &str = "FULLBORE_GROUND_TRUTH_FILE";
 const SECONDS: &str = "FULLBORE_GROUND_TRUTH_SECONDS";
 const PRECISION: &str = "FULLBORE_GROUND_TRUTH_PRECISION";
@@ -139,17 +140,15 @@ impl Lab {
         self.group.limit(&self.disks[disk].1, limits).unwrap();
     }
 
-    /// Starts the meter on the disks, under their limits.
+    /// Starts the meter on the disks; it puts itself under their limits.
     pub(crate) fn start(&self, task: &Task<'_>) -> Child {
-        let script = format!("echo $$ >{}/cgroup.procs && exec \"$@\"", self.group.0.display());
         fs::write(self.root.path().join("experiments.toml"), &task.experiments).unwrap();
         let mut directories = vec![self.root.path().to_owned()];
         directories.extend(self.directories.clone());
-        Command::new("sh")
-            .args(["-c", &script, "sh"])
-            .arg(std::env::current_exe().unwrap())
+        Command::new(std::env::current_exe().unwrap())
             .args(["--nocapture", "--exact", task.test])
             .env(DIRECTORIES, std::env::join_paths(directories).unwrap())
+            .env(GROUP, self.group.0.join("cgroup.procs"))
             .env(FILE, self.file.to_string())
             .env(SECONDS, task.seconds.to_string())
             .env(PRECISION, task.precision.to_string())
@@ -182,7 +181,16 @@ pub(crate) fn measures_here() -> bool {
         sets: vec![("lab".into(), experiments)],
         ..Options::default()
     };
-    let measured = run(&options, &Monitor::default(), |_| ()).unwrap();
+    let mut limited = false;
+    let under_limits = |event: Event<'_>| {
+        // The files are made without limits, which the system would hold the flushing of to.
+        if let Event::Progress(Progress { now: "measuring the meter itself", .. }) = event {
+            fs::write(std::env::var_os(GROUP).unwrap(), std::process::id().to_string()).unwrap();
+            limited = true;
+        }
+    };
+    let measured = run(&options, &Monitor::default(), under_limits).unwrap();
+    assert!(limited);
     measured.document.write(fs::File::create(root.join("results.json")).unwrap()).unwrap();
     true
 }

@@ -1,0 +1,122 @@
+//! The experiments over several directories and several streams run as they are, and say what they cannot do.
+
+use std::time::Duration;
+
+use fullbore::pattern::Monitor;
+use fullbore_bench::document::{Cell, Document, Proof};
+use fullbore_bench::experiment::built_in;
+use fullbore_bench::{Options, run};
+
+fn measure(directories: usize, text: &str, seconds: u64) -> Document {
+    let places: Vec<_> =
+        (0..directories).map(|_| tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()).collect();
+    let options = Options {
+        directories: places.iter().map(|place| place.path().to_owned()).collect(),
+        size: Some(32 << 20),
+        time: Duration::from_secs(seconds),
+        precision: 0.5,
+        sets: vec![("set".into(), text.into())],
+        ..Options::default()
+    };
+    let document = run(&options, &Monitor::default(), |_| ()).unwrap().document;
+    for place in places {
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "something was left behind");
+    }
+    document
+}
+
+/// Measured; or refused for a reason that this machine may have, such as no io_uring.
+fn measured(cell: &Cell) -> bool {
+    match &cell.skipped {
+        Some(reason) => {
+            assert!(!reason.contains("--dir"), "{}: {reason}", cell.id);
+            println!("skipped: {}: {reason}", cell.id);
+            false
+        }
+        None => {
+            assert!(!cell.samples.is_empty(), "{}", cell.id);
+            true
+        }
+    }
+}
+
+#[test]
+fn disks_that_were_not_named_are_asked_for() {
+    let document = measure(2, built_in("devices").unwrap().text, 40);
+    let mut missing = 0;
+    for cell in &document.cells {
+        let labels = &cell.labels;
+        let variant = labels.variant.as_deref().unwrap();
+        if labels.targets > Some(2) || ["disk 3 alone", "disk 4 alone"].contains(&variant) {
+            let reason = cell.skipped.as_deref().unwrap();
+            assert!(reason.contains("name more directories with --dir"), "{reason}");
+            missing += 1;
+        } else if measured(cell) {
+            for sample in &cell.samples {
+                let disks = if variant == "striped" { 0 } else { labels.targets.unwrap() as usize };
+                assert_eq!(sample.streams.len(), disks, "{}", cell.id);
+                assert!(
+                    !matches!(sample.proof, Proof::Contradicted { .. }),
+                    "{}: {:?}",
+                    cell.id,
+                    sample.proof
+                );
+            }
+        }
+    }
+    assert_eq!(missing, 8, "two numbers together and two disks alone, read and written");
+    for found in &document.findings.saturation {
+        assert!(found.steps.iter().all(|step| step.expected.is_some()), "{found:?}");
+    }
+}
+
+#[test]
+fn streams_run_at_once_and_each_has_a_rate() {
+    let document = measure(1, built_in("streams").unwrap().text, 30);
+    for cell in document.cells.iter().filter(|cell| measured(cell)) {
+        let streams = cell.labels.streams.unwrap() as usize;
+        for sample in &cell.samples {
+            assert_eq!(sample.streams.len(), streams, "{}", cell.id);
+            // Every stream runs within the time of all.
+            let most = sample.streams.iter().sum::<f64>();
+            assert!(most * 1.001 >= sample.rate(), "{}: {most} {}", cell.id, sample.rate());
+        }
+    }
+}
+
+#[test]
+fn own_files_chosen_disks_and_flushed_stripes() {
+    let text = "
+        [[experiment]]
+        name = 'some'
+        title = 'Some'
+        axis = 'none'
+        [[experiment.grid]]
+        action = 'streams'
+        streams = 3
+        files = 'own'
+        cache = ['warm', 'cold']
+        [[experiment.grid]]
+        action = 'devices'
+        strategy = 'method=buffered,request=64K'
+        direction = ['read', 'write']
+        mode = ['together', 'striped']
+        targets = ['1+3']
+        [[experiment.grid]]
+        action = 'devices'
+        strategy = 'method=mmap,request=64K'
+        mode = 'striped'
+        targets = 2
+    ";
+    let document = measure(3, text, 30);
+    assert_eq!(document.cells.len(), 7);
+    let (mapped, others) = document.cells.split_last().unwrap();
+    let reason = mapped.skipped.as_deref().unwrap();
+    assert!(reason.contains("mmap") && mapped.samples.is_empty(), "{reason}");
+    for cell in others {
+        assert!(cell.skipped.is_none() && !cell.samples.is_empty(), "{}: {:?}", cell.id, cell.skipped);
+        let wanted = if cell.labels.streams.is_some() { "own files" } else { "disks 1+3" };
+        assert!(cell.labels.variant.as_deref().unwrap().starts_with(wanted));
+        assert!(cell.summary.is_some(), "{}: {:?}", cell.id, cell.samples);
+    }
+}
