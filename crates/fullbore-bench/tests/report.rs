@@ -61,7 +61,12 @@ fn every_cell_appears() {
             (None, None) => panic!("{} has neither", cell.id),
         }
     }
-    let samples: usize = document.cells.iter().filter_map(|c| c.summary.as_ref()).map(|s| s.n).sum();
+    let samples: usize = document
+        .cells
+        .iter()
+        .filter_map(|c| c.summary.as_ref())
+        .map(|s| s.n + s.warm_up.map_or(0, |warm| warm.left_out()))
+        .sum();
     assert!(
         visible.matches("class=\"point").count()
             >= document.cells.iter().filter(|c| c.summary.is_some()).count()
@@ -112,7 +117,25 @@ fn unpacked(html: &str) -> serde_json::Value {
         });
         cell["samples"] = samples.collect();
     }
+    restore_series(&mut document["findings"], packed["series"].as_array().unwrap());
     document
+}
+
+/// Puts the paths back that findings name by their places in the list.
+fn restore_series(value: &mut serde_json::Value, series: &[serde_json::Value]) {
+    use serde_json::Value;
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|value| restore_series(value, series)),
+        Value::Object(map) => {
+            for (name, value) in map {
+                match value.as_u64().filter(|_| name == "series") {
+                    Some(place) => *value = series[place as usize].clone(),
+                    None => restore_series(value, series),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Fails unless both are the same but for rounding: samples to seven digits, what is worked out to five.

@@ -59,7 +59,7 @@ pub struct Summary {
     /// The levels that the samples keep to, lowest first; empty where one hump explains them.
     #[serde(default)]
     pub levels: Vec<Level>,
-    /// Where the rate changed for good during the run, and the levels between; `None` below ten samples.
+    /// Where the rate changed for good during the run, and the levels between; `None` where it did not, or below ten samples.
     #[serde(default)]
     pub changes: Option<Changes>,
     /// The rule of 1997: whether repeated results lie within 3 %; `None` below three samples.
@@ -165,7 +165,7 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
         outliers: outliers(&rates).into_iter().map(|i| positions[i]).collect(),
         modes: two_humps(&rates),
         levels: levels(&rates, bootstrap),
-        changes: change_points(&rates, bootstrap),
+        changes: change_points(&rates, bootstrap).filter(|changes| !changes.points.is_empty()),
         repeatability: repeatability(&rates),
         warm_up,
         drift: mann_kendall(&rates),

@@ -21,7 +21,7 @@ pub(super) fn element(document: &Document) -> String {
 }
 
 /// The document as JSON with the names of the fields of samples (`columns`), of labels and of summaries, and `csv`, the
-/// columns of the CSV file. In each cell `labels` and `summary` are lists of values in the order of the names, and
+/// columns of the CSV file. Of findings, `series` is a place in the list of that name. In each cell `labels` and `summary` are lists of values in the order of the names, and
 /// `samples` holds their number `n` and for each column a list: empty where no sample has the field, of one value where
 /// all have the same, else of one value a sample.
 fn packed(document: &Document) -> Value {
@@ -50,10 +50,36 @@ fn packed(document: &Document) -> Value {
             *samples = transposed(samples.take(), &mut columns);
         }
     }
+    let mut series = Vec::new();
+    if let Some(findings) = whole.get_mut("findings") {
+        share_series(findings, &mut series);
+    }
     let csv = crate::csv::COLUMNS.as_slice();
     json!({
-        "packed": 1, "columns": columns, "labels": labels, "summary": summary, "csv": csv, "document": whole
+        "packed": 2, "columns": columns, "labels": labels, "summary": summary, "series": series, "csv": csv,
+        "document": whole
     })
+}
+
+/// Puts each path that findings rest on into a list, once, and its place in the list where it stood.
+fn share_series(value: &mut Value, known: &mut Vec<Value>) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|value| share_series(value, known)),
+        Value::Object(map) => {
+            for (name, value) in map {
+                if name != "series" || !value.is_object() {
+                    share_series(value, known);
+                    continue;
+                }
+                let place = known.iter().position(|one| one == value).unwrap_or_else(|| {
+                    known.push(value.clone());
+                    known.len() - 1
+                });
+                *value = json!(place);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Rounds fractions and takes out what is null.

@@ -1,17 +1,57 @@
-//! Loop disks: an image, a loop device, a file system, a mount; gone when dropped.
+//! Loop disks: an image, a loop device, a file system, a mount; gone when dropped, and when the test is killed.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A mounted loop disk.
+/// A mounted loop disk. Its device goes with its mount, its image's room with its device.
 pub(crate) struct Disk {
     /// Where it is mounted.
     pub(crate) place: PathBuf,
-    image: PathBuf,
-    device: Option<String>,
-    mounted: bool,
+    number: String,
+    // Dropped after the mount is gone.
+    _heir: Heir,
+}
+
+/// A process that clears away after this one, should it be killed before it can: it waits for the end of a pipe that
+/// nobody else holds.
+pub(crate) struct Heir(Child);
+
+impl Heir {
+    /// Runs `script` with `arguments` when this process is gone.
+    pub(crate) fn of(script: &str, arguments: &[&str]) -> Result<Self, String> {
+        Command::new("sh")
+            .args(["-c", &format!("cat >/dev/null; {script}"), "sh"])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // A signal to the group of the test is not for it.
+            .process_group(0)
+            .spawn()
+            .map(Self)
+            .map_err(|error| format!("sh: {error}"))
+    }
+}
+
+impl Drop for Heir {
+    fn drop(&mut self) {
+        // All is cleared away: it would do the same to whoever has the name next.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A loop device that is released unless it gets mounted.
+struct Attached(String);
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // Of a device that is mounted: when that ends.
+        let _ = command("losetup", &["-d", &self.0]);
+    }
 }
 
 /// A disk's image and its file system.
@@ -46,29 +86,31 @@ impl Disk {
     /// Makes `name.img` in `within` and mounts it at `at`, which is made.
     pub(crate) fn new(within: &Path, name: &str, at: PathBuf, made: &Made<'_>) -> Result<Self, String> {
         let image = within.join(format!("{name}.img"));
-        fs::create_dir(&at).map_err(|error| format!("{}: {error}", at.display()))?;
+        let (path, place) = (image.to_string_lossy(), at.to_string_lossy().into_owned());
+        fs::create_dir(&at).map_err(|error| format!("{place}: {error}"))?;
         fs::File::create(&image)
             .and_then(|file| file.set_len(made.len))
-            .map_err(|error| format!("{}: {error}", image.display()))?;
-        let mut disk = Self { place: at, image, device: None, mounted: false };
-        let path = disk.image.to_string_lossy().into_owned();
+            .map_err(|error| format!("{path}: {error}"))?;
         let past = if made.past_cache { "--direct-io=on" } else { "--direct-io=off" };
-        let device = command("losetup", &["-f", "--show", past, &path])?;
-        disk.device = Some(device.clone());
-        command(made.mkfs[0], &[&made.mkfs[1..], &[&device]].concat())?;
+        let attached = command("losetup", &["-f", "--show", past, &path]).map(Attached);
+        // Its room is free when the device is.
+        fs::remove_file(&image).map_err(|error| format!("{path}: {error}"))?;
+        let attached = attached?;
+        let device = attached.0.as_str();
+        let name = device.trim_start_matches("/dev/");
+        let number = fs::read_to_string(format!("/sys/block/{name}/dev"))
+            .map_err(|error| format!("{name}: {error}"))?;
+        command(made.mkfs[0], &[&made.mkfs[1..], &[device]].concat())?;
         let options = if made.options.is_empty() { "defaults" } else { made.options };
-        command("mount", &["-o", options, &device, &disk.place.to_string_lossy()])?;
-        disk.mounted = true;
-        Ok(disk)
+        let heir = Heir::of("umount --lazy \"$1\"; rmdir \"$1\"", &[&place])?;
+        command("mount", &["-o", options, device, &place])?;
+        Ok(Self { place: at, number: number.trim().to_owned(), _heir: heir })
     }
 
     /// Major and minor number.
     #[allow(dead_code, reason = "only limited disks are named to the system")]
-    pub(crate) fn number(&self) -> Result<String, String> {
-        let name = self.device.as_deref().unwrap_or_default().trim_start_matches("/dev/");
-        fs::read_to_string(format!("/sys/block/{name}/dev"))
-            .map(|number| number.trim().to_owned())
-            .map_err(|error| format!("{name}: {error}"))
+    pub(crate) fn number(&self) -> &str {
+        &self.number
     }
 }
 
@@ -76,13 +118,9 @@ impl Drop for Disk {
     fn drop(&mut self) {
         let place = self.place.to_string_lossy();
         // Busy for a moment while what ran there is cleared away.
-        if self.mounted && !eventually(|| command("umount", &[&place]).is_ok()) {
+        if !eventually(|| command("umount", &[&place]).is_ok()) {
             let _ = command("umount", &["--lazy", &place]);
         }
-        if let Some(device) = &self.device {
-            let _ = command("losetup", &["-d", device]);
-        }
-        let _ = fs::remove_file(&self.image);
         let _ = fs::remove_dir(&self.place);
     }
 }

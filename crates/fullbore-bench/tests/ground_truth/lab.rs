@@ -11,7 +11,7 @@ use fullbore::pattern::Monitor;
 use fullbore_bench::document::Document;
 use fullbore_bench::{Event, Options, Progress, run};
 
-use super::disk::{Disk, EXT4, Made, eventually};
+use super::disk::{Disk, EXT4, Heir, Made, eventually};
 
 /// Bytes and requests a second, reads and writes each.
 pub(crate) type Limits = (u64, u64);
@@ -38,7 +38,7 @@ pub(crate) enum Shared {
 /// Limited disks. Dropped in the order of the fields: disks, what carries them, the group, the directory.
 pub(crate) struct Lab {
     pub(crate) directories: Vec<PathBuf>,
-    disks: Vec<(Disk, String)>,
+    disks: Vec<Disk>,
     bus: Option<Disk>,
     group: Group,
     file: u64,
@@ -46,7 +46,10 @@ pub(crate) struct Lab {
 }
 
 /// A control group; removed when dropped.
-struct Group(PathBuf);
+struct Group {
+    place: PathBuf,
+    _heir: Heir,
+}
 
 impl Group {
     fn new() -> Result<Self, String> {
@@ -57,8 +60,11 @@ impl Group {
         }
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let group = blkio.join(format!("fullbore-{}-{number}", std::process::id()));
+        // The meter in it would go on, and what it uses stay.
+        let script = "for try in $(seq 100); do kill -9 $(cat \"$1/cgroup.procs\"); rmdir \"$1\" && break; sleep 0.1; done";
+        let heir = Heir::of(script, &[&group.to_string_lossy()])?;
         fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
-        Ok(Self(group))
+        Ok(Self { place: group, _heir: heir })
     }
 
     fn limit(&self, number: &str, (bps, iops): Limits) -> Result<(), String> {
@@ -68,7 +74,7 @@ impl Group {
             if limit >= UNLIMITED {
                 continue;
             }
-            let path = self.0.join(format!("blkio.throttle.{file}_device"));
+            let path = self.place.join(format!("blkio.throttle.{file}_device"));
             fs::write(&path, format!("{number} {limit}")).map_err(|error| format!("{file}: {error}"))?;
         }
         Ok(())
@@ -77,7 +83,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        eventually(|| fs::remove_dir(&self.0).is_ok());
+        eventually(|| fs::remove_dir(&self.place).is_ok());
     }
 }
 
@@ -109,7 +115,7 @@ impl Lab {
         if let Shared::Bus(limits) = shared {
             let len = (128 << 20) + len * count;
             let bus = Disk::new(&here, "bus", here.join("bus"), &Made { len, ..plain })?;
-            lab.group.limit(&bus.number()?, limits)?;
+            lab.group.limit(bus.number(), limits)?;
             within = bus.place.clone();
             lab.bus = Some(bus);
         }
@@ -119,10 +125,9 @@ impl Lab {
             // What is read of a disk on a bus must come over the bus each time.
             let made = Made { past_cache: lab.bus.is_some(), ..plain };
             let disk = Disk::new(&within, &name, here.join(&name), &made)?;
-            let number = disk.number()?;
-            lab.group.limit(&number, limits)?;
+            lab.group.limit(disk.number(), limits)?;
             lab.directories.push(disk.place.clone());
-            lab.disks.push((disk, number));
+            lab.disks.push(disk);
         }
         if matches!(shared, Shared::Disk) {
             let place = lab.directories.remove(0);
@@ -137,7 +142,7 @@ impl Lab {
 
     /// Changes the limits of a disk, whoever uses it.
     pub(crate) fn limit(&self, disk: usize, limits: Limits) {
-        self.group.limit(&self.disks[disk].1, limits).unwrap();
+        self.group.limit(self.disks[disk].number(), limits).unwrap();
     }
 
     /// Starts the meter on the disks; it puts itself under their limits.
@@ -148,7 +153,7 @@ impl Lab {
         Command::new(std::env::current_exe().unwrap())
             .args(["--nocapture", "--exact", task.test])
             .env(DIRECTORIES, std::env::join_paths(directories).unwrap())
-            .env(GROUP, self.group.0.join("cgroup.procs"))
+            .env(GROUP, self.group.place.join("cgroup.procs"))
             .env(FILE, self.file.to_string())
             .env(SECONDS, task.seconds.to_string())
             .env(PRECISION, task.precision.to_string())

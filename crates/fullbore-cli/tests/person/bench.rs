@@ -136,6 +136,7 @@ pub(crate) const TWO_CELLS: &str = "
     action = 'read'
     strategy = ['method=buffered,workers=1']
     request = ['4K', '64K']
+    order = 'random'
     cache = 'warm'
 ";
 

@@ -18,6 +18,15 @@
     return object;
   }
 
+  // Findings name a path by its place in the list of paths.
+  function shared(value, series) {
+    if (value === null || typeof value !== "object") { return; }
+    Object.keys(value).forEach(function (name) {
+      if (name === "series" && typeof value[name] === "number") { value[name] = series[value[name]]; }
+      else { shared(value[name], series); }
+    });
+  }
+
   // Samples stand in columns: none, one value for all, or one for each.
   function unpacked(packed) {
     packed.document.cells.forEach(function (cell) {
@@ -34,6 +43,7 @@
       }
       cell.samples = samples;
     });
+    shared(packed.document.findings, packed.series);
     return packed.document;
   }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use fullbore::pattern::Monitor;
 use fullbore::size;
-use fullbore::strategy::Profile;
+use fullbore::strategy::{Entry, Profile};
 use fullbore_bench::document::Document;
 use fullbore_bench::experiment::{BUILT_IN, QUICK, built_in, describe};
-use fullbore_bench::{Event, Measured, Options, table};
+use fullbore_bench::{Event, Measured, Options, fio, table};
 
 use super::list::unknown;
 use super::live::Live;
@@ -59,15 +59,28 @@ pub(crate) struct Measure {
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Experiments as `fullbore bench list` names them, or files of experiments (*.toml)
-    #[arg(value_name = "NAME|FILE.toml", required_unless_present_any = ["all", "resume"])]
+    #[arg(value_name = "NAME|FILE.toml", required_unless_present_any = ["all", "resume", "job"])]
     names: Vec<String>,
 
     /// Run every experiment there is: half an hour
     #[arg(long, conflicts_with = "names")]
     all: bool,
 
+    /// Run the jobs of a job file of fio's, on test files of the meter's own: no file that it names is touched. May be
+    /// given again
+    #[arg(long, value_name = "FILE.fio", conflicts_with = "all")]
+    job: Vec<PathBuf>,
+
+    /// Measure every cell that this program can do a second time by it, in the same rounds, and show the ratio
+    #[arg(long, value_name = "PROGRAM")]
+    with: Option<Beside>,
+
     /// Go on with a run that was stopped, in its results folder: same directories, experiments and seed
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["names", "all", "dir", "size", "output", "seed"])]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with_all = ["names", "all", "job", "with", "dir", "size", "output", "seed"]
+    )]
     resume: Option<PathBuf>,
 
     /// Measure a whole block device in place of a directory: EVERYTHING ON IT IS LOST. Refused where it is mounted, has
@@ -82,6 +95,12 @@ pub(crate) struct Run {
 
     #[command(flatten)]
     how: Measure,
+}
+
+/// A program that does the same cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Beside {
+    Fio,
 }
 
 /// The time of the quick run, in seconds.
@@ -108,13 +127,21 @@ impl Run {
             let (folder, document) = Folder::again(folder)?;
             return self.how.go_on(folder, document);
         }
-        let sets: Vec<(String, String)> = if self.all {
+        let mut sets: Vec<(String, String)> = if self.all {
             let others = BUILT_IN.iter().filter(|set| set.text != QUICK);
             others.map(|set| (set.name.to_owned(), set.text.to_owned())).collect()
         } else {
             self.names.iter().map(|name| set(name)).collect::<Result<_, _>>()?
         };
-        self.how.measure(sets, self.device.zip(self.serial))
+        let mut size = None;
+        for path in &self.job {
+            let (name, imported) = jobs(path)?;
+            sets.push((name, imported.toml));
+            size = size.max(imported.size);
+        }
+        // What was asked for here goes before what a file asks for.
+        self.how.size = self.how.size.or(size);
+        self.how.measure(sets, self.device.zip(self.serial), self.with.is_some())
     }
 }
 
@@ -132,15 +159,34 @@ fn set(name: &str) -> Result<(String, String), Exit> {
     Ok((name.to_owned(), text))
 }
 
+/// The jobs of a file of fio's; what is done otherwise is said.
+fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Exit::trouble(format!("{name}: cannot read the jobs: {error}")))?;
+    let imported = fio::import(&text, &name).map_err(|error| Exit::trouble(format!("{name}: {error}")))?;
+    for note in &imported.notes {
+        Exit::say(&format!("fullbore: {name}: {note}\n"));
+    }
+    Ok((name, imported))
+}
+
 impl Measure {
     /// The quick run.
     pub(super) fn quick(mut self) -> Result<(), Exit> {
         self.time.get_or_insert(QUICK_TIME);
-        self.measure(vec![("quick".into(), QUICK.into())], None)
+        self.measure(vec![("quick".into(), QUICK.into())], None, false)
     }
 
-    fn measure(self, sets: Vec<(String, String)>, device: Option<(PathBuf, String)>) -> Result<(), Exit> {
-        let time = self.time(&sets)?;
+    fn measure(
+        self,
+        sets: Vec<(String, String)>,
+        device: Option<(PathBuf, String)>,
+        with_fio: bool,
+    ) -> Result<(), Exit> {
+        // A cell that is measured twice takes twice as long.
+        let twice = if with_fio && self.time.is_none() { 2 } else { 1 };
+        let time = self.time(&sets)? * twice;
         let folder = Folder::make(self.output.clone())?;
         let options = Options {
             directories: self.dir.clone(),
@@ -152,7 +198,7 @@ impl Measure {
             sets,
             command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             resume: None,
-            with_fio: false,
+            with_fio,
             program: std::env::current_exe().ok(),
         };
         self.carry_out(&options, folder)
@@ -174,8 +220,8 @@ impl Measure {
             seed: run.seed,
             sets: run.sets.clone(),
             command: run.command.clone(),
+            with_fio: document.cells.iter().any(|cell| cell.labels.peer.as_deref() == Some("fio")),
             resume: Some(document),
-            with_fio: false,
             program: std::env::current_exe().ok(),
         };
         self.carry_out(&options, folder)
@@ -205,7 +251,7 @@ impl Measure {
         folder.finish(&document)?;
         // A run without strategies for any job has nothing to say to the other commands.
         let worth = profile.filter(|(_, measured)| !self.no_save && !measured.entries.is_empty());
-        let saved = worth.map(save);
+        let saved = worth.map(|profile| save(profile, &document));
         if self.json {
             let mut text = Vec::new();
             document.write(&mut text).map_err(Exit::trouble)?;
@@ -231,14 +277,27 @@ impl Measure {
     }
 }
 
-/// Adds what was measured to the profile: of the jobs measured now, the others stay as they were.
-fn save((key, measured): (String, fullbore::strategy::FileSystem)) -> Result<PathBuf, String> {
+/// Adds what was measured to the profile. A job that the run had no trial of its own for, but reads that say something of it,
+/// keeps what an earlier run found for it.
+fn save(
+    (key, measured): (String, fullbore::strategy::FileSystem),
+    document: &Document,
+) -> Result<PathBuf, String> {
     let path = Profile::path().ok_or("neither XDG_CONFIG_HOME nor HOME says where")?;
     let mut profile = Profile::load(&path).map_err(|error| error.to_string())?;
-    let known = profile.file_systems.remove(&key);
-    let mut entries = measured.entries;
-    let jobs: Vec<_> = entries.iter().map(|entry| entry.job).collect();
-    entries.extend(known.into_iter().flat_map(|known| known.entries).filter(|old| !jobs.contains(&old.job)));
+    let tried = |entry: &Entry| {
+        document.cells.iter().any(|cell| {
+            let cache = cell.labels.cache.map_or("", |cache| cache.word());
+            format!("{}, {cache}", cell.labels.job) == entry.job.to_string()
+        })
+    };
+    let (mut entries, others): (Vec<Entry>, Vec<Entry>) = measured.entries.into_iter().partition(tried);
+    let known = profile.file_systems.remove(&key).map(|known| known.entries).unwrap_or_default();
+    for entry in known.into_iter().chain(others) {
+        if entries.iter().all(|kept| kept.job != entry.job) {
+            entries.push(entry);
+        }
+    }
     let merged = fullbore::strategy::FileSystem { directory: measured.directory, entries };
     profile.file_systems.insert(key, merged);
     profile.save(&path).map_err(|error| error.to_string())?;
