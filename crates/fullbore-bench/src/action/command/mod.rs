@@ -124,15 +124,16 @@ impl Trial {
         self.task.input == Input::TwoTexts
     }
 
-    /// Runs the command; keeps what it prints if `listen`.
-    fn once(&self, files: &Files<'_>, listen: bool) -> Result<Ended> {
+    /// Runs the command, and keeps what it prints.
+    fn once(&self, files: &Files<'_>) -> Result<Ended> {
         let fail = |error| Error::io("run", &self.program, error);
         let words = self.tool.words.iter().map(|word| filled(word, files));
         let mut command = Command::new(&self.program);
         // Words are what stands between spaces in any alphabet of today; a person's own settings of rg are not its speed.
         command.args(words).env("LC_ALL", "C.UTF-8").env_remove("RIPGREP_CONFIG_PATH");
         command.stderr(Stdio::piped());
-        command.stdout(if listen { Stdio::piped() } else { Stdio::null() });
+        // Not /dev/null: GNU grep sees that nobody listens, and is done with the first match.
+        command.stdout(Stdio::piped());
         let before = ProcessUsage::of_children().map_err(fail)?;
         let clock = Instant::now();
         // Opening what it prints to is a part of it, as it is in a shell.
@@ -173,7 +174,7 @@ impl Trial {
         let (input, same) = (write("taste")?, write("same-taste")?);
         let output = bed.directory().join("tasted");
         let files = Files { input: input.path(), same: same.path(), output: &output };
-        let ended = self.once(&files, true);
+        let ended = self.once(&files);
         let made = std::fs::read(&output);
         let _ = std::fs::remove_file(&output);
         let ended = ended?;
@@ -298,7 +299,7 @@ impl Work for Trial {
         let bed = place.bed();
         let (input, same) = self.inputs(bed)?;
         let files = Files { input: input.path(), same: same.path(), output: self.output(bed) };
-        let Ended { seconds, usage, .. } = self.once(&files, false)?;
+        let Ended { seconds, usage, .. } = self.once(&files)?;
         Ok(Done {
             bytes: bed.transform_len * (1 + u64::from(self.reads_both())),
             seconds: Some(seconds),
