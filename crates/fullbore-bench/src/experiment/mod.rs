@@ -3,7 +3,7 @@
 //! A file of experiments is a set: its trials are measured in interleaved rounds. An experiment has a name, a title,
 //! the question it asks, what the reference documents found then, the axis and the figures of its chapter, and grids. A
 //! grid is every combination of its lists; each combination is the settings of one trial of an
-//! [action](crate::action).
+//! action, as `docs/experiments.md` lists them.
 
 mod built_in;
 mod grid;

@@ -42,8 +42,8 @@ use crate::strategy::{Completion, Model, Strategy};
 /// ```
 ///
 /// # Errors
-/// Those of the system with path and offset; [`Kind::Changed`] if the input became shorter or was modified meanwhile;
-/// [`Kind::Interrupted`] if the monitor says so.
+/// Those of the system with path and offset; [`Kind::Changed`](crate::error::Kind::Changed) if the input became
+/// shorter or was modified meanwhile; [`Kind::Interrupted`](crate::error::Kind::Interrupted) if the monitor says so.
 pub fn fold<F: Fold>(
     operation: &F,
     input: &File,
