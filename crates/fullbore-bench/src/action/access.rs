@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use fullbore::engine::Cache;
 use fullbore::error::{Error, Kind};
-use fullbore::file::{Durability, File, Output, Placement, Sync};
-use fullbore::operation::generate::Stamped;
+use fullbore::file::{File, Output, Placement, Sync};
 use fullbore::pattern::{self, Monitor, Order, Outcome, Scope};
-use fullbore::strategy::{Completion, Strategy, plan};
+use fullbore::strategy::{Completion, Strategy};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
+use super::condition::Condition;
 use super::latency::percentiles;
+use super::side::{Direction, Side};
 use super::wished::Wished;
-use super::{Claim, Covered, Device, Done, Parsed, Settings, Turn, Work, settings};
+use super::{Claim, Covered, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
 use crate::document::{CacheState, Labels};
 use crate::sample::Place;
@@ -107,32 +107,24 @@ impl State {
 /// A trial of reading or writing.
 #[derive(Debug)]
 struct Trial {
-    writes: bool,
     asked: Access,
-    wished: Wished,
+    side: Side,
     offset: i64,
-    /// Known once opened.
-    strategy: Option<Strategy>,
-    data: Option<Stamped>,
     /// What the next run covers.
     range: Range<u64>,
     order: Order,
 }
 
 pub(super) fn read(given: Settings) -> Parsed {
-    parse(false, given)
+    build(Direction::Read, settings(given)?)
 }
 
 pub(super) fn write(given: Settings) -> Parsed {
-    parse(true, given)
+    build(Direction::Write, settings(given)?)
 }
 
-fn parse(writes: bool, given: Settings) -> Parsed {
-    build(writes, settings(given)?)
-}
-
-fn build(writes: bool, asked: Access) -> Parsed {
-    if !writes && (asked.file != State::Overwritten || asked.flush.is_some()) {
+fn build(direction: Direction, asked: Access) -> Parsed {
+    if !direction.writes() && (asked.file != State::Overwritten || asked.flush.is_some()) {
         return Err("`file` and `flush` are for writes".into());
     }
     if asked.file != State::Overwritten && asked.order != Way::Sequential {
@@ -141,12 +133,9 @@ fn build(writes: bool, asked: Access) -> Parsed {
     let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
     let offset = asked.offset.as_deref().map_or(Ok(0), distance)?;
     Ok(Box::new(Trial {
-        writes,
         asked,
-        wished,
+        side: Side::new(direction, wished),
         offset,
-        strategy: None,
-        data: None,
         range: 0..0,
         order: Order::Sequential,
     }))
@@ -163,19 +152,18 @@ fn distance(text: &str) -> std::result::Result<i64, String> {
 }
 
 impl Trial {
-    fn strategy(&self) -> Strategy {
-        self.strategy.clone().unwrap_or_else(|| self.wished.plain())
-    }
-
-    /// Whether it passes the page cache by.
-    fn direct(&self) -> bool {
-        let strategy = self.strategy();
-        (if self.writes { strategy.write_cache } else { strategy.read_cache }) == Cache::Direct
-    }
-
     /// Whether the time of each request is taken: what comes from memory takes less than two looks at the clock are worth.
     fn timed(&self) -> bool {
-        self.direct() || self.asked.cache == Some(CacheState::Cold)
+        self.side.direct() || self.asked.cache == Some(CacheState::Cold)
+    }
+
+    fn condition(&self) -> Condition {
+        Condition {
+            writes: self.side.writes(),
+            direct: self.side.direct(),
+            flush: self.asked.flush == Some(true),
+            cache: self.asked.cache,
+        }
     }
 
     /// Whether it writes a file of its own, made anew for each sample.
@@ -189,8 +177,8 @@ impl Trial {
 
     /// The file that is there all the time.
     fn standing<'b>(&self, bed: &'b Bed) -> &'b File {
-        match self.writes {
-            true if !self.direct() => &bed.written,
+        match self.side.writes() {
+            true if !self.side.direct() => &bed.written,
             _ if self.asked.cache == Some(CacheState::Warm) => &bed.warm,
             _ => &bed.cold,
         }
@@ -199,7 +187,7 @@ impl Trial {
     /// The bytes of this turn: the next run of the file, so that no cache of the device's own has it, or blocks all
     /// over it.
     fn part(&self, turn: Turn, len: u64) -> (Range<u64>, Order) {
-        let strategy = self.strategy();
+        let strategy = self.side.strategy();
         let request = strategy.request as u64;
         // Whole requests, and enough of them for the depth to be reached.
         let least = request * (LEAST * strategy.depth * strategy.workers) as u64;
@@ -225,8 +213,8 @@ impl Trial {
 
     fn transfer(&self, range: &Range<u64>, place: &Place<'_>) -> Result<Outcome> {
         let scope = Scope { range: range.clone(), order: self.order };
-        let strategy = self.strategy();
-        if !self.writes {
+        let strategy = self.side.strategy();
+        if !self.side.writes() {
             return read_through(self.standing(place.bed()), &scope, &strategy, place);
         }
         let path = match self.grows() {
@@ -237,7 +225,7 @@ impl Trial {
             File::open_write(&path)?.set_len(0)?;
         }
         let output = Output::create(&path, Placement::Overwrite, None)?;
-        let data = self.data.as_ref().ok_or_else(|| unopened(&path))?;
+        let data = self.side.data().ok_or_else(|| unopened(&path))?;
         if strategy.write.capabilities.mapped && self.grows() {
             // A mapping cannot make its file longer.
             output.file().set_len(range.end)?;
@@ -284,69 +272,48 @@ pub(super) fn read_until(
 impl Work for Trial {
     fn needs(&self) -> Needs {
         Needs {
-            warm: !self.writes && self.asked.cache == Some(CacheState::Warm),
-            written: self.writes,
+            warm: !self.side.writes() && self.asked.cache == Some(CacheState::Warm),
+            written: self.side.writes(),
             fresh: self.grows(),
             ..Needs::default()
         }
     }
 
     fn labels(&self) -> Labels {
-        let strategy = self.strategy();
-        let (method, cache) = match self.writes {
-            true => (strategy.write, strategy.write_cache),
-            false => (strategy.read, strategy.read_cache),
-        };
+        let oldest_first = self.side.strategy().completion == Completion::Ordered;
         Labels {
-            operation: if self.writes { "write" } else { "read" }.into(),
-            method: method.name.into(),
-            request_bytes: Some(strategy.request as u64),
-            depth: Some(strategy.depth as u32),
-            workers: Some(strategy.workers as u32),
-            model: Some(strategy.model.to_string()),
-            cache_policy: Some(cache.to_string()),
-            file_state: self.writes.then(|| self.asked.file.word().into()),
+            file_state: self.side.writes().then(|| self.asked.file.word().into()),
             cache: self.asked.cache,
             order: Some(self.asked.order.word().into()),
-            strategy: Some(self.wished.text.clone()),
             flush: self.asked.flush,
             offset_bytes: self.asked.offset.as_ref().map(|_| self.offset),
-            variant: (strategy.completion == Completion::Ordered).then(|| "oldest first".into()),
-            ..Labels::default()
+            variant: oldest_first.then(|| "oldest first".into()),
+            ..self.side.labels()
         }
     }
 
     fn open(&mut self, place: &Place<'_>) -> Result<()> {
         let bed = place.bed();
-        if bed.in_memory && (self.asked.cache == Some(CacheState::Cold) || self.direct()) {
+        if bed.in_memory && (self.asked.cache == Some(CacheState::Cold) || self.side.direct()) {
             return Err(place.no_device());
         }
         if self.grows() {
             bed.has_files()?;
         }
         let file = self.standing(bed);
-        let Wished { wish, text } = &self.wished;
-        let planned = if self.writes {
-            let output = Output::create(file.path(), Placement::Overwrite, None)?;
-            let planned = plan(None, Some(bed.len), Some(&output), wish, Some(text), None)?;
-            output.commit_len(bed.len, Durability::Process)?;
-            planned
-        } else {
-            plan(Some(file), Some(bed.len), None, wish, Some(text), None)?
-        };
-        self.wished.granted(&planned, file.path())?;
-        self.data = self.writes.then(|| Stamped::new(place.seed, planned.strategy.request));
-        self.strategy = Some(planned.strategy);
+        let strategy = self.side.plan(file, bed.len)?;
+        self.side.settle(strategy, place.seed);
         Ok(())
     }
 
     fn strategy(&self) -> Option<String> {
-        self.strategy.as_ref().map(ToString::to_string)
+        self.side.planned()
     }
 
     fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
         let bed = place.bed();
         (self.range, self.order) = self.part(turn, bed.len);
+        let condition = self.condition();
         if self.grows() {
             self.clear(place)?;
             let file = File::create_new(&bed.fresh)?;
@@ -355,48 +322,25 @@ impl Work for Trial {
                 State::Truncated => {
                     let scope = Scope::whole(self.range.end);
                     let output = Output::create(&bed.fresh, Placement::Overwrite, None)?;
-                    let data = self.data.as_ref().ok_or_else(|| unopened(&bed.fresh))?;
+                    let data = self.side.data().ok_or_else(|| unopened(&bed.fresh))?;
                     pattern::fill(data, &scope, &output, &Strategy::plain(), place.monitor)?;
                     file.sync(Sync::Data)?;
                 }
                 State::Extended | State::Overwritten => {}
             }
-            let device =
-                if self.direct() || self.asked.flush == Some(true) { Device::Writes } else { Device::Any };
-            return Ok(Claim { device, ..Claim::default() });
+            return Ok(Claim { device: condition.device(), ..Claim::default() });
         }
         let file = self.standing(bed).clone();
-        let direct = self.direct();
-        match self.asked.cache {
-            Some(CacheState::Warm) => Bed::warm_up(&file, &self.range)?,
-            Some(CacheState::Cold) => Bed::cool_down(&file)?,
-            Some(CacheState::Mixed) => {
-                Bed::cool_down(&file)?;
-                let half = self.range.start..self.range.start.midpoint(self.range.end);
-                // What is read ahead of a short range would be the rest of it.
-                Bed::warm_up_exactly(&file, &half)?;
-            }
-            None if self.writes && !direct => Bed::warm_up(&file, &self.range)?,
-            // Past the cache the bytes must come from the device, so they may not be in the cache.
-            None if direct => Bed::cool_down(&file)?,
-            None => {}
-        }
-        let device = match (self.writes, direct) {
-            (true, true) => Device::Writes,
-            (true, false) if self.asked.flush == Some(true) => Device::Writes,
-            (false, true) => Device::Reads,
-            (false, false) if self.asked.cache == Some(CacheState::Cold) => Device::Reads,
-            _ => Device::Any,
-        };
-        let looked_at = self.asked.cache.is_some() || direct;
+        condition.bring(&file, &self.range)?;
+        let looked_at = condition.cache.is_some() || condition.direct;
         let about = if looked_at { vec![(file, self.range.clone())] } else { Vec::new() };
-        Ok(Claim { about, cache: self.asked.cache, device })
+        Ok(Claim { about, cache: condition.cache, device: condition.device() })
     }
 
     fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
         // Over the end of the range, which the sample comes to last.
         let clock = Instant::now();
-        let strategy = self.strategy();
+        let strategy = self.side.strategy();
         let step = (strategy.request * strategy.depth * strategy.workers) as u64;
         let mut end = self.range.end;
         while clock.elapsed().as_secs_f64() < seconds {
@@ -414,7 +358,7 @@ impl Work for Trial {
         let outcome = self.transfer(&self.range.clone(), place);
         let latency = percentiles(&place.monitor.take_latencies());
         let outcome = outcome?;
-        let tally = if self.writes { outcome.writes } else { outcome.reads };
+        let tally = if self.side.writes() { outcome.writes } else { outcome.reads };
         Ok(Done {
             bytes: outcome.bytes,
             // A request's rate has nothing to do with opening and closing.
@@ -437,7 +381,7 @@ impl Work for Trial {
     }
 
     fn again(&self) -> Option<Box<dyn Work>> {
-        build(self.writes, self.asked.clone()).ok()
+        build(self.side.direction, self.asked.clone()).ok()
     }
 
     fn clear(&mut self, place: &Place<'_>) -> Result<()> {

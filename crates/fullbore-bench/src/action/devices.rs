@@ -5,15 +5,14 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use fullbore::error::{Error, Kind};
-use fullbore::file::{Durability, File, Output, Placement, Sync};
-use fullbore::operation::generate::Stamped;
-use fullbore::strategy::{Strategy, plan};
+use fullbore::file::{File, Sync};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::abreast::{self, Doing, Part};
+use super::side::{Direction, Side};
 use super::striped::{self, Layout};
-use super::wished::{Wished, passes_cache, side};
+use super::wished::Wished;
 use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
 use crate::document::{CacheState, Labels, saturation};
@@ -51,17 +50,6 @@ struct Asked {
 
 fn direct() -> String {
     "method=direct".into()
-}
-
-/// Which way the bytes go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Direction {
-    /// To the reader.
-    #[default]
-    Read,
-    /// To the disk.
-    Write,
 }
 
 /// What is done with the disks.
@@ -125,14 +113,10 @@ impl Which {
 /// A trial of disks.
 #[derive(Debug)]
 struct Trial {
-    direction: Direction,
     mode: Mode,
     which: Which,
     chunk: u64,
-    wished: Wished,
-    /// Known once opened.
-    strategy: Option<Strategy>,
-    data: Option<Stamped>,
+    side: Side,
     /// What the next run covers: of each disk's file, or of the striped one.
     parts: Vec<Part>,
     logical: Range<u64>,
@@ -154,35 +138,19 @@ pub(super) fn parse(given: Settings) -> Parsed {
         return Err("a striped file has one worker: ask for depth".into());
     }
     Ok(Box::new(Trial {
-        direction: asked.direction,
         mode: asked.mode,
         which,
         chunk,
-        wished,
-        strategy: None,
-        data: None,
+        side: Side::new(asked.direction, wished),
         parts: Vec::new(),
         logical: 0..0,
     }))
 }
 
 impl Trial {
-    fn strategy(&self) -> Strategy {
-        self.strategy.clone().unwrap_or_else(|| self.wished.plain())
-    }
-
-    fn writes(&self) -> bool {
-        self.direction == Direction::Write
-    }
-
-    /// Whether it passes the page cache by.
-    fn direct(&self) -> bool {
-        passes_cache(&self.strategy(), self.writes())
-    }
-
     /// Whether written bytes wait in the page cache and must be brought to the disk within the time.
     fn flushes(&self) -> bool {
-        self.writes() && !self.direct()
+        self.side.writes() && !self.side.direct()
     }
 
     fn layout(&self) -> Layout {
@@ -201,7 +169,7 @@ impl Trial {
     /// What the next sample covers: the next run of every file, so that no disk's own cache has it.
     fn aim(&mut self, turn: Turn, place: &Place<'_>) {
         let len = place.bed().len;
-        let strategy = self.strategy();
+        let strategy = self.side.strategy();
         let (request, disks) = (strategy.request as u64, self.which.0.len() as u64);
         let least = LEAST * request * (strategy.depth * strategy.workers) as u64;
         let files = self.files(place);
@@ -224,15 +192,15 @@ impl Trial {
     }
 
     fn doing(&self) -> Doing<'_> {
-        match &self.data {
-            Some(data) if self.writes() => Doing::Writing { data, flush: self.flushes() },
-            _ => Doing::Reading,
+        match self.side.data() {
+            Some(data) => Doing::Writing { data, flush: self.flushes() },
+            None => Doing::Reading,
         }
     }
 
     fn striped(&self, range: Range<u64>, place: &Place<'_>) -> Result<Done> {
         let files: Vec<File> = self.parts.iter().map(|part| part.file.clone()).collect();
-        let (layout, strategy) = (self.layout(), self.strategy());
+        let (layout, strategy) = (self.layout(), self.side.strategy());
         let (outcome, tally) = match self.doing() {
             Doing::Writing { data, flush } => {
                 let mut outcome =
@@ -273,8 +241,6 @@ impl Work for Trial {
     }
 
     fn labels(&self) -> Labels {
-        let strategy = self.strategy();
-        let (method, cache) = side(&strategy, self.writes());
         let variant = match self.mode {
             Mode::Alone => saturation::alone(self.which.most()),
             Mode::Together if self.which.first_ones() => saturation::TOGETHER.into(),
@@ -286,22 +252,13 @@ impl Work for Trial {
             }
         };
         Labels {
-            operation: if self.writes() { "write" } else { "read" }.into(),
-            method: method.name.into(),
-            request_bytes: Some(strategy.request as u64),
-            depth: Some(strategy.depth as u32),
-            workers: Some(strategy.workers as u32),
-            model: Some(strategy.model.to_string()),
-            cache_policy: Some(cache.to_string()),
-            file_state: self.writes().then(|| "overwritten".into()),
-            cache: (!self.writes() && !self.direct()).then_some(CacheState::Cold),
+            cache: (!self.side.writes() && !self.side.direct()).then_some(CacheState::Cold),
             order: Some("sequential".into()),
-            strategy: Some(self.wished.text.clone()),
             flush: self.flushes().then_some(true),
             targets: Some(self.which.0.len() as u32),
             chunk_bytes: (self.mode == Mode::Striped).then_some(self.chunk),
             variant: Some(variant),
-            ..Labels::default()
+            ..self.side.labels()
         }
     }
 
@@ -311,35 +268,23 @@ impl Work for Trial {
             let what = format!("it takes {most} directories, not {there}: name more directories with --dir");
             return Err(Error::new(Kind::Unsupported, "measure", place.bed().directory(), what));
         }
-        let Wished { wish, text } = &self.wished;
-        let mut strategy = None;
+        let mut first = None;
         for &disk in &self.which.0 {
             let bed = &place.beds[disk - 1];
             if bed.in_memory {
                 return Err(place.no_device());
             }
-            let file = self.file(bed);
-            let planned = if self.writes() {
-                let output = Output::create(file.path(), Placement::Overwrite, None)?;
-                let planned = plan(None, Some(bed.len), Some(&output), wish, Some(text), None)?;
-                output.commit_len(bed.len, Durability::Process)?;
-                planned
-            } else {
-                plan(Some(file), Some(bed.len), None, wish, Some(text), None)?
-            };
-            self.wished.granted(&planned, file.path())?;
-            strategy.get_or_insert(planned.strategy);
+            let strategy = self.side.plan(self.file(bed), bed.len)?;
+            first.get_or_insert(strategy);
         }
-        self.data = strategy
-            .as_ref()
-            .filter(|_| self.writes())
-            .map(|strategy| Stamped::new(place.seed, strategy.request));
-        self.strategy = strategy;
+        if let Some(strategy) = first {
+            self.side.settle(strategy, place.seed);
+        }
         Ok(())
     }
 
     fn strategy(&self) -> Option<String> {
-        self.strategy.as_ref().map(ToString::to_string)
+        self.side.planned()
     }
 
     fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
@@ -351,18 +296,18 @@ impl Work for Trial {
                 Bed::cool_down(&part.file)?;
             }
         }
-        let device = if self.writes() { Device::Writes } else { Device::Reads };
-        let cold = !self.writes() && !self.direct();
+        let device = if self.side.writes() { Device::Writes } else { Device::Reads };
+        let cold = !self.side.writes() && !self.side.direct();
         let about = self.parts.iter().map(|part| (part.file.clone(), part.range.clone()));
         Ok(Claim {
-            about: if self.writes() { Vec::new() } else { about.collect() },
+            about: if self.side.writes() { Vec::new() } else { about.collect() },
             cache: cold.then_some(CacheState::Cold),
             device,
         })
     }
 
     fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
-        let (clock, strategy) = (Instant::now(), self.strategy());
+        let (clock, strategy) = (Instant::now(), self.side.strategy());
         let left = || seconds - clock.elapsed().as_secs_f64();
         // Over the end, which the sample comes to last.
         if self.mode == Mode::Striped {
@@ -384,7 +329,7 @@ impl Work for Trial {
             let limit = Some(Duration::from_secs_f64(left().max(0.0)));
             abreast::run(&ends, self.doing(), &strategy, limit, place.monitor)?;
         }
-        if !self.writes() && !self.direct() {
+        if !self.side.writes() && !self.side.direct() {
             // What was read along is not to be in the way of what is measured.
             self.parts.iter().try_for_each(|part| Bed::cool_down(&part.file))?;
         }
@@ -395,7 +340,7 @@ impl Work for Trial {
         match self.mode {
             Mode::Striped => self.striped(self.logical.clone(), place),
             Mode::Alone | Mode::Together => {
-                abreast::run(&self.parts, self.doing(), &self.strategy(), None, place.monitor)
+                abreast::run(&self.parts, self.doing(), &self.side.strategy(), None, place.monitor)
             }
         }
     }

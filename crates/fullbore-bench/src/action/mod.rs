@@ -6,12 +6,14 @@
 mod abreast;
 mod access;
 mod command;
+mod condition;
 mod devices;
 mod interface;
 mod latency;
 mod memory;
 mod phases;
 mod reread;
+mod side;
 mod streams;
 mod striped;
 mod target;

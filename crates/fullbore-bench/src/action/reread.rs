@@ -9,11 +9,11 @@ use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, Kind};
 use fullbore::pattern::Order;
-use fullbore::strategy::{Strategy, plan};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 
 use super::latency::percentiles;
+use super::side::{Direction, Side};
 use super::target::Target;
 use super::wished::Wished;
 use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
@@ -83,8 +83,7 @@ impl Mode {
 struct Trial {
     asked: Asked,
     delay: Duration,
-    wished: Wished,
-    strategy: Option<Strategy>,
+    side: Side,
     turn: u64,
 }
 
@@ -97,16 +96,12 @@ pub(super) fn parse(given: Settings) -> Parsed {
     let delay = Duration::try_from_secs_f64(delay * 1e-3).ok().filter(|delay| delay.as_secs() < 10);
     let delay = delay.ok_or("`delay_ms` is from 0 to 10000")?;
     let wished = Wished::new("method=direct,depth=1,workers=1,model=serial", Some(&asked.request), None)?;
-    Ok(Box::new(Trial { asked, delay, wished, strategy: None, turn: 0 }))
+    Ok(Box::new(Trial { asked, delay, side: Side::new(Direction::Read, wished), turn: 0 }))
 }
 
 impl Trial {
-    fn strategy(&self) -> Strategy {
-        self.strategy.clone().unwrap_or_else(|| self.wished.plain())
-    }
-
     fn target<'a>(&self, bed: &Bed) -> Target<'a> {
-        let strategy = self.strategy();
+        let strategy = self.side.strategy();
         let request = strategy.request;
         Target {
             file: bed.cold.clone(),
@@ -155,19 +150,10 @@ impl Trial {
 
 impl Work for Trial {
     fn labels(&self) -> Labels {
-        let strategy = self.strategy();
         Labels {
-            operation: "read".into(),
-            method: strategy.read.name.into(),
-            request_bytes: Some(strategy.request as u64),
-            depth: Some(1),
-            workers: Some(1),
-            model: Some(strategy.model.to_string()),
-            cache_policy: Some(strategy.read_cache.to_string()),
             order: Some(if self.asked.mode == Mode::Elsewhere { "random" } else { "sequential" }.into()),
-            strategy: Some(self.wished.text.clone()),
             variant: Some(self.asked.mode.word().into()),
-            ..Labels::default()
+            ..self.side.labels()
         }
     }
 
@@ -176,12 +162,10 @@ impl Work for Trial {
         if bed.in_memory {
             return Err(place.no_device());
         }
-        let Wished { wish, text } = &self.wished;
-        let planned = plan(Some(&bed.cold), Some(bed.len), None, wish, Some(text), None)?;
-        self.wished.granted(&planned, bed.cold.path())?;
+        let strategy = self.side.plan(&bed.cold, bed.len)?;
         let unit = bed.cold.direct_alignment();
-        let request = planned.strategy.request;
-        self.strategy = Some(planned.strategy);
+        let request = strategy.request;
+        self.side.settle(strategy, place.seed);
         if request % unit != 0 {
             let what = format!("requests past the page cache are of multiples of {unit} bytes here");
             return Err(Error::new(Kind::Unsupported, "measure", bed.cold.path(), what));
@@ -218,7 +202,7 @@ impl Work for Trial {
     fn run(&mut self, place: &Place<'_>) -> Result<Done> {
         let (latencies, seconds) = self.read(self.turn, PAIRS, place.bed())?;
         Ok(Done {
-            bytes: PAIRS * self.strategy().request as u64,
+            bytes: PAIRS * self.side.strategy().request as u64,
             // Of the timed reads alone.
             seconds: Some(seconds),
             requests: PAIRS,

@@ -4,16 +4,15 @@
 use std::time::{Duration, Instant};
 
 use fullbore::error::{Error, Kind};
-use fullbore::file::{Durability, File, Output, Placement};
-use fullbore::operation::generate::Stamped;
-use fullbore::strategy::{Strategy, plan};
+use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::abreast::{self, Doing, Part};
-use super::devices::Direction;
-use super::wished::{Wished, passes_cache, side};
-use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
+use super::condition::Condition;
+use super::side::{Direction, Side};
+use super::wished::Wished;
+use super::{Claim, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
 use crate::document::{CacheState, Labels};
 use crate::sample::Place;
@@ -86,10 +85,7 @@ enum Files {
 #[derive(Debug)]
 struct Trial {
     asked: Asked,
-    wished: Wished,
-    /// Known once opened.
-    strategy: Option<Strategy>,
-    data: Option<Stamped>,
+    side: Side,
     own: Vec<File>,
     /// What the next run covers.
     parts: Vec<Part>,
@@ -97,7 +93,7 @@ struct Trial {
 
 pub(super) fn parse(given: Settings) -> Parsed {
     let asked: Asked = settings(given)?;
-    let writes = asked.direction == Direction::Write;
+    let writes = asked.direction.writes();
     if asked.streams == 0 {
         return Err("there is at least one stream".into());
     }
@@ -111,21 +107,18 @@ pub(super) fn parse(given: Settings) -> Parsed {
         return Err("streams are warm or cold".into());
     }
     let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
-    Ok(Box::new(Trial { asked, wished, strategy: None, data: None, own: Vec::new(), parts: Vec::new() }))
+    let side = Side::new(asked.direction, wished);
+    Ok(Box::new(Trial { asked, side, own: Vec::new(), parts: Vec::new() }))
 }
 
 impl Trial {
-    fn strategy(&self) -> Strategy {
-        self.strategy.clone().unwrap_or_else(|| self.wished.plain())
-    }
-
-    fn writes(&self) -> bool {
-        self.asked.direction == Direction::Write
-    }
-
-    /// Whether it passes the page cache by.
-    fn direct(&self) -> bool {
-        passes_cache(&self.strategy(), self.writes())
+    fn condition(&self) -> Condition {
+        Condition {
+            writes: self.side.writes(),
+            direct: self.side.direct(),
+            flush: self.asked.flush == Some(true),
+            cache: self.asked.cache,
+        }
     }
 
     fn warm(&self) -> bool {
@@ -134,8 +127,8 @@ impl Trial {
 
     /// The file that the streams have in common.
     fn shared<'b>(&self, bed: &'b Bed) -> &'b File {
-        match self.writes() {
-            true if !self.direct() => &bed.written,
+        match self.side.writes() {
+            true if !self.side.direct() => &bed.written,
             false if self.warm() => &bed.warm,
             _ => &bed.cold,
         }
@@ -143,7 +136,7 @@ impl Trial {
 
     /// The next run of each stream's region or file, so that no cache of the device's own has it.
     fn aim(&mut self, turn: Turn, place: &Place<'_>) {
-        let strategy = self.strategy();
+        let strategy = self.side.strategy();
         let (request, streams) = (strategy.request as u64, u64::from(self.asked.streams));
         let region = match self.asked.files {
             Files::One => (place.bed().len / streams / request * request).max(request),
@@ -165,9 +158,9 @@ impl Trial {
     }
 
     fn doing(&self) -> Doing<'_> {
-        match &self.data {
-            Some(data) if self.writes() => Doing::Writing { data, flush: self.asked.flush == Some(true) },
-            _ => Doing::Reading,
+        match self.side.data() {
+            Some(data) => Doing::Writing { data, flush: self.asked.flush == Some(true) },
+            None => Doing::Reading,
         }
     }
 }
@@ -175,34 +168,28 @@ impl Trial {
 impl Work for Trial {
     fn needs(&self) -> Needs {
         let own = if self.asked.files == Files::Own { u64::from(self.asked.streams) * OWN } else { 0 };
-        Needs { warm: self.warm(), written: self.writes() && !self.direct(), extra: own, ..Needs::default() }
+        Needs {
+            warm: self.warm(),
+            written: self.side.writes() && !self.side.direct(),
+            extra: own,
+            ..Needs::default()
+        }
     }
 
     fn labels(&self) -> Labels {
-        let strategy = self.strategy();
-        let (method, cache) = side(&strategy, self.writes());
         Labels {
-            operation: if self.writes() { "write" } else { "read" }.into(),
-            method: method.name.into(),
-            request_bytes: Some(strategy.request as u64),
-            depth: Some(strategy.depth as u32),
-            workers: Some(strategy.workers as u32),
-            model: Some(strategy.model.to_string()),
-            cache_policy: Some(cache.to_string()),
-            file_state: self.writes().then(|| "overwritten".into()),
             cache: self.asked.cache,
             order: Some("sequential".into()),
-            strategy: Some(self.wished.text.clone()),
             flush: self.asked.flush,
             streams: Some(self.asked.streams),
             variant: (self.asked.files == Files::Own).then(|| "own files".into()),
-            ..Labels::default()
+            ..self.side.labels()
         }
     }
 
     fn open(&mut self, place: &Place<'_>) -> Result<()> {
         let bed = place.bed();
-        if bed.in_memory && (self.asked.cache == Some(CacheState::Cold) || self.direct()) {
+        if bed.in_memory && (self.asked.cache == Some(CacheState::Cold) || self.side.direct()) {
             return Err(place.no_device());
         }
         if self.asked.files == Files::Own {
@@ -211,56 +198,31 @@ impl Work for Trial {
         }
         let file = self.own.first().unwrap_or_else(|| self.shared(bed));
         let len = file.snapshot()?.len;
-        let Wished { wish, text } = &self.wished;
-        let planned = if self.writes() {
-            let output = Output::create(file.path(), Placement::Overwrite, None)?;
-            let planned = plan(None, Some(len), Some(&output), wish, Some(text), None)?;
-            output.commit_len(len, Durability::Process)?;
-            planned
-        } else {
-            plan(Some(file), Some(len), None, wish, Some(text), None)?
-        };
-        self.wished.granted(&planned, file.path())?;
+        let strategy = self.side.plan(file, len)?;
         let room = len / if self.own.is_empty() { u64::from(self.asked.streams) } else { 1 };
-        if room < planned.strategy.request as u64 {
+        if room < strategy.request as u64 {
             let what = format!("each stream has {}, less than a request", size::human(room));
             return Err(
                 Error::new(Kind::Unsupported, "measure", file.path(), what).advise("ask for a larger --size")
             );
         }
-        self.data = self.writes().then(|| Stamped::new(place.seed, planned.strategy.request));
-        self.strategy = Some(planned.strategy);
+        self.side.settle(strategy, place.seed);
         Ok(())
     }
 
     fn strategy(&self) -> Option<String> {
-        self.strategy.as_ref().map(ToString::to_string)
+        self.side.planned()
     }
 
     fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
         self.aim(turn, place);
-        let (writes, direct) = (self.writes(), self.direct());
-        for Part { file, range } in &self.parts {
-            match self.asked.cache {
-                Some(CacheState::Warm) => Bed::warm_up(file, range)?,
-                Some(_) => Bed::cool_down(file)?,
-                None if direct => Bed::cool_down(file)?,
-                None if writes => Bed::warm_up(file, range)?,
-                None => {}
-            }
-        }
-        let device = match (writes, direct) {
-            (true, true) => Device::Writes,
-            (true, false) if self.asked.flush == Some(true) => Device::Writes,
-            (false, true) => Device::Reads,
-            (false, false) if self.asked.cache == Some(CacheState::Cold) => Device::Reads,
-            _ => Device::Any,
-        };
+        let condition = self.condition();
+        self.parts.iter().try_for_each(|part| condition.bring(&part.file, &part.range))?;
         let about = self.parts.iter().map(|part| (part.file.clone(), part.range.clone()));
         Ok(Claim {
-            about: if writes { Vec::new() } else { about.collect() },
-            cache: self.asked.cache,
-            device,
+            about: if condition.writes { Vec::new() } else { about.collect() },
+            cache: condition.cache,
+            device: condition.device(),
         })
     }
 
@@ -274,7 +236,7 @@ impl Work for Trial {
         }
         while left() > 0.0 {
             let limit = Some(Duration::from_secs_f64(left().max(0.0)));
-            abreast::run(&ends, self.doing(), &self.strategy(), limit, place.monitor)?;
+            abreast::run(&ends, self.doing(), &self.side.strategy(), limit, place.monitor)?;
         }
         if self.asked.cache == Some(CacheState::Cold) {
             self.parts.iter().try_for_each(|part| Bed::cool_down(&part.file))?;
@@ -283,7 +245,7 @@ impl Work for Trial {
     }
 
     fn run(&mut self, place: &Place<'_>) -> Result<Done> {
-        abreast::run(&self.parts, self.doing(), &self.strategy(), None, place.monitor)
+        abreast::run(&self.parts, self.doing(), &self.side.strategy(), None, place.monitor)
     }
 }
 

@@ -18,7 +18,7 @@ use fullbore::operation::Generate;
 use fullbore::pattern::{Monitor, Outcome};
 use fullbore::strategy::Strategy;
 
-use super::wished::side;
+use super::side::Direction;
 
 /// Where the bytes of a logical file lie.
 #[derive(Debug, Clone, Copy)]
@@ -153,7 +153,8 @@ fn refused(method: &str, path: &Path, why: &str) -> Error {
 
 impl Stripes {
     fn open(files: &[File], layout: Layout, strategy: &Strategy, write: bool) -> Result<Self> {
-        let (method, cache) = side(strategy, write);
+        let direction = if write { Direction::Write } else { Direction::Read };
+        let (method, cache) = direction.of(strategy);
         let path = files.first().map_or(Path::new("files"), File::path);
         if method.capabilities.mapped || !method.capabilities.transfers {
             return Err(refused(method.name, path, "takes no requests that could be split"));

@@ -1,42 +1,16 @@
 //! What requests are for, where an action asks for each by itself: a file under an access method, and which block comes
 //! when.
 
+use super::side::Direction;
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
-use fullbore::engine::{Cache, Capabilities, Channel, Method, Opening};
+use fullbore::engine::{Capabilities, Channel, Opening};
 use fullbore::error::Error;
 use fullbore::file::File;
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::Order;
 use fullbore::strategy::Strategy;
-use serde::Deserialize;
-
-/// Which way requests go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Direction {
-    #[default]
-    Read,
-    Write,
-}
-
-impl Direction {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
-    /// What a strategy has for this direction.
-    pub(super) fn of(self, strategy: &Strategy) -> (&'static Method, Cache) {
-        match self {
-            Self::Read => (strategy.read, strategy.read_cache),
-            Self::Write => (strategy.write, strategy.write_cache),
-        }
-    }
-}
 
 /// A file and the requests for it.
 #[derive(Debug)]

@@ -9,8 +9,9 @@ use fullbore::strategy::{Strategy, plan};
 use fullbore::{Result, pattern, size};
 use serde::Deserialize;
 
+use super::condition::Condition;
 use super::wished::Wished;
-use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
+use super::{Claim, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
 use crate::cgroup::Limit;
 use crate::document::{CacheState, Labels};
@@ -189,24 +190,15 @@ impl Work for Trial {
             // Pages belong to whoever brought them: what is outside the limit would not feel it.
             Bed::cool_down(&old)?;
         }
-        match self.asked.cache {
-            Some(CacheState::Cold) => Bed::cool_down(&input)?,
-            Some(CacheState::Warm) => {
-                let _inside = self.limit.as_ref().map(Limit::enter).transpose()?;
-                Bed::warm_up(&input, &whole)?;
-            }
-            Some(CacheState::Mixed) => {
-                Bed::cool_down(&input)?;
-                Bed::warm_up(&input, &(0..len / 2))?;
-            }
-            None => {}
+        let cache = self.asked.cache;
+        // Of the input, which is read by whatever way.
+        let condition = Condition { writes: false, direct: false, flush: false, cache };
+        {
+            let _inside = self.limit.as_ref().map(Limit::enter).transpose()?;
+            condition.bring(&input, &whole)?;
         }
-        let device = match self.asked.cache {
-            Some(CacheState::Cold) => Device::Reads,
-            _ => Device::Any,
-        };
-        let about = if self.asked.cache.is_some() { vec![(input, whole)] } else { Vec::new() };
-        Ok(Claim { about, cache: self.asked.cache, device })
+        let about = if cache.is_some() { vec![(input, whole)] } else { Vec::new() };
+        Ok(Claim { about, cache, device: condition.device() })
     }
 
     fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {

@@ -2,24 +2,10 @@
 
 use std::path::Path;
 
-use fullbore::engine::{Cache, Method};
+use fullbore::engine::Method;
 use fullbore::error::{Error, Kind, Result};
 use fullbore::size;
 use fullbore::strategy::{Plan, Strategy, Wish};
-
-/// The method and the cache policy of the side that moves bytes.
-pub(super) fn side(strategy: &Strategy, writes: bool) -> (&'static Method, Cache) {
-    match writes {
-        true => (strategy.write, strategy.write_cache),
-        false => (strategy.read, strategy.read_cache),
-    }
-}
-
-/// Whether that side passes the page cache by.
-pub(super) fn passes_cache(strategy: &Strategy, writes: bool) -> bool {
-    let (method, cache) = side(strategy, writes);
-    cache == Cache::Direct || method.capabilities.passes_cache(cache)
-}
 
 /// A strategy asked for.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use fullbore::size;
 use serde::Deserialize;
 
 use super::{Allocation, Completion, Extra, INTERFACES, Registered, vectored};
+use crate::action::side::Direction;
 use crate::document::CacheState;
 
 /// The largest record, in bytes.
@@ -46,14 +47,6 @@ pub(super) struct Asked {
     pub(super) file: State,
     /// How a new file gets its blocks.
     pub(super) allocation: Option<Allocation>,
-}
-
-/// Which way the bytes go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Direction {
-    Read,
-    Write,
 }
 
 /// In which order records come.
@@ -193,7 +186,7 @@ impl Asked {
     }
 
     fn makes_sense(&self, record: u64) -> Result<(), String> {
-        let writes = self.direction == Direction::Write;
+        let writes = self.direction.writes();
         let new = self.file == State::New;
         let wrong = |what: &str| Err(what.to_owned());
         if !writes && (new || self.flush.is_some()) {

@@ -11,9 +11,10 @@ use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
 use super::pass::{Bytes, Pass, Way};
-use super::settings::{Asked, Direction, Order, Settled, State};
+use super::settings::{Asked, Order, Settled, State};
 use super::{Completion, Interface, Opening, Registered};
-use crate::action::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
+use crate::action::condition::Condition;
+use crate::action::{Claim, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
 use crate::document::{CacheState, Labels};
 use crate::sample::Place;
@@ -55,7 +56,7 @@ pub(super) fn parse(given: Settings) -> Parsed {
 
 impl Trial {
     fn writes(&self) -> bool {
-        self.settled.asked.direction == Direction::Write
+        self.settled.asked.direction.writes()
     }
 
     fn is_new(&self) -> bool {
@@ -184,36 +185,23 @@ impl Work for Trial {
         let opening = self.opening(place, range.end);
         let mut pool = opening.pool()?;
         let asked = &self.settled.asked;
-        let (cache, direct, flushed) = (asked.cache, asked.direct, asked.flush == Some(true));
+        let condition = Condition {
+            writes: self.writes(),
+            direct: asked.direct,
+            flush: asked.flush == Some(true),
+            cache: asked.cache,
+        };
         if self.is_new() {
             self.ready = Some(Ready { pass, opening, pool, opened: None });
-            let device = if flushed { Device::Writes } else { Device::Any };
-            return Ok(Claim { device, ..Claim::default() });
+            return Ok(Claim { device: condition.device(), ..Claim::default() });
         }
         let file = self.standing(bed).clone();
-        match cache {
-            Some(CacheState::Warm) => Bed::warm_up(&file, &range)?,
-            Some(CacheState::Cold) => Bed::cool_down(&file)?,
-            Some(CacheState::Mixed) => {
-                Bed::cool_down(&file)?;
-                Bed::warm_up(&file, &(range.start..range.start.midpoint(range.end)))?;
-            }
-            None if self.writes() && !direct => Bed::warm_up(&file, &range)?,
-            None if direct => Bed::cool_down(&file)?,
-            None => {}
-        }
+        condition.bring(&file, &range)?;
         let opened = Some((self.registered.open)(&opening, &mut pool)?);
         self.ready = Some(Ready { pass, opening, pool, opened });
-        let device = match (self.writes(), direct) {
-            (true, true) => Device::Writes,
-            (true, false) if flushed => Device::Writes,
-            (false, true) => Device::Reads,
-            (false, false) if cache == Some(CacheState::Cold) => Device::Reads,
-            _ => Device::Any,
-        };
-        let looked_at = cache.is_some() || direct;
+        let looked_at = condition.cache.is_some() || condition.direct;
         let about = if looked_at { vec![(file, range)] } else { Vec::new() };
-        Ok(Claim { about, cache, device })
+        Ok(Claim { about, cache: condition.cache, device: condition.device() })
     }
 
     fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
@@ -279,6 +267,7 @@ mod tests {
     use fullbore::pattern::Monitor;
 
     use super::*;
+    use crate::action::Device;
 
     /// A length in bytes, the smallest that a bed has.
     const LEN: u64 = 16 << 20;

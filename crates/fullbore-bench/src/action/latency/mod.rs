@@ -12,15 +12,14 @@ use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, Kind};
 use fullbore::file::{File, Output, Placement};
-use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Order, Scope};
-use fullbore::strategy::{Strategy, plan};
 use serde::Deserialize;
 
 use self::arrivals::{Spacing, schedule};
 use self::line::Line;
 use self::open_loop::{Served, serve};
-use super::target::{Direction, Target};
+use super::side::{Direction, Side};
+use super::target::Target;
 use super::wished::Wished;
 use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::{Bed, Needs};
@@ -71,9 +70,7 @@ enum Way {
 #[derive(Debug)]
 struct Trial {
     asked: Asked,
-    wished: Wished,
-    strategy: Option<Strategy>,
-    data: Option<Stamped>,
+    side: Side,
     /// Requests a second, known once opened.
     load: f64,
     /// Of the next run.
@@ -118,26 +115,14 @@ pub(super) fn parse(given: Settings) -> Parsed {
         _ => {}
     }
     let turn = Turn { span: 0, number: 0 };
-    Ok(Box::new(Trial { asked, wished, strategy: None, data: None, load: 0.0, turn, seconds: 0.0 }))
+    let side = Side::new(asked.direction, wished);
+    Ok(Box::new(Trial { asked, side, load: 0.0, turn, seconds: 0.0 }))
 }
 
 /// What the closed loop reached, by what it was of: the cells of one experiment take shares of one figure.
 static REACHED: Mutex<BTreeMap<String, f64>> = Mutex::new(BTreeMap::new());
 
 impl Trial {
-    fn strategy(&self) -> Strategy {
-        self.strategy.clone().unwrap_or_else(|| self.wished.plain())
-    }
-
-    fn writes(&self) -> bool {
-        self.asked.direction == Direction::Write
-    }
-
-    fn direct(&self) -> bool {
-        let (method, cache) = self.asked.direction.of(&self.strategy());
-        method.capabilities.passes_cache(cache)
-    }
-
     fn warm(&self) -> bool {
         self.asked.cache == Some(CacheState::Warm)
     }
@@ -163,7 +148,7 @@ impl Trial {
     /// Requests a second of the closed loop with the same strategy, measured once a run.
     fn reached(&self, place: &Place<'_>) -> Result<f64> {
         let bed = place.bed();
-        let strategy = self.strategy();
+        let strategy = self.side.strategy();
         let direction = self.asked.direction;
         let name = format!(
             "{} {strategy} {direction:?} {:?} {:?}",
@@ -182,7 +167,7 @@ impl Trial {
             self.ready(self.file(bed))?;
             let end = if self.asked.order == Way::Sequential { count } else { blocks };
             let scope = Scope { range: 0..end * strategy.request as u64, order: self.order(count, count) };
-            let outcome = match &self.data {
+            let outcome = match self.side.data() {
                 Some(data) => {
                     let output = Output::create(self.file(bed).path(), Placement::Overwrite, None)?;
                     pattern::fill(data, &scope, &output, &strategy, place.monitor)?
@@ -203,7 +188,7 @@ impl Trial {
     }
 
     fn serve(&self, number: u64, seconds: f64, place: &Place<'_>) -> Result<Served> {
-        let strategy = self.strategy();
+        let strategy = self.side.strategy();
         let file = self.file(place.bed()).clone();
         let blocks = file.snapshot()?.len / strategy.request as u64;
         // Another part each time, so that no cache of the device's own has it.
@@ -213,7 +198,7 @@ impl Trial {
         };
         let order = self.order(place.seed.wrapping_add(number), blocks);
         let (depth, workers, request) = (strategy.depth, strategy.workers, strategy.request);
-        let data = self.data.as_ref();
+        let data = self.side.data();
         let target = Target { file, strategy, data, order, first, blocks, request };
         let dues = schedule(self.asked.arrivals, self.load, seconds, place.seed.wrapping_add(number));
         let limit = PATIENCE * seconds;
@@ -261,26 +246,17 @@ impl Work for Trial {
     }
 
     fn labels(&self) -> Labels {
-        let strategy = self.strategy();
-        let (method, cache) = self.asked.direction.of(&strategy);
         let word = |random, sequential: &str| {
             if self.asked.order == Way::Random { random } else { sequential.to_owned() }
         };
         Labels {
-            operation: self.asked.direction.word().into(),
-            method: method.name.into(),
-            request_bytes: Some(strategy.request as u64),
             // The depth of an open loop is what comes out of it.
-            workers: Some(strategy.workers as u32),
-            model: Some(strategy.model.to_string()),
-            cache_policy: Some(cache.to_string()),
-            file_state: self.writes().then(|| "overwritten".into()),
+            depth: None,
             cache: self.asked.cache,
             order: Some(word("random".into(), "sequential")),
-            strategy: Some(self.wished.text.clone()),
             load_per_s: (self.load > 0.0).then_some(self.load.round() as u64),
             variant: Some(format!("open loop, {}", self.asked.arrivals.word())),
-            ..Labels::default()
+            ..self.side.labels()
         }
     }
 
@@ -290,18 +266,8 @@ impl Work for Trial {
             return Err(place.no_device());
         }
         let file = self.file(bed).clone();
-        let Wished { wish, text } = &self.wished;
-        let planned = if self.writes() {
-            let output = Output::create(file.path(), Placement::Overwrite, None)?;
-            let planned = plan(None, Some(bed.len), Some(&output), wish, Some(text), None)?;
-            output.commit_len(bed.len, fullbore::file::Durability::Process)?;
-            planned
-        } else {
-            plan(Some(&file), Some(bed.len), None, wish, Some(text), None)?
-        };
-        self.wished.granted(&planned, file.path())?;
-        self.data = self.writes().then(|| Stamped::new(place.seed, planned.strategy.request));
-        self.strategy = Some(planned.strategy);
+        let strategy = self.side.plan(&file, bed.len)?;
+        self.side.settle(strategy, place.seed);
         self.load = match (self.asked.load, self.asked.share) {
             (Some(load), _) => load,
             (None, share) => share.unwrap_or(1.0) * self.reached(place)?,
@@ -310,22 +276,22 @@ impl Work for Trial {
     }
 
     fn strategy(&self) -> Option<String> {
-        self.strategy.as_ref().map(ToString::to_string)
+        self.side.planned()
     }
 
     fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
         let file = self.file(place.bed()).clone();
         self.ready(&file)?;
-        let pace = self.load * self.strategy().request as f64;
+        let pace = self.load * self.side.strategy().request as f64;
         self.seconds = (turn.span as f64 / pace).clamp(SPAN.0, SPAN.1);
         self.turn = turn;
-        let device = match (self.writes(), self.warm()) {
+        let device = match (self.side.writes(), self.warm()) {
             (true, _) => Device::Writes,
             (false, true) => Device::Any,
             (false, false) => Device::Reads,
         };
         let len = file.snapshot()?.len;
-        let cache = self.asked.cache.or((!self.direct()).then_some(CacheState::Cold));
+        let cache = self.asked.cache.or((!self.side.direct()).then_some(CacheState::Cold));
         Ok(Claim { about: vec![(file, 0..len)], cache, device })
     }
 
@@ -337,7 +303,7 @@ impl Work for Trial {
     fn run(&mut self, place: &Place<'_>) -> Result<Done> {
         let served = self.serve(self.turn.number, self.seconds, place)?;
         Ok(Done {
-            bytes: served.done * self.strategy().request as u64,
+            bytes: served.done * self.side.strategy().request as u64,
             seconds: Some(served.seconds.max(self.seconds)),
             requests: served.done,
             depth: Some(served.depth),

@@ -11,18 +11,17 @@ mod trace;
 use std::ops::Range;
 
 use fullbore::Result;
-use fullbore::file::{File, Output, Placement};
-use fullbore::operation::generate::Stamped;
+use fullbore::file::File;
 use fullbore::pattern::Order;
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, Transfers};
-use fullbore::strategy::{Strategy, plan};
 use serde::Deserialize;
 
 use self::events::{Traced, traced};
 use self::stamps::Stamps;
 use self::trace::Trace;
 use super::latency::percentiles;
-use super::target::{Direction, Target};
+use super::side::{Direction, Side};
+use super::target::Target;
 use super::wished::Wished;
 use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
 use crate::bed::Bed;
@@ -55,11 +54,7 @@ struct Asked {
 /// A trial that takes requests apart.
 #[derive(Debug)]
 struct Trial {
-    asked: Asked,
-    wished: Wished,
-    /// Known once opened.
-    strategy: Option<Strategy>,
-    data: Option<Stamped>,
+    side: Side,
     devices: Vec<DeviceNumber>,
     /// Where the file lies on the disk, in sectors; or why tracing is of no use here.
     sectors: std::result::Result<Vec<Range<u64>>, String>,
@@ -83,10 +78,7 @@ pub(super) fn parse(given: Settings) -> Parsed {
         return Err("one worker hands over each request by itself".into());
     }
     Ok(Box::new(Trial {
-        asked,
-        wished,
-        strategy: None,
-        data: None,
+        side: Side::new(asked.direction, wished),
         devices: Vec::new(),
         sectors: Err("not opened".into()),
         first: 0,
@@ -98,20 +90,12 @@ pub(super) fn parse(given: Settings) -> Parsed {
 }
 
 impl Trial {
-    fn strategy(&self) -> Strategy {
-        self.strategy.clone().unwrap_or_else(|| self.wished.plain())
-    }
-
-    fn writes(&self) -> bool {
-        self.asked.direction == Direction::Write
-    }
-
     /// Reads or writes that the devices have completed so far.
     fn count(&self) -> Option<Transfers> {
         let mut sum = Transfers::default();
         for &device in &self.devices {
             let counters = DeviceCounters::now(device).ok()?;
-            let one = if self.writes() { counters.writes } else { counters.reads };
+            let one = if self.side.writes() { counters.writes } else { counters.reads };
             sum.requests += one.requests;
             sum.merged += one.merged;
             sum.bytes += one.bytes;
@@ -121,12 +105,12 @@ impl Trial {
     }
 
     fn serve(&self, requests: u64, bed: &Bed) -> Result<Stamps> {
-        let strategy = self.strategy();
+        let strategy = self.side.strategy();
         let (depth, request) = (strategy.depth, strategy.request);
         let target = Target {
             file: bed.cold.clone(),
             strategy,
-            data: self.data.as_ref(),
+            data: self.side.data(),
             order: Order::Sequential,
             first: self.first,
             blocks: bed.len / request as u64,
@@ -203,24 +187,13 @@ fn phases(stamps: &Stamps, traced: Option<Traced>, counted: Option<Transfers>) -
 
 impl Work for Trial {
     fn labels(&self) -> Labels {
-        let strategy = self.strategy();
-        let (method, cache) = self.asked.direction.of(&strategy);
         Labels {
-            operation: self.asked.direction.word().into(),
-            method: method.name.into(),
-            request_bytes: Some(strategy.request as u64),
-            depth: Some(strategy.depth as u32),
-            workers: Some(1),
-            model: Some(strategy.model.to_string()),
-            cache_policy: Some(cache.to_string()),
-            file_state: self.writes().then(|| "overwritten".into()),
             order: Some("sequential".into()),
-            strategy: Some(self.wished.text.clone()),
-            variant: self.strategy.as_ref().map(|_| match &self.sectors {
+            variant: self.side.planned().map(|_| match &self.sectors {
                 Ok(_) => "block trace".to_owned(),
                 Err(reason) => format!("no block trace: {reason}"),
             }),
-            ..Labels::default()
+            ..self.side.labels()
         }
     }
 
@@ -229,18 +202,8 @@ impl Work for Trial {
         if bed.in_memory {
             return Err(place.no_device());
         }
-        let Wished { wish, text } = &self.wished;
-        let planned = if self.writes() {
-            let output = Output::create(bed.cold.path(), Placement::Overwrite, None)?;
-            let planned = plan(None, Some(bed.len), Some(&output), wish, Some(text), None)?;
-            output.commit_len(bed.len, fullbore::file::Durability::Process)?;
-            planned
-        } else {
-            plan(Some(&bed.cold), Some(bed.len), None, wish, Some(text), None)?
-        };
-        self.wished.granted(&planned, bed.cold.path())?;
-        self.data = self.writes().then(|| Stamped::new(place.seed, planned.strategy.request));
-        self.strategy = Some(planned.strategy);
+        let strategy = self.side.plan(&bed.cold, bed.len)?;
+        self.side.settle(strategy, place.seed);
         self.devices = place.devices.to_vec();
         self.sectors = lie(&bed.cold, bed).and_then(|(sectors, devices)| {
             // Once for all: whether it works is said in the label.
@@ -252,12 +215,12 @@ impl Work for Trial {
     }
 
     fn strategy(&self) -> Option<String> {
-        self.strategy.as_ref().map(ToString::to_string)
+        self.side.planned()
     }
 
     fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
         let bed = place.bed();
-        let strategy = self.strategy();
+        let strategy = self.side.strategy();
         let request = strategy.request as u64;
         let blocks = bed.len / request;
         let least = LEAST * strategy.depth as u64;
@@ -269,14 +232,14 @@ impl Work for Trial {
             Ok(_) => Trace::of(&self.devices).ok(),
             Err(_) => None,
         };
-        let device = if self.writes() { Device::Writes } else { Device::Reads };
+        let device = if self.side.writes() { Device::Writes } else { Device::Reads };
         Ok(Claim { about: vec![(bed.cold.clone(), 0..bed.len)], cache: None, device })
     }
 
     fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
         let clock = std::time::Instant::now();
         while clock.elapsed().as_secs_f64() < seconds {
-            self.serve(LEAST * self.strategy().depth as u64, place.bed())?;
+            self.serve(LEAST * self.side.strategy().depth as u64, place.bed())?;
         }
         Ok(())
     }
@@ -309,7 +272,7 @@ impl Work for Trial {
         let events = self.trace.as_ref().and_then(|trace| trace.end().ok());
         let traced = events
             .zip(self.sectors.as_ref().ok())
-            .map(|(events, sectors)| traced(events, self.writes(), sectors, self.stamps.origin));
+            .map(|(events, sectors)| traced(events, self.side.writes(), sectors, self.stamps.origin));
         done.phases = Some(phases(&self.stamps, traced, self.counted));
         Ok(())
     }

@@ -1,0 +1,120 @@
+//! A trial that goes one way: its direction, its strategy, and what it writes.
+
+use fullbore::Result;
+use fullbore::engine::{Cache, Method};
+use fullbore::file::{Durability, File, Output, Placement};
+use fullbore::operation::generate::Stamped;
+use fullbore::strategy::{Strategy, plan};
+use serde::Deserialize;
+
+use super::wished::Wished;
+use crate::document::Labels;
+
+/// Which way requests go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Direction {
+    #[default]
+    Read,
+    Write,
+}
+
+impl Direction {
+    pub(super) fn writes(self) -> bool {
+        self == Self::Write
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        if self.writes() { "write" } else { "read" }
+    }
+
+    /// What a strategy has for this direction.
+    pub(super) fn of(self, strategy: &Strategy) -> (&'static Method, Cache) {
+        match self {
+            Self::Read => (strategy.read, strategy.read_cache),
+            Self::Write => (strategy.write, strategy.write_cache),
+        }
+    }
+}
+
+/// The strategy of a trial that only reads or only writes: as asked for, and as planned once that is known.
+#[derive(Debug)]
+pub(super) struct Side {
+    pub(super) direction: Direction,
+    wished: Wished,
+    planned: Option<Strategy>,
+    data: Option<Stamped>,
+}
+
+impl Side {
+    pub(super) fn new(direction: Direction, wished: Wished) -> Self {
+        Self { direction, wished, planned: None, data: None }
+    }
+
+    /// The strategy as far as it is known.
+    pub(super) fn strategy(&self) -> Strategy {
+        self.planned.clone().unwrap_or_else(|| self.wished.plain())
+    }
+
+    /// The strategy in full, once it is known, as the profile keeps it.
+    pub(super) fn planned(&self) -> Option<String> {
+        self.planned.as_ref().map(ToString::to_string)
+    }
+
+    pub(super) fn writes(&self) -> bool {
+        self.direction.writes()
+    }
+
+    /// Whether it passes the page cache by.
+    pub(super) fn direct(&self) -> bool {
+        let (method, cache) = self.direction.of(&self.strategy());
+        cache == Cache::Direct || method.capabilities.passes_cache(cache)
+    }
+
+    /// What is written; `None` for reads, and before [`settle`](Self::settle).
+    pub(super) fn data(&self) -> Option<&Stamped> {
+        self.data.as_ref()
+    }
+
+    /// The strategy for the first `len` bytes of a file.
+    ///
+    /// # Errors
+    /// If it cannot be had there, with the reason.
+    pub(super) fn plan(&self, file: &File, len: u64) -> Result<Strategy> {
+        let Wished { wish, text } = &self.wished;
+        let planned = if self.writes() {
+            let output = Output::create(file.path(), Placement::Overwrite, None)?;
+            let planned = plan(None, Some(len), Some(&output), wish, Some(text), None)?;
+            output.commit_len(len, Durability::Process)?;
+            planned
+        } else {
+            plan(Some(file), Some(len), None, wish, Some(text), None)?
+        };
+        self.wished.granted(&planned, file.path())?;
+        Ok(planned.strategy)
+    }
+
+    /// Takes a strategy as the one of the trial; `seed` decides what is written.
+    pub(super) fn settle(&mut self, strategy: Strategy, seed: u64) {
+        self.data = self.writes().then(|| Stamped::new(seed, strategy.request));
+        self.planned = Some(strategy);
+    }
+
+    /// What the strategy says of a trial.
+    pub(super) fn labels(&self) -> Labels {
+        let strategy = self.strategy();
+        let (method, cache) = self.direction.of(&strategy);
+        Labels {
+            operation: self.direction.word().into(),
+            method: method.name.into(),
+            request_bytes: Some(strategy.request as u64),
+            depth: Some(strategy.depth as u32),
+            workers: Some(strategy.workers as u32),
+            model: Some(strategy.model.to_string()),
+            cache_policy: Some(cache.to_string()),
+            file_state: self.writes().then(|| "overwritten".into()),
+            strategy: Some(self.wished.text.clone()),
+            ..Labels::default()
+        }
+    }
+}
