@@ -283,9 +283,14 @@ fn from_memory(situation: &Situation, decision: &mut Decision) {
             decision.evidence.push("buffered: nobody says how much of the input is in the page cache".into())
         }
     }
-    decision
-        .evidence
-        .push("256 KiB: large enough that calls cost nothing, small enough for the processor's cache".into());
+    // The page cache gives a new file folios no larger than the writes that ask for them; what reads or overwrites
+    // finds them made. 2 MiB would be a fall of up to 14 times where memory is fragmented: the kernel compacts it.
+    let (request, why) = match situation.target {
+        Target::New => (512 << 10, "512 KiB: large enough for large folios in the new file"),
+        _ => (256 << 10, "256 KiB: large enough that calls cost nothing"),
+    };
+    decision.strategy.request = request;
+    decision.evidence.push(format!("{why}, small enough for the processor's cache"));
     spread(situation, decision);
     decision.strategy.stripe = 1 << 20;
     reject(decision, "mmap", "a page fault every few pages costs more than copying them");
