@@ -1,9 +1,9 @@
 //! Copying with a hash of each stripe: what verifying and resuming stand on.
 //!
-//! A worker copies a stripe and hashes it on the way. To verify, it then reads the stripe back past the page cache: that
-//! makes the system write it to the device first, and what comes is what the device has. While one worker waits for the
-//! device the others copy, so all of it is one pass. Where a file cannot be read past the cache, everything is synced and
-//! dropped from it in the end, and read back then.
+//! A worker copies a stripe and hashes it on the way. To verify, it writes the stripe past the page cache and reads it back
+//! past it: what comes is what the device has. While some workers wait for the device the others copy, so all of it is one
+//! pass. Where a file cannot be used past the cache, everything is synced and dropped from it in the end, and read back
+//! then.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,8 +19,8 @@ use crate::pattern::Monitor;
 /// What is hashed and noted as one, in bytes.
 pub(super) const STRIPE: u64 = 4 << 20;
 
-/// The request size in bytes.
-const REQUEST: usize = 1 << 20;
+/// What is read and hashed at a time: it is still in the processor's cache when it is hashed, in bytes.
+const PIECE: usize = 256 << 10;
 
 /// A copy with hashes.
 pub(super) struct Hashed<'a> {
@@ -56,12 +56,13 @@ impl Hashed<'_> {
         };
         let work = || -> Result<()> {
             let name = |error| Error::io("copy", self.input.path(), error);
-            let mut pool = Pool::new(1, REQUEST).map_err(name)?;
+            let mut pool = Pool::new(1, STRIPE as usize).map_err(name)?;
             let Some(mut buf) = pool.take() else { return Ok(()) };
             while !failed.load(Ordering::Relaxed) && !self.monitor.stopped() {
                 let next = segments.lock().unwrap_or_else(PoisonError::into_inner).next(STRIPE)?;
                 let Some(range) = next else { break };
-                let hash = self.stripe(&range, &mut buf, &done)?;
+                let output = past_cache.as_ref().unwrap_or(self.output);
+                let hash = self.stripe(output, &range, &mut buf, &done)?;
                 match (&past_cache, self.verify) {
                     (_, false) => {}
                     (Some(past_cache), true) => self.compare(past_cache, &range, &hash, &mut buf, &done)?,
@@ -98,7 +99,7 @@ impl Hashed<'_> {
             self.output.sync(Sync::Data)?;
             self.output.drop_cache()?;
             let name = |error| Error::io("verify", self.output.path(), error);
-            let mut pool = Pool::new(1, REQUEST).map_err(name)?;
+            let mut pool = Pool::new(1, STRIPE as usize).map_err(name)?;
             if let Some(mut buf) = pool.take() {
                 for (range, hash) in later {
                     self.compare(self.output, &range, &hash, &mut buf, &done)?;
@@ -109,7 +110,7 @@ impl Hashed<'_> {
     }
 
     /// Copies a stripe, unless the output has it already, and returns its hash.
-    fn stripe(&self, range: &Range<u64>, buf: &mut Buf, done: &Done) -> Result<Hash> {
+    fn stripe(&self, output: &File, range: &Range<u64>, buf: &mut Buf, done: &Done) -> Result<Hash> {
         let len = range.end - range.start;
         if let Some(known) = self.journal.and_then(|journal| journal.known(range.start, len))
             && hash(self.output, range, buf)?.as_ref() == Some(known)
@@ -119,20 +120,22 @@ impl Hashed<'_> {
             return Ok(*known);
         }
         let mut hasher = blake3::Hasher::new();
-        let mut at = range.start;
-        while at < range.end {
-            buf.place(at, (range.end - at).min(REQUEST as u64) as usize);
-            let read = self.input.read_at(buf.data_mut(), at)?;
+        buf.place(range.start, len as usize);
+        let mut rest = buf.data_mut();
+        while !rest.is_empty() {
+            let at = range.end - rest.len() as u64;
+            let piece = rest.len().min(PIECE);
+            let read = self.input.read_at(&mut rest[..piece], at)?;
             if read == 0 {
                 let what = "the file became shorter while it was read";
                 return Err(Error::new(Kind::Changed, "read", self.input.path(), what).at(at));
             }
-            buf.truncate(read);
-            hasher.update(buf.data());
-            self.output.write_all_at(buf.data(), at)?;
-            at += read as u64;
-            self.monitor.add(read as u64);
+            let (done, left) = rest.split_at_mut(read);
+            hasher.update(done);
+            rest = left;
         }
+        output.write_all_at(buf.data(), range.start)?;
+        self.monitor.add(len);
         let hash = *hasher.finalize().as_bytes();
         if let Some(journal) = self.journal {
             journal.note(range.start, len, &hash)?;
@@ -161,19 +164,16 @@ impl Hashed<'_> {
     }
 }
 
-/// The hash of what stands in a range; nothing if the file ends before.
+/// The hash of what stands in a range of at most a stripe; nothing if the file ends before.
 fn hash(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<Option<Hash>> {
-    let mut hasher = blake3::Hasher::new();
-    let mut at = range.start;
-    while at < range.end {
-        buf.place(at, (range.end - at).min(REQUEST as u64) as usize);
-        let read = file.read_at(buf.data_mut(), at)?;
-        if read == 0 {
-            return Ok(None);
+    let len = range.end - range.start;
+    buf.place(range.start, len as usize);
+    let mut read = 0;
+    while read < len as usize {
+        match file.read_at(&mut buf.data_mut()[read..], range.start + read as u64)? {
+            0 => return Ok(None),
+            count => read += count,
         }
-        buf.truncate(read);
-        hasher.update(buf.data());
-        at += read as u64;
     }
-    Ok(Some(*hasher.finalize().as_bytes()))
+    Ok(Some(*blake3::hash(buf.data()).as_bytes()))
 }
