@@ -127,9 +127,9 @@ struct Told {
 }
 
 impl Sum {
-    pub(crate) fn run(self) -> Result<(), Exit> {
+    pub(crate) fn run(mut self) -> Result<(), Exit> {
         if self.check {
-            return check::run(&self);
+            return check::run(self);
         }
         let hashes = self.hashes()?;
         let shape = match hashes.len() {
@@ -198,8 +198,8 @@ impl Sum {
     }
 
     /// The files that were named, or standard input.
-    fn files(&self) -> Vec<PathBuf> {
-        if self.files.is_empty() { vec!["-".into()] } else { self.files.clone() }
+    fn files(&mut self) -> Vec<PathBuf> {
+        if self.files.is_empty() { vec!["-".into()] } else { std::mem::take(&mut self.files) }
     }
 
     /// What is to be computed, each once.

@@ -51,8 +51,9 @@ pub(super) struct Inner {
     pub(super) health: Health,
     /// The flags that a further open file on the same inode keeps: append and write-through.
     pub(super) status: OFlags,
-    /// Where the position of a descriptor stood that was handed over: others may have used it before.
-    pub(super) start: u64,
+    /// Where the position of a descriptor stood that was handed over, which others may use too; `None` for what was
+    /// opened here, where nobody moves it.
+    pub(super) start: Option<u64>,
     /// What is done when the last handle of the open goes.
     pub(super) closing: Option<Arc<Closing>>,
     /// What became of the options it was opened with.
@@ -79,7 +80,7 @@ impl Inner {
             way: Way::Plain,
             health: Health::default(),
             status: flags & (OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC),
-            start: 0,
+            start: None,
             closing: None,
             answers: OnceLock::new(),
         }
@@ -221,7 +222,7 @@ impl File {
             return Err(directory(&path));
         }
         let status = rustix::fs::fcntl_getfl(&fd).unwrap_or(OFlags::empty());
-        let start = rustix::fs::tell(&fd).unwrap_or(0);
+        let start = Some(rustix::fs::tell(&fd).unwrap_or(0));
         let inner = Inner {
             kind: OnceLock::from(kind),
             start,
@@ -313,7 +314,7 @@ impl File {
 
     /// Where a stream over it begins: its start, unless the descriptor was handed over with a position.
     pub(crate) fn start(&self) -> u64 {
-        self.inner.start
+        self.inner.start.unwrap_or(0)
     }
 
     /// The length in bytes now.
@@ -442,7 +443,7 @@ impl File {
         match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read a part of what it hands over as standard input.
-                let read = rustix::fs::tell(&self.inner.fd).unwrap_or(0);
+                let read = self.inner.start.map_or(0, |_| rustix::fs::tell(&self.inner.fd).unwrap_or(0));
                 Ok((len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len))
             }
             _ => Ok(None),

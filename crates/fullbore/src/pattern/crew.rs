@@ -1,10 +1,11 @@
 //! The crew: workers over many files, the small ones each by one, the big ones by all, results in the order of the files.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use super::deal::{Dealer, Player};
 use super::threads::{FirstError, on_threads};
 use super::window::Window;
 use super::{Monitor, Outcome, fold, fold_bytes, search, search_bytes};
@@ -130,7 +131,8 @@ pub struct Scratch {
 /// ```
 pub struct Turn<'t, 'e, R> {
     window: &'t Window<'e, R>,
-    place: u64,
+    /// The places of the items, this one and the quick ones before it.
+    places: Range<u64>,
     held: Vec<R>,
     weight: usize,
     allowance: usize,
@@ -162,9 +164,9 @@ impl<R> Turn<'_, '_, R> {
     pub fn give(&mut self, result: R, weight: usize) -> Result<ControlFlow<()>> {
         self.held.push(result);
         self.weight += weight + size_of::<R>();
-        if self.weight > self.allowance || self.window.is_due(self.place) {
+        if self.weight > self.allowance || self.window.is_due(self.places.start) {
             self.weight = 0;
-            self.window.part(self.place, std::mem::take(&mut self.held))?;
+            self.window.part(self.places.start, std::mem::take(&mut self.held))?;
         }
         Ok(match self.window.enough().load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
@@ -173,7 +175,7 @@ impl<R> Turn<'_, '_, R> {
     }
 
     fn end(self) -> Result<()> {
-        self.window.bring(self.place, self.place + 1, self.weight, self.held)
+        self.window.bring(self.places.start, self.places.end, self.weight, self.held)
     }
 }
 
@@ -289,7 +291,7 @@ impl<'a> Crew<'a> {
     ///
     /// # Errors
     /// Those of `work` and `emit`; [`Kind::Interrupted`] if the monitor says so.
-    pub fn many<T, R: Send>(
+    pub fn many<T: Send, R: Send>(
         &self,
         items: impl Iterator<Item = T> + Send,
         work: impl Fn(T, &mut Turn<'_, '_, R>, &mut Scratch, &Self) -> Result<()> + Sync,
@@ -297,22 +299,30 @@ impl<'a> Crew<'a> {
     ) -> Result<()> {
         let room = (self.budget() / 2) as usize;
         let window = Window::new(0, room / 2, Box::new(emit));
-        let items = Mutex::new((0..).zip(items).fuse());
+        let dealer = Dealer::new(items, self.workers);
         let first = FirstError::default();
         let fail = |error: Error| {
             first.put(error);
             window.abandon();
         };
-        let one = |_worker: usize| {
-            let mut scratch = Scratch::default();
-            while !self.monitor.stopped() && !window.enough().load(Ordering::Relaxed) {
-                let next = items.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some((place, item)) = next else { return };
-                let allowance = room / 2 / self.workers;
-                let mut turn = Turn { window: &window, place, held: Vec::new(), weight: 0, allowance };
-                scratch.place = place;
-                let result = work(item, &mut turn, &mut scratch, self);
-                if let Err(error) = result.and_then(|()| turn.end()) {
+        let allowance = room / 2 / self.workers;
+        let turn_at =
+            |place| Turn { window: &window, places: place..place, held: Vec::new(), weight: 0, allowance };
+        let one = |worker: usize| {
+            let (mut scratch, mut player) = (Scratch::default(), Player::new(worker));
+            let goes_on = || !self.monitor.stopped() && !window.enough().load(Ordering::Relaxed);
+            while goes_on() {
+                let Some((place, item)) = dealer.deal(&mut player) else { return };
+                let (mut turn, mut next) = (turn_at(place), Some((place, item)));
+                while let Some((place, item)) = next {
+                    turn.places.end = place + 1;
+                    scratch.place = place;
+                    if let Err(error) = work(item, &mut turn, &mut scratch, self) {
+                        return fail(error);
+                    }
+                    next = if goes_on() { dealer.next(&player) } else { None };
+                }
+                if let Err(error) = turn.end() {
                     return fail(error);
                 }
             }

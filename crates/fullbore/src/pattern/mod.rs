@@ -23,6 +23,7 @@ mod carry;
 mod compare;
 mod copy;
 mod crew;
+mod deal;
 mod fold;
 mod front;
 mod lane;

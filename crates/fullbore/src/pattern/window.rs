@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Kind, Result};
@@ -19,6 +19,8 @@ pub(super) struct Window<'e, R> {
     /// Whoever calls it has set `State::emitting`, so nobody waits for this lock.
     emit: Mutex<Box<Emit<'e, R>>>,
     limit: usize,
+    /// As in the state, for a look without the lock.
+    next: AtomicU64,
     enough: AtomicBool,
 }
 
@@ -51,6 +53,7 @@ impl<'e, R> Window<'e, R> {
             changed: Condvar::new(),
             emit: Mutex::new(emit),
             limit,
+            next: AtomicU64::new(start),
             enough: AtomicBool::new(false),
         }
     }
@@ -108,6 +111,7 @@ impl<'e, R> Window<'e, R> {
             let result = self.hand_on(results);
             state = self.lock();
             state.next = end;
+            self.next.store(end, Ordering::Relaxed);
             state.weight -= weight;
             if let Err(error) = result {
                 state.emitting = false;
@@ -168,8 +172,10 @@ impl<'e, R> Window<'e, R> {
 
     /// Whether the results of what begins at `start` have their turn.
     pub(super) fn is_due(&self, start: u64) -> bool {
-        let state = self.lock();
-        state.next == start && !state.emitting
+        self.next.load(Ordering::Relaxed) == start && {
+            let state = self.lock();
+            state.next == start && !state.emitting
+        }
     }
 
     /// Lets nobody wait any more: a worker failed, and its turn never comes.

@@ -67,7 +67,8 @@ enum Verdict {
     Failed(Claim, Error),
 }
 
-pub(super) fn run(sum: &Sum) -> Result<(), Exit> {
+pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
+    let files = sum.files();
     let mut asked: Vec<&'static Algorithm> = Vec::new();
     for hash in &sum.algorithms {
         if !asked.contains(&hash.algorithm()) {
@@ -87,7 +88,7 @@ pub(super) fn run(sum: &Sum) -> Result<(), Exit> {
         changed: false,
     };
     let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0) };
-    let lists = Lists { files: sum.files().into(), parser: Parser::new(asked), open: None };
+    let lists = Lists { files: files.into(), parser: Parser::new(asked), open: None };
     let mut telling = Telling::default();
     running
         .with_crew("check", None, |crew| {
