@@ -193,8 +193,8 @@ fn walk_at_once(builder: &WalkBuilder, implicit: bool) -> Option<impl Iterator<I
         return None;
     }
     let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // What has no path comes first: it is trouble.
-    all.sort_by(|(one, _), (other, _)| one.cmp(other));
+    // It consists of a sorted run a thread, which this sort makes use of.
+    by_key(&mut all);
     Some(all.into_iter().map(|(_, item)| item))
 }
 
@@ -205,14 +205,22 @@ fn key(path: &Path) -> Vec<u8> {
     key
 }
 
+type Keyed = Vec<(Vec<u8>, Item)>;
+
+/// What has no path comes first: it is trouble.
+fn by_key(items: &mut Keyed) {
+    items.sort_by(|(one, _), (other, _)| one.cmp(other));
+}
+
 /// What one thread came across, which all have when it ends.
 struct Gathered<'a> {
-    mine: Vec<(Vec<u8>, Item)>,
-    all: &'a Mutex<Vec<(Vec<u8>, Item)>>,
+    mine: Keyed,
+    all: &'a Mutex<Keyed>,
 }
 
 impl Drop for Gathered<'_> {
     fn drop(&mut self) {
+        by_key(&mut self.mine);
         self.all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.mine);
     }
 }
