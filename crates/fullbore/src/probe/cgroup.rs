@@ -139,15 +139,9 @@ fn tighter<T: PartialOrd>(a: Option<Limit<T>>, b: Option<Limit<T>>) -> Option<Li
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernel_files::put;
     use super::super::mounts;
     use super::*;
-    use std::fs;
-
-    fn put(root: &Path, path: &str, text: &str) {
-        let file = root.join(path);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
-    }
 
     fn found(root: &Path, table: &str) -> Limits {
         limits(&KernelFiles::under(root), &mounts::parse(table.as_bytes()))

@@ -269,17 +269,12 @@ fn numa_node(disk: &Path, sys: &Path) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernel_files::put;
     use super::*;
     use std::fs;
     use std::os::unix::fs::symlink;
 
     /// Writes a file and the folders above it.
-    fn put(root: &Path, path: &str, text: &str) {
-        let file = root.join(path);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
-    }
-
     /// An NVMe disk with a partition, under a dm device, under which nothing else; and a loop device.
     fn machine() -> (tempfile::TempDir, KernelFiles) {
         let root = tempfile::tempdir().unwrap();

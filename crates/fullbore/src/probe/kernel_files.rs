@@ -36,6 +36,14 @@ impl KernelFiles {
     }
 }
 
+/// Puts a file into a tree of fixtures.
+#[cfg(test)]
+pub(crate) fn put(root: &Path, path: &str, text: &str) {
+    let file = root.join(path);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
+}
+
 /// The text of a file without the white space around it; None where it cannot be read or says nothing.
 pub(crate) fn text(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;

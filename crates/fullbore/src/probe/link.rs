@@ -75,16 +75,11 @@ fn generation(speed: &str, width: &str) -> Option<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernel_files::put;
     use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
-
-    fn put(root: &Path, path: &str, text: &str) {
-        let file = root.join(path);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
-    }
 
     #[test]
     fn an_nvme_disk_hangs_on_its_own_pci_link_and_not_on_the_bridge_above() {

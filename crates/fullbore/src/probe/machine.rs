@@ -162,15 +162,8 @@ fn virtualisation(kernel: &KernelFiles, cpuinfo: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernel_files::put;
     use super::*;
-    use std::fs;
-    use std::path::Path;
-
-    fn put(root: &Path, path: &str, text: &str) {
-        let file = root.join(path);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
-    }
 
     #[test]
     fn processors_are_the_least_of_all_limits() {
