@@ -8,7 +8,7 @@ use crate::report::{ICON, STYLE};
 /// What the style of the report lacks for a page without its contents at the side.
 const WIDTH: &str =
     "header, main, footer { max-width: 1240px; margin: 0 auto; padding-left: 24px; padding-right: 24px; }\n";
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = include_str!("../report/script/theme.js");
 /// Nothing may be loaded from anywhere; what stands in the page may run.
 const POLICY: &str =
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'";

@@ -1,5 +1,6 @@
 //! Horizontal bars with intervals: for cells that share no axis.
 
+use super::frame;
 use super::markup::escape;
 use super::picture::{Picture, clipped};
 use super::scale::{Scale, tick_text};
@@ -43,29 +44,10 @@ impl BarChart {
         let x = Scale::linear(highest, LEFT, RIGHT);
         let bottom = TOP + ROW * self.bars.len() as f64 + 4.0;
         let height = bottom + 46.0;
-        let mut svg = String::from("<g class=\"frame\">\n");
-        let last = x.ticks.len() - 1;
-        for (i, &tick) in x.ticks.iter().enumerate() {
-            let at = x.place(tick);
-            let anchor = if i == 0 {
-                "start"
-            } else if i == last {
-                "end"
-            } else {
-                "middle"
-            };
-            svg += &format!(
-                "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>\
-                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
-                bottom + 17.0,
-                tick_text(tick)
-            );
-        }
-        svg += &format!(
-            "<text class=\"title\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n</g>\n",
-            (LEFT + RIGHT) / 2.0,
-            height - 8.0,
-            escape(&self.x_title)
+        let mut svg = format!(
+            "<g class=\"frame\">\n{}{}</g>\n",
+            frame::along(&x, TOP, bottom, tick_text),
+            frame::title_below(&self.x_title, LEFT, RIGHT, height - 8.0)
         );
         if let Some((value, text)) = &self.rule {
             let at = x.place(*value);

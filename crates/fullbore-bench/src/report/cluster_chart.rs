@@ -1,8 +1,9 @@
 //! Narrow bars in clusters: the rates of streams that ran side by side.
 
+use super::frame;
 use super::markup::escape;
 use super::picture::Picture;
-use super::scale::{Scale, tick_text};
+use super::scale::Scale;
 use crate::stats::Estimate;
 
 /// The streams of one cell.
@@ -41,16 +42,7 @@ impl ClusterChart {
         let highest = self.clusters.iter().flat_map(|c| c.rates.iter().map(|r| r.high)).fold(0.0, f64::max);
         let y = Scale::linear(highest, BOTTOM, TOP);
         let mut svg = String::from("<g class=\"frame\">\n");
-        for &value in &y.ticks {
-            let at = y.place(value);
-            svg += &format!(
-                "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
-                LEFT - 7.0,
-                at + 4.0,
-                tick_text(value)
-            );
-        }
+        svg += &frame::rising(&y, LEFT, RIGHT);
         svg += &format!(
             "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\
              <text class=\"title\" x=\"4\" y=\"14\">{}</text>\n</g>\n",

@@ -1,10 +1,11 @@
 //! A chart of lines over request size, depth or another axis.
 
+use super::frame;
 use super::markup::escape;
 use super::measure::{axis_title, tick};
 use super::palette::{Look, marker};
 use super::picture::{Key, Picture};
-use super::scale::{Scale, tick_text};
+use super::scale::Scale;
 use crate::document::Axis;
 use crate::stats::Estimate;
 
@@ -101,16 +102,7 @@ impl LineChart {
 
     fn frame(&self, x: &Scale, y: &Scale) -> String {
         let mut svg = String::from("<g class=\"frame\">\n");
-        for &value in &y.ticks {
-            let at = y.place(value);
-            svg += &format!(
-                "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
-                LEFT - 7.0,
-                at + 4.0,
-                tick_text(value)
-            );
-        }
+        svg += &frame::rising(y, LEFT, RIGHT);
         for &value in &x.ticks {
             let at = x.place(value);
             svg += &format!(
@@ -124,13 +116,8 @@ impl LineChart {
         svg +=
             &format!("<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\n");
         svg += &format!("<text class=\"title\" x=\"4\" y=\"14\">{}</text>\n", escape(&self.y_title));
-        let middle = (LEFT + RIGHT) / 2.0;
-        svg += &format!(
-            "<text class=\"title\" x=\"{middle}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n</g>\n",
-            HEIGHT - 8.0,
-            escape(axis_title(self.axis))
-        );
-        svg
+        svg += &frame::title_below(axis_title(self.axis), LEFT, RIGHT, HEIGHT - 8.0);
+        svg + "</g>\n"
     }
 }
 

@@ -9,6 +9,7 @@ mod counsel;
 mod data_table;
 mod embedded;
 mod figures;
+mod frame;
 mod heading;
 mod line_chart;
 mod markdown;
@@ -43,8 +44,12 @@ pub(crate) const STYLE: &str = concat!(
     include_str!("style/chart.css"),
     include_str!("style/media.css")
 );
-const SCRIPT: &str =
-    concat!(include_str!("script/page.js"), include_str!("script/chart.js"), include_str!("script/data.js"));
+const SCRIPT: &str = concat!(
+    include_str!("script/theme.js"),
+    include_str!("script/page.js"),
+    include_str!("script/chart.js"),
+    include_str!("script/data.js")
+);
 /// Nothing may be loaded from anywhere; what stands in the page may run, text may not become code.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";

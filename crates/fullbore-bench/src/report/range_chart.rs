@@ -1,5 +1,6 @@
 //! Percentiles of a time, a row a cell: for latencies of cells that share no axis.
 
+use super::frame;
 use super::markup::escape;
 use super::palette::{Look, marker};
 use super::picture::{Key, Picture, clipped};
@@ -43,29 +44,10 @@ impl RangeChart {
         let x = Scale::logarithmic(lowest, highest, LEFT, RIGHT);
         let bottom = TOP + ROW * self.ranges.len() as f64 + 4.0;
         let height = bottom + 46.0;
-        let mut svg = String::from("<g class=\"frame\">\n");
-        let last = x.ticks.len().saturating_sub(1);
-        for (i, &value) in x.ticks.iter().enumerate() {
-            let at = x.place(value);
-            let anchor = if i == 0 {
-                "start"
-            } else if i == last {
-                "end"
-            } else {
-                "middle"
-            };
-            svg += &format!(
-                "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>\
-                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
-                bottom + 17.0,
-                short(value)
-            );
-        }
-        svg += &format!(
-            "<text class=\"title\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">time a request takes \
-             (logarithmic)</text>\n</g>\n",
-            (LEFT + RIGHT) / 2.0,
-            height - 8.0
+        let mut svg = format!(
+            "<g class=\"frame\">\n{}{}</g>\n",
+            frame::along(&x, TOP, bottom, short),
+            frame::title_below("time a request takes (logarithmic)", LEFT, RIGHT, height - 8.0)
         );
         for (row, range) in self.ranges.iter().enumerate() {
             let top = TOP + ROW * row as f64;

@@ -1,15 +1,6 @@
-// Theme, contents, print.
+// Contents, print.
 (function () {
   "use strict";
-  var root = document.documentElement;
-  root.classList.add("scripted");
-
-  document.getElementById("theme").addEventListener("click", function () {
-    var dark = root.dataset.theme
-      ? root.dataset.theme === "dark"
-      : window.matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-  });
 
   // In a narrow window the contents stand before everything else: folded, and folded again once used.
   var contents = document.getElementById("contents");

@@ -1,3 +1,4 @@
+// The button for light and dark.
 (function () {
   "use strict";
   var root = document.documentElement;

@@ -1,0 +1,48 @@
+//! The grids of charts: a line and a number at each tick.
+
+use super::markup::escape;
+use super::scale::{Scale, tick_text};
+
+/// Lines from `left` to `right`, numbers before them.
+pub(super) fn rising(y: &Scale, left: f64, right: f64) -> String {
+    let line = |&value: &f64| {
+        let at = y.place(value);
+        format!(
+            "<line class=\"grid\" x1=\"{left}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
+            left - 7.0,
+            at + 4.0,
+            tick_text(value)
+        )
+    };
+    y.ticks.iter().map(line).collect()
+}
+
+/// Lines from `top` to `bottom`, texts under them; those at the ends do not stand out.
+pub(super) fn along(x: &Scale, top: f64, bottom: f64, text: impl Fn(f64) -> String) -> String {
+    let last = x.ticks.len().saturating_sub(1);
+    let line = |(number, &value): (usize, &f64)| {
+        let at = x.place(value);
+        let anchor = match number {
+            0 => "start",
+            _ if number == last => "end",
+            _ => "middle",
+        };
+        format!(
+            "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{top}\" y2=\"{bottom:.1}\"/>\
+             <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
+            bottom + 17.0,
+            text(value)
+        )
+    };
+    x.ticks.iter().enumerate().map(line).collect()
+}
+
+/// What the axis at the bottom counts, between `left` and `right`.
+pub(super) fn title_below(title: &str, left: f64, right: f64, y: f64) -> String {
+    format!(
+        "<text class=\"title\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>\n",
+        (left + right) / 2.0,
+        escape(title)
+    )
+}
