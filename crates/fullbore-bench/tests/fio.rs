@@ -25,16 +25,12 @@ fn fio() -> Option<String> {
 fn options(directory: &Path, toml: String) -> Options {
     Options {
         directories: vec![directory.to_owned()],
-        device: None,
         size: Some(16 << 20),
         time: Duration::from_secs(25),
         precision: 0.5,
-        seed: 1,
         sets: vec![("test".into(), toml)],
-        command: Vec::new(),
-        resume: None,
         with_fio: true,
-        program: None,
+        ..Options::default()
     }
 }
 

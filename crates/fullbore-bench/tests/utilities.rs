@@ -23,16 +23,12 @@ fn measure(directory: &Path, grids: &str) -> Document {
     let head = "[[experiment]]\nname = 'commands'\ntitle = 'C'\nquestion = 'Q?'\naxis = 'none'\n";
     let options = Options {
         directories: vec![directory.to_owned()],
-        device: None,
         size: Some(16 << 20),
         time: Duration::from_secs(20),
         precision: 0.5,
-        seed: 1,
         sets: vec![("commands".into(), format!("{head}{grids}"))],
-        command: Vec::new(),
-        resume: None,
-        with_fio: false,
         program: program(),
+        ..Options::default()
     };
     run(&options, &Monitor::default(), |_| ()).unwrap().document
 }

@@ -175,7 +175,7 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
         tool_bound: tool_share.is_some_and(|share| share >= TOOL_BOUND_SHARE),
         flags: Vec::new(),
     };
-    summary.flags = flags(&summary, samples, labels);
+    summary.flags = flags(&summary, samples, &positions, labels);
     Some(summary)
 }
 
@@ -209,7 +209,8 @@ fn latency(samples: &[&Sample]) -> Option<Latency> {
     })
 }
 
-fn flags(summary: &Summary, samples: &[Sample], labels: &Labels) -> Vec<String> {
+/// What a reader must know of a cell; `positions` are those of the samples that the summary is of.
+fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &Labels) -> Vec<String> {
     let mut flags = Vec::new();
     if summary.contradicted > 0 {
         let reason = samples.iter().find_map(|s| match &s.proof {
@@ -232,7 +233,7 @@ fn flags(summary: &Summary, samples: &[Sample], labels: &Labels) -> Vec<String> 
         for point in changes.points.iter().filter(|point| point.matters()) {
             let way = if point.relative_change > 0.0 { "rose" } else { "fell" };
             let by = units::percent(point.relative_change.abs());
-            flags.push(format!("changed: the rate {way} by {by} at sample {}", point.at + 1));
+            flags.push(format!("changed: the rate {way} by {by} at sample {}", positions[point.at] + 1));
         }
     }
     if summary.levels.len() > 2 {
@@ -282,4 +283,27 @@ fn flags(summary: &Summary, samples: &[Sample], labels: &Labels) -> Vec<String> 
         flags.push(format!("{why} at {width}"));
     }
     flags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader looks the sample up in the document, where those that were left out stand, too.
+    #[test]
+    fn a_change_is_at_the_sample_that_has_it_in_the_document() {
+        let contradicted = Proof::Contradicted { reason: "it was not cold".into() };
+        let sample = |(place, rate): (usize, f64)| Sample {
+            bytes: (rate * (1.0 + 0.004 * (place * 7 % 5) as f64)) as u64,
+            seconds: 1.0,
+            proof: if place < 3 { contradicted.clone() } else { Proof::Confirmed },
+            ..Sample::default()
+        };
+        let rates = std::iter::repeat_n(1e9, 15).chain(std::iter::repeat_n(5e8, 12));
+        let samples: Vec<Sample> = rates.enumerate().map(sample).collect();
+        let summary = summarise(&samples, &Labels::default(), &SummaryOptions::default()).unwrap();
+        assert!(summary.warm_up.is_none_or(|warm_up| warm_up.left_out() == 0), "{:?}", summary.warm_up);
+        let told = summary.flags.iter().find(|flag| flag.starts_with("changed:")).unwrap();
+        assert!(told.ends_with("at sample 16"), "{told}");
+    }
 }

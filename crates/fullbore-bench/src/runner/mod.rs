@@ -113,8 +113,11 @@ const MAKING: f64 = 0.12;
 /// The time kept for the statistics and the report.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// How often a partial document is made at most, in seconds.
-const PARTIAL: f64 = 5.0;
+/// The pause between two partial documents, at the least.
+const PARTIAL: Duration = Duration::from_secs(5);
+
+/// The same, in times of what one takes: the more cells there are, the more of it is statistics.
+const PARTIAL_TIMES: u32 = 20;
 
 /// Measures.
 ///
@@ -151,19 +154,28 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'
     say(&mut observe, "measuring the meter itself");
     account.own = Some(audit::own_cost(&beds[0].warm)?);
     let mut left: usize = trials().count();
-    let mut turn = 0;
-    let mut dice = Xoshiro256::seeded(options.seed);
+    let dice = Xoshiro256::seeded(options.seed);
+    let mut session = Session {
+        options,
+        place: &place,
+        whole: &clock,
+        account,
+        turn: 0,
+        dice,
+        partial_due: Instant::now() + PARTIAL,
+        observe: &mut observe,
+    };
     for (described, trials) in sets {
         // Every trial its share of the time that is left, whichever set it is in.
         let now = start.elapsed();
         let share = clock.end.saturating_sub(now).mul_f64(trials.len() as f64 / left.max(1) as f64);
         left -= trials.len();
-        account.describe(described);
-        let set = Clock { start, end: now + share };
-        measure_set(trials, set, &clock, &place, options, &mut account, &mut turn, &mut dice, &mut observe)?;
+        session.account.describe(described);
+        session.measure(trials, Clock { start, end: now + share })?;
         beds.iter().for_each(Bed::forget_sized);
-        observe(Event::Partial(&account.document(false)));
+        (session.observe)(Event::Partial(&session.account.document(false)));
     }
+    let account = session.account;
     say(&mut observe, "writing the report");
     let document = account.document(true);
     let profile = match &options.device {
@@ -178,71 +190,78 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'
     Ok(Measured { document, profile })
 }
 
-/// Measures one set until its cells are precise or its time is up.
-#[allow(clippy::too_many_arguments, reason = "the state of a run, which outlives each set")]
-fn measure_set(
-    trials: Vec<Trial>,
-    clock: Clock,
-    whole: &Clock,
-    place: &Place<'_>,
-    options: &Options,
-    account: &mut Account,
-    turn: &mut u64,
-    dice: &mut Xoshiro256,
-    observe: &mut dyn FnMut(Event<'_>),
-) -> Result<()> {
-    let mut cells = Cells::open(trials, place, options.resume.as_ref());
-    let rule = StopRule::precision(options.precision);
-    let bootstrap = Bootstrap::default();
-    cells.calibrate(&clock, place, turn, |now| {
-        observe(Event::Progress(Progress { share: whole.share(), now, rates: &[] }));
-    })?;
-    cells.budget(clock.left());
-    cells.judge(&rule, &bootstrap);
-    let mut partial = Instant::now();
-    let mut round = cells.rounds();
-    let mut time_up = false;
-    while !time_up && cells.unfinished().next().is_some() {
-        place.beds.iter().try_for_each(Bed::settle)?;
-        let mut order: Vec<usize> = cells.unfinished().collect();
-        shuffle(&mut order, dice);
-        for index in order {
-            let one = &mut cells.running[index];
-            if one.cost > clock.left() {
-                time_up = true;
-                // A cheaper cell may still fit.
-                continue;
-            }
-            *turn += 1;
-            let before = Instant::now();
-            let taken = take(one.work.as_mut(), Turn { span: one.span, number: *turn }, one.ramp, place);
-            match taken {
-                Ok(mut sample) => {
-                    sample.round = round;
-                    one.cell.samples.push(sample);
-                    one.cell.skipped = None;
-                    let spent = before.elapsed().as_secs_f64();
-                    one.cost = one.cost.clamp(spent, 2.0 * spent);
-                    let rates = one.cell.rates();
-                    one.precise = rule.narrow_enough(&rates, &bootstrap);
-                    observe(Event::Progress(Progress {
-                        share: whole.share(),
-                        now: &one.cell.id,
-                        rates: &rates,
-                    }));
+/// What a run has from its first set to its last.
+struct Session<'a, 'b> {
+    options: &'a Options,
+    place: &'a Place<'b>,
+    whole: &'a Clock,
+    account: Account,
+    /// How many samples were begun.
+    turn: u64,
+    dice: Xoshiro256,
+    partial_due: Instant,
+    observe: &'a mut dyn FnMut(Event<'_>),
+}
+
+impl Session<'_, '_> {
+    /// Measures one set until its cells are precise or its time is up.
+    fn measure(&mut self, trials: Vec<Trial>, clock: Clock) -> Result<()> {
+        let (place, whole) = (self.place, self.whole);
+        let mut cells = Cells::open(trials, place, self.options.resume.as_ref());
+        let rule = StopRule::precision(self.options.precision);
+        let bootstrap = Bootstrap::default();
+        cells.calibrate(&clock, place, &mut self.turn, |now| {
+            (self.observe)(Event::Progress(Progress { share: whole.share(), now, rates: &[] }));
+        })?;
+        cells.budget(clock.left());
+        cells.judge(&rule, &bootstrap);
+        let mut round = cells.rounds();
+        let mut time_up = false;
+        while !time_up && cells.unfinished().next().is_some() {
+            place.beds.iter().try_for_each(Bed::settle)?;
+            let mut order: Vec<usize> = cells.unfinished().collect();
+            shuffle(&mut order, &mut self.dice);
+            for index in order {
+                let one = &mut cells.running[index];
+                if one.cost > clock.left() {
+                    time_up = true;
+                    // A cheaper cell may still fit.
+                    continue;
                 }
-                Err(error) if error.kind() == Kind::Interrupted => return Err(error),
-                Err(error) => one.refuse(&error),
+                self.turn += 1;
+                let turn = Turn { span: one.span, number: self.turn };
+                let before = Instant::now();
+                match take(one.work.as_mut(), turn, one.ramp, place) {
+                    Ok(mut sample) => {
+                        sample.round = round;
+                        one.cell.samples.push(sample);
+                        one.cell.skipped = None;
+                        let spent = before.elapsed().as_secs_f64();
+                        one.cost = one.cost.clamp(spent, 2.0 * spent);
+                        let rates = one.cell.rates();
+                        one.precise = rule.narrow_enough(&rates, &bootstrap);
+                        let (share, now) = (whole.share(), one.cell.id.as_str());
+                        (self.observe)(Event::Progress(Progress { share, now, rates: &rates }));
+                    }
+                    Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+                    Err(error) => one.refuse(&error),
+                }
+                self.tell_so_far(&cells);
             }
-            if partial.elapsed().as_secs_f64() > PARTIAL {
-                observe(Event::Partial(&account.with(&cells).document(false)));
-                partial = Instant::now();
-            }
+            round += 1;
         }
-        round += 1;
+        self.account.close(cells);
+        Ok(())
     }
-    account.close(cells);
-    Ok(())
+
+    /// Gives out what was measured so far, if that was some time ago.
+    fn tell_so_far(&mut self, cells: &Cells) {
+        let begin = Instant::now();
+        if begin >= self.partial_due {
+            (self.observe)(Event::Partial(&self.account.with(cells).document(false)));
+            self.partial_due = Instant::now() + PARTIAL.max(begin.elapsed() * PARTIAL_TIMES);
+        }
+    }
 }
 
 fn facts_of(directory: &PathBuf) -> Result<Facts> {

@@ -193,13 +193,11 @@ impl Measure {
             device,
             size: self.size,
             time,
-            precision: self.precision,
             seed: self.seed,
             sets,
             command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-            resume: None,
             with_fio,
-            program: std::env::current_exe().ok(),
+            ..self.options()
         };
         self.carry_out(&options, folder)
     }
@@ -213,18 +211,21 @@ impl Measure {
         };
         let options = Options {
             directories,
-            device: None,
             size: Some(run.file_bytes),
             time: self.time(&run.sets)?,
-            precision: self.precision,
             seed: run.seed,
             sets: run.sets.clone(),
             command: run.command.clone(),
             with_fio: document.cells.iter().any(|cell| cell.labels.peer.as_deref() == Some("fio")),
             resume: Some(document),
-            program: std::env::current_exe().ok(),
+            ..self.options()
         };
         self.carry_out(&options, folder)
+    }
+
+    /// What every run is told alike.
+    fn options(&self) -> Options {
+        Options { precision: self.precision, program: std::env::current_exe().ok(), ..Options::default() }
     }
 
     /// The time there is: as told, or by the number of cells.
