@@ -138,11 +138,9 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     let usable: Vec<&Sample> = positions.iter().map(|&i| &samples[i]).collect();
     let rates: Vec<f64> = usable.iter().map(|s| s.rate()).collect();
     let bootstrap = &options.bootstrap;
-    // Whoever stops at the first narrow interval must draw it wider.
-    let rate = match options.stop {
-        StopReason::Precise => bootstrap.after_stopping().median(&rates)?,
-        _ => bootstrap.median(&rates)?,
-    };
+    // Whoever would have stopped at a narrow interval must draw it wider, also where the time was up before: which
+    // cells are left over is chosen by their samples, too.
+    let rate = bootstrap.after_stopping().median(&rates)?;
     let per_mb: Vec<f64> = usable.iter().map(|s| s.bytes as f64 / MB).collect();
     let per_request: Vec<f64> = usable.iter().map(|s| s.requests as f64).collect();
     let counted = usable.iter().all(|s| s.requests > 0);
