@@ -281,3 +281,29 @@ fn flags(summary: &Summary, samples: &[Sample], labels: &Labels) -> Vec<String> 
     }
     flags
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+    use crate::stats::Xoshiro256;
+
+    #[test]
+    fn cells_out_of_time_are_drawn_as_wide_as_precise_ones() {
+        let document = Document::parse(include_str!("../../tests/fixtures/results-v1.json")).unwrap();
+        let cell = &document.cells[0];
+        let model = cell.samples.iter().find(|sample| sample.usable()).unwrap();
+        let mut rng = Xoshiro256::seeded(8);
+        let samples: Vec<Sample> =
+            (0..25).map(|_| Sample { seconds: 0.1 * (0.9 + 0.2 * rng.unit()), ..model.clone() }).collect();
+        let rate = |stop| {
+            let summary = summarise(&samples, &cell.labels, &SummaryOptions { stop, ..Default::default() });
+            summary.unwrap().rate
+        };
+        let rates: Vec<f64> = samples.iter().map(Sample::rate).collect();
+        let plain = Bootstrap::default().median(&rates).unwrap();
+        assert_eq!(rate(StopReason::TimeUp), rate(StopReason::Precise));
+        assert_eq!(rate(StopReason::TimeUp), rate(StopReason::Interrupted));
+        assert!(rate(StopReason::TimeUp).relative_half_width() > plain.relative_half_width());
+    }
+}
