@@ -138,11 +138,9 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     let usable: Vec<&Sample> = positions.iter().map(|&i| &samples[i]).collect();
     let rates: Vec<f64> = usable.iter().map(|s| s.rate()).collect();
     let bootstrap = &options.bootstrap;
-    // Whoever stops at the first narrow interval must draw it wider.
-    let rate = match options.stop {
-        StopReason::Precise => bootstrap.after_stopping().median(&rates)?,
-        _ => bootstrap.median(&rates)?,
-    };
+    // Whoever would have stopped at a narrow interval must draw it wider, also where the time was up before: which
+    // cells are left over is chosen by their samples, too.
+    let rate = bootstrap.after_stopping().median(&rates)?;
     let per_mb: Vec<f64> = usable.iter().map(|s| s.bytes as f64 / MB).collect();
     let per_request: Vec<f64> = usable.iter().map(|s| s.requests as f64).collect();
     let counted = usable.iter().all(|s| s.requests > 0);
@@ -288,6 +286,8 @@ fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &La
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Document;
+    use crate::stats::Xoshiro256;
 
     /// A reader looks the sample up in the document, where those that were left out stand, too.
     #[test]
@@ -305,5 +305,24 @@ mod tests {
         assert!(summary.warm_up.is_none_or(|warm_up| warm_up.left_out() == 0), "{:?}", summary.warm_up);
         let told = summary.flags.iter().find(|flag| flag.starts_with("changed:")).unwrap();
         assert!(told.ends_with("at sample 16"), "{told}");
+    }
+
+    #[test]
+    fn cells_out_of_time_are_drawn_as_wide_as_precise_ones() {
+        let document = Document::parse(include_str!("../../tests/fixtures/results-v1.json")).unwrap();
+        let cell = &document.cells[0];
+        let model = cell.samples.iter().find(|sample| sample.usable()).unwrap();
+        let mut rng = Xoshiro256::seeded(8);
+        let samples: Vec<Sample> =
+            (0..25).map(|_| Sample { seconds: 0.1 * (0.9 + 0.2 * rng.unit()), ..model.clone() }).collect();
+        let rate = |stop| {
+            let summary = summarise(&samples, &cell.labels, &SummaryOptions { stop, ..Default::default() });
+            summary.unwrap().rate
+        };
+        let rates: Vec<f64> = samples.iter().map(Sample::rate).collect();
+        let plain = Bootstrap::default().median(&rates).unwrap();
+        assert_eq!(rate(StopReason::TimeUp), rate(StopReason::Precise));
+        assert_eq!(rate(StopReason::TimeUp), rate(StopReason::Interrupted));
+        assert!(rate(StopReason::TimeUp).relative_half_width() > plain.relative_half_width());
     }
 }

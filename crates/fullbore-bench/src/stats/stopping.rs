@@ -15,9 +15,10 @@ pub struct StopRule {
 }
 
 impl Default for StopRule {
-    /// Six samples (the fewest whose range is a 95 % interval of the median) and ±2.5 %.
+    /// Seven samples (the fewest whose range is a 98 % interval of the median, as one is drawn
+    /// [after stopping](Bootstrap::after_stopping)) and ±2.5 %.
     fn default() -> Self {
-        Self { min_samples: 6, relative_half_width: 0.025 }
+        Self { min_samples: 7, relative_half_width: 0.025 }
     }
 }
 
@@ -34,16 +35,16 @@ impl StopRule {
     /// Whether these samples (of one cell, in any unit, in the order taken) fix their median well enough.
     ///
     /// Looking after every sample and stopping at the first narrow interval picks the intervals that are narrow by
-    /// chance. So the interval must be narrow without the last sample, too, it is drawn as
-    /// [`Bootstrap::after_stopping`] says, and samples on two levels need one of 99.99 %.
+    /// chance, mostly those of the first few samples (Chow and Robbins 1965 promise coverage for many samples only;
+    /// Glynn and Whitt 1992 show that a rule must not stop too early). So the interval must be narrow without the last
+    /// sample, too, at the first look as at any other; it is drawn as [`Bootstrap::after_stopping`] says, and samples
+    /// on two levels need one of 99.99 %.
     pub fn narrow_enough(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
         let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         let Some((_, before)) = finite.split_last() else { return false };
-        self.narrow(&finite, bootstrap) && (before.is_empty() || self.narrow_or_short(before, bootstrap))
-    }
-
-    fn narrow_or_short(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
-        values.len() < self.min_samples.max(2) || self.narrow(values, bootstrap)
+        finite.len() >= self.min_samples.max(2)
+            && self.narrow(&finite, bootstrap)
+            && self.narrow(before, bootstrap)
     }
 
     fn narrow(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
@@ -51,8 +52,7 @@ impl StopRule {
             let width = bootstrap.median(values).map(|estimate| estimate.relative_half_width());
             width.is_some_and(|width| width <= self.relative_half_width)
         };
-        values.len() >= self.min_samples.max(2)
-            && within(bootstrap.after_stopping())
+        within(bootstrap.after_stopping())
             && (two_humps(values).is_none()
                 || within(Bootstrap { confidence: CONFIDENCE_OF_TWO_LEVELS, ..*bootstrap }))
     }
@@ -65,9 +65,27 @@ mod tests {
     #[test]
     fn needs_both_samples_and_width() {
         let (rule, bootstrap) = (StopRule::default(), Bootstrap::default());
-        assert!(!rule.narrow_enough(&[1.0; 5], &bootstrap), "too few");
-        assert!(rule.narrow_enough(&[1.0; 6], &bootstrap));
-        assert!(!rule.narrow_enough(&[0.9, 1.0, 1.1, 1.2, 0.8, 1.0], &bootstrap), "too wide");
-        assert!(!rule.narrow_enough(&[1.0, 1.0, 1.0, 1.0, 1.0, f64::NAN], &bootstrap), "not finite");
+        assert!(!rule.narrow_enough(&[1.0; 6], &bootstrap), "too few");
+        assert!(rule.narrow_enough(&[1.0; 7], &bootstrap));
+        assert!(!rule.narrow_enough(&[0.9, 1.0, 1.1, 1.2, 0.8, 1.0, 1.0], &bootstrap), "too wide");
+        assert!(!rule.narrow_enough(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, f64::NAN], &bootstrap), "not finite");
+        assert!(
+            !StopRule { min_samples: 0, ..rule }.narrow_enough(&[1.0], &bootstrap),
+            "one is never enough"
+        );
+    }
+
+    #[test]
+    fn the_first_look_is_held_against_the_one_before_it() {
+        let bootstrap = Bootstrap::default();
+        // Few samples have an outlier on either side as the ends of their interval, more leave it out.
+        let values: Vec<f64> = [90.0, 110.0].into_iter().chain([100.0; 18]).collect();
+        let rule = StopRule { min_samples: 7, relative_half_width: 0.02 };
+        let narrow = |n: usize| rule.narrow(&values[..n], &bootstrap);
+        let first = (7..20).find(|&n| narrow(n)).expect("narrow at last");
+        assert!(!narrow(first - 1) && narrow(first + 1));
+        let rule = StopRule { min_samples: first, ..rule };
+        assert!(!rule.narrow_enough(&values[..first], &bootstrap), "narrow once");
+        assert!(rule.narrow_enough(&values[..first + 1], &bootstrap), "narrow twice");
     }
 }

@@ -6,6 +6,45 @@ use crate::laws::{Law, MEDIAN, share};
 
 /// The most samples a cell gets.
 const MOST: usize = 40;
+/// Enough runs that chance moves a rate near 94 % by 0.4 points (one standard error), not by 0.8.
+const RUNS: u64 = 4000;
+
+/// What the median of the first `n` samples stands for.
+fn truth(law: Law, n: usize) -> f64 {
+    match law {
+        // A drift cut off before its end has its middle earlier.
+        Law::Drifting => MEDIAN * (1.0 + 0.2 * (n as f64 / MOST as f64 - 1.0) / 2.0),
+        _ => MEDIAN,
+    }
+}
+
+/// Measures cells of a law to a precision: the share of intervals that hold, and the mean number of samples.
+fn stopped(law: Law, width: f64) -> (f64, f64) {
+    let rule = StopRule::precision(width);
+    let (mut taken, mut plain) = (0, 0);
+    let held = share(RUNS, 50, |run, rng| {
+        let values = law.draw(MOST, rng);
+        let bootstrap = Bootstrap { seed: run, resamples: 200, ..Bootstrap::default() };
+        let n = (1..MOST).find(|&n| rule.narrow_enough(&values[..n], &bootstrap)).unwrap_or(MOST);
+        taken += n;
+        let holds = |bootstrap: Bootstrap| bootstrap.median(&values[..n]).unwrap().contains(truth(law, n));
+        plain += usize::from(holds(bootstrap));
+        holds(bootstrap.after_stopping())
+    });
+    let (plain, samples) = (plain as f64 / RUNS as f64, taken as f64 / RUNS as f64);
+    println!(
+        "{law:?} to ±{width}: {:.1} % hold ({:.1} % of those drawn as if not stopped), {samples:.1} samples",
+        100.0 * held,
+        100.0 * plain,
+    );
+    (held, samples)
+}
+
+/// That a law's intervals hold in 93 %, but not always: that would mean uselessly wide.
+fn holds(law: Law, width: f64) {
+    let (held, _) = stopped(law, width);
+    assert!((0.93..0.995).contains(&held), "{law:?} to {width}: {held}");
+}
 
 #[test]
 fn stopped_cells_hold_the_truth() {
@@ -14,30 +53,33 @@ fn stopped_cells_hold_the_truth() {
         (Law::Normal(5.0), 0.03),
         (Law::Heavy(4.0), 0.05),
         (Law::Flat, 0.08),
-        (Law::TwoLevels, 0.05),
-        (Law::EvenLevels, 0.05),
-        (Law::Correlated(0.2), 0.05),
+        (Law::Exponential, 0.08),
+        (Law::Drifting, 0.05),
     ] {
-        let rule = StopRule::precision(width);
-        let (mut taken, mut plain) = (0, 0);
-        let held = share(1000, 50, |run, rng| {
-            let values = law.draw(MOST, rng);
-            let bootstrap = Bootstrap { seed: run, resamples: 200, ..Bootstrap::default() };
-            let n = (6..MOST).find(|&n| rule.narrow_enough(&values[..n], &bootstrap)).unwrap_or(MOST);
-            taken += n;
-            plain += usize::from(bootstrap.median(&values[..n]).unwrap().contains(MEDIAN));
-            bootstrap.after_stopping().median(&values[..n]).unwrap().contains(MEDIAN)
-        });
-        println!(
-            "{law:?} to ±{width}: {:.1} % hold ({:.1} % of those drawn as if not stopped), {:.1} samples",
-            100.0 * held,
-            plain as f64 / 10.0,
-            taken as f64 / 1000.0
-        );
-        // Between two levels equally full the middle of a few samples is a coin tossed; the first eight fall on one side
-        // (but for one) in 7 % of runs, and nothing in them shows that there is another.
-        // Nor do few samples show that they resemble each other.
-        let least = if matches!(law, Law::EvenLevels | Law::Correlated(_)) { 0.90 } else { 0.93 };
-        assert!(held >= least, "{law:?} to {width}: {held}");
+        holds(law, width);
     }
+}
+
+#[test]
+fn stopped_cells_on_two_levels_hold_the_truth() {
+    // Between two levels equally full the middle of a few samples is a coin tossed: the first seven fall on one side
+    // in 1.6 % of runs, and nothing in them shows that there is another.
+    for law in [Law::TwoLevels, Law::EvenLevels] {
+        holds(law, 0.05);
+    }
+}
+
+#[test]
+fn stopped_cells_that_resemble_their_neighbours_hold_the_truth() {
+    // A dozen samples do not show a weak correlation: the widened interval has to make up for it.
+    for width in [0.025, 0.035, 0.05, 0.08] {
+        holds(Law::Correlated(0.2), width);
+    }
+}
+
+#[test]
+fn steady_cells_are_done_after_seven_samples() {
+    let (held, samples) = stopped(Law::Normal(1.0), 0.025);
+    assert!(held >= 0.93, "{held}");
+    assert!(samples < 7.2, "{samples}");
 }
