@@ -1,8 +1,16 @@
 //! Which files have a copy already, for sources that have several names.
 
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, Stat};
+use rustix::io::Errno;
+
+use super::directory::Directory;
+use super::tree::{Job, Worker};
+use crate::error::{Error, Result};
 
 /// The copies of files with several names, by device and inode.
 #[derive(Default)]
@@ -58,5 +66,58 @@ impl Links {
     /// The first name could not be copied: the next one is the first.
     pub(super) fn failed(&self, identity: (u64, u64)) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&identity);
+    }
+}
+
+impl Job<'_> {
+    /// What to do for a name of a file that has several: whether it is to be copied.
+    pub(super) fn linked(
+        &self,
+        worker: &mut Worker,
+        directory: &Arc<Directory>,
+        names: (&CStr, &CStr),
+        stat: &Stat,
+    ) -> Result<bool> {
+        let place = match self.links.claim((stat.st_dev, stat.st_ino), stat.st_nlink) {
+            Claim::First => return Ok(true),
+            Claim::Later => {
+                let later = (directory.clone(), names.0.to_owned(), names.1.to_owned());
+                self.later.lock().unwrap_or_else(PoisonError::into_inner).push(later);
+                return Ok(false);
+            }
+            Claim::Linked(place) => place,
+        };
+        let failed = |error: Errno| Error::io("link", directory.target_path(names.1), error.into());
+        let link = |name: &CStr| {
+            rustix::fs::linkat(rustix::fs::CWD, &place, directory.target(), name, AtFlags::empty())
+        };
+        match link(names.1) {
+            Err(Errno::EXIST) => self.over(directory, names.1, link).map_err(failed)?,
+            other => other.map_err(failed)?,
+        }
+        worker.account.hard_links += 1;
+        self.told(directory, names);
+        Ok(false)
+    }
+
+    /// Notes how it went with the first name of a file that has several.
+    pub(super) fn first<T>(
+        &self,
+        directory: &Directory,
+        target: &CStr,
+        stat: &Stat,
+        result: Result<T>,
+    ) -> Result<T> {
+        let identity = (stat.st_dev, stat.st_ino);
+        match &result {
+            Ok(_) => self.links.done(identity, directory.present_path(target)),
+            Err(_) => self.links.failed(identity),
+        }
+        result
+    }
+
+    /// Whether other names of the file may come, which are to be of one file again.
+    pub(super) fn has_names(&self, stat: &Stat) -> bool {
+        self.options.preserve.links && stat.st_nlink > 1
     }
 }

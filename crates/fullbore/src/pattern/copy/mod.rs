@@ -1,11 +1,13 @@
 //! Copying: files and trees, by the fastest way there is, with all that belongs to a file, and nothing half.
 //!
 //! What moves the bytes of one file is in `content` (sharing blocks, leaving holes out, parallel blocks) and `hashed`
-//! (verifying and resuming, with `journal`); what walks trees is in `tree` and `regular`, over `directory` and `queue`.
+//! (verifying and resuming, with `journal`); what walks trees is in `tree`, with
+//! `regular`, `special` and `directories` for what it comes to, over `directory`, `links` and `queue`.
 
 mod account;
 mod attributes;
 mod content;
+mod directories;
 mod directory;
 mod hashed;
 mod journal;
@@ -14,6 +16,7 @@ mod options;
 mod queue;
 mod regular;
 mod segments;
+mod special;
 mod tree;
 
 use std::path::PathBuf;

@@ -10,18 +10,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
-use rustix::io::Errno;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 
 use super::account::{CopyAccount, Shared};
-use super::attributes::{self, Place};
 use super::content;
-use super::directory::{Directory, path};
-use super::links::{Claim, Links};
+use super::directory::Directory;
+use super::links::Links;
 use super::options::{CopyEvent, CopyOptions, Existing, Follow};
 use super::queue::Queue;
 use crate::error::{Error, Kind, Result};
-use crate::file::{Durability, Temporary, abandoned, temporary_name};
+use crate::file::{Temporary, abandoned};
 use crate::pattern::Monitor;
 
 /// How many names of a directory are read at a time.
@@ -36,11 +34,11 @@ pub(super) struct Job<'a> {
     pub(super) monitor: &'a Monitor,
     pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
     pub(super) turn: Mutex<()>,
-    links: Links,
+    pub(super) links: Links,
     /// Names whose file was being copied when they were come to.
-    later: Mutex<Vec<(Arc<Directory>, CString, CString)>>,
+    pub(super) later: Mutex<Vec<(Arc<Directory>, CString, CString)>>,
     /// Directories that are whole and have no name yet, with what they are in.
-    whole: Mutex<Vec<(Temporary, PathBuf, Arc<Directory>)>>,
+    pub(super) whole: Mutex<Vec<(Temporary, PathBuf, Arc<Directory>)>>,
     queue: Queue<Task>,
     total: Shared,
 }
@@ -156,35 +154,7 @@ impl Job<'_> {
         Ok(self.total.into_inner())
     }
 
-    /// Gives a directory that is whole its name.
-    fn unveil(&self, hidden: Temporary, place: &Path) -> Result<()> {
-        let failed = |doing: &'static str| move |error: Errno| Error::io(doing, place, error.into());
-        let open = |path: &Path| {
-            rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        };
-        if self.options.durability != Durability::Process {
-            // One call for the whole tree; a file at a time would wait for the device as often as there are files.
-            open(hidden.path()).and_then(rustix::fs::syncfs).map_err(failed("sync"))?;
-        }
-        let cwd = rustix::fs::CWD;
-        hidden
-            .settle(|hidden| {
-                match rustix::fs::renameat_with(cwd, hidden, cwd, place, RenameFlags::NOREPLACE) {
-                    // The file system does not know the flag: an empty directory would be replaced, nothing else.
-                    Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::rename(hidden, place),
-                    other => other,
-                }
-            })
-            .map_err(failed("create"))?;
-        if self.options.durability == Durability::Full {
-            open(crate::file::directory_of(place))
-                .and_then(rustix::fs::fsync)
-                .map_err(failed("sync the directory of"))?;
-        }
-        Ok(())
-    }
-
-    fn fail(&self, worker: &mut Worker, error: Error) {
+    pub(super) fn fail(&self, worker: &mut Worker, error: Error) {
         if abandoned() {
             // It is being removed under us: that is what was asked for.
             return;
@@ -248,104 +218,8 @@ impl Job<'_> {
         }
     }
 
-    /// Makes a directory and copies what is in it.
-    fn enter(
-        &self,
-        worker: &mut Worker,
-        parent: &Arc<Directory>,
-        source_name: &CStr,
-        target_name: &CStr,
-        follow: bool,
-    ) -> Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let once = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-        let of_source = |error: Errno| Error::io("open", parent.source_path(source_name), error.into());
-        let of_target = |error: Errno| Error::io("create", parent.target_path(target_name), error.into());
-        let source = rustix::fs::openat(parent.source(), source_name, flags | once, Mode::empty())
-            .map_err(of_source)?;
-        let stat = rustix::fs::fstat(&source).map_err(of_source)?;
-        let identity = (stat.st_dev, stat.st_ino);
-        let into_itself = || {
-            let what = format!(
-                "a directory cannot be copied into itself, {}",
-                parent.target_path(target_name).display()
-            );
-            Error::new(Kind::Invalid, "copy", parent.source_path(source_name), what)
-        };
-        if parent.goes_to(identity) || parent.is_outermost() && stands_in(path(target_name), identity) {
-            return Err(into_itself());
-        }
-        if follow && parent.is_in(identity) {
-            let what = "the symbolic link leads to a directory that it is in";
-            return Err(Error::new(Kind::Invalid, "copy", parent.source_path(source_name), what));
-        }
-        let kept = self.options.preserve.mode || self.options.preserve.owner;
-        let mode = Mode::from_raw_mode(if kept { 0o700 } else { stat.st_mode & 0o1777 | 0o700 });
-        let mut hidden = None;
-        let mut new = true;
-        let target = if parent.fresh {
-            rustix::fs::mkdirat(parent.target(), target_name, mode).map_err(of_target)?;
-            rustix::fs::openat(parent.target(), target_name, flags | OFlags::NOFOLLOW, Mode::empty())
-        } else {
-            match rustix::fs::statat(parent.target(), target_name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(there) if FileType::from_raw_mode(there.st_mode) == FileType::Directory => {
-                    if (there.st_dev, there.st_ino) == identity {
-                        let what = "source and target are the same directory";
-                        let path = parent.source_path(source_name);
-                        return Err(Error::new(Kind::SameFile, "copy", path, what));
-                    }
-                    new = false;
-                    rustix::fs::openat(parent.target(), target_name, flags, Mode::empty())
-                }
-                Ok(_) => {
-                    let what = format!(
-                        "it is no directory, and {} is one",
-                        parent.source_path(source_name).display()
-                    );
-                    let path = parent.target_path(target_name);
-                    return Err(Error::new(Kind::Unsupported, "overwrite", path, what));
-                }
-                Err(Errno::NOENT) if self.options.resume => {
-                    rustix::fs::mkdirat(parent.target(), target_name, mode).map_err(of_target)?;
-                    rustix::fs::openat(parent.target(), target_name, flags, Mode::empty())
-                }
-                Err(Errno::NOENT) => {
-                    let place = trimmed(parent.present_path(target_name));
-                    let (temporary, fd) = Temporary::make_tree(temporary_name(&place), |path| {
-                        rustix::fs::mkdir(path, mode).map_err(of_target)?;
-                        Ok(rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty()))
-                    })?;
-                    hidden = Some(temporary);
-                    fd
-                }
-                Err(error) => return Err(of_target(error)),
-            }
-        }
-        .map_err(of_target)?;
-        let made = rustix::fs::fstat(&target).map_err(of_target)?;
-        let names = Dir::read_from(&source).map_err(of_source)?;
-        worker.account.directories += u64::from(new);
-        let directory = Arc::new(Directory::new(
-            parent.clone(),
-            (source_name, target_name),
-            source,
-            target,
-            hidden,
-            stat,
-            (made.st_dev, made.st_ino),
-            !self.options.resume,
-        ));
-        if self.options.tell_names && new {
-            let (source, target) = directory.own_paths();
-            (self.tell)(CopyEvent::Copied { source, target });
-        }
-        self.scan(worker, &directory, names);
-        self.release(worker, directory);
-        Ok(())
-    }
-
     /// Copies what is left in a directory.
-    fn scan(&self, worker: &mut Worker, directory: &Arc<Directory>, mut names: Dir) {
+    pub(super) fn scan(&self, worker: &mut Worker, directory: &Arc<Directory>, mut names: Dir) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             let mut more = true;
@@ -391,46 +265,6 @@ impl Job<'_> {
         }
     }
 
-    /// Lets go of a directory. Whoever is the last finishes it, and so what it is in.
-    fn release(&self, worker: &mut Worker, directory: Arc<Directory>) {
-        let mut next = Some(directory);
-        while let Some(directory) = next.take().and_then(Arc::into_inner) {
-            if let Err(error) = self.settle(&directory) {
-                self.fail(worker, error);
-            }
-            let place = directory.own_paths().1;
-            let Directory { parent, hidden, .. } = directory;
-            let hidden = hidden.into_inner().unwrap_or_else(PoisonError::into_inner);
-            match (hidden, parent) {
-                (Some(hidden), Some(parent)) => {
-                    let name = trimmed(place);
-                    let place = match name.file_name() {
-                        Some(name) => hidden.path().with_file_name(name),
-                        None => name,
-                    };
-                    // It keeps its parent: that shall get its times after this got its name.
-                    self.whole.lock().unwrap_or_else(PoisonError::into_inner).push((hidden, place, parent));
-                }
-                (_, parent) => next = parent,
-            }
-        }
-    }
-
-    /// Gives a directory its attributes, which changes in it would change again.
-    fn settle(&self, directory: &Directory) -> Result<()> {
-        let Some(stat) = &directory.stat else { return Ok(()) };
-        let preserve = &self.options.preserve;
-        let (source, target) = (directory.source(), directory.target());
-        let paths = || directory.own_paths().1;
-        if !preserve.mode && stat.st_mode & 0o700 != 0o700 {
-            let now = rustix::fs::fstat(target).map_or(0, |now| now.st_mode & 0o7077);
-            let mode = Mode::from_raw_mode(now | attributes::usual(stat) & 0o700);
-            rustix::fs::fchmod(target, mode)
-                .map_err(|error| Error::io("set the mode of", paths(), error.into()))?;
-        }
-        attributes::keep(preserve, Place::Open(source), stat, Place::Open(target), &paths, false)
-    }
-
     /// Whether what exists at the target stays. An error if it cannot be replaced.
     pub(super) fn stays(
         &self,
@@ -463,143 +297,6 @@ impl Job<'_> {
         Ok(false)
     }
 
-    /// What to do for a name of a file that has several: whether it is to be copied.
-    pub(super) fn linked(
-        &self,
-        worker: &mut Worker,
-        directory: &Arc<Directory>,
-        names: (&CStr, &CStr),
-        stat: &Stat,
-    ) -> Result<bool> {
-        let place = match self.links.claim((stat.st_dev, stat.st_ino), stat.st_nlink) {
-            Claim::First => return Ok(true),
-            Claim::Later => {
-                let later = (directory.clone(), names.0.to_owned(), names.1.to_owned());
-                self.later.lock().unwrap_or_else(PoisonError::into_inner).push(later);
-                return Ok(false);
-            }
-            Claim::Linked(place) => place,
-        };
-        let failed = |error: Errno| Error::io("link", directory.target_path(names.1), error.into());
-        let link = |name: &CStr| {
-            rustix::fs::linkat(rustix::fs::CWD, &place, directory.target(), name, AtFlags::empty())
-        };
-        match link(names.1) {
-            Err(Errno::EXIST) => self.over(directory, names.1, link).map_err(failed)?,
-            other => other.map_err(failed)?,
-        }
-        worker.account.hard_links += 1;
-        self.told(directory, names);
-        Ok(false)
-    }
-
-    /// Notes how it went with the first name of a file that has several.
-    pub(super) fn first<T>(
-        &self,
-        directory: &Directory,
-        target: &CStr,
-        stat: &Stat,
-        result: Result<T>,
-    ) -> Result<T> {
-        let identity = (stat.st_dev, stat.st_ino);
-        match &result {
-            Ok(_) => self.links.done(identity, directory.present_path(target)),
-            Err(_) => self.links.failed(identity),
-        }
-        result
-    }
-
-    /// Whether other names of the file may come, which are to be of one file again.
-    pub(super) fn has_names(&self, stat: &Stat) -> bool {
-        self.options.preserve.links && stat.st_nlink > 1
-    }
-
-    /// Makes something under a name of our own and then over whatever has `target`.
-    pub(super) fn over(
-        &self,
-        directory: &Directory,
-        target: &CStr,
-        make: impl Fn(&CStr) -> rustix::io::Result<()>,
-    ) -> rustix::io::Result<()> {
-        let beside = temporary_name(path(target));
-        let name = CString::new(beside.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
-        make(&name)?;
-        let renamed = rustix::fs::renameat(directory.target(), &name, directory.target(), target);
-        // After a rename of one name of a file over another both are there.
-        match rustix::fs::unlinkat(directory.target(), &name, AtFlags::empty()) {
-            _ if renamed.is_err() => renamed,
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Copies a symbolic link, pipe, socket or device as such.
-    fn special(
-        &self,
-        worker: &mut Worker,
-        directory: &Arc<Directory>,
-        source: &CStr,
-        target: &CStr,
-    ) -> Result<()> {
-        let stat = rustix::fs::statat(directory.source(), source, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
-        let mut there = false;
-        if !directory.fresh
-            && let Ok(found) = rustix::fs::statat(directory.target(), target, AtFlags::SYMLINK_NOFOLLOW)
-        {
-            if self.stays(worker, directory, (source, target), &stat, &found)? {
-                return Ok(());
-            }
-            there = true;
-        }
-        let several = self.has_names(&stat);
-        if several && !self.linked(worker, directory, (source, target), &stat)? {
-            return Ok(());
-        }
-        let result = self.made(directory, source, target, &stat, there);
-        if several { self.first(directory, target, &stat, result) } else { result }?;
-        worker.account.others += 1;
-        self.told(directory, (source, target));
-        Ok(())
-    }
-
-    fn made(
-        &self,
-        directory: &Directory,
-        source: &CStr,
-        target: &CStr,
-        stat: &Stat,
-        there: bool,
-    ) -> Result<()> {
-        let failed = |error: Errno| Error::io("create", directory.target_path(target), error.into());
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        let link = kind == FileType::Symlink;
-        let kept = self.options.preserve.mode || self.options.preserve.owner;
-        let mode = Mode::from_raw_mode(stat.st_mode & if kept { 0o700 } else { 0o777 });
-        let leads = if link {
-            rustix::fs::readlinkat(directory.source(), source, Vec::new())
-                .map_err(|error| Error::io("read", directory.source_path(source), error.into()))?
-        } else {
-            CString::default()
-        };
-        let make = |name: &CStr| {
-            if link {
-                rustix::fs::symlinkat(&leads, directory.target(), name)?;
-            } else {
-                rustix::fs::mknodat(directory.target(), name, kind, mode, stat.st_rdev)?;
-            }
-            Ok(())
-        };
-        if there {
-            self.over(directory, target, make).map_err(failed)?;
-        } else {
-            make(target).map_err(failed)?;
-        }
-        let from = Place::Name(directory.source(), source);
-        let to = Place::Name(directory.target(), target);
-        attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)
-    }
-
     /// Tells of a name that has its copy, if that is wanted.
     pub(super) fn told(&self, directory: &Directory, (source, target): (&CStr, &CStr)) {
         if self.options.tell_names {
@@ -615,30 +312,4 @@ impl Job<'_> {
         rustix::fs::openat(directory.source(), source, flags, Mode::empty())
             .map_err(|error| Error::io("open", directory.source_path(source), error.into()))
     }
-}
-
-/// Whether a path will stand in the directory that is meant, or is it.
-fn stands_in(place: &Path, identity: (u64, u64)) -> bool {
-    let mut above = match trimmed(place.to_owned()).parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    let mut last = None;
-    while let Ok(stat) = rustix::fs::stat(&above) {
-        let found = (stat.st_dev, stat.st_ino);
-        if found == identity {
-            return true;
-        }
-        if last == Some(found) {
-            return false;
-        }
-        last = Some(found);
-        above.push("..");
-    }
-    false
-}
-
-/// The path without the slashes and dots at its end.
-fn trimmed(path: PathBuf) -> PathBuf {
-    path.components().collect()
 }
