@@ -1,0 +1,125 @@
+//! A channel over a mapped file, whose bytes are looked at where they lie, and one that relays between two files.
+
+use super::Channel;
+use super::whole::{again, fault};
+use crate::error::{Error, Kind, Result};
+
+impl Channel {
+    /// Lends `len` bytes at `offset` of the file in place; [`check`](Self::check) afterwards whether they were there.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("mmap").unwrap(), &opening, None)?;
+    /// assert_eq!(channel.view(1, 7)?, b"package");
+    /// channel.check("read", 8)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Changed`] if the file has become shorter, and the system's.
+    pub fn view(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
+        self.reachable("read", offset, len)?;
+        self.tally.bytes += len as u64;
+        self.tally.requests += 1;
+        let (file, limit) = (&self.file, self.limit);
+        self.engine.view(offset, len).map_err(|error| fault(file, limit, "read", offset, error))
+    }
+
+    /// As [`view`](Self::view), to be changed.
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// # let file = File::open_write(&path)?;
+    /// # let opening = Opening { file: &file, from: None, write: true, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("mmap").unwrap(), &opening, None)?;
+    /// channel.view_mut(0, 5)?.make_ascii_uppercase();
+    /// channel.check("write", 5)?;
+    /// assert_eq!(std::fs::read(&path)?, b"BYTES");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`view`](Self::view).
+    pub fn view_mut(&mut self, offset: u64, len: usize) -> Result<&mut [u8]> {
+        self.reachable("write", offset, len)?;
+        self.tally.bytes += len as u64;
+        self.tally.requests += 1;
+        self.sound(offset)?;
+        let (file, limit) = (&self.file, self.limit);
+        self.engine.view_mut(offset, len).map_err(|error| fault(file, limit, "write", offset, error))
+    }
+
+    /// Whether all bytes lent so far, up to `offset`, were the file's. `doing` is what an error says could not be done:
+    /// "read", "write".
+    ///
+    /// ```
+    /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
+    /// # let file = File::open("Cargo.toml")?;
+    /// # let opening = Opening { file: &file, from: None, write: false, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// # let mut channel = Channel::open(method("mmap").unwrap(), &opening, None)?;
+    /// let ones = channel.view(0, 9)?.iter().filter(|&&byte| byte == b'a').count();
+    /// channel.check("read", 9)?; // before the result is believed
+    /// assert_eq!(ones, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Changed`] if the file was cut short under a reader, [`Kind::NoSpace`] if there was no room under
+    /// a writer.
+    pub fn check(&self, doing: &'static str, offset: u64) -> Result<()> {
+        self.engine.check().map_err(|error| fault(&self.file, self.limit, doing, offset, error))
+    }
+
+    /// Moves `len` bytes at `offset`, in bytes, of the file relayed from to the same place of this one, whole.
+    ///
+    /// ```
+    /// use fullbore::engine::{Cache, Channel, Opening, method};
+    /// use fullbore::file::File;
+    /// # let directory = tempfile::tempdir()?;
+    /// let (from, to) = (File::open("Cargo.toml")?, File::create_new(directory.path().join("copy"))?);
+    /// # let opening = Opening { file: &to, from: Some(&from), write: true, cache: Cache::Keep, depth: 1,
+    /// #     pool: None, window: None, random: false };
+    /// let mut channel = Channel::open(method("splice").unwrap(), &opening, None)?;
+    /// channel.relay(0, 9)?;
+    /// assert_eq!(std::fs::read(directory.path().join("copy"))?, b"[package]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The system's, and [`Kind::Changed`] if the source ended before.
+    pub fn relay(&mut self, offset: u64, len: usize) -> Result<()> {
+        self.reachable("copy to", offset, len)?;
+        self.sound(offset)?;
+        let mut moved = 0;
+        while moved < len {
+            let at = offset + moved as u64;
+            self.tally.requests += 1;
+            match self.engine.relay(at, at, len - moved) {
+                Ok(0) => {
+                    return Err(Error::new(
+                        Kind::Changed,
+                        "copy to",
+                        self.file.path(),
+                        "the input became shorter",
+                    )
+                    .at(at));
+                }
+                Ok(count) => {
+                    moved += count;
+                    self.tally.bytes += count as u64;
+                }
+                Err(error) if again(&error) => {}
+                Err(error) => return Err(Error::io("copy to", self.file.path(), error).at(at)),
+            }
+        }
+        Ok(())
+    }
+}
