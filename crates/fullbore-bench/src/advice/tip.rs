@@ -2,7 +2,7 @@
 
 use super::contrast::Contrast;
 use super::witness::Witness;
-use crate::document::Advice;
+use crate::document::{Advice, Confidence};
 
 /// Advice with what it is about: of two with the same topic only the surer stays.
 pub(super) struct Tip {
@@ -39,7 +39,7 @@ impl Tip {
     }
 }
 
-/// The surest of each topic, what is worth most first.
+/// The surest of each topic, what is worth most first, and what is hardly sure last.
 pub(super) fn ranked(tips: Vec<Tip>) -> Vec<Advice> {
     let mut best: Vec<Tip> = Vec::new();
     for tip in tips {
@@ -50,6 +50,39 @@ pub(super) fn ranked(tips: Vec<Tip>) -> Vec<Advice> {
         }
     }
     let mut advice: Vec<Advice> = best.into_iter().map(|tip| tip.advice).collect();
-    advice.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.confidence.cmp(&a.confidence)));
+    let doubtful = |advice: &Advice| advice.confidence == Confidence::Low;
+    advice.sort_by(|a, b| {
+        let surer = doubtful(a).cmp(&doubtful(b));
+        surer.then(b.worth.total_cmp(&a.worth)).then(b.confidence.cmp(&a.confidence))
+    });
     advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_hardly_sure_stands_behind_what_is_surer() {
+        let tip = |topic: &str, confidence, worth| Tip {
+            topic: topic.into(),
+            advice: Advice {
+                text: topic.into(),
+                evidence: String::new(),
+                experiment: String::new(),
+                cells: Vec::new(),
+                confidence,
+                worth,
+            },
+        };
+        let tips = vec![
+            tip("doubtful", Confidence::Low, 9.0),
+            tip("fair", Confidence::Medium, 2.0),
+            tip("sure", Confidence::High, 2.0),
+            tip("more", Confidence::Medium, 3.0),
+            tip("more", Confidence::High, 2.5),
+        ];
+        let order: Vec<String> = ranked(tips).into_iter().map(|advice| advice.text).collect();
+        assert_eq!(order, ["more", "sure", "fair", "doubtful"]);
+    }
 }

@@ -15,7 +15,8 @@ pub struct Advice {
     pub cells: Vec<String>,
     /// How sure it is.
     pub confidence: Confidence,
-    /// What following it is worth: the factor between doing and not doing it, 1 or more. The list is ranked by it.
+    /// What following it is worth: the factor between doing and not doing it, 1 or more. The list is ranked by it, with what is
+    /// of low confidence behind the rest.
     pub worth: f64,
 }
 
