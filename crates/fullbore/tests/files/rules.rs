@@ -123,11 +123,12 @@ fn share_truncates_after_the_lock_and_unlocks_before_the_close() {
     });
 }
 
-/// Waits until the trace shows something.
-fn shown(trace: &Path, what: &str) {
+/// Waits until the trace shows a call that has returned: what is called stands there before it is done.
+fn returned(trace: &Path, what: &str) {
     let end = Instant::now() + Duration::from_secs(20);
-    while !fs::read_to_string(trace).is_ok_and(|text| text.contains(what)) {
-        assert!(Instant::now() < end, "{what} was never called");
+    let is_it = |text: String| text.split_once(what).is_some_and(|(_, rest)| rest.contains(") = "));
+    while !fs::read_to_string(trace).is_ok_and(is_it) {
+        assert!(Instant::now() < end, "{what} never returned");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -153,7 +154,7 @@ fn delete_on_close_checks_the_inode_again_after_locking() {
         let name = "rules::delete_on_close_checks_the_inode_again_after_locking";
         // The first lock waits for three seconds, and meanwhile the file is replaced.
         let replace = |trace: &Path| {
-            shown(trace, "raced\", O_RDONLY");
+            returned(trace, "raced\", O_RDONLY");
             fs::rename(&other, &path).unwrap();
         };
         let slow = ["flock:delay_enter=3000000:when=1"];
