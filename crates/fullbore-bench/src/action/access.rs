@@ -158,12 +158,7 @@ impl Trial {
     }
 
     fn condition(&self) -> Condition {
-        Condition {
-            writes: self.side.writes(),
-            direct: self.side.direct(),
-            flush: self.asked.flush == Some(true),
-            cache: self.asked.cache,
-        }
+        Condition::of(&self.side, self.asked.flush, self.asked.cache)
     }
 
     /// Whether it writes a file of its own, made anew for each sample.
@@ -177,11 +172,7 @@ impl Trial {
 
     /// The file that is there all the time.
     fn standing<'b>(&self, bed: &'b Bed) -> &'b File {
-        match self.side.writes() {
-            true if !self.side.direct() => &bed.written,
-            _ if self.asked.cache == Some(CacheState::Warm) => &bed.warm,
-            _ => &bed.cold,
-        }
+        self.condition().file(bed)
     }
 
     /// The bytes of this turn: the next run of the file, so that no cache of the device's own has it, or blocks all
@@ -332,9 +323,7 @@ impl Work for Trial {
         }
         let file = self.standing(bed).clone();
         condition.bring(&file, &self.range)?;
-        let looked_at = condition.cache.is_some() || condition.direct;
-        let about = if looked_at { vec![(file, self.range.clone())] } else { Vec::new() };
-        Ok(Claim { about, cache: condition.cache, device: condition.device() })
+        Ok(condition.claim(file, self.range.clone()))
     }
 
     fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {

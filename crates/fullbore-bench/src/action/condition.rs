@@ -6,7 +6,8 @@ use std::ops::Range;
 use fullbore::Result;
 use fullbore::file::File;
 
-use super::Device;
+use super::side::Side;
+use super::{Claim, Device};
 use crate::bed::Bed;
 use crate::document::CacheState;
 
@@ -23,6 +24,20 @@ pub(super) struct Condition {
 }
 
 impl Condition {
+    /// That of a side's runs.
+    pub(super) fn of(side: &Side, flush: Option<bool>, cache: Option<CacheState>) -> Self {
+        Self { writes: side.writes(), direct: side.direct(), flush: flush == Some(true), cache }
+    }
+
+    /// The file of a bed that is kept for it.
+    pub(super) fn file(self, bed: &Bed) -> &File {
+        match self.cache {
+            _ if self.writes && !self.direct => &bed.written,
+            Some(CacheState::Warm) => &bed.warm,
+            _ => &bed.cold,
+        }
+    }
+
     /// Brings a range of a file into it.
     ///
     /// # Errors
@@ -52,5 +67,12 @@ impl Condition {
             (false, false) if self.cache == Some(CacheState::Cold) => Device::Reads,
             _ => Device::Any,
         }
+    }
+
+    /// What is claimed of a run over a range of a file that was brought into it.
+    pub(super) fn claim(self, file: File, range: Range<u64>) -> Claim {
+        let looked_at = self.cache.is_some() || self.direct;
+        let about = if looked_at { vec![(file, range)] } else { Vec::new() };
+        Claim { about, cache: self.cache, device: self.device() }
     }
 }

@@ -113,12 +113,7 @@ pub(super) fn parse(given: Settings) -> Parsed {
 
 impl Trial {
     fn condition(&self) -> Condition {
-        Condition {
-            writes: self.side.writes(),
-            direct: self.side.direct(),
-            flush: self.asked.flush == Some(true),
-            cache: self.asked.cache,
-        }
+        Condition::of(&self.side, self.asked.flush, self.asked.cache)
     }
 
     fn warm(&self) -> bool {
@@ -127,11 +122,7 @@ impl Trial {
 
     /// The file that the streams have in common.
     fn shared<'b>(&self, bed: &'b Bed) -> &'b File {
-        match self.side.writes() {
-            true if !self.side.direct() => &bed.written,
-            false if self.warm() => &bed.warm,
-            _ => &bed.cold,
-        }
+        self.condition().file(bed)
     }
 
     /// The next run of each stream's region or file, so that no cache of the device's own has it.

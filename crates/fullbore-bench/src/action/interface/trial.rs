@@ -67,13 +67,15 @@ impl Trial {
         self.settled.asked.depth.unwrap_or(1)
     }
 
+    fn condition(&self) -> Condition {
+        let asked = &self.settled.asked;
+        let (writes, flush) = (self.writes(), asked.flush == Some(true));
+        Condition { writes, direct: asked.direct, flush, cache: asked.cache }
+    }
+
     /// The file that is there all the time.
     fn standing<'b>(&self, bed: &'b Bed) -> &'b File {
-        match self.writes() {
-            true if !self.settled.asked.direct => &bed.written,
-            _ if self.settled.asked.cache == Some(CacheState::Warm) => &bed.warm,
-            _ => &bed.cold,
-        }
+        self.condition().file(bed)
     }
 
     fn opening(&self, place: &Place<'_>, len: u64) -> Opening {
@@ -184,13 +186,7 @@ impl Work for Trial {
         let (pass, range) = self.part(turn, bed.len);
         let opening = self.opening(place, range.end);
         let mut pool = opening.pool()?;
-        let asked = &self.settled.asked;
-        let condition = Condition {
-            writes: self.writes(),
-            direct: asked.direct,
-            flush: asked.flush == Some(true),
-            cache: asked.cache,
-        };
+        let condition = self.condition();
         if self.is_new() {
             self.ready = Some(Ready { pass, opening, pool, opened: None });
             return Ok(Claim { device: condition.device(), ..Claim::default() });
@@ -199,9 +195,7 @@ impl Work for Trial {
         condition.bring(&file, &range)?;
         let opened = Some((self.registered.open)(&opening, &mut pool)?);
         self.ready = Some(Ready { pass, opening, pool, opened });
-        let looked_at = condition.cache.is_some() || condition.direct;
-        let about = if looked_at { vec![(file, range)] } else { Vec::new() };
-        Ok(Claim { about, cache: condition.cache, device: condition.device() })
+        Ok(condition.claim(file, range))
     }
 
     fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {

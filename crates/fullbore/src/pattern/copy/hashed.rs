@@ -168,12 +168,9 @@ impl Hashed<'_> {
 fn hash(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<Option<Hash>> {
     let len = range.end - range.start;
     buf.place(range.start, len as usize);
-    let mut read = 0;
-    while read < len as usize {
-        match file.read_at(&mut buf.data_mut()[read..], range.start + read as u64)? {
-            0 => return Ok(None),
-            count => read += count,
-        }
+    match file.read_exact_at(buf.data_mut(), range.start) {
+        Ok(()) => Ok(Some(*blake3::hash(buf.data()).as_bytes())),
+        Err(error) if error.kind() == Kind::Changed => Ok(None),
+        Err(error) => Err(error),
     }
-    Ok(Some(*blake3::hash(buf.data()).as_bytes()))
 }
