@@ -1,7 +1,5 @@
 //! What a character does to words and columns: UTF-8 decoded as glibc decodes it, and looked up in wc's own answers.
 
-use std::sync::LazyLock;
-
 use super::table::RUNS;
 
 /// What a character is to the words around it.
@@ -77,11 +75,38 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded {
 const PAGE: usize = 256;
 const PAGES: usize = 0x11_0000 / PAGE;
 
+/// The kinds of characters, and so of the pages whose characters are all of one kind.
+const PURE: usize = 7;
+
+/// The last run that begins at `code` or before, sought from `run` on.
+const fn run_of(code: u32, mut run: usize) -> usize {
+    while run + 1 < RUNS.len() && RUNS[run + 1] >> 3 <= code {
+        run += 1;
+    }
+    run
+}
+
+/// Whether the characters of the page at `start`, the first of which is in `run`, are of several kinds.
+const fn mixed(start: usize, run: usize) -> bool {
+    run + 1 < RUNS.len() && ((RUNS[run + 1] >> 3) as usize) < start + PAGE
+}
+
+/// How many pages there are to look characters up in: those of one kind are shared.
+const TABLES: usize = {
+    let (mut tables, mut number, mut run) = (PURE, 0, 0);
+    while number < PAGES {
+        run = run_of((number * PAGE) as u32, run);
+        tables += mixed(number * PAGE, run) as usize;
+        number += 1;
+    }
+    tables
+};
+
 /// Every character's answer, and what the kernel asks of first bytes.
 pub(super) struct Characters {
-    /// Where the page of a character stands in `kinds`. Pages of one kind are shared.
-    pages: Box<[u16; PAGES]>,
-    kinds: Vec<u8>,
+    /// Where the page of a character stands in `kinds`.
+    pages: [u16; PAGES],
+    kinds: [u8; TABLES * PAGE],
     /// Of the first bytes whose characters all stand in words, so that nobody need look: by the low half of the byte, bit 0
     /// for 0xc., bit 1 for 0xd., bit 2 for 0xe.
     pub(super) known: [u8; 16],
@@ -93,65 +118,84 @@ impl std::fmt::Debug for Characters {
     }
 }
 
+// Made by the compiler: at the start of a program it would take longer than all else.
+static PARTING: Characters = Characters::new(true);
+static JOINING: Characters = Characters::new(false);
+
 impl Characters {
     /// With spaces that do not break lines as spaces of words or as letters, as POSIX wants it.
     pub(super) fn of(no_break_parts: bool) -> &'static Self {
-        static PARTING: LazyLock<Characters> = LazyLock::new(|| Characters::new(true));
-        static JOINING: LazyLock<Characters> = LazyLock::new(|| Characters::new(false));
         if no_break_parts { &PARTING } else { &JOINING }
     }
 
-    fn new(no_break_parts: bool) -> Self {
-        let mut kinds: Vec<u8> = (0..=6).flat_map(|kind| [kind; PAGE]).collect();
-        let mut pages = Box::new([0; PAGES]);
-        let mut run = 0;
-        for (number, page) in pages.iter_mut().enumerate() {
-            let start = (number * PAGE) as u32;
-            while RUNS.get(run + 1).is_some_and(|next| next >> 3 <= start) {
-                run += 1;
-            }
-            let within = RUNS.get(run + 1).map_or(u32::MAX, |next| next >> 3) >= start + PAGE as u32;
-            if within && start >> 8 != 0 {
-                *page = (RUNS[run] & 7) as u16;
-                continue;
-            }
-            *page = (kinds.len() / PAGE) as u16;
-            let mut here = run;
-            for code in start..start + PAGE as u32 {
-                while RUNS.get(here + 1).is_some_and(|next| next >> 3 <= code) {
-                    here += 1;
+    const fn new(no_break_parts: bool) -> Self {
+        let mut made = Self { pages: [0; PAGES], kinds: [0; TABLES * PAGE], known: [0; 16] };
+        let mut place = 0;
+        while place < PURE * PAGE {
+            made.kinds[place] = (place / PAGE) as u8;
+            place += 1;
+        }
+        let (mut number, mut run) = (0, 0);
+        while number < PAGES {
+            run = run_of((number * PAGE) as u32, run);
+            if mixed(number * PAGE, run) {
+                made.pages[number] = (place / PAGE) as u16;
+                let (end, mut here) = (place + PAGE, run);
+                while place < end {
+                    here = run_of((number * PAGE + place % PAGE) as u32, here);
+                    made.kinds[place] = (RUNS[here] & 7) as u8;
+                    place += 1;
                 }
-                kinds.push((RUNS[here] & 7) as u8);
+            } else {
+                made.pages[number] = (RUNS[run] & 7) as u16;
             }
+            number += 1;
         }
-        let mut made = Self { pages, kinds, known: [0; 16] };
         if !no_break_parts {
-            for code in [0xa0, 0x2007, 0x202f, 0x2060] {
-                let place = made.place(code);
+            let mut spaces: &[u32] = &[0xa0, 0x2007, 0x202f, 0x2060];
+            while let [space, rest @ ..] = spaces {
+                let place = made.place(*space);
                 made.kinds[place] -= 3;
+                spaces = rest;
             }
         }
-        for first in 0xc2..=0xefu8 {
+        let mut first = 0xc2;
+        while first <= 0xef {
             // Of these, some go on with bytes that make no character.
-            let picky = [0xe0, 0xed].contains(&first);
-            let shift = if first < 0xe0 { 6 } else { 12 };
-            let start = (u32::from(first) & if first < 0xe0 { 0x1f } else { 0xf }) << shift;
-            let all = (start..start + (1 << shift)).all(|code| made.look(code).class == Class::Word);
-            if all && !picky {
-                made.known[usize::from(first & 0xf)] |= 1 << ((first >> 4) - 0xc);
+            let picky = first == 0xe0 || first == 0xed;
+            let (start, end) = if first < 0xe0 {
+                ((first & 0x1f) << 6, ((first & 0x1f) + 1) << 6)
+            } else {
+                ((first & 0xf) << 12, ((first & 0xf) + 1) << 12)
+            };
+            if !picky && made.stands_in_words(start, end) {
+                made.known[first as usize & 0xf] |= 1 << ((first >> 4) - 0xc);
             }
+            first += 1;
         }
         made
     }
 
+    /// Whether all characters from `start` up to `end` stand in words.
+    const fn stands_in_words(&self, start: u32, end: u32) -> bool {
+        let mut code = start;
+        while code < end {
+            if WORD >> self.kind(code) & 1 == 0 {
+                return false;
+            }
+            code += 1;
+        }
+        true
+    }
+
     #[inline(always)]
-    fn place(&self, code: u32) -> usize {
-        usize::from(self.pages[code as usize / PAGE]) * PAGE + code as usize % PAGE
+    const fn place(&self, code: u32) -> usize {
+        self.pages[code as usize / PAGE] as usize * PAGE + code as usize % PAGE
     }
 
     /// What a character is, in the code of the table.
     #[inline(always)]
-    pub(super) fn kind(&self, code: u32) -> u8 {
+    pub(super) const fn kind(&self, code: u32) -> u8 {
         if code < 0x11_0000 { self.kinds[self.place(code)] } else { 0 }
     }
 
