@@ -29,7 +29,7 @@ impl Style {
         ["path", "line", "column", "match", "highlight"][self as usize - 1]
     }
 
-    fn real(self, colors: &ColorSpecs) -> &ColorSpec {
+    pub(crate) fn real(self, colors: &ColorSpecs) -> &ColorSpec {
         match self {
             Self::Path => colors.path(),
             Self::Line => colors.line(),
@@ -40,7 +40,7 @@ impl Style {
     }
 
     /// What a colour that the [printer was given](telling) tells.
-    fn told(spec: &ColorSpec) -> Option<Self> {
+    pub(crate) fn told(spec: &ColorSpec) -> Option<Self> {
         match spec.fg() {
             Some(Color::Ansi256(number)) => Self::ALL.into_iter().find(|&style| style as u8 == *number),
             _ => None,

@@ -114,7 +114,7 @@ impl<'q> Parts<'q> {
                 sift(tool, bytes, own, rules, &ink, |matcher| printer.sink_with_path(matcher, path))
             }
             Print::Summary(_) if settings.show == Show::CountMatches || settings.counts() => {
-                let mut printer = query.summary(pen, SummaryKind::Count, true);
+                let mut printer = query.summary(pen, settings.colors.clone(), SummaryKind::Count, true);
                 sift(tool, bytes, own, rules, &ink, |matcher| printer.sink(matcher))
             }
             Print::Summary(_) => sift(tool, bytes, own, rules, &ink, |_| Nothing),

@@ -95,7 +95,7 @@ impl Query {
 
     /// What searches things as a whole, one after the other.
     pub fn tool<'w>(&self) -> Tool<'w> {
-        Tool::new(self, Writer::new(self.settings.color))
+        Tool::new(self, Writer::new(&self.settings))
     }
 
     /// As [`tool`](Self::tool), which hands on what it prints before it is much, instead of keeping it.
@@ -103,7 +103,7 @@ impl Query {
         &self,
         hand_on: impl FnMut(&[u8]) -> std::io::Result<()> + Send + 'w,
     ) -> Tool<'w> {
-        Tool::new(self, Writer::streaming(self.settings.color, hand_on))
+        Tool::new(self, Writer::streaming(&self.settings, hand_on))
     }
 
     pub(crate) fn detection(&self, named: bool) -> Detection {
@@ -263,11 +263,17 @@ impl Query {
             .build(writer)
     }
 
-    pub(crate) fn summary<W: WriteColor>(&self, writer: W, kind: SummaryKind, stats: bool) -> Summary<W> {
+    pub(crate) fn summary<W: WriteColor>(
+        &self,
+        writer: W,
+        colors: ColorSpecs,
+        kind: SummaryKind,
+        stats: bool,
+    ) -> Summary<W> {
         let settings = &self.settings;
         SummaryBuilder::new()
             .kind(kind)
-            .color_specs(settings.colors.clone())
+            .color_specs(colors)
             .exclude_zero(!settings.include_zero)
             .path(settings.with_filename)
             .path_terminator(settings.path_terminator)

@@ -4,14 +4,15 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use grep_printer::{JSON, Standard, Stats, Summary};
+use grep_printer::{ColorSpecs, JSON, Standard, Stats, Summary};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 use termcolor::{Buffer, ColorSpec, WriteColor};
 
+use crate::ink::{Style, telling};
 use crate::opening::{Arrival, BEGINNING, Detection, Opening};
 use crate::query::{Print, Query};
-use crate::settings::{Coding, Show};
+use crate::settings::{Coding, Settings, Show};
 
 /// Searches things as a whole, one after the other.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub struct Tool<'w> {
     named_coding: bool,
     multi_line: bool,
     counts: bool,
+    stats: bool,
     detections: [Detection; 2],
 }
 
@@ -52,10 +54,13 @@ enum Source<'s> {
 impl<'w> Tool<'w> {
     pub(crate) fn new(query: &Query, writer: Writer<'w>) -> Self {
         let settings = &query.settings;
+        let telling = || telling(settings.color, &settings.colors);
         let printer = match query.print() {
-            Print::Lines => Printer::Lines(query.standard(writer, settings.colors.clone(), settings.stats)),
+            Print::Lines => Printer::Lines(query.standard(writer, telling(), settings.stats)),
             Print::Json => Printer::Json(query.json(writer)),
-            Print::Summary(kind) => Printer::Summary(query.summary(writer, kind, settings.counts())),
+            Print::Summary(kind) => {
+                Printer::Summary(query.summary(writer, telling(), kind, settings.counts()))
+            }
         };
         Self {
             searcher: query.searcher().build(),
@@ -64,6 +69,7 @@ impl<'w> Tool<'w> {
             sniff: !matches!(settings.coding, Coding::Raw),
             named_coding: matches!(settings.coding, Coding::Named(_)),
             multi_line: query.multi_line(),
+            stats: settings.stats,
             counts: settings.counts() || settings.show == Show::CountMatches,
             detections: [query.detection(false), query.detection(true)],
         }
@@ -111,10 +117,12 @@ impl<'w> Tool<'w> {
             Detection::Convert => BinaryDetection::convert(0),
             Detection::Quit => BinaryDetection::quit(0),
         });
+        self.writer().name(path);
         let (searcher, matcher) = (&mut self.searcher, &self.matcher);
+        let stand_in = if self.stats { path } else { Path::new(STAND_IN) };
         match &mut self.printer {
             Printer::Lines(printer) => {
-                let mut sink = Watched { inner: printer.sink_with_path(matcher, path), lines: false };
+                let mut sink = Watched { inner: printer.sink_with_path(matcher, stand_in), lines: false };
                 run(searcher, matcher, source, &mut sink)?;
                 let (lines, sink) = (sink.lines, sink.inner);
                 Ok(Told { matched: sink.has_match(), lines, stats: sink.stats().cloned() })
@@ -125,7 +133,7 @@ impl<'w> Tool<'w> {
                 Ok(Told { matched: sink.has_match(), lines: true, stats: Some(sink.stats().clone()) })
             }
             Printer::Summary(printer) => {
-                let mut sink = printer.sink_with_path(matcher, path);
+                let mut sink = printer.sink_with_path(matcher, stand_in);
                 run(searcher, matcher, source, &mut sink)?;
                 Ok(Told { matched: sink.has_match(), lines: true, stats: sink.stats().cloned() })
             }
@@ -212,10 +220,20 @@ impl<S: Sink> Sink for Watched<S> {
 /// Takes what is printed on.
 type HandOn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
 
-/// Keeps what is printed, or hands it on before it is much.
+/// The path that the printers of lines and summaries are given. They look up what a path leads to, which for a file with a
+/// match in it takes as long as to search it, and nothing is made of that unless it is printed as a link. But they count what
+/// they write, so where an account is kept they are given the real one.
+const STAND_IN: &str = "/";
+
+/// Keeps what is printed, or hands it on before it is much. The printer's colours are those that [tell](telling) what it writes:
+/// where that is the path, the real one is written.
 pub(crate) struct Writer<'w> {
     buffer: Buffer,
     hand_on: Option<HandOn<'w>>,
+    colors: ColorSpecs,
+    path: Vec<u8>,
+    separator: Option<u8>,
+    at_path: bool,
 }
 
 impl fmt::Debug for Writer<'_> {
@@ -225,12 +243,31 @@ impl fmt::Debug for Writer<'_> {
 }
 
 impl<'w> Writer<'w> {
-    pub(crate) fn new(color: bool) -> Self {
-        Self { buffer: if color { Buffer::ansi() } else { Buffer::no_color() }, hand_on: None }
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            buffer: if settings.color { Buffer::ansi() } else { Buffer::no_color() },
+            hand_on: None,
+            colors: settings.colors.clone(),
+            path: Vec::new(),
+            separator: settings.path_separator,
+            at_path: false,
+        }
     }
 
-    pub(crate) fn streaming(color: bool, hand_on: impl FnMut(&[u8]) -> io::Result<()> + Send + 'w) -> Self {
-        Self { hand_on: Some(Box::new(hand_on)), ..Self::new(color) }
+    pub(crate) fn streaming(
+        settings: &Settings,
+        hand_on: impl FnMut(&[u8]) -> io::Result<()> + Send + 'w,
+    ) -> Self {
+        Self { hand_on: Some(Box::new(hand_on)), ..Self::new(settings) }
+    }
+
+    /// The path of what is searched from now on.
+    fn name(&mut self, path: &Path) {
+        self.path.clear();
+        self.path.extend_from_slice(path.as_os_str().as_encoded_bytes());
+        if let Some(separator) = self.separator {
+            self.path.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
+        }
     }
 
     fn hand_on(&mut self) -> io::Result<()> {
@@ -244,7 +281,8 @@ impl<'w> Writer<'w> {
 
 impl Write for Writer<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.buffer.write(bytes)?;
+        let count = bytes.len();
+        self.buffer.write_all(if self.at_path { &self.path } else { bytes })?;
         if self.hand_on.is_some() && self.buffer.len() >= BEGINNING {
             self.hand_on()?;
         }
@@ -262,10 +300,13 @@ impl WriteColor for Writer<'_> {
     }
 
     fn set_color(&mut self, spec: &ColorSpec) -> io::Result<()> {
-        self.buffer.set_color(spec)
+        let style = Style::told(spec);
+        self.at_path = style == Some(Style::Path);
+        self.buffer.set_color(style.map_or(spec, |style| style.real(&self.colors)))
     }
 
     fn reset(&mut self) -> io::Result<()> {
+        self.at_path = false;
         self.buffer.reset()
     }
 }

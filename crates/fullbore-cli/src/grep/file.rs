@@ -1,12 +1,14 @@
 //! One file: a small one is read and searched as a whole, a large one in parts by all workers, or as a whole where it cannot
 //! be cut.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, ThreadId};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
@@ -14,9 +16,10 @@ use fullbore::pattern::{Crew, Scratch, Turn};
 use fullbore_cli::ways::Running;
 use fullbore_grep::{Arrival, Opening, Query, Taken, Tool};
 use grep_cli::DecompressionReaderBuilder;
+use rustix::fs::{Mode, OFlags, open, openat};
 
 use super::haystacks::{Haystack, Item};
-use super::print::{Between, Piece};
+use super::print::Piece;
 
 /// Files up to this long are searched by one worker, in bytes.
 const SMALL: usize = 1 << 20;
@@ -28,21 +31,50 @@ const MUCH: usize = 64 << 10;
 pub(crate) struct Search<'a> {
     pub(crate) query: &'a Query,
     pub(crate) running: &'a Running<'a>,
-    pub(crate) between: Between,
     /// Named files arrive as `rg` maps them, all files if it was asked to.
     pub(crate) mapped: bool,
     pub(crate) mapped_all: bool,
     pub(crate) zip: Option<DecompressionReaderBuilder>,
     pub(crate) messages: bool,
     pub(crate) remarks: bool,
-    /// Those of the threads. Each keeps its own: a matcher is slower in another than in the first that used it.
-    pub(crate) idle: Mutex<Vec<(ThreadId, Kit)>>,
+    /// Whether anything was searched.
+    pub(crate) searched: AtomicBool,
 }
 
-/// What a worker searches small files with.
+/// What a worker searches small files with. Each has its own: a matcher is slower in another thread than in the first that
+/// used it.
 pub(crate) struct Kit {
     tool: Tool<'static>,
     bytes: Vec<u8>,
+    /// The directory of the file that was opened last.
+    directory: Option<(Vec<u8>, OwnedFd)>,
+}
+
+impl Kit {
+    pub(crate) fn new(query: &Query) -> Self {
+        Self { tool: query.tool(), bytes: vec![0; SMALL + 1], directory: None }
+    }
+
+    /// Opens a file. Those come across in a directory stand one after the other, and are opened by their names in it: the
+    /// kernel need not go the whole way to each.
+    fn open(&mut self, path: &Path, named: bool) -> io::Result<fs::File> {
+        let bytes = path.as_os_str().as_bytes();
+        // Their paths are clean: what stands behind the last slash is a name.
+        if !named && let Some(slash) = bytes.iter().rposition(|byte| *byte == b'/') {
+            let (parent, name) = bytes.split_at(slash + 1);
+            if self.directory.as_ref().is_none_or(|(known, _)| known != parent) {
+                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                let opened = open(OsStr::from_bytes(parent), flags, Mode::empty());
+                self.directory = opened.ok().map(|directory| (parent.to_owned(), directory));
+            }
+            if let Some((_, directory)) = &self.directory
+                && let Ok(file) = openat(directory, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            {
+                return Ok(file.into());
+            }
+        }
+        fs::File::open(path)
+    }
 }
 
 /// What went wrong with a file.
@@ -70,93 +102,74 @@ impl From<Error> for Trouble {
 type Give<'t, 'w, 'e> = &'t mut Turn<'w, 'e, Piece>;
 
 impl Search<'_> {
-    /// Searches a batch, and gives what comes of it to its turn.
-    pub(crate) fn batch(
+    /// Searches an item, and gives what comes of it to its turn.
+    pub(crate) fn item(
         &self,
-        batch: Vec<Item>,
+        item: Item,
         turn: Give<'_, '_, '_>,
         scratch: &mut Scratch,
+        kit: &mut Kit,
         crew: &Crew<'_>,
     ) -> fullbore::Result<()> {
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let thread = thread::current().id();
-        let kit = {
-            let mut idle = idle();
-            let place = idle.iter().position(|(of, _)| *of == thread);
-            place.map(|place| idle.swap_remove(place).1)
-        };
-        let mut kit = kit.unwrap_or_else(|| Kit { tool: self.query.tool(), bytes: vec![0; SMALL + 1] });
-        let mut piece = Piece::default();
-        for item in batch {
-            match item {
-                Item::Trouble(text) => self.say(&mut piece, 2, text),
-                Item::Remark(text) if self.messages && self.remarks => piece.said.push((0, text)),
-                Item::Remark(_) => {}
-                Item::Haystack(haystack) => {
-                    let result = self.one(&haystack, &mut kit, &mut piece, turn, scratch, crew);
-                    let path = haystack.path.display();
-                    match result {
-                        Ok(ControlFlow::Continue(())) => {}
-                        Ok(ControlFlow::Break(())) => break,
-                        Err(Trouble::Own(error)) if error.kind() == Kind::Interrupted => return Err(error),
-                        Err(Trouble::Own(error)) => {
-                            let status = if error.kind() == Kind::Changed { 3 } else { 2 };
-                            self.say(&mut piece, status, error.to_string());
-                        }
-                        Err(Trouble::System(error)) => self.say(&mut piece, 2, format!("{path}: {error}")),
-                    }
+        let piece = match item {
+            Item::Trouble(text) => self.trouble(2, text),
+            Item::Remark(text) if self.messages && self.remarks => Piece::of_words(0, text),
+            Item::Remark(_) => return Ok(()),
+            Item::Haystack(haystack) => match self.one(&haystack, kit, turn, scratch, crew) {
+                Ok(Some(piece)) => piece,
+                Ok(None) => return Ok(()),
+                Err(Trouble::Own(error)) if error.kind() == Kind::Interrupted => return Err(error),
+                Err(Trouble::Own(error)) => {
+                    let status = if error.kind() == Kind::Changed { 3 } else { 2 };
+                    self.trouble(status, error.to_string())
                 }
-            }
-        }
-        idle().push((thread, kit));
-        if piece.is_empty() {
-            return Ok(());
-        }
-        let weight = piece.weight();
-        turn.give(piece, weight).map(drop)
+                Err(Trouble::System(error)) => {
+                    self.trouble(2, format!("{}: {error}", haystack.path.display()))
+                }
+            },
+        };
+        // Most files of a directory have nothing of what is looked for.
+        if piece.counts() { give(turn, piece).map(drop) } else { Ok(()) }
     }
 
-    fn say(&self, piece: &mut Piece, status: u8, text: String) {
+    fn trouble(&self, status: u8, text: String) -> Piece {
+        let text = if self.messages { text } else { String::new() };
         // A file that could not be read was one to search.
-        piece.searched = true;
-        if self.messages {
-            piece.said.push((status, text));
-        } else {
-            piece.status_only(status);
-        }
+        self.searched.store(true, Relaxed);
+        Piece::of_words(status, text)
     }
 
+    /// Searches a file. What comes of a large one is given to its turn, what comes of a small one is the result.
     fn one(
         &self,
         haystack: &Haystack,
         kit: &mut Kit,
-        piece: &mut Piece,
         turn: Give<'_, '_, '_>,
         scratch: &mut Scratch,
         crew: &Crew<'_>,
-    ) -> Result<ControlFlow<()>, Trouble> {
+    ) -> Result<Option<Piece>, Trouble> {
+        if !self.searched.load(Relaxed) {
+            self.searched.store(true, Relaxed);
+        }
         let (path, named) = (haystack.path.as_path(), haystack.named);
         if haystack.stdin {
-            let _ = give(turn, std::mem::take(piece))?;
-            return self.standard_input(path, turn, scratch, crew);
+            return self.standard_input(path, turn, scratch, crew).map(|()| None);
         }
         if let Some(zip) = &self.zip
             && zip.get_matcher().has_command(path)
         {
             let mut reader = zip.build(path).map_err(io::Error::other)?;
-            let _ = give(turn, std::mem::take(piece))?;
-            let flow = self.whole(path, turn, 0, |tool| tool.search_reader(path, named, &mut reader))?;
+            self.whole(turn, 0, |tool| tool.search_reader(path, named, &mut reader))?;
             reader.close()?;
-            return Ok(flow);
+            return Ok(None);
         }
-        let mut file = fs::File::open(path)?;
+        let mut file = kit.open(path, named)?;
         let mapped = if named { self.mapped } else { self.mapped_all };
         let mut arrival = Arrival::Streamed;
         if named || mapped {
             let metadata = file.metadata()?;
             if !metadata.is_file() {
-                let _ = give(turn, std::mem::take(piece))?;
-                return self.special(path, file, turn, scratch, crew);
+                return self.special(path, file, turn, scratch, crew).map(|()| None);
             }
             // What says that it is empty cannot be mapped: it may be of `/proc`.
             if mapped && metadata.len() > 0 {
@@ -172,16 +185,13 @@ impl Search<'_> {
             }
             kit.tool.clear();
             let told = kit.tool.search_bytes(path, arrival, named, &kit.bytes[..held])?;
-            piece.add(&told, kit.tool.printed(), &self.between);
-            let enough = self.query.first_is_enough() && told.matched;
-            return Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+            return Ok(Some(Piece::of_whole(&told, kit.tool.printed())));
         }
-        let _ = give(turn, std::mem::take(piece))?;
         let opening = self.query.opening(arrival, named, &kit.bytes);
         file.rewind()?;
         let again = file.try_clone()?;
         let file = File::from_fd(file.into(), path)?;
-        self.large(path, named, arrival, opening, (&file, Some(again)), turn, scratch, crew)
+        self.large(path, named, arrival, opening, (&file, Some(again)), turn, scratch, crew).map(|()| None)
     }
 
     /// A device, a socket or a pipe with a name.
@@ -192,13 +202,13 @@ impl Search<'_> {
         turn: Give<'_, '_, '_>,
         scratch: &mut Scratch,
         crew: &Crew<'_>,
-    ) -> Result<ControlFlow<()>, Trouble> {
+    ) -> Result<(), Trouble> {
         let own = File::from_fd(file.try_clone()?.into(), path)?;
         if own.kind() == FileKind::Fifo && first_is_plain(&file) {
             let opening = self.query.opening(Arrival::Piped, true, &[]);
             return self.large(path, true, Arrival::Piped, opening, (&own, Some(file)), turn, scratch, crew);
         }
-        self.whole(path, turn, 0, |tool| tool.search_reader(path, true, &mut file))
+        self.whole(turn, 0, |tool| tool.search_reader(path, true, &mut file))
     }
 
     fn standard_input(
@@ -207,7 +217,7 @@ impl Search<'_> {
         turn: Give<'_, '_, '_>,
         scratch: &mut Scratch,
         crew: &Crew<'_>,
-    ) -> Result<ControlFlow<()>, Trouble> {
+    ) -> Result<(), Trouble> {
         let file = File::stdin()?;
         let mut first = vec![0; Opening::BYTES];
         let arrival = match file.seekable_len()? {
@@ -221,8 +231,7 @@ impl Search<'_> {
                 Arrival::Piped
             }
             _ => {
-                return self
-                    .whole(path, turn, 0, |tool| tool.search_reader(path, true, &mut io::stdin().lock()));
+                return self.whole(turn, 0, |tool| tool.search_reader(path, true, &mut io::stdin().lock()));
             }
         };
         let opening = self.query.opening(arrival, true, &first);
@@ -241,13 +250,13 @@ impl Search<'_> {
         turn: Give<'_, '_, '_>,
         scratch: &mut Scratch,
         crew: &Crew<'_>,
-    ) -> Result<ControlFlow<()>, Trouble> {
+    ) -> Result<(), Trouble> {
         let mut printed = 0;
         if let Some(why) = self.query.uncut(opening) {
             self.running.remark(&format!("{}: searched by one worker as a whole: {why}", path.display()));
         } else {
             match self.parts(path, opening, file, turn, scratch, crew)? {
-                Parted::Done(flow) => return Ok(flow),
+                Parted::Done => return Ok(()),
                 Parted::Again(count) => printed = count,
             }
             self.running.remark(&format!(
@@ -260,13 +269,13 @@ impl Search<'_> {
             && (arrival == Arrival::Mapped || self.query.settings().multiline)
         {
             let window = file.map(0..len)?;
-            return self.whole(path, turn, printed, |tool| {
+            return self.whole(turn, printed, |tool| {
                 window
                     .with(|bytes| tool.search_bytes(path, arrival, named, bytes))
                     .map_err(io::Error::other)?
             });
         }
-        self.whole(path, turn, printed, |tool| match again {
+        self.whole(turn, printed, |tool| match again {
             Some(mut file) => tool.search_reader(path, named, &mut file),
             None => tool.search_reader(path, named, &mut io::stdin().lock()),
         })
@@ -311,20 +320,18 @@ impl Search<'_> {
             piece.lines = told.lines;
             piece.count(told);
         }
-        let flow = give(turn, piece)?;
+        let _ = give(turn, piece)?;
         told?;
-        Ok(if again { Parted::Again(printed) } else { Parted::Done(flow) })
+        Ok(if again { Parted::Again(printed) } else { Parted::Done })
     }
 
     /// Searches something as a whole, and hands on what is printed but for the first `printed` bytes.
     fn whole(
         &self,
-        path: &Path,
         turn: Give<'_, '_, '_>,
         printed: u64,
         search: impl FnOnce(&mut Tool<'_>) -> io::Result<fullbore_grep::Told>,
-    ) -> Result<ControlFlow<()>, Trouble> {
-        let _ = path;
+    ) -> Result<(), Trouble> {
         let (mut left_out, mut begins) = (printed, printed == 0);
         let mut rest = Vec::new();
         let mut enough = false;
@@ -351,7 +358,7 @@ impl Search<'_> {
             told
         };
         if enough {
-            return Ok(ControlFlow::Break(()));
+            return Ok(());
         }
         let bytes = rest.split_off(rest.len().min(left_out as usize));
         let mut piece = Piece { bytes, begins, lines: true, ..Piece::default() };
@@ -359,15 +366,15 @@ impl Search<'_> {
             piece.lines = told.lines;
             piece.count(told);
         }
-        let flow = give(turn, piece)?;
+        let _ = give(turn, piece)?;
         told?;
-        Ok(flow)
+        Ok(())
     }
 }
 
 /// How a search in parts ended.
 enum Parted {
-    Done(ControlFlow<()>),
+    Done,
     /// The file must be searched as a whole; so many bytes were printed.
     Again(u64),
 }

@@ -70,6 +70,10 @@ pub(crate) enum Item {
 }
 
 pub(crate) fn types(asked: &Asked) -> Result<Types, String> {
+    if asked.types.is_empty() && asked.listing != Some(Listing::Types) {
+        // To read all definitions takes longer than to search a small directory.
+        return Ok(Types::empty());
+    }
     let mut builder = TypesBuilder::new();
     builder.add_defaults();
     for change in &asked.types {
@@ -286,29 +290,4 @@ fn order(items: &mut [Item], by: SortBy, reverse: bool) {
         .map(|&place| std::mem::replace(&mut items[place], Item::Remark(String::new())))
         .collect();
     items.swap_with_slice(&mut sorted);
-}
-
-/// Items by the batch: a walk is asked for several at a time, but for few at first, so that all workers soon have some.
-pub(crate) struct Batches<I> {
-    items: I,
-    size: usize,
-}
-
-/// How many items a batch has at most.
-const BATCH: usize = 32;
-
-impl<I: Iterator<Item = Item>> Batches<I> {
-    pub(crate) fn new(items: I) -> Self {
-        Self { items, size: 1 }
-    }
-}
-
-impl<I: Iterator<Item = Item>> Iterator for Batches<I> {
-    type Item = Vec<Item>;
-
-    fn next(&mut self) -> Option<Vec<Item>> {
-        let batch: Vec<_> = self.items.by_ref().take(self.size).collect();
-        self.size = (self.size * 2).min(BATCH);
-        (!batch.is_empty()).then_some(batch)
-    }
 }

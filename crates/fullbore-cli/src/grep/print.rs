@@ -9,7 +9,7 @@ use fullbore_grep::{Settings, Show, Told};
 
 use crate::exit::Exit;
 
-/// What came of some files, or of a part of one.
+/// What came of a file, or of a part of one.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
     /// What is to be printed.
@@ -18,11 +18,10 @@ pub(crate) struct Piece {
     pub(crate) begins: bool,
     /// Its first are lines.
     pub(crate) lines: bool,
-    pub(crate) searched: bool,
     pub(crate) matched: bool,
     pub(crate) stats: Option<Stats>,
     /// What went wrong, with the exit status for it, 0 if it is not for the exit status.
-    pub(crate) said: Vec<(u8, String)>,
+    pub(crate) said: Option<(u8, String)>,
 }
 
 /// What stands between files.
@@ -62,39 +61,33 @@ impl Between {
 }
 
 impl Piece {
-    /// Adds what came of a whole file.
-    pub(crate) fn add(&mut self, told: &Told, printed: &[u8], between: &Between) {
-        if !printed.is_empty() {
-            if self.bytes.is_empty() {
-                (self.begins, self.lines) = (true, told.lines);
-            } else {
-                self.bytes.extend_from_slice(between.before(told.lines));
-            }
-            self.bytes.extend_from_slice(printed);
-        }
-        self.count(told);
+    /// What came of a whole file.
+    pub(crate) fn of_whole(told: &Told, printed: &[u8]) -> Self {
+        let mut piece = Self { bytes: printed.to_vec(), begins: true, lines: told.lines, ..Self::default() };
+        piece.count(told);
+        piece
+    }
+
+    /// What is said, with its exit status. With no words the status alone counts.
+    pub(crate) fn of_words(status: u8, text: String) -> Self {
+        Self { said: Some((status, text)), ..Self::default() }
     }
 
     /// Adds what is known of a file at its end.
     pub(crate) fn count(&mut self, told: &Told) {
-        self.searched = true;
         self.matched |= told.matched;
         if let Some(stats) = &told.stats {
             *self.stats.get_or_insert_default() += stats;
         }
     }
 
-    /// Notes that something went wrong, of which nothing is said.
-    pub(crate) fn status_only(&mut self, status: u8) {
-        self.said.push((status, String::new()));
+    /// Whether it changes anything.
+    pub(crate) fn counts(&self) -> bool {
+        self.matched || !self.bytes.is_empty() || self.said.is_some() || self.stats.is_some()
     }
 
     pub(crate) fn weight(&self) -> usize {
-        self.bytes.capacity() + self.said.iter().map(|(_, text)| text.capacity()).sum::<usize>()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.searched && self.said.is_empty()
+        self.bytes.capacity() + self.said.as_ref().map_or(0, |(_, text)| text.capacity())
     }
 }
 
@@ -106,7 +99,6 @@ pub(crate) struct Printer<'r> {
     first_is_enough: bool,
     written: bool,
     start: Instant,
-    pub(crate) searched: bool,
     pub(crate) matched: bool,
     pub(crate) status: u8,
     stats: Option<Stats>,
@@ -126,7 +118,6 @@ impl<'r> Printer<'r> {
             first_is_enough,
             written: false,
             start: Instant::now(),
-            searched: false,
             matched: false,
             status: 0,
             stats: None,
@@ -136,14 +127,12 @@ impl<'r> Printer<'r> {
 
     /// Prints a piece; `Break`: no more are wanted.
     pub(crate) fn put(&mut self, piece: Piece) -> ControlFlow<()> {
-        for (status, text) in &piece.said {
+        if let Some((status, text)) = &piece.said {
             self.status = self.status.max(*status);
-            if text.is_empty() {
-                continue;
+            if !text.is_empty() {
+                self.running.aside(|| Exit::say(&format!("fullbore: {text}\n")));
             }
-            self.running.aside(|| Exit::say(&format!("fullbore: {text}\n")));
         }
-        self.searched |= piece.searched;
         self.matched |= piece.matched;
         if let Some(stats) = &piece.stats {
             *self.stats.get_or_insert_default() += stats;

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use fullbore_cli::ways::Ways;
 use fullbore_grep::grep_printer::{ColorSpecs, default_color_specs};
@@ -15,8 +15,8 @@ use fullbore_grep::{Nuls, Query, Settings, Show};
 use grep_cli::DecompressionReaderBuilder;
 
 use super::asked::{Asked, ColorChoice, Listing, Pattern};
-use super::file::Search;
-use super::haystacks::{Batches, Item, Places, types, walk};
+use super::file::{Kit, Search};
+use super::haystacks::{Item, Places, types, walk};
 use super::print::{Between, Printer};
 use crate::exit::Exit;
 
@@ -59,7 +59,6 @@ fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: 
     let search = Search {
         query,
         running: &running,
-        between: between.clone(),
         mapped: places.mapped(asked.mapped),
         mapped_all: asked.mapped == Some(true),
         zip: asked.search_zip.then(|| {
@@ -69,14 +68,15 @@ fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: 
         }),
         messages: !asked.no_messages,
         remarks: !asked.no_ignore_messages,
-        idle: Mutex::default(),
+        searched: AtomicBool::new(false),
     };
     let soon = asked.line_buffered.unwrap_or(terminal);
     let mut printer = Printer::new(&running, between, soon, query.first_is_enough());
     let result = running.with_crew("grep", None, |crew| {
-        crew.many(
-            Batches::new(items),
-            |batch, turn, scratch, crew| search.batch(batch, turn, scratch, crew),
+        crew.many_with(
+            items,
+            || Kit::new(query),
+            |item, turn, scratch, kit, crew| search.item(item, turn, scratch, kit, crew),
             |piece| Ok(printer.put(piece)),
         )
     });
@@ -84,7 +84,7 @@ fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: 
         return Err(exit);
     }
     result?;
-    if places.implicit && !printer.searched {
+    if places.implicit && !search.searched.into_inner() {
         Exit::say(
             "fullbore: No files were searched, which means that a filter was probably applied that was not expected.\n",
         );

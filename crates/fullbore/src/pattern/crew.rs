@@ -297,19 +297,62 @@ impl<'a> Crew<'a> {
         work: impl Fn(T, &mut Turn<'_, '_, R>, &mut Scratch, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
+        let with_nothing =
+            |item: T, turn: &mut Turn<'_, '_, R>, scratch: &mut Scratch, (): &mut (), crew: &Self| {
+                work(item, turn, scratch, crew)
+            };
+        self.many_with(items, || (), with_nothing, emit)
+    }
+
+    /// As [`many`](Self::many), for work that needs something which is dear to make, and which a worker uses again for all
+    /// its items (a matcher, a table): `make` makes it when the worker has its first item.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use fullbore::pattern::{Crew, Monitor};
+    /// let (wish, monitor) = (Default::default(), Monitor::default());
+    /// let mut text = String::new();
+    /// Crew::new(&wish, &monitor).many_with(
+    ///     ["b", "a"].into_iter(),
+    ///     || String::with_capacity(80),
+    ///     |word, turn, _, line, _| {
+    ///         line.clear();
+    ///         line.extend([word, "\n"]);
+    ///         turn.give(line.clone(), line.len()).map(drop)
+    ///     },
+    ///     |line| {
+    ///         text.push_str(&line);
+    ///         Ok(ControlFlow::Continue(()))
+    ///     },
+    /// )?;
+    /// assert_eq!(text, "b\na\n");
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`many`](Self::many).
+    pub fn many_with<T: Send, S, R: Send>(
+        &self,
+        items: impl Iterator<Item = T> + Send,
+        make: impl Fn() -> S + Sync,
+        work: impl Fn(T, &mut Turn<'_, '_, R>, &mut Scratch, &mut S, &Self) -> Result<()> + Sync,
+        emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<()> {
+        // Of a few items each has a worker.
+        let workers = items.size_hint().1.map_or(self.workers, |most| most.clamp(1, self.workers));
         let room = (self.budget() / 2) as usize;
         let window = Window::new(0, room / 2, Box::new(emit));
-        let dealer = Dealer::new(items, self.workers);
+        let dealer = Dealer::new(items, workers);
         let first = FirstError::default();
         let fail = |error: Error| {
             first.put(error);
             window.abandon();
         };
-        let allowance = room / 2 / self.workers;
+        let allowance = room / 2 / workers;
         let turn_at =
             |place| Turn { window: &window, places: place..place, held: Vec::new(), weight: 0, allowance };
         let one = |worker: usize| {
-            let (mut scratch, mut player) = (Scratch::default(), Player::new(worker));
+            let (mut scratch, mut player, mut made) = (Scratch::default(), Player::new(worker), None);
             let goes_on = || !self.monitor.stopped() && !window.enough().load(Ordering::Relaxed);
             while goes_on() {
                 let Some((place, item)) = dealer.deal(&mut player) else { return };
@@ -317,7 +360,8 @@ impl<'a> Crew<'a> {
                 while let Some((place, item)) = next {
                     turn.places.end = place + 1;
                     scratch.place = place;
-                    if let Err(error) = work(item, &mut turn, &mut scratch, self) {
+                    let made = made.get_or_insert_with(&make);
+                    if let Err(error) = work(item, &mut turn, &mut scratch, made, self) {
                         return fail(error);
                     }
                     next = if goes_on() { dealer.next(&player) } else { None };
@@ -330,7 +374,7 @@ impl<'a> Crew<'a> {
                 window.abandon();
             }
         };
-        on_threads(self.workers, &one, &fail);
+        on_threads(workers, &one, &fail);
         first.result()?;
         self.not_stopped()?;
         window.finish()
