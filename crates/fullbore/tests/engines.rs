@@ -280,6 +280,32 @@ fn requests_end_and_are_timed_without_waiting_for_them() {
     });
 }
 
+/// A request that is done has taken until its user is told so: what the user does with those before counts.
+#[test]
+fn the_time_of_a_request_ends_when_it_is_handed_over() {
+    const WORK: std::time::Duration = std::time::Duration::from_millis(2);
+    each(|directory, method, cache| {
+        let path = directory.join("handed");
+        fs::write(&path, bytes(8 * ALIGNMENT, 7)).unwrap();
+        let file = File::open(&path).unwrap();
+        let depth = method.capabilities.depth.min(4);
+        let mut pool = Pool::new(depth, ALIGNMENT).unwrap();
+        let mut channel = channel(method, cache, &file, false, depth, &pool, Some(8 * ALIGNMENT as u64));
+        channel.time_requests();
+        for token in 0..depth as u64 {
+            channel.read(token, token * ALIGNMENT as u64, ALIGNMENT, pool.take().unwrap()).unwrap();
+        }
+        while let Some(done) = channel.next().unwrap() {
+            pool.put(done.buf);
+            std::thread::sleep(WORK);
+        }
+        let latencies = channel.take_latencies();
+        assert_eq!(latencies.count(), depth as u64);
+        let waited = WORK * (depth as u32 - 1);
+        assert!(latencies.longest().unwrap() >= waited, "{} cache={cache}", method.name);
+    });
+}
+
 #[test]
 fn lent_windows_are_the_file() {
     each(|directory, method, cache| {

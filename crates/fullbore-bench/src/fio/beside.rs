@@ -215,6 +215,8 @@ impl Twin {
             Some(stripe) => whole - stripe * (shape.workers - 1),
             None => range.end - range.start,
         };
+        // fio runs in a directory of its own.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let mut settings = shape.settings.clone();
         settings.extend([
             ("filename", path.display().to_string().replace(':', "\\:")),

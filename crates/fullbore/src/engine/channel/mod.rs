@@ -8,6 +8,7 @@ mod tally;
 mod view;
 mod whole;
 
+use std::collections::VecDeque;
 use std::io;
 use std::time::Instant;
 
@@ -57,8 +58,6 @@ struct Asked {
 struct Timing {
     /// By slot, as [`Asked`].
     since: Vec<Instant>,
-    /// When completions were last seen.
-    now: Instant,
     latencies: Latencies,
 }
 
@@ -98,7 +97,8 @@ pub struct Channel {
     vacant: Vec<usize>,
     in_flight: usize,
     arrived: Vec<Completion>,
-    done: std::collections::VecDeque<Done>,
+    /// What is whole, with the moment it was asked for if that was taken.
+    done: VecDeque<(Done, Option<Instant>)>,
     bounce: Option<Buf>,
     mapped: bool,
     draining: bool,
@@ -152,7 +152,7 @@ impl Channel {
             vacant: (0..depth).rev().collect(),
             in_flight: 0,
             arrived: Vec::with_capacity(depth),
-            done: std::collections::VecDeque::with_capacity(depth),
+            done: VecDeque::with_capacity(depth),
             bounce: None,
             mapped: method.capabilities.mapped,
             draining: false,
@@ -161,8 +161,10 @@ impl Channel {
         })
     }
 
-    /// Takes the time of every request from here on, from the call that asks for it to the moment its completion is seen:
-    /// two looks at the clock a request. Bytes lent in place and bytes relayed are no requests and have none.
+    /// Takes the time of every request from here on, from the call that asks for it to the moment it is handed over, which is
+    /// when its user learns that it is done: two looks at the clock a request. A request that is done while the one before is
+    /// still worked on has to wait for that, so the mean of the times is the depth over the rate, as Little's law has it.
+    /// Bytes lent in place and bytes relayed are no requests and have none.
     ///
     /// ```
     /// # use fullbore::{buf::Pool, engine::{Cache, Channel, Opening, method}, file::File};
@@ -179,7 +181,7 @@ impl Channel {
     pub fn time_requests(&mut self) {
         let now = Instant::now();
         let since = vec![now; self.asked.len()];
-        self.timing = Some(Box::new(Timing { since, now, latencies: Latencies::default() }));
+        self.timing = Some(Box::new(Timing { since, latencies: Latencies::default() }));
     }
 
     /// How long the requests took that are done since the last call; none if they were not
@@ -359,7 +361,7 @@ impl Channel {
                 buf.shift(asked.head as isize, tail - asked.head);
             }
             if asked.head == len || buf.is_empty() {
-                self.done.push_back(Done { token, offset, buf });
+                self.done.push_back((Done { token, offset, buf }, None));
                 return Ok(());
             }
         }
@@ -411,7 +413,7 @@ impl Channel {
         while self.done.is_empty() && self.in_flight > 0 {
             self.reap(1)?;
         }
-        Ok(self.done.pop_front())
+        Ok(self.hand_over())
     }
 
     /// A transfer that is whole already, without waiting.
@@ -434,7 +436,15 @@ impl Channel {
         if self.done.is_empty() && self.in_flight > 0 {
             self.reap(0)?;
         }
-        Ok(self.done.pop_front())
+        Ok(self.hand_over())
+    }
+
+    fn hand_over(&mut self) -> Option<Done> {
+        let (done, since) = self.done.pop_front()?;
+        if let (Some(since), Some(timing)) = (since, &mut self.timing) {
+            timing.latencies.record(since.elapsed());
+        }
+        Some(done)
     }
 
     /// Hands over to the system what the method holds back; nothing may be on its way.

@@ -48,9 +48,6 @@ impl Channel {
             self.tally.in_flight += self.in_flight as u64;
         }
         self.collect(least)?;
-        if let Some(timing) = &mut self.timing {
-            timing.now = Instant::now();
-        }
         let mut arrived = std::mem::take(&mut self.arrived);
         let result = arrived.drain(..).try_for_each(|completion| self.settle(completion));
         arrived.append(&mut self.arrived);
@@ -99,13 +96,10 @@ impl Channel {
                 }
                 request.buf.shift(asked.head as isize, whole.saturating_sub(asked.head));
             }
-            if let Some(timing) = &mut self.timing {
-                let since = timing.since[request.token as usize];
-                timing.latencies.record(timing.now.saturating_duration_since(since));
-            }
+            let since = self.timing.as_ref().map(|timing| timing.since[request.token as usize]);
             self.vacant.push(request.token as usize);
             self.in_flight -= 1;
-            self.done.push_back(Done { token: asked.token, offset: asked.offset, buf: request.buf });
+            self.done.push_back((Done { token: asked.token, offset: asked.offset, buf: request.buf }, since));
             return Ok(());
         }
         if count == 0 {
