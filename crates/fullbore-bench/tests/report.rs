@@ -6,8 +6,11 @@ mod markup;
 mod synthetic;
 
 use fullbore_bench::document::{Advice, Cell, Confidence, Document, Environment, Experiment, Labels, Run};
-use fullbore_bench::document::{Axis, Figure, Pipeline, Rule, RuleVerdict, Stage, Then};
+use fullbore_bench::document::{
+    Axis, Figure, Pipeline, Rule, RuleVerdict, Stage, SummaryOptions, Then, peers,
+};
 use fullbore_bench::report;
+use fullbore_bench::stats::Bootstrap;
 use markup::check_structure;
 
 /// The document of the full set, made once.
@@ -374,4 +377,57 @@ fn the_terminal_shows_the_full_set_in_eighty_columns() {
     std::fs::write(directory.join("full-table.txt"), &table).unwrap();
     let quick = fullbore_bench::table::render(&synthetic::document(), Default::default());
     std::fs::write(directory.join("quick-table.txt"), &quick).unwrap();
+}
+
+/// The rows of a table of the Markdown report: of the first with this title below the chapter.
+fn rows<'t>(text: &'t str, chapter: &str, title: &str) -> Vec<Vec<&'t str>> {
+    let after = |text: &'t str, mark: &str| text.split_once(mark).unwrap_or_else(|| panic!("{mark}")).1;
+    let table = after(after(text, &format!("\n## {chapter}")), &format!("\n### {title}\n\n"));
+    let lines = table.lines().take_while(|line| line.starts_with('|')).skip(2);
+    lines.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+}
+
+#[test]
+fn the_limits_behind_the_rates_are_told() {
+    let text = report::markdown(whole());
+    // Three of the disks are all that what they share takes; a fourth adds less than a hundredth.
+    let disks = rows(&text, "Disks added one by one", "What disks give together");
+    let told: Vec<_> = disks.iter().map(|row| (row[0], row[4])).collect();
+    assert_eq!(told, [("1", ""), ("2", ""), ("3", "bring nothing"), ("4", "")]);
+    let share = |row: &[&str]| row[3].trim_end_matches('%').parse::<f64>().unwrap();
+    assert!((share(&disks[2]) - 96.7).abs() < 3.0 && (share(&disks[3]) - 73.0).abs() < 3.0, "{disks:?}");
+    // 140 µs a request and 2.3 GB/s, with noise of 2 %.
+    let requests = rows(&text, "Where a request’s time goes", "What a request takes by its size");
+    let [row] = requests.as_slice() else { panic!("{requests:?}") };
+    assert_eq!(row[1], "a + b · bytes");
+    let near = |text: &str, unit: &str, truth: f64| {
+        let (value, rest) = text.split_once(' ').unwrap();
+        assert!(rest.starts_with(unit), "{text}");
+        assert!((value.parse::<f64>().unwrap() / truth - 1.0).abs() < 0.03, "{text}");
+    };
+    near(row[2], "µs", 140.0);
+    near(row[3], "k/s", 1e3 / 140.0);
+    near(row[4], "GB/s", 2.3);
+    near(row[5], "KiB", 140e-6 * 2.3e9 / 1024.0);
+}
+
+#[test]
+fn a_chapter_sets_ours_beside_another_program() {
+    let mut document = synthetic::document();
+    let ours = document.cells.iter().find(|cell| cell.summary.is_some()).unwrap().clone();
+    let mut theirs = Cell { id: format!("{}/peer=fio", ours.id), ..ours.clone() };
+    theirs.labels.peer = Some("fio".into());
+    for sample in &mut theirs.samples {
+        sample.bytes /= 2;
+    }
+    theirs.summarise(&SummaryOptions::default());
+    document.cells.push(theirs);
+    document.findings.peers = peers(&document.cells, &Bootstrap::default());
+    let text = report::markdown(&document);
+    let title = "Beside other programs: ours ÷ theirs";
+    let table = &text[text.find(title).expect(title)..];
+    let row = table.lines().find(|line| line.starts_with("| ") && line.contains("| fio |")).unwrap();
+    assert!(row.contains("| fio | 2.00 | 2.00 to 2.00 | faster |"), "{row}");
+    assert!(text.contains("Beside fio: 2.00 times it (2.00 to 2.00)."));
+    assert!(report::html(&document).contains(title));
 }

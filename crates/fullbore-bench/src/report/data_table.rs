@@ -20,6 +20,9 @@ pub(super) fn tables(document: &Document, experiment: &Experiment, lines: &[Seri
     if experiment.axis != Axis::None && experiment.axis != Axis::Load {
         tables.push(("Each path at its peak", paths(document, experiment, lines)));
     }
+    tables.push(super::peers::table(document, experiment));
+    tables.push(super::limits::disks(document, experiment));
+    tables.push(super::limits::requests(document, experiment));
     let rates = [
         figures("rate"),
         figures("95% interval"),

@@ -39,6 +39,7 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
     }
     told.extend(cost(document, &all));
     told.extend(super::verdict_requests::told(document, experiment, &all));
+    told.extend(super::peers::told(document, experiment));
     told
 }
 

@@ -36,6 +36,11 @@ impl Estimate {
         Self { value: self.value * factor, low: one.min(two), high: one.max(two) }
     }
 
+    /// One over it: of the time of a request, the requests in that time.
+    pub fn inverse(&self) -> Self {
+        Self { value: 1.0 / self.value, low: 1.0 / self.high, high: 1.0 / self.low }
+    }
+
     /// Whether `value` lies within the interval, ends included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high

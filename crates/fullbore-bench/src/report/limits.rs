@@ -1,0 +1,78 @@
+//! Tables of the limits that were found behind the rates: what disks give together, and what a request takes by its size.
+
+use super::data_table::Titled;
+use super::markup::{NOTHING, Table, figures, words};
+use super::verdict::spanned;
+use crate::document::{Document, Experiment, Saturation, SeriesRequestTime};
+use crate::stats::Law;
+use crate::units;
+
+/// Where adding a disk stops helping: what so many give, beside what they would give if they shared nothing.
+pub(super) fn disks(document: &Document, experiment: &Experiment) -> Titled {
+    let columns = [
+        words("disks"),
+        figures("rate"),
+        figures("if they shared nothing"),
+        figures("of that"),
+        words("more disks"),
+    ];
+    let found: Vec<&Saturation> =
+        document.findings.saturation.iter().filter(|s| s.series.experiment == experiment.name).collect();
+    let mut rows = Vec::new();
+    for path in &found {
+        if found.len() > 1 {
+            rows.push(vec![path.series.name.clone()]);
+        }
+        let told = match (path.still_rising, path.sure) {
+            (true, _) => "were not measured",
+            (false, true) => "bring nothing",
+            (false, false) => "bring nothing that is sure",
+        };
+        rows.extend(path.steps.iter().map(|step| {
+            vec![
+                step.targets.to_string(),
+                spanned(step.rate, units::rate),
+                step.expected.map_or_else(|| NOTHING.into(), units::rate),
+                step.efficiency.map_or_else(|| NOTHING.into(), units::percent),
+                if step.targets == path.at { told.into() } else { String::new() },
+            ]
+        }));
+    }
+    ("What disks give together", Table::new(columns, rows).said())
+}
+
+/// The law by which the size of a request tells its time, a row a path.
+pub(super) fn requests(document: &Document, experiment: &Experiment) -> Titled {
+    let columns = [
+        words("path"),
+        words("time of a request"),
+        figures("a"),
+        figures("1 ÷ a"),
+        figures("1 ÷ b"),
+        figures("half of that from"),
+        figures("worst residual"),
+        figures("sizes"),
+    ];
+    let row = |found: &SeriesRequestTime| {
+        let time = &found.time;
+        let law = match time.law {
+            Law::Sum => "a + b · bytes",
+            Law::Larger => "the larger of a and b · bytes",
+        };
+        let bound = |at_most: bool, sign: &str| if at_most { sign.to_owned() } else { String::new() };
+        vec![
+            found.series.name.clone(),
+            law.into(),
+            bound(time.request_at_most, "≤ ") + &spanned(time.per_request, units::seconds),
+            bound(time.request_at_most, "≥ ") + &spanned(time.per_request.inverse(), units::requests_rate),
+            bound(time.byte_at_most, "≥ ") + &spanned(time.per_byte.inverse(), units::rate),
+            bound(time.request_at_most, "≤ ")
+                + &bound(time.byte_at_most, "≥ ")
+                + &spanned(time.half_power, units::about_size),
+            units::percent(time.max_relative_residual),
+            time.points.to_string(),
+        ]
+    };
+    let here = document.findings.request_times.iter().filter(|t| t.series.experiment == experiment.name);
+    ("What a request takes by its size", Table::new(columns, here.map(row).collect()).said())
+}
