@@ -38,6 +38,8 @@ pub enum Event {
     IoError,
     /// The file was cut to this length by somebody else.
     Truncated(u64),
+    /// The byte at this offset became another.
+    Rotted(u64),
     /// The length was set.
     SetLen(u64),
     /// A range was made a hole.
@@ -109,6 +111,8 @@ pub struct Counts {
     pub io_errors: u64,
     /// How often the file was cut by somebody else.
     pub truncated: u64,
+    /// Bytes that became others.
+    pub rotted: u64,
     /// Syncs that failed.
     pub failed_syncs: u64,
 }
@@ -123,6 +127,7 @@ impl Counts {
             Event::NoSpace => self.no_space += 1,
             Event::IoError => self.io_errors += 1,
             Event::Truncated(_) => self.truncated += 1,
+            Event::Rotted(_) => self.rotted += 1,
             Event::SyncFailed => self.failed_syncs += 1,
             Event::SetLen(_)
             | Event::Punched { .. }

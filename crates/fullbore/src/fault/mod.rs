@@ -101,6 +101,11 @@ pub enum Fault {
         /// The file's new length, in bytes; a file that is shorter stays as it is.
         len: u64,
     },
+    /// Before the first read that covers this offset the byte there becomes another: the device did not keep it.
+    BitRot {
+        /// The offset, in bytes.
+        offset: u64,
+    },
     /// A call takes no more than this many buffers (`IOV_MAX`).
     Buffers {
         /// The number, at least 1.

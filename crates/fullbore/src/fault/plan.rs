@@ -1,6 +1,7 @@
 //! The plan: which call goes wrong, decided from a seed before the call is made.
 
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand_xoshiro::SplitMix64;
@@ -289,7 +290,7 @@ impl State {
         unit: usize,
         writes: bool,
     ) -> io::Result<usize> {
-        self.disturb(file, offset, len)?;
+        self.disturb(file, offset, len, writes)?;
         if std::mem::take(&mut self.spared) {
             // It was told to come again once already.
         } else if self.hits(|fault| match fault {
@@ -333,7 +334,7 @@ impl State {
 
     /// Bytes that come whole or not at all.
     fn view(&mut self, file: &File, offset: u64, len: usize, changes: bool) -> io::Result<usize> {
-        self.disturb(file, offset, len)?;
+        self.disturb(file, offset, len, changes)?;
         if changes {
             self.fits(offset, len as u64)?;
             self.remember(|unsynced| unsynced.write(file, offset, len))?;
@@ -341,8 +342,8 @@ impl State {
         Ok(len)
     }
 
-    /// What can befall a transfer of any kind: the file is cut under it, or the device fails.
-    fn disturb(&mut self, file: &File, offset: u64, len: usize) -> io::Result<()> {
+    /// What can befall a transfer of any kind: the file is cut under it, or changes before it is read, or the device fails.
+    fn disturb(&mut self, file: &File, offset: u64, len: usize, writes: bool) -> io::Result<()> {
         self.counts.transfers += 1;
         let number = self.counts.transfers;
         let cut = self.faults.iter().find_map(|fault| match *fault {
@@ -358,6 +359,19 @@ impl State {
             }
         }
         let covered = |at: u64| offset <= at && at - offset < len as u64;
+        let rots = |fault: &Fault| match *fault {
+            Fault::BitRot { offset } => !writes && covered(offset),
+            _ => false,
+        };
+        if let Some(index) = self.faults.iter().position(rots)
+            && let Fault::BitRot { offset } = self.faults.remove(index)
+        {
+            let other = std::fs::File::from(file.reopen(true)?);
+            let mut byte = [0];
+            other.read_exact_at(&mut byte, offset)?;
+            other.write_all_at(&[byte[0] ^ 1], offset)?;
+            self.note(Event::Rotted(offset));
+        }
         let struck = self.faults.iter().position(|fault| match *fault {
             Fault::IoErrorAt { offset } => covered(offset),
             Fault::IoErrorOn { call } => call == number,

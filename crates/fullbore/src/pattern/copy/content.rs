@@ -16,7 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind, Output, Snapshot, clones};
 use crate::operation::{Kernel, Split};
 use crate::pattern::{Monitor, Scope, lane, order, run};
-use crate::strategy::{Allocation, Strategy, plan};
+use crate::strategy::{Allocation, BUDGET, Strategy, plan};
 use crate::{operation, pattern, probe};
 
 /// Below this length a thread, a plan and an allocation cost more than they bring, in bytes.
@@ -121,7 +121,10 @@ impl Content<'_> {
             } else {
                 pattern::allocate(output, len, &plan)?;
             }
-            let workers = if options.verify { plan.workers.max(WAITERS) } else { plan.workers };
+            let budget = options.wish.budget.unwrap_or(BUDGET);
+            // Each has a stripe, and one that is read back.
+            let most = (budget / (2 * STRIPE)).max(1) as usize;
+            let workers = if options.verify { plan.workers.max(WAITERS).min(most) } else { plan.workers };
             let (input, output) = (self.input, output.file());
             let monitor = self.monitor;
             let hashed =

@@ -1,9 +1,9 @@
-//! Copying with a hash of each stripe: what verifying and resuming stand on.
+//! Copying stripe by stripe: what verifying and resuming stand on.
 //!
-//! A worker copies a stripe and hashes it on the way. To verify, it writes the stripe past the page cache and reads it back
-//! past it: what comes is what the device has. While some workers wait for the device the others copy, so all of it is one
-//! pass. Where a file cannot be used past the cache, everything is synced and dropped from it in the end, and read back
-//! then.
+//! To verify, a worker writes a stripe past the page cache and reads it back past it: what comes is what the device has, and is
+//! compared with what was written. While some workers wait for the device the others copy, so all of it is one pass. Where a
+//! file cannot be used past the cache, stripes are hashed on the way; everything is synced and dropped from the cache in the
+//! end, and read back then. To resume, stripes are hashed and noted, too.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::journal::{Hash, Journal};
 use super::segments::Segments;
-use crate::buf::{Buf, Pool};
+use crate::buf::{ALIGNMENT, Buf, Pool};
 use crate::error::{Error, Kind, Result};
 use crate::file::{Answer, Cache, File, Sync};
 use crate::pattern::Monitor;
@@ -22,7 +22,7 @@ pub(super) const STRIPE: u64 = 4 << 20;
 /// What is read and hashed at a time: it is still in the processor's cache when it is hashed, in bytes.
 const PIECE: usize = 256 << 10;
 
-/// A copy with hashes.
+/// A copy by stripes.
 pub(super) struct Hashed<'a> {
     pub(super) input: &'a File,
     pub(super) output: &'a File,
@@ -56,19 +56,32 @@ impl Hashed<'_> {
         };
         let work = || -> Result<()> {
             let name = |error| Error::io("copy", self.input.path(), error);
-            let mut pool = Pool::new(1, STRIPE as usize).map_err(name)?;
+            let size = (self.len.min(STRIPE) as usize).next_multiple_of(ALIGNMENT);
+            let mut pool = Pool::new(1 + usize::from(past_cache.is_some()), size).map_err(name)?;
             let Some(mut buf) = pool.take() else { return Ok(()) };
+            // What is read back, where it is while the stripe is at hand.
+            let mut back = pool.take();
             while !failed.load(Ordering::Relaxed) && !self.monitor.stopped() {
                 let next = segments.lock().unwrap_or_else(PoisonError::into_inner).next(STRIPE)?;
                 let Some(range) = next else { break };
                 let output = past_cache.as_ref().unwrap_or(self.output);
-                let hash = self.stripe(output, &range, &mut buf, &done)?;
-                match (&past_cache, self.verify) {
-                    (_, false) => {}
-                    (Some(past_cache), true) => self.compare(past_cache, &range, &hash, &mut buf, &done)?,
-                    (None, true) => {
+                let hashes = self.journal.is_some() || back.is_none();
+                let stripe = self.stripe(output, &range, &mut buf, hashes, &done)?;
+                if !self.verify {
+                    continue;
+                }
+                match (&past_cache, &mut back, stripe) {
+                    (Some(past_cache), Some(back), Stripe::Written(_)) => {
+                        self.compare(past_cache, &range, buf.data(), back, &done)?;
+                    }
+                    (Some(past_cache), _, Stripe::Known(hash) | Stripe::Written(Some(hash))) => {
+                        self.compare_hash(past_cache, &range, &hash, &mut buf, &done)?;
+                    }
+                    (None, _, Stripe::Known(hash) | Stripe::Written(Some(hash))) => {
                         later.lock().unwrap_or_else(PoisonError::into_inner).push((range, hash));
                     }
+                    // Without a second buffer all are hashed.
+                    (_, _, Stripe::Written(None)) => self.judge(false, &range, &done)?,
                 }
             }
             Ok(())
@@ -102,22 +115,29 @@ impl Hashed<'_> {
             let mut pool = Pool::new(1, STRIPE as usize).map_err(name)?;
             if let Some(mut buf) = pool.take() {
                 for (range, hash) in later {
-                    self.compare(self.output, &range, &hash, &mut buf, &done)?;
+                    self.compare_hash(self.output, &range, &hash, &mut buf, &done)?;
                 }
             }
         }
         Ok(done)
     }
 
-    /// Copies a stripe, unless the output has it already, and returns its hash.
-    fn stripe(&self, output: &File, range: &Range<u64>, buf: &mut Buf, done: &Done) -> Result<Hash> {
+    /// Copies a stripe, which is in `buf` then, unless the output has it already; with its hash, if that is wanted.
+    fn stripe(
+        &self,
+        output: &File,
+        range: &Range<u64>,
+        buf: &mut Buf,
+        hashes: bool,
+        done: &Done,
+    ) -> Result<Stripe> {
         let len = range.end - range.start;
         if let Some(known) = self.journal.and_then(|journal| journal.known(range.start, len))
             && hash(self.output, range, buf)?.as_ref() == Some(known)
         {
             done.resumed.fetch_add(len, Ordering::Relaxed);
             self.monitor.add(len);
-            return Ok(*known);
+            return Ok(Stripe::Known(*known));
         }
         let mut hasher = blake3::Hasher::new();
         buf.place(range.start, len as usize);
@@ -131,21 +151,36 @@ impl Hashed<'_> {
                 return Err(Error::new(Kind::Changed, "read", self.input.path(), what).at(at));
             }
             let (done, left) = rest.split_at_mut(read);
-            hasher.update(done);
+            if hashes {
+                hasher.update(done);
+            }
             rest = left;
         }
         output.write_all_at(buf.data(), range.start)?;
         self.monitor.add(len);
-        let hash = *hasher.finalize().as_bytes();
-        if let Some(journal) = self.journal {
-            journal.note(range.start, len, &hash)?;
+        let hash = hashes.then(|| *hasher.finalize().as_bytes());
+        if let (Some(journal), Some(hash)) = (self.journal, &hash) {
+            journal.note(range.start, len, hash)?;
         }
         done.copied.fetch_add(len, Ordering::Relaxed);
-        Ok(hash)
+        Ok(Stripe::Written(hash))
     }
 
-    /// Reads a stripe back and compares.
+    /// Reads a stripe back and compares it with what was written.
     fn compare(
+        &self,
+        file: &File,
+        range: &Range<u64>,
+        written: &[u8],
+        back: &mut Buf,
+        done: &Done,
+    ) -> Result<()> {
+        let same = read_back(file, range, back)? && back.data() == written;
+        self.judge(same, range, done)
+    }
+
+    /// Reads a stripe back and compares its hash.
+    fn compare_hash(
         &self,
         file: &File,
         range: &Range<u64>,
@@ -153,7 +188,12 @@ impl Hashed<'_> {
         buf: &mut Buf,
         done: &Done,
     ) -> Result<()> {
-        if hash(file, range, buf)?.as_ref() != Some(wanted) {
+        let same = hash(file, range, buf)?.as_ref() == Some(wanted);
+        self.judge(same, range, done)
+    }
+
+    fn judge(&self, same: bool, range: &Range<u64>, done: &Done) -> Result<()> {
+        if !same {
             let what = "what reads back from the device is not what was written";
             return Err(Error::new(Kind::Io, "verify", self.output.path(), what)
                 .at(range.start)
@@ -164,13 +204,79 @@ impl Hashed<'_> {
     }
 }
 
+/// What became of a stripe.
+enum Stripe {
+    /// It was copied, and has this hash if it was hashed.
+    Written(Option<Hash>),
+    /// The output had it already.
+    Known(Hash),
+}
+
+/// Reads a range of at most a stripe; `false` if the file ends before.
+fn read_back(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<bool> {
+    buf.place(range.start, (range.end - range.start) as usize);
+    match file.read_exact_at(buf.data_mut(), range.start) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == Kind::Changed => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// The hash of what stands in a range of at most a stripe; nothing if the file ends before.
 fn hash(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<Option<Hash>> {
-    let len = range.end - range.start;
-    buf.place(range.start, len as usize);
-    match file.read_exact_at(buf.data_mut(), range.start) {
-        Ok(()) => Ok(Some(*blake3::hash(buf.data()).as_bytes())),
-        Err(error) if error.kind() == Kind::Changed => Ok(None),
-        Err(error) => Err(error),
+    Ok(read_back(file, range, buf)?.then(|| *blake3::hash(buf.data()).as_bytes()))
+}
+
+#[cfg(all(test, feature = "fault"))]
+mod tests {
+    use super::*;
+    use crate::fault::{Fault, Plan};
+
+    /// Verifies a copy whose device flips a bit at each of `rotten`.
+    fn copied(rotten: &[u64], workers: usize) -> (Result<Done>, bool) {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("from"), directory.path().join("to"));
+        let bytes: Vec<u8> = (0..2 * STRIPE + 12_345).map(|place| (place % 251) as u8).collect();
+        std::fs::write(&from, &bytes).unwrap();
+        let plan = rotten.iter().fold(Plan::new(1), |plan, &offset| plan.with(Fault::BitRot { offset }));
+        let (input, output) = (File::open(&from).unwrap(), File::create_new(&to).unwrap().with_faults(&plan));
+        let len = bytes.len() as u64;
+        output.set_len(len).unwrap();
+        let monitor = Monitor::default();
+        let copy = Hashed {
+            input: &input,
+            output: &output,
+            len,
+            sparse: false,
+            verify: true,
+            journal: None,
+            workers,
+            monitor: &monitor,
+        };
+        let result = copy.run();
+        assert_eq!(plan.counts().rotted > 0, !rotten.is_empty(), "did not strike");
+        (result, std::fs::read(&to).unwrap() == bytes)
+    }
+
+    #[test]
+    fn every_byte_is_read_back() {
+        for workers in [1, 3] {
+            let (done, whole) = copied(&[], workers);
+            assert_eq!(done.unwrap().verified.into_inner(), 2 * STRIPE + 12_345);
+            assert!(whole);
+        }
+    }
+
+    #[test]
+    fn one_bit_that_the_device_did_not_keep_is_an_error_that_tells_where() {
+        for at in [0, 4096, STRIPE - 1, STRIPE + 777, 2 * STRIPE + 12_344] {
+            for workers in [1, 3] {
+                let (done, _) = copied(&[at], workers);
+                let error = done.expect_err("it was not what was written");
+                assert_eq!(error.kind(), Kind::Io);
+                let told = format!("cannot verify at offset {}: what reads back", at / STRIPE * STRIPE);
+                assert!(error.to_string().contains(&told), "{error}");
+            }
+        }
     }
 }
