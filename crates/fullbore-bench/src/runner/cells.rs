@@ -56,6 +56,8 @@ pub(super) struct Running {
     /// What a sample takes with its preparation, in seconds.
     pub(super) cost: f64,
     pub(super) precise: bool,
+    /// How long a sample should take, in seconds.
+    moment: f64,
     /// What calibration took of a cell whose samples take what they take: the only one there may be time for.
     pilot: Option<Sample>,
     /// It failed: there is nothing to go on with.
@@ -90,6 +92,7 @@ impl Cells {
                     rate: 0.0,
                     cost: 0.0,
                     precise: false,
+                    moment: 0.0,
                     pilot: None,
                     failed: false,
                 };
@@ -148,6 +151,7 @@ impl Cells {
         let share = (room / elastic.len().max(1) as f64 / f64::from(ROUNDS)).clamp(SAMPLE.0, SAMPLE.1);
         for one in &mut self.running {
             let moment = one.sample.unwrap_or(share);
+            one.moment = moment;
             one.span = (one.rate * moment) as u64;
             if !one.is_fixed() || one.sample.is_some() {
                 one.cost = one.cost.max(moment + one.ramp);
@@ -175,6 +179,19 @@ impl Running {
         if self.cell.rates().is_empty() {
             // The path is one of the meter's own, which nobody will find.
             self.cell.skipped = Some(error.what().map_or_else(|| error.to_string(), str::to_owned));
+        }
+    }
+
+    /// Corrects how much takes a moment by the first sample, if that is far off: what calibrates is so short that a device may
+    /// serve it from what it saved up while nobody asked for anything.
+    pub(super) fn correct(&mut self) {
+        const FAR: f64 = 1.5;
+        if let [first] = self.cell.samples.as_slice()
+            && self.work.elastic()
+            && !(self.moment / FAR..=self.moment * FAR).contains(&first.seconds)
+        {
+            self.rate = first.rate().max(1.0);
+            self.span = (self.rate * self.moment) as u64;
         }
     }
 

@@ -236,6 +236,7 @@ impl Session<'_, '_> {
                         sample.round = round;
                         one.cell.samples.push(sample);
                         one.cell.skipped = None;
+                        one.correct();
                         let spent = before.elapsed().as_secs_f64();
                         one.cost = one.cost.clamp(spent, 2.0 * spent);
                         let rates = one.cell.rates();
