@@ -53,6 +53,23 @@ impl Limit {
     }
 }
 
+impl Drop for Limit {
+    fn drop(&mut self) {
+        // Who was started while the process was in it still is, and no group with members can be removed.
+        let members = self.group.join("cgroup.procs");
+        for _ in 0..10 {
+            let here = fs::read_to_string(&members).unwrap_or_default();
+            if here.is_empty() {
+                return;
+            }
+            for member in here.lines() {
+                // One that has ended meanwhile cannot be moved and need not be.
+                let _ = fs::write(self.home.join("cgroup.procs"), member);
+            }
+        }
+    }
+}
+
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
         // It was there before; if the system refuses now, the process stays limited and no figure is wrong.
@@ -111,10 +128,12 @@ mod tests {
         assert!(!member());
         let inside = limit.enter().unwrap();
         assert!(member());
+        let mut stray = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         drop(inside);
         assert!(!member());
         let group = limit.group.clone();
         drop(limit);
-        assert!(!group.exists());
+        let _ = stray.kill().and_then(|()| stray.wait());
+        assert!(!group.exists(), "it was removed although a child was in it");
     }
 }
