@@ -48,7 +48,7 @@ impl Limit {
     /// # Errors
     /// If the system refuses.
     pub(crate) fn enter(&self) -> Result<Inside<'_>> {
-        join(&self.group)?;
+        join(&self.group, &std::process::id().to_string())?;
         Ok(Inside(self))
     }
 }
@@ -64,7 +64,7 @@ impl Drop for Limit {
             }
             for member in here.lines() {
                 // One that has ended meanwhile cannot be moved and need not be.
-                let _ = fs::write(self.home.join("cgroup.procs"), member);
+                let _ = join(&self.home, member);
             }
         }
     }
@@ -73,13 +73,14 @@ impl Drop for Limit {
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
         // It was there before; if the system refuses now, the process stays limited and no figure is wrong.
-        let _ = join(&self.0.home);
+        let _ = join(&self.0.home, &std::process::id().to_string());
     }
 }
 
-fn join(group: &Path) -> Result<()> {
+/// Puts a process into a group, out of the one that it is in.
+fn join(group: &Path, process: &str) -> Result<()> {
     let path = group.join("cgroup.procs");
-    fs::write(&path, std::process::id().to_string()).map_err(|error| Error::io("enter", &path, error))
+    fs::write(&path, process).map_err(|error| Error::io("enter", &path, error))
 }
 
 /// The group of this process that can limit memory, and the file that sets the limit.

@@ -1,7 +1,6 @@
 //! Ctrl-C and SIGTERM: what was begun is removed, what is half-written is named, and the process ends.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -37,11 +36,6 @@ pub(crate) fn install() -> io::Result<()> {
 /// The signals that whoever started this told it to ignore (`nohup`, a shell's `trap ''`, jobs in the background
 /// of a script), as a mask: they stay ignored.
 fn ignored() -> u64 {
-    // Room for all of it: what says that it is empty is else read by a few bytes at a time.
-    let mut status = String::with_capacity(4096);
-    if File::open("/proc/self/status").and_then(|mut file| file.read_to_string(&mut status)).is_err() {
-        return 0;
-    }
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    let mask = fullbore::probe::process_status("SigIgn");
+    mask.and_then(|mask| u64::from_str_radix(&mask, 16).ok()).unwrap_or(0)
 }

@@ -45,7 +45,7 @@ pub use opening::{Arrival, Opening};
 pub use page::{Page, Taken};
 pub use parts::{Found, Parts};
 pub use query::Query;
-pub use settings::{Boundary, Case, Coding, Nuls, Settings, Show};
+pub use settings::{Boundary, Case, Coding, Nuls, Settings, Show, shown};
 pub use tool::{Told, Tool};
 
 // What a program needs beside it, of the versions that fit.

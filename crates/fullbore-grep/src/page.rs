@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -15,6 +14,7 @@ use crate::json;
 use crate::opening::{Arrival, BEGINNING, Detection, Opening};
 use crate::parts::Found;
 use crate::query::{Print, Query};
+use crate::settings::shown;
 use crate::sieve::spend;
 use crate::tool::Told;
 
@@ -76,14 +76,10 @@ impl Taken {
 
 impl<'q> Page<'q> {
     pub(crate) fn new(query: &'q Query, path: &'q Path, opening: Opening) -> Self {
-        let mut bytes = Cow::Borrowed(path.as_os_str().as_bytes());
-        if let Some(separator) = query.settings.path_separator {
-            bytes.to_mut().iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
-        }
         let quit = opening.detection == Detection::Quit && opening.known.is_some();
         Self {
             query,
-            path: bytes,
+            path: shown(path, query.settings.path_separator),
             opening,
             start: Instant::now(),
             lines: 0,

@@ -1,5 +1,9 @@
 //! What is asked for, in the words of `rg`'s flags.
 
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use grep_printer::ColorSpecs;
 use grep_searcher::Encoding;
 
@@ -162,6 +166,15 @@ impl Default for Settings {
             colors: ColorSpecs::default_with_color(),
         }
     }
+}
+
+/// A path as it is printed, with what stands between its parts if that is to be another byte than a slash.
+pub fn shown(path: &Path, separator: Option<u8>) -> Cow<'_, [u8]> {
+    let mut bytes = Cow::Borrowed(path.as_os_str().as_bytes());
+    if let Some(separator) = separator {
+        bytes.to_mut().iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
+    }
+    bytes
 }
 
 impl Settings {

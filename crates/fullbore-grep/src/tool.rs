@@ -12,7 +12,7 @@ use termcolor::{Buffer, ColorSpec, WriteColor};
 use crate::ink::{Style, telling};
 use crate::opening::{Arrival, BEGINNING, Detection, Opening};
 use crate::query::{Print, Query};
-use crate::settings::{Coding, Settings, Show};
+use crate::settings::{Coding, Settings, Show, shown};
 
 /// Searches things as a whole, one after the other.
 #[derive(Debug)]
@@ -264,10 +264,7 @@ impl<'w> Writer<'w> {
     /// The path of what is searched from now on.
     fn name(&mut self, path: &Path) {
         self.path.clear();
-        self.path.extend_from_slice(path.as_os_str().as_encoded_bytes());
-        if let Some(separator) = self.separator {
-            self.path.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
-        }
+        self.path.extend_from_slice(&shown(path, self.separator));
     }
 
     fn hand_on(&mut self) -> io::Result<()> {

@@ -1,5 +1,7 @@
 //! Our cells beside those of other programs: a table of the ratios, and what they come to.
 
+use std::collections::BTreeMap;
+
 use super::data_table::Titled;
 use super::markup::{NOTHING, Table, figures, words};
 use super::verdict::against;
@@ -27,7 +29,9 @@ pub(super) fn table(document: &Document, experiment: &Experiment) -> Titled {
         figures("processor time"),
         words("to be known"),
     ];
-    let names = document.cell_names();
+    let found = of(document, experiment);
+    // Names are of all cells at once, and most chapters have no peer.
+    let names = if found.is_empty() { BTreeMap::new() } else { document.cell_names() };
     let ratio = |value: Option<f64>| value.map_or_else(|| NOTHING.into(), |value| format!("{value:.2}"));
     let row = |found: &&PeerRatio| {
         let name = names.get(&found.cell).unwrap_or(&found.cell);
@@ -45,7 +49,7 @@ pub(super) fn table(document: &Document, experiment: &Experiment) -> Titled {
             found.note.clone().unwrap_or_default(),
         ]
     };
-    let rows = of(document, experiment).iter().map(row).collect();
+    let rows = found.iter().map(row).collect();
     ("Beside other programs: ours ÷ theirs", Table::new(columns, rows).said())
 }
 

@@ -190,8 +190,7 @@ impl Running {
             && self.work.elastic()
             && !(self.moment / FAR..=self.moment * FAR).contains(&first.seconds)
         {
-            self.rate = first.rate().max(1.0);
-            self.span = (self.rate * self.moment) as u64;
+            self.span = (first.rate() * self.moment) as u64;
         }
     }
 

@@ -111,6 +111,10 @@ impl Search<'_> {
         kit: &mut Kit,
         crew: &Crew<'_>,
     ) -> fullbore::Result<()> {
+        // A file that could not be read was one to search.
+        if !matches!(item, Item::Remark(_)) && !self.searched.load(Relaxed) {
+            self.searched.store(true, Relaxed);
+        }
         let piece = match item {
             Item::Trouble(text) => self.trouble(2, text),
             Item::Remark(text) if self.messages && self.remarks => Piece::of_words(0, text),
@@ -134,8 +138,6 @@ impl Search<'_> {
 
     fn trouble(&self, status: u8, text: String) -> Piece {
         let text = if self.messages { text } else { String::new() };
-        // A file that could not be read was one to search.
-        self.searched.store(true, Relaxed);
         Piece::of_words(status, text)
     }
 
@@ -148,9 +150,6 @@ impl Search<'_> {
         scratch: &mut Scratch,
         crew: &Crew<'_>,
     ) -> Result<Option<Piece>, Trouble> {
-        if !self.searched.load(Relaxed) {
-            self.searched.store(true, Relaxed);
-        }
         let (path, named) = (haystack.path.as_path(), haystack.named);
         if haystack.stdin {
             return self.standard_input(path, turn, scratch, crew).map(|()| None);

@@ -25,7 +25,7 @@ pub(crate) struct Piece {
 }
 
 /// What stands between files.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Between {
     text: Option<Vec<u8>>,
     /// It stands before lines only, not before what is said of a file.

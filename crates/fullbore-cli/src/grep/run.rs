@@ -4,14 +4,13 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use fullbore_cli::ways::Ways;
 use fullbore_grep::grep_printer::{ColorSpecs, default_color_specs};
 use fullbore_grep::termcolor::{Buffer, WriteColor};
-use fullbore_grep::{Nuls, Query, Settings, Show};
+use fullbore_grep::{Nuls, Query, Settings, Show, shown};
 use grep_cli::DecompressionReaderBuilder;
 
 use super::asked::{Asked, ColorChoice, Listing, Pattern};
@@ -220,12 +219,8 @@ fn list_types(asked: &Asked) -> Result<(), Exit> {
 }
 
 fn write_path(path: &Path, settings: &Settings, buffer: &mut Buffer) -> io::Result<()> {
-    let mut bytes = path.as_os_str().as_bytes().to_vec();
-    if let Some(separator) = settings.path_separator {
-        bytes.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
-    }
     buffer.set_color(settings.colors.path())?;
-    buffer.write_all(&bytes)?;
+    buffer.write_all(&shown(path, settings.path_separator))?;
     buffer.reset()?;
     buffer.write_all(&[settings.path_terminator.unwrap_or(b'\n')])
 }

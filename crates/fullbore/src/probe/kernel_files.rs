@@ -1,7 +1,8 @@
 //! The text files in which the kernel tells its facts, under roots that a test can replace.
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Where `/proc` and `/sys` are.
@@ -54,8 +55,12 @@ pub(crate) fn text(path: &Path) -> Option<String> {
 
 /// The whole text of a file, or an error that names it.
 pub(crate) fn whole(path: &Path) -> io::Result<String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    // Room for most: a file that says that it is empty is else read by a few bytes at a time.
+    let mut text = String::with_capacity(4096);
+    File::open(path)
+        .and_then(|mut file| file.read_to_string(&mut text))
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    Ok(text)
 }
 
 /// The names in a folder, sorted; none where it cannot be read.

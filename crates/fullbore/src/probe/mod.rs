@@ -52,4 +52,4 @@ pub use link::Link;
 pub use machine::{Machine, machine};
 pub use queue::Queue;
 pub use residency::{Residency, ResidencySource, residency};
-pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory};
+pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory, process_status};

@@ -1,6 +1,7 @@
 //! What the process, the machine and a device have done so far, and the difference between two moments.
 
 use std::io;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -143,9 +144,19 @@ impl ProcessUsage {
 /// assert!(peak.is_none_or(|bytes| bytes > 0 && bytes % 1024 == 0));
 /// ```
 pub fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+    Some(process_status("VmHWM")?.strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// What `/proc/self/status` says under a name, without the spaces around it. `None` where it does not say.
+///
+/// ```
+/// let threads = fullbore::probe::process_status("Threads").and_then(|count| count.parse::<u32>().ok());
+/// assert!(threads.is_none_or(|count| count > 0));
+/// ```
+pub fn process_status(name: &str) -> Option<String> {
+    let status = whole(Path::new("/proc/self/status")).ok()?;
+    let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    Some(value.trim().to_owned())
 }
 
 /// How all processors together have spent their time, in seconds, since the machine started. The kernel counts

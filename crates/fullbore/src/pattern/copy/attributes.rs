@@ -11,15 +11,15 @@ use rustix::io::Errno;
 
 use super::options::Preserve;
 use crate::error::{Error, Result};
+use crate::probe;
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
 
 /// The mode bits that new files do not get (`umask(2)`), without changing them for a moment as that call does.
 static MASK: LazyLock<u32> = LazyLock::new(|| {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o022)
+    let mask = probe::process_status("Umask");
+    mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or(0o022)
 });
 
 /// The mode of a copy whose source's is not kept.

@@ -59,8 +59,8 @@ impl Hashed<'_> {
             let size = (self.len.min(STRIPE) as usize).next_multiple_of(ALIGNMENT);
             let mut pool = Pool::new(1 + usize::from(past_cache.is_some()), size).map_err(name)?;
             let Some(mut buf) = pool.take() else { return Ok(()) };
-            // What is read back, where it is while the stripe is at hand.
-            let mut back = pool.take();
+            // What is read back while the stripe is at hand, and from where.
+            let mut back = past_cache.as_ref().zip(pool.take());
             while !failed.load(Ordering::Relaxed) && !self.monitor.stopped() {
                 let next = segments.lock().unwrap_or_else(PoisonError::into_inner).next(STRIPE)?;
                 let Some(range) = next else { break };
@@ -70,18 +70,18 @@ impl Hashed<'_> {
                 if !self.verify {
                     continue;
                 }
-                match (&past_cache, &mut back, stripe) {
-                    (Some(past_cache), Some(back), Stripe::Written(_)) => {
-                        self.compare(past_cache, &range, buf.data(), back, &done)?;
+                match (&mut back, stripe) {
+                    (Some((device, back)), Stripe::Written(_)) => {
+                        self.compare(device, &range, buf.data(), back, &done)?;
                     }
-                    (Some(past_cache), _, Stripe::Known(hash) | Stripe::Written(Some(hash))) => {
-                        self.compare_hash(past_cache, &range, &hash, &mut buf, &done)?;
+                    (Some((device, _)), Stripe::Known(hash)) => {
+                        self.compare_hash(device, &range, &hash, &mut buf, &done)?;
                     }
-                    (None, _, Stripe::Known(hash) | Stripe::Written(Some(hash))) => {
+                    (None, Stripe::Known(hash) | Stripe::Written(Some(hash))) => {
                         later.lock().unwrap_or_else(PoisonError::into_inner).push((range, hash));
                     }
-                    // Without a second buffer all are hashed.
-                    (_, _, Stripe::Written(None)) => self.judge(false, &range, &done)?,
+                    // It was to be hashed, and nothing is verified by being passed over.
+                    (None, Stripe::Written(None)) => self.judge(false, &range, &done)?,
                 }
             }
             Ok(())
@@ -139,7 +139,7 @@ impl Hashed<'_> {
             self.monitor.add(len);
             return Ok(Stripe::Known(*known));
         }
-        let mut hasher = blake3::Hasher::new();
+        let mut hasher = hashes.then(blake3::Hasher::new);
         buf.place(range.start, len as usize);
         let mut rest = buf.data_mut();
         while !rest.is_empty() {
@@ -151,14 +151,14 @@ impl Hashed<'_> {
                 return Err(Error::new(Kind::Changed, "read", self.input.path(), what).at(at));
             }
             let (done, left) = rest.split_at_mut(read);
-            if hashes {
+            if let Some(hasher) = &mut hasher {
                 hasher.update(done);
             }
             rest = left;
         }
         output.write_all_at(buf.data(), range.start)?;
         self.monitor.add(len);
-        let hash = hashes.then(|| *hasher.finalize().as_bytes());
+        let hash = hasher.map(|hasher| *hasher.finalize().as_bytes());
         if let (Some(journal), Some(hash)) = (self.journal, &hash) {
             journal.note(range.start, len, hash)?;
         }
