@@ -49,11 +49,26 @@ pub(crate) fn calls_with(
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = std::fs::read_to_string(trace.path()).unwrap();
-    let mut lines = text.lines().skip_while(|line| !line.contains(BEGIN));
-    let begin = lines.next().unwrap_or_else(|| panic!("the beginning is not marked: {output:?}"));
-    let thread = begin.split(' ').next().unwrap();
-    let mine = lines.take_while(|line| !line.contains(END)).filter_map(|line| line.strip_prefix(thread));
-    Some(mine.map(|line| line.trim_start().to_owned()).collect())
+    Some(between_marks(&text).unwrap_or_else(|| panic!("the beginning is not marked: {output:?}")))
+}
+
+/// The calls of the thread that marked its beginning, up to its end. A call that another thread's line came in between is two
+/// lines of the trace, the first ending `<unfinished ...>` and the second beginning `<... NAME resumed>`: they are put together.
+fn between_marks(trace: &str) -> Option<Vec<String>> {
+    let begin = trace.lines().position(|line| line.contains(BEGIN))?;
+    let thread = trace.lines().nth(begin)?.split(' ').next()?;
+    let mut calls: Vec<String> = Vec::new();
+    for line in trace.lines().skip(begin).filter_map(|line| line.strip_prefix(thread)?.strip_prefix(' ')) {
+        let line = line.trim_start();
+        let resumed = line.strip_prefix("<... ").and_then(|rest| rest.split_once(" resumed>"));
+        match (resumed, calls.last_mut()) {
+            (Some((_, rest)), Some(call)) => call.push_str(rest),
+            _ => calls.push(line.to_owned()),
+        }
+        let call = calls.last_mut()?;
+        call.truncate(call.strip_suffix(" <unfinished ...>").unwrap_or(call).len());
+    }
+    Some(calls.into_iter().skip(1).take_while(|call| !call.contains(END)).collect())
 }
 
 /// Without what the allocator asks for, and what std looks at before closing in builds with debug assertions.
@@ -91,4 +106,28 @@ fn the_calls_of_the_work_are_seen_and_no_others() {
         return;
     };
     assert!(calls.len() == 1 && calls[0].starts_with("rename"), "{calls:?}");
+}
+
+#[test]
+fn a_call_in_two_lines_is_one_call() {
+    let trace = "\
+7     statx(AT_FDCWD, \"before\") = 0
+8     statx(AT_FDCWD, \"fullbore-test-begin\", AT_STATX_SYNC_AS_STAT, STATX_ALL,  <unfinished ...>
+7     futex(0x7f, FUTEX_WAIT, 1, NULL <unfinished ...>
+8     <... statx resumed>0x7f3a23641010) = -1 ENOENT (No such file or directory)
+8     open(\"file\", O_RDONLY <unfinished ...>
+7     <... futex resumed>)               = 0
+8     <... open resumed>)               = 3
+7     close(9) = 0
+8     close(3)                          = 0
+8     statx(AT_FDCWD, \"fullbore-test-end\", AT_STATX_SYNC_AS_STAT <unfinished ...>
+7     exit(0) = ?
+8     <... statx resumed>) = -1 ENOENT (No such file or directory)
+8     close(4) = 0
+";
+    assert_eq!(
+        between_marks(trace).unwrap(),
+        ["open(\"file\", O_RDONLY)               = 3", "close(3)                          = 0"]
+    );
+    assert_eq!(between_marks("8 close(4) = 0\n"), None);
 }
