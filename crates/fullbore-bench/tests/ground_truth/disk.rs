@@ -86,16 +86,20 @@ impl Disk {
     /// Makes `name.img` in `within` and mounts it at `at`, which is made.
     pub(crate) fn new(within: &Path, name: &str, at: PathBuf, made: &Made<'_>) -> Result<Self, String> {
         let image = within.join(format!("{name}.img"));
+        let fail = |error: std::io::Error| format!("{}: {error}", image.display());
+        fs::File::create(&image).and_then(|file| file.set_len(made.len)).map_err(fail)?;
+        let disk = Self::of(&image, at, made);
+        // Its room is free when the device is.
+        fs::remove_file(&image).map_err(fail)?;
+        disk
+    }
+
+    /// Makes a file system on an image that is there and mounts it at `at`, which is made.
+    pub(crate) fn of(image: &Path, at: PathBuf, made: &Made<'_>) -> Result<Self, String> {
         let (path, place) = (image.to_string_lossy(), at.to_string_lossy().into_owned());
         fs::create_dir(&at).map_err(|error| format!("{place}: {error}"))?;
-        fs::File::create(&image)
-            .and_then(|file| file.set_len(made.len))
-            .map_err(|error| format!("{path}: {error}"))?;
         let past = if made.past_cache { "--direct-io=on" } else { "--direct-io=off" };
-        let attached = command("losetup", &["-f", "--show", past, &path]).map(Attached);
-        // Its room is free when the device is.
-        fs::remove_file(&image).map_err(|error| format!("{path}: {error}"))?;
-        let attached = attached?;
+        let attached = command("losetup", &["-f", "--show", past, &path]).map(Attached)?;
         let device = attached.0.as_str();
         let name = device.trim_start_matches("/dev/");
         let number = fs::read_to_string(format!("/sys/block/{name}/dev"))

@@ -3,11 +3,15 @@
 //! A throttled disk deals in slices of a tenth of a second: what it did not use of one it may catch up on, so a request
 //! has a cost and no latency. What the paper's disks did with chunks of 64 KiB, a hundredth of a second each, these do
 //! with chunks that take half a second: every size is eight times the paper's, and sizes are told as the paper's.
+//!
+//! What a request waits for is what the figure's writes are about; they are made on disks that a process plays, at the
+//! paper's sizes.
 
-use fullbore_bench::document::Document;
+use fullbore_bench::document::{Cell, Document};
 
-use super::judging::{Judge, rate};
+use super::judging::{Judge, cell, rate};
 use super::lab::{Lab, Limits, Shared, Task, measures_here, prove};
+use super::latent::{Latent, RATE, TURN, served_here};
 
 /// A chunk takes half a second, five slices.
 const LIMITS: Limits = (1_000_000, 1000);
@@ -60,9 +64,7 @@ fn striping_wants_large_and_deep_requests() {
 fn wrong_of(request: u64, document: &Document) -> Vec<String> {
     let disk = LIMITS.0 as f64;
     let of = |targets: u32, depth: u32| {
-        let is = |cell: &&fullbore_bench::document::Cell| {
-            (cell.labels.targets, cell.labels.depth) == (Some(targets), Some(depth))
-        };
+        let is = |cell: &&Cell| (cell.labels.targets, cell.labels.depth) == (Some(targets), Some(depth));
         let disks = rate(document.cells.iter().find(is).unwrap()) / disk;
         println!("{request} KiB, {depth} deep, {targets} disks: {disks:.2} disks' worth");
         disks
@@ -92,6 +94,137 @@ fn wrong_of(request: u64, document: &Document) -> Vec<String> {
             judge.holds("one request of four chunks uses four disks", four_1 > 3.3);
             judge.holds("large and deep requests reach the sum", four_8 > 3.7);
         }
+    }
+    judge.wrong
+}
+
+/// Disks that a process plays.
+#[derive(Debug, Clone, Copy)]
+struct Played {
+    disks: usize,
+    write_cache: bool,
+}
+
+const PLAYED: [Played; 3] = [
+    Played { disks: 1, write_cache: false },
+    Played { disks: 1, write_cache: true },
+    Played { disks: 4, write_cache: false },
+];
+
+/// Requests in KiB, as the paper's.
+const WRITES: [u64; 3] = [8, 16, 64];
+
+fn played(played: Played) -> String {
+    let grid = |settings: &str, requests: &[u64], depths: &[u32]| {
+        let requests: Vec<String> = requests.iter().map(|request| format!("'{request}K'")).collect();
+        format!(
+            "
+            [[experiment.grid]]
+            {settings}
+            request = [{}]
+            depth = {depths:?}
+            ramp_seconds = 0.2
+            sample_seconds = 2.5
+            ",
+            requests.join(", ")
+        )
+    };
+    let one = |action: &str| {
+        format!("action = '{action}'\nstrategy = ['method=uring,cache=direct,workers=1,model=serial']")
+    };
+    let striped = |direction: &str| {
+        format!(
+            "action = 'devices'\nmode = 'striped'\ntargets = [4]\ndirection = '{direction}'
+            strategy = ['method=uring,cache=direct,workers=1']"
+        )
+    };
+    let grids = match played {
+        Played { disks: 4, .. } => {
+            grid(&striped("read"), &[8], &DEPTHS) + &grid(&striped("write"), &[8], &DEPTHS)
+        }
+        Played { write_cache: true, .. } => grid(&one("write"), &WRITES, &[1]),
+        Played { .. } => grid(&one("write"), &WRITES, &DEPTHS) + &grid(&one("read"), &[8], &[1, 8]),
+    };
+    format!("[[experiment]]\nname = 'played'\ntitle = 'Figure 6'\naxis = 'depth'\n{grids}")
+}
+
+#[test]
+fn deep_writes_make_up_for_a_write_cache() {
+    const NAME: &str = "figure_6::deep_writes_make_up_for_a_write_cache";
+    if served_here() || measures_here() {
+        return;
+    }
+    prove(
+        &PLAYED,
+        |played| Latent::new(NAME, played.disks, played.write_cache, 24 << 20),
+        |disks| Task { test: NAME, experiments: played(*disks), seconds: 100, precision: 0.02 },
+        |played, document| match played.disks {
+            1 => wrong_of_one(*played, document),
+            _ => wrong_of_four(document),
+        },
+    );
+}
+
+/// The rate of the cell of that action, request in KiB and depth.
+fn found(document: &Document, action: &str, request: u64, depth: u32) -> f64 {
+    let is = |cell: &Cell| {
+        let labels = &cell.labels;
+        (labels.operation.as_str(), labels.request_bytes, labels.depth)
+            == (action, Some(request << 10), Some(depth))
+    };
+    rate(cell(document, is))
+}
+
+/// The rate of writes of so many KiB, one at a time: each loses a turn.
+fn lone_write(request: u64) -> f64 {
+    let bytes = (request << 10) as f64;
+    bytes / (TURN + bytes / RATE)
+}
+
+fn wrong_of_one(played: Played, document: &Document) -> Vec<String> {
+    let mut judge = Judge::of(format!("{played:?}"));
+    let writes = |request: u64, depth: u32| found(document, "write", request, depth);
+    let half = RATE / 2.0;
+    if played.write_cache {
+        for request in WRITES {
+            judge.near(&format!("writes of {request} KiB"), writes(request, 1), RATE);
+        }
+        return judge.wrong;
+    }
+    for (request, depth) in WRITES.into_iter().flat_map(|request| DEPTHS.map(|depth| (request, depth))) {
+        let truth = (f64::from(depth) * lone_write(request)).min(RATE);
+        judge.near(&format!("writes of {request} KiB, {depth} deep"), writes(request, depth), truth);
+    }
+    for depth in [1, 8] {
+        judge.near(&format!("reads of 8 KiB, {depth} deep"), found(document, "read", 8, depth), RATE);
+    }
+    judge.holds("writes reach half power with three of 16 KiB", writes(16, 3) > half && writes(8, 3) < half);
+    judge.holds("or with eight of 8 KiB", writes(8, 8) > half);
+    judge.holds("which is four times one of 8 KiB and more", writes(8, 8) > 4.0 * writes(8, 1));
+    judge.holds("three from 16 KiB on do nearly what a write cache does", writes(16, 3) > 0.75 * RATE);
+    judge.holds("large ones do all of it", writes(64, 3) > 0.95 * RATE);
+    judge.holds("which one at a time does not", writes(64, 1) < 0.75 * RATE);
+    judge.wrong
+}
+
+fn wrong_of_four(document: &Document) -> Vec<String> {
+    let mut judge = Judge::of("four that a process plays".into());
+    let of = |direction: &str| {
+        DEPTHS.map(|depth| {
+            let is = |cell: &Cell| cell.labels.operation == direction && cell.labels.depth == Some(depth);
+            let disks = rate(cell(document, is)) / RATE;
+            println!("{direction}s of 8 KiB, {depth} deep: {disks:.2} disks' worth");
+            disks
+        })
+    };
+    // Each reads ahead while another has its turn, and there is no bus here that they share: the reads are those of the test
+    // above.
+    let (reads, writes) = (of("read"), of("write"));
+    judge.near("writes one deep", writes[0], lone_write(8) / RATE);
+    judge.holds("writes are faster the deeper", writes[0] < writes[1] && writes[1] < writes[2]);
+    judge.holds("eight small writes do not use four disks", writes[2] < 2.0);
+    for (depth, (read, write)) in DEPTHS.into_iter().zip(reads.into_iter().zip(writes)) {
+        judge.holds(&format!("{depth} deep, writes are slower than reads"), write < 0.8 * read);
     }
     judge.wrong
 }

@@ -1,5 +1,5 @@
-//! A laboratory: disks that a control group holds to so many bytes and requests a second, and the meter run in that
-//! group, in a process of its own.
+//! A laboratory: disks of known limits and the meter on them, in a process of its own. In the one here a control group holds
+//! the disks to so many bytes and requests a second, and the meter runs in that group.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) type Limits = (u64, u64);
 pub(crate) const UNLIMITED: u64 = 1 << 30;
 
 const DIRECTORIES: &str = "FULLBORE_GROUND_TRUTH";
-const GROUP: &str = "FULLBORE_GROUND_TRUTH_GROUP";
+const LIMITED_BY: &str = "FULLBORE_GROUND_TRUTH_LIMITED_BY";
 const FILE: &str = "FULLBORE_GROUND_TRUTH_FILE";
 const SECONDS: &str = "FULLBORE_GROUND_TRUTH_SECONDS";
 const PRECISION: &str = "FULLBORE_GROUND_TRUTH_PRECISION";
@@ -37,12 +37,29 @@ pub(crate) enum Shared {
 
 /// Limited disks. Dropped in the order of the fields: disks, what carries them, the group, the directory.
 pub(crate) struct Lab {
-    pub(crate) directories: Vec<PathBuf>,
     disks: Vec<Disk>,
     bus: Option<Disk>,
     group: Group,
+    meter: Meter,
+}
+
+/// Where the meter measures, and what it finds.
+pub(crate) struct Meter {
+    pub(crate) directories: Vec<PathBuf>,
+    limited_by: PathBuf,
     file: u64,
     root: tempfile::TempDir,
+}
+
+/// Disks and the meter on them.
+pub(crate) trait Laboratory {
+    fn meter(&self) -> &Meter;
+}
+
+impl Laboratory for Lab {
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
 }
 
 /// A control group; removed when dropped.
@@ -103,10 +120,11 @@ impl Lab {
     /// # Errors
     /// What is missing here.
     pub(crate) fn new(limits: &[Limits], shared: Shared, file: u64) -> Result<Self, String> {
-        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(|error| error.to_string())?;
         let group = Group::new()?;
-        let mut lab = Self { directories: Vec::new(), disks: Vec::new(), bus: None, group, file, root };
-        let here = lab.root.path().to_owned();
+        let mut meter = Meter::new(file)?;
+        meter.limited_by(group.place.join("cgroup.procs"));
+        let mut lab = Self { disks: Vec::new(), bus: None, group, meter };
+        let here = lab.meter.root().to_owned();
         let count = limits.len() as u64;
         // Room for the file system itself, and for the tenth that the meter leaves free.
         let len = (128 << 20) + if matches!(shared, Shared::Disk) { count * file } else { file } * 5 / 4;
@@ -126,15 +144,15 @@ impl Lab {
             let made = Made { past_cache: lab.bus.is_some(), ..plain };
             let disk = Disk::new(&within, &name, here.join(&name), &made)?;
             lab.group.limit(disk.number(), limits)?;
-            lab.directories.push(disk.place.clone());
+            lab.meter.directories.push(disk.place.clone());
             lab.disks.push(disk);
         }
         if matches!(shared, Shared::Disk) {
-            let place = lab.directories.remove(0);
+            let place = lab.meter.directories.remove(0);
             for index in 0..limits.len() {
                 let directory = place.join(format!("directory-{index}"));
                 fs::create_dir(&directory).map_err(|error| error.to_string())?;
-                lab.directories.push(directory);
+                lab.meter.directories.push(directory);
             }
         }
         Ok(lab)
@@ -143,6 +161,24 @@ impl Lab {
     /// Changes the limits of a disk, whoever uses it.
     pub(crate) fn limit(&self, disk: usize, limits: Limits) {
         self.group.limit(self.disks[disk].number(), limits).unwrap();
+    }
+}
+
+impl Meter {
+    /// For files of `file` bytes, on disks that are still to be named.
+    pub(crate) fn new(file: u64) -> Result<Self, String> {
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(|error| error.to_string())?;
+        Ok(Self { directories: Vec::new(), limited_by: PathBuf::new(), file, root })
+    }
+
+    /// A directory that is removed with it.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The file that it writes its number to when the limits are to hold for it: its test files are made without.
+    pub(crate) fn limited_by(&mut self, file: PathBuf) {
+        self.limited_by = file;
     }
 
     /// Starts the meter on the disks; it puts itself under their limits.
@@ -153,7 +189,7 @@ impl Lab {
         Command::new(std::env::current_exe().unwrap())
             .args(["--nocapture", "--exact", task.test])
             .env(DIRECTORIES, std::env::join_paths(directories).unwrap())
-            .env(GROUP, self.group.place.join("cgroup.procs"))
+            .env(LIMITED_BY, &self.limited_by)
             .env(FILE, self.file.to_string())
             .env(SECONDS, task.seconds.to_string())
             .env(PRECISION, task.precision.to_string())
@@ -171,7 +207,7 @@ impl Lab {
     }
 }
 
-/// Measures, in the process that [`Lab::start`] started; whether this is one.
+/// Measures, in the process that [`Meter::start`] started; whether this is one.
 pub(crate) fn measures_here() -> bool {
     let Some(directories) = std::env::var_os(DIRECTORIES) else { return false };
     let mut directories = std::env::split_paths(&directories);
@@ -190,7 +226,7 @@ pub(crate) fn measures_here() -> bool {
     let under_limits = |event: Event<'_>| {
         // The files are made without limits, which the system would hold the flushing of to.
         if let Event::Progress(Progress { now: "measuring the meter itself", .. }) = event {
-            fs::write(std::env::var_os(GROUP).unwrap(), std::process::id().to_string()).unwrap();
+            fs::write(std::env::var_os(LIMITED_BY).unwrap(), std::process::id().to_string()).unwrap();
             limited = true;
         }
     };
@@ -206,9 +242,9 @@ const ATTEMPTS: u32 = 3;
 
 /// Measures all laboratories at once, as they wait more than they work, and those measured wrongly again. `judge` says
 /// what of a document is wrong.
-pub(crate) fn prove<S>(
+pub(crate) fn prove<S, L: Laboratory>(
     settings: &[S],
-    make: impl Fn(&S) -> Result<Lab, String>,
+    make: impl Fn(&S) -> Result<L, String>,
     task: impl Fn(&S) -> Task<'static>,
     judge: impl Fn(&S, &Document) -> Vec<String>,
 ) {
@@ -220,9 +256,10 @@ pub(crate) fn prove<S>(
         }
     }
     for attempt in 1..=ATTEMPTS {
-        let children: Vec<Child> = labs.iter().map(|(setting, lab)| lab.start(&task(setting))).collect();
+        let children: Vec<Child> =
+            labs.iter().map(|(setting, lab)| lab.meter().start(&task(setting))).collect();
         let documents: Vec<Document> =
-            labs.iter().zip(children).map(|((_, lab), child)| lab.finish(child)).collect();
+            labs.iter().zip(children).map(|((_, lab), child)| lab.meter().finish(child)).collect();
         let mut wrong = Vec::new();
         for ((setting, lab), document) in labs.into_iter().zip(documents) {
             let found = judge(setting, &document);

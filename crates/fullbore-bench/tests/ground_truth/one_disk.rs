@@ -6,7 +6,7 @@ use fullbore_bench::document::Document;
 use fullbore_bench::stats::{Law, median};
 
 use super::judging::{Judge, rate};
-use super::lab::{Lab, Limits, Shared, Task, measures_here, prove};
+use super::lab::{Lab, Laboratory, Limits, Shared, Task, measures_here, prove};
 
 /// Half-power requests of 16K, 8K, 64K and 8K.
 const LIMITS: [Limits; 4] = [(24_000_000, 1000), (12_000_000, 1000), (16_000_000, 150), (20_000_000, 2000)];
@@ -97,12 +97,12 @@ fn a_disk_that_becomes_slower_meanwhile_has_a_change_point() {
         .replace("5.0", "1.0")
         .replace("0.4", "0.1");
     // Never precise enough, so it goes on until the time is up.
-    let child = lab.start(&Task { test: NAME, experiments, seconds: 36, precision: 1e-9 });
+    let child = lab.meter().start(&Task { test: NAME, experiments, seconds: 36, precision: 1e-9 });
     let clock = Instant::now();
     std::thread::sleep(Duration::from_secs(17));
     lab.limit(0, CLIFF[1]);
     let changed = clock.elapsed().as_secs_f64();
-    let document = lab.finish(child);
+    let document = lab.meter().finish(child);
 
     let [cell] = document.cells.as_slice() else { panic!("one cell") };
     let samples: Vec<_> = cell.samples.iter().filter(|sample| sample.usable()).collect();
