@@ -5,7 +5,7 @@ use std::io;
 use super::dropping::Dropping;
 use super::{Cache, Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
-use crate::sys::uring::Ring;
+use crate::sys::uring::{Pages, Ring};
 
 pub(super) static METHOD: Method = Method {
     name: "uring",
@@ -23,8 +23,12 @@ fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
         Cache::Drop => Some(Dropping::find(opening.file)?),
         Cache::Keep | Cache::Direct => None,
     };
-    let flagged = dropping.as_ref().is_some_and(Dropping::by_flag);
-    let ring = Ring::new(file, opening.depth, opening.pool, flagged)?;
+    let pages = match &dropping {
+        _ if opening.cache == Cache::Direct => Pages::None,
+        Some(dropping) if dropping.by_flag() => Pages::Dropped,
+        _ => Pages::Kept,
+    };
+    let ring = Ring::new(file, opening.depth, opening.pool, pages)?;
     Ok(Box::new(Uring { ring, dropping }))
 }
 

@@ -14,6 +14,17 @@ use crate::file::File;
 /// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer brought in.
 const RWF_DONTCACHE: i32 = 0x80;
 
+/// What becomes of the pages of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pages {
+    /// There are none: it passes the page cache by.
+    None,
+    /// They stay in the page cache.
+    Kept,
+    /// They are dropped by the system as it ends.
+    Dropped,
+}
+
 /// A ring with the requests it owns.
 pub(crate) struct Ring {
     // Dropped by hand order: `Drop` drains the ring before the fields go.
@@ -24,6 +35,8 @@ pub(crate) struct Ring {
     registered_file: bool,
     registered_buffers: bool,
     rw_flags: i32,
+    /// Whether requests go to the device itself: then each is submitted at once.
+    at_once: bool,
     depth: usize,
     queued: usize,
     /// Submitted since requests were last waited for.
@@ -49,8 +62,8 @@ macro_rules! entry {
 
 impl Ring {
     /// A ring for `file` with room for `depth` requests. Buffers of `pool` and the file are registered where
-    /// the kernel and its limits allow. `drops`: pages brought in are dropped again.
-    pub(crate) fn new(file: File, depth: usize, pool: Option<&Pool>, drops: bool) -> io::Result<Self> {
+    /// the kernel and its limits allow.
+    pub(crate) fn new(file: File, depth: usize, pool: Option<&Pool>, pages: Pages) -> io::Result<Self> {
         let entries =
             u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
         // The flag tells of completions that wait for a call to be seen: without it a look that does not wait sees none.
@@ -76,7 +89,8 @@ impl Ring {
             file,
             registered_file,
             registered_buffers,
-            rw_flags: if drops { RWF_DONTCACHE } else { 0 },
+            rw_flags: if pages == Pages::Dropped { RWF_DONTCACHE } else { 0 },
+            at_once: pages == Pages::None,
             depth,
             queued: 0,
             submitted: 0,
@@ -86,9 +100,11 @@ impl Ring {
 
     /// Queues a request; gives it back if the ring is full.
     ///
-    /// Completions come in batches, so after a wait the device may stand idle: the first request is submitted at
-    /// once, and then each time as many more as went before, so that few calls submit many. The last goes with
-    /// the call that waits.
+    /// Completions come in batches, so after a wait the device may stand idle: past the page cache each request is
+    /// submitted at once, because what waits for a batch is missing from the device's queue (random 4 KiB reads at depth 32
+    /// are 2 to 8 % faster than in batches, for a tenth more processor time). Through it, where a submission may copy
+    /// the bytes there and then, the first request is submitted at once, and then each time as many more as went before, so
+    /// that few calls submit many. The last goes with the call that waits.
     pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
         let Some(slot) = self.vacant.pop() else { return Err(request) };
         let (start, len) = request.memory();
@@ -108,7 +124,8 @@ impl Ring {
                 self.flight[slot as usize] = Some(request);
                 self.queued += 1;
                 self.outstanding += 1;
-                if self.outstanding < self.depth && self.queued >= self.submitted.max(1) {
+                let batch = if self.at_once { 1 } else { self.submitted.max(1) };
+                if self.outstanding < self.depth && self.queued >= batch {
                     // If the system refuses, the requests stay queued, and the wait for them says why.
                     let _ = self.submit();
                 }
