@@ -1,0 +1,420 @@
+//! What each advisor has to say, and of which cells.
+
+use fullbore_bench::document::CacheState::{Cold, Warm};
+use fullbore_bench::document::{Labels, SummaryOptions};
+
+use super::room::{K, M, Room, deep, read, variant, write};
+
+/// A room in which an advisor has something to say, how the line begins, what else it holds, what it is worth, and the cell
+/// without which it has nothing to say.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) build: fn(&mut Room),
+    pub(crate) begins: &'static str,
+    pub(crate) holds: &'static [&'static str],
+    pub(crate) worth: f64,
+    pub(crate) missing: usize,
+}
+
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "request size",
+        build: |room| {
+            for (size, rate, cost) in
+                [(4 * K, 250.0, 4.0), (64 * K, 800.0, 1.5), (256 * K, 980.0, 1.0), (M, 1000.0, 1.0)]
+            {
+                room.add("mine", read("buffered", size, Warm), rate, cost);
+            }
+        },
+        begins: "Request 256 KiB in sequential reads from the page cache with buffered: 980 MB/s, 98% of the peak (at 1 MiB)",
+        holds: &["4 KiB takes 3.92× the time and 4.00× the processor time"],
+        worth: 3.92,
+        missing: 2,
+    },
+    Case {
+        name: "request size, where only the processor notices",
+        build: |room| {
+            for (size, rate, cost) in [(4 * K, 1000.0, 3.0), (64 * K, 1040.0, 1.0), (256 * K, 1041.0, 1.0)] {
+                let cell = room.add("mine", read("buffered", size, Cold), rate, cost);
+                // So wide that the rates overlap; the processor's cost stays as it is.
+                for (i, sample) in cell.samples.iter_mut().enumerate() {
+                    sample.seconds *= 1.0 + 0.3 * f64::from(i as u32 % 3);
+                }
+                cell.summarise(&SummaryOptions::default());
+            }
+        },
+        begins: "Request 64 KiB in sequential reads from the device with buffered",
+        holds: &["4 KiB is not slower as far as can be told, but costs 3.00× the processor time"],
+        worth: 3.0,
+        missing: 0,
+    },
+    Case {
+        name: "request size, where larger is worse",
+        build: |room| {
+            for (size, rate) in [(4 * K, 1000.0), (64 * K, 1000.0), (M, 500.0)] {
+                room.add("mine", read("buffered", size, Warm), rate, 1.0);
+            }
+        },
+        begins: "Request 4 KiB in sequential reads",
+        holds: &["larger ones bring nothing, and 1 MiB takes 2.00× the time"],
+        worth: 2.0,
+        missing: 2,
+    },
+    Case {
+        name: "depth",
+        build: |room| {
+            for (depth, rate) in [(1, 300.0), (3, 700.0), (8, 990.0), (32, 1000.0)] {
+                room.add("mine", deep(64 * K, depth), rate, 1.0);
+            }
+        },
+        begins: "Keep 8 requests in flight in sequential reads from the device with uring past the page cache, 64 KiB: 990 MB/s, 3.30× one at a time",
+        holds: &["half of it takes 3", "up to 32 bring no more"],
+        worth: 3.3,
+        missing: 2,
+    },
+    Case {
+        name: "workers",
+        build: |room| {
+            for (workers, rate) in [(1, 500.0), (2, 900.0), (4, 910.0)] {
+                let labels = Labels {
+                    workers: Some(workers),
+                    model: Some(if workers > 1 { "pool" } else { "serial" }.into()),
+                    ..read("buffered", 256 * K, Warm)
+                };
+                room.add("mine", labels, rate, 1.0);
+            }
+        },
+        begins: "Use 2 workers for sequential reads from the page cache with buffered, 256 KiB: 900 MB/s, 1.80× as fast as 1 worker",
+        holds: &["; 4 bring no more"],
+        worth: 1.8,
+        missing: 1,
+    },
+    Case {
+        name: "one worker",
+        build: |room| {
+            for (workers, rate) in [(1, 500.0), (2, 250.0)] {
+                room.add(
+                    "mine",
+                    Labels { workers: Some(workers), ..write("buffered", 64 * K, "extended") },
+                    rate,
+                    1.0,
+                );
+            }
+        },
+        begins: "Use no more than 1 worker for sequential writes into the page cache to a new file with buffered, 64 KiB: 500 MB/s; 2 take 2.00× the time",
+        holds: &[],
+        worth: 2.0,
+        missing: 1,
+    },
+    Case {
+        name: "method",
+        build: |room| {
+            room.add("mine", read("buffered", 64 * K, Warm), 400.0, 1.0);
+            room.add("mine", read("mmap", 64 * K, Warm), 600.0, 1.0);
+            room.add("mine", read("stdio", 64 * K, Warm), 300.0, 1.0);
+        },
+        begins: "Use mmap, 64 KiB for sequential reads from the page cache: 600 MB/s, 1.50× as fast as buffered, 64 KiB",
+        holds: &[],
+        worth: 1.5,
+        missing: 1,
+    },
+    Case {
+        name: "direct or buffered",
+        build: |room| {
+            for (size, buffered, direct) in
+                [(4 * K, 500.0, 100.0), (64 * K, 510.0, 500.0), (256 * K, 500.0, 700.0), (M, 500.0, 1000.0)]
+            {
+                room.add("mine", read("buffered", size, Cold), buffered, 1.0);
+                room.add("mine", Labels { cache: None, ..read("direct", size, Cold) }, direct, 0.1);
+            }
+        },
+        begins: "In sequential reads from the device pass the page cache by (direct) from requests of 256 KiB on: direct is 1.40× as fast at 256 KiB",
+        holds: &[
+            "10% of the processor time at 1 MiB",
+            "Leave smaller ones to the page cache",
+            "buffered is 5.00× as fast at 4 KiB",
+        ],
+        worth: 5.0,
+        missing: 4,
+    },
+    Case {
+        name: "preallocation",
+        build: |room| {
+            for (allocation, rate) in [("extend", 200.0), ("preallocate", 500.0)] {
+                let labels =
+                    Labels { allocation: Some(allocation.into()), ..write("buffered", 64 * K, "extended") };
+                room.add("mine", labels, rate, 1.0);
+            }
+        },
+        begins: "Preallocate in sequential writes into the page cache to a new file (buffered, 64 KiB): 500 MB/s, 2.50× as fast as extending",
+        holds: &[],
+        worth: 2.5,
+        missing: 0,
+    },
+    Case {
+        name: "preallocation that costs",
+        build: |room| {
+            room.add("mine", write("buffered", 64 * K, "extended"), 300.0, 1.0);
+            room.add("mine", write("buffered", 64 * K, "preallocated"), 100.0, 1.0);
+        },
+        begins: "Do not preallocate in sequential writes",
+        holds: &["extending gives 300 MB/s, 3.00× as fast"],
+        worth: 3.0,
+        missing: 1,
+    },
+    Case {
+        name: "existing blocks",
+        build: |room| {
+            room.add("mine", write("buffered", 64 * K, "extended"), 300.0, 1.0);
+            room.add("mine", write("buffered", 64 * K, "overwritten"), 900.0, 1.0);
+        },
+        begins: "Where the old contents need not survive a failure, write over the existing file: 900 MB/s",
+        holds: &["3.00× as fast as extending"],
+        worth: 3.0,
+        missing: 1,
+    },
+    Case {
+        name: "alignment",
+        build: |room| {
+            for (offset, rate) in [(0, 600.0), (512, 480.0), (-512, 500.0)] {
+                room.add(
+                    "mine",
+                    Labels { offset_bytes: Some(offset), ..read("direct", 64 * K, Cold) },
+                    rate,
+                    1.0,
+                );
+            }
+        },
+        begins: "Begin requests at multiples of their size in sequential reads from the device with direct, 64 KiB: those that begin 512 B past one take 1.25× the time",
+        holds: &[],
+        worth: 1.25,
+        missing: 0,
+    },
+    Case {
+        name: "small random requests",
+        build: |room| {
+            for (depth, workers, rate) in [(1, 1, 50.0), (32, 1, 500.0), (1, 8, 250.0), (64, 1, 505.0)] {
+                let labels =
+                    Labels { order: Some("random".into()), workers: Some(workers), ..deep(4 * K, depth) };
+                room.add("mine", labels, rate, 1.0);
+            }
+        },
+        begins: "Keep 32 requests in flight in random reads from the device, 4 KiB a request (uring past the page cache, 4 KiB, depth 32): 122 k/s, ",
+        holds: &["what comes one at a time", "8 workers reaches 50% of that", "more bring nothing"],
+        worth: 10.0,
+        missing: 0,
+    },
+    Case {
+        name: "processor cost",
+        build: |room| {
+            room.add("mine", read("buffered", 64 * K, Warm), 1000.0, 3.0);
+            room.add("mine", read("mmap", 64 * K, Warm), 980.0, 1.0);
+        },
+        begins: "Mmap, 64 KiB gives 98% of the peak of sequential reads from the page cache at 33% of the processor time (1.00 ms/MB; the fastest, buffered, 64 KiB, takes 3.00 ms/MB)",
+        holds: &[],
+        worth: 3.0,
+        missing: 1,
+    },
+    Case {
+        name: "the strategies of 2010 beaten",
+        build: |room| {
+            for (strategy, method, rate) in
+                [("cci", "buffered", 300.0), ("cci-mtmm", "mmap", 500.0), ("auto", "buffered", 1000.0)]
+            {
+                transform(room, strategy, method, rate);
+            }
+        },
+        begins: "For shift:10 of a cached file over existing blocks what `auto` chooses gives 1.00 GB/s, 2.00× as fast as cci-mtmm",
+        holds: &["the fastest of 2010"],
+        worth: 2.0,
+        missing: 2,
+    },
+    Case {
+        name: "the strategies of 2010 ahead",
+        build: |room| {
+            for (strategy, method, rate) in
+                [("cci", "buffered", 300.0), ("cci-mtmm", "mmap", 1200.0), ("auto", "buffered", 1000.0)]
+            {
+                transform(room, strategy, method, rate);
+            }
+        },
+        begins: "For shift:10 of a cached file over existing blocks cci-mtmm of 2010 is still ahead: 1.20 GB/s, 1.20× as fast as what `auto` chooses",
+        holds: &[],
+        worth: 1.2,
+        missing: 1,
+    },
+    Case {
+        name: "what auto misses",
+        build: |room| {
+            transform(room, "auto", "buffered", 1000.0);
+            transform(room, "method=mmap,workers=2", "mmap", 1500.0);
+            // It competes for a job, as auto does not.
+            room.cells[1].labels.job = "transform over an existing file".into();
+        },
+        begins: "Use --strategy method=mmap,workers=2 for shift:10 of a cached file over existing blocks: 1.50 GB/s, 1.50× as fast as what `auto` chooses by the facts. The profile has it now.",
+        holds: &[],
+        worth: 1.5,
+        missing: 0,
+    },
+    Case {
+        name: "interfaces",
+        build: |room| {
+            for (name, small, large) in
+                [("std", 400.0, 900.0), ("file", 500.0, 900.0), ("tokio", 100.0, 600.0)]
+            {
+                room.add("mine", read(name, 4 * K, Warm), small, 1000.0 / small);
+                room.add("mine", read(name, M, Warm), large, 1.0);
+            }
+        },
+        begins: "In sequential reads from the page cache, 4 KiB a call, use file and not tokio, which takes 5.00× the time and 5.00× the processor time.",
+        holds: &[],
+        worth: 5.0,
+        missing: 4,
+    },
+    Case {
+        name: "SIMD",
+        build: |room| {
+            room.add("mine", variant(read("buffered", 64 * K, Warm), "scalar"), 400.0, 2.0);
+            room.add("mine", read("buffered", 64 * K, Warm), 1000.0, 1.0);
+        },
+        begins: "Take the processor's vector instructions in sequential reads from the page cache with buffered, 64 KiB: 1.00 GB/s, 2.50× as fast as scalar at 50% of the processor time",
+        holds: &[],
+        worth: 2.5,
+        missing: 0,
+    },
+    Case {
+        name: "hints",
+        build: |room| {
+            room.add("mine", variant(read("buffered", 64 * K, Cold), "no hint"), 400.0, 1.0);
+            room.add("mine", variant(read("buffered", 64 * K, Cold), "hint sequential"), 600.0, 1.0);
+            room.add("mine", variant(read("buffered", 64 * K, Cold), "hint random"), 100.0, 1.0);
+        },
+        begins: "Take hint sequential in sequential reads from the device with buffered, 64 KiB: 600 MB/s, 1.50× as fast as no hint",
+        holds: &[],
+        worth: 1.5,
+        missing: 1,
+    },
+    Case {
+        name: "the finer settings",
+        build: |room| {
+            for (completion, rate) in [("ordered", 500.0), ("any", 600.0)] {
+                let strategy = Some(format!("method=uring,depth=8,completion={completion}"));
+                room.add("mine", Labels { strategy, ..deep(64 * K, 8) }, rate, 1.0);
+            }
+        },
+        begins: "Set completion=any in sequential reads from the device",
+        holds: &["1.20× as fast as completion=ordered"],
+        worth: 1.2,
+        missing: 0,
+    },
+    Case {
+        name: "stream buffer",
+        build: |room| {
+            for (call, bare, small, large) in
+                [(512, 50.0, 500.0, 505.0), (4 * K, 400.0, 400.0, 400.0), (64 * K, 900.0, 900.0, 900.0)]
+            {
+                room.add("mine", variant(read("buffered", call, Warm), "no buffer"), bare, 1.0);
+                room.add("mine", variant(read("buffered", call, Warm), "buffer 4K"), small, 1.0);
+                room.add("mine", variant(read("buffered", call, Warm), "buffer 64K"), large, 1.0);
+            }
+        },
+        begins: "Give a stream a buffer of 4 KiB for sequential reads from the page cache with buffered in calls of 512 B: 500 MB/s, ",
+        holds: &["from calls of 4 KiB on it brings nothing"],
+        worth: 10.0,
+        missing: 0,
+    },
+    Case {
+        name: "disks",
+        build: |room| {
+            for (disks, rate) in [(1, 100.0), (2, 200.0), (3, 290.0), (4, 291.0)] {
+                let labels = Labels { targets: Some(disks), ..read("direct", 64 * K, Cold) };
+                room.add("mine", variant(labels, "together"), rate, 1.0);
+                let alone = format!("disk {disks} alone");
+                let labels = Labels { targets: Some(1), ..read("direct", 64 * K, Cold) };
+                room.add("mine", variant(labels, &alone), 100.0 + f64::from(disks), 1.0);
+            }
+        },
+        begins: "Spread sequential reads from the device with direct, 64 KiB over 3 disks: 290 MB/s, 2.90× as fast as 1 disk; up to 4 bring no more",
+        holds: &[],
+        worth: 2.9,
+        missing: 0,
+    },
+    Case {
+        name: "streams that hinder one another",
+        build: |room| {
+            for (streams, rate) in [(1, 400.0), (2, 500.0), (8, 250.0)] {
+                let cell = room.add(
+                    "mine",
+                    Labels { streams: Some(streams), ..read("buffered", 64 * K, Cold) },
+                    rate,
+                    1.0,
+                );
+                for sample in &mut cell.samples {
+                    sample.streams = (0..streams).map(|i| if i == 0 { 10e6 } else { 40e6 }).collect();
+                }
+            }
+        },
+        begins: "Run no more than 2 streams at once of sequential reads from the device with buffered, 64 KiB: together 500 MB/s; 8 streams get 250 MB/s in all, 50% less.",
+        holds: &["Of 8 the slowest gets 25% of the fastest."],
+        worth: 2.0,
+        missing: 2,
+    },
+    Case {
+        name: "little memory",
+        build: |room| {
+            for (method, file, rate) in
+                [("mmap", 64, 1000.0), ("mmap", 512, 100.0), ("direct", 64, 410.0), ("direct", 512, 400.0)]
+            {
+                let labels = Labels {
+                    file_bytes: Some(file * M),
+                    memory_limit_bytes: Some(256 * M),
+                    ..read(method, M, if method == "direct" { Cold } else { Warm })
+                };
+                room.add("mine", labels, rate, 1.0);
+            }
+        },
+        begins: "With 256 MiB of memory, from files of 512 MiB on use direct, 1 MiB for read: 400 MB/s, 4.00× as fast",
+        holds: &["mmap, 1 MiB falls from 1.00 GB/s (files of 64 MiB) to 100 MB/s"],
+        worth: 4.0,
+        missing: 0,
+    },
+    Case {
+        name: "peers",
+        build: |room| {
+            room.add("mine", read("direct", 64 * K, Cold), 500.0, 1.0);
+            room.add("mine", Labels { peer: Some("fio".into()), ..read("direct", 64 * K, Cold) }, 600.0, 1.0);
+        },
+        begins: "In sequential reads from the device at 64 KiB fio gets more out of this storage than fullbore: 600 MB/s, 1.20× as fast as ours (direct, 64 KiB)",
+        holds: &[],
+        worth: 1.2,
+        missing: 0,
+    },
+    Case {
+        name: "the profile's entry",
+        build: |room| {
+            for (method, depth, rate) in [("buffered", 1, 300.0), ("uring", 8, 900.0)] {
+                let strategy = Some(format!("method={method},depth={depth}"));
+                let labels =
+                    Labels { job: "read".into(), strategy, depth: Some(depth), ..read(method, M, Cold) };
+                room.add("mine", labels, rate, 1.0);
+            }
+        },
+        begins: "For “read, cold” use uring, 1 MiB, depth 8 (`method=uring,depth=8`), as the profile has it: 900 MB/s, 3.00× as fast as buffered, 1 MiB",
+        holds: &[],
+        worth: 3.0,
+        missing: 1,
+    },
+];
+
+fn transform(room: &mut Room, strategy: &str, method: &str, rate: f64) {
+    let labels = Labels {
+        operation: "shift:10".into(),
+        method: method.into(),
+        request_bytes: Some(64 * K),
+        cache: Some(Warm),
+        file_state: Some("overwritten".into()),
+        strategy: Some(strategy.into()),
+        ..Labels::default()
+    };
+    room.add("mine", labels, rate, 1.0);
+}

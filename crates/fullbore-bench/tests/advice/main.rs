@@ -1,0 +1,306 @@
+//! Documents made so that the right advice is known: it is given with the right figures, and with no others.
+
+mod cases;
+mod room;
+mod rules;
+#[path = "../synthetic/mod.rs"]
+mod synthetic;
+
+use fullbore_bench::document::CacheState::{Cold, Warm};
+use fullbore_bench::document::{
+    Advice, Cell, Confidence, Document, Labels, Latency, Proof, RuleVerdict, StopReason, SummaryOptions,
+    choices, findings,
+};
+use fullbore_bench::stats::Bootstrap;
+
+use cases::CASES;
+use room::{K, M, Room, Spread, read, variant, write};
+
+fn line<'a>(advice: &'a [Advice], begins: &str) -> Option<&'a Advice> {
+    advice.iter().find(|a| a.text.starts_with(begins))
+}
+
+#[test]
+fn each_advisor_gives_the_right_figures() {
+    for case in CASES {
+        let mut room = Room::new(Spread::Apart);
+        (case.build)(&mut room);
+        let all = room.advice();
+        let texts = || all.iter().map(|a| a.text.as_str()).collect::<Vec<_>>().join("\n");
+        let found = line(&all, case.begins).unwrap_or_else(|| panic!("{}:\n{}", case.name, texts()));
+        for part in case.holds {
+            assert!(found.text.contains(part), "{}: {part:?} not in\n{}", case.name, found.text);
+        }
+        assert!((found.worth / case.worth - 1.0).abs() < 0.02, "{}: {found:?}", case.name);
+        assert_eq!(found.experiment, "mine");
+        assert!(found.text.ends_with('.') && !found.evidence.is_empty(), "{}: {found:?}", case.name);
+        assert!(
+            !found.cells.is_empty() && found.cells.iter().all(|id| room.cells.iter().any(|c| c.id == *id))
+        );
+        let rank = |a: &Advice| (a.confidence == Confidence::Low, -a.worth);
+        assert!(all.is_sorted_by(|a, b| rank(a) <= rank(b)), "{}", case.name);
+        assert!(all.iter().all(|a| a.worth >= 1.0), "{}", case.name);
+    }
+}
+
+#[test]
+fn without_its_cells_an_advisor_is_silent() {
+    for case in CASES {
+        let mut room = Room::new(Spread::Apart);
+        (case.build)(&mut room);
+        room.cells.remove(case.missing);
+        assert_eq!(line(&room.advice(), case.begins), None, "{}", case.name);
+    }
+}
+
+#[test]
+fn where_intervals_overlap_nothing_is_claimed() {
+    for case in CASES {
+        let mut room = Room::new(Spread::Alike);
+        (case.build)(&mut room);
+        if case.name == "request size, where only the processor notices" {
+            continue;
+        }
+        for claimed in room.advice() {
+            // The profile keeps something for each job; the line says that it is no better.
+            let honest = claimed.text.starts_with("For “") && !claimed.text.contains("as fast as");
+            assert!(honest && claimed.confidence == Confidence::Low, "{}: {claimed:?}", case.name);
+            assert!(claimed.worth < 1.05, "{}: {claimed:?}", case.name);
+        }
+    }
+}
+
+#[test]
+fn latency_under_load() {
+    let room = |slow: [f64; 4], served: f64| {
+        let mut room = Room::new(Spread::Apart);
+        for (load, p99) in [100, 1000, 5000, 10_000].into_iter().zip(slow) {
+            let labels = Labels {
+                load_per_s: Some(load),
+                order: Some("random".into()),
+                depth: None,
+                ..read("direct", 4 * K, Cold)
+            };
+            let cell = room.add("mine", labels, 1.0, 1.0);
+            for (i, sample) in cell.samples.iter_mut().enumerate() {
+                let near = 1.0 + 0.002 * i as f64;
+                let took = if load == 10_000 { load as f64 * served } else { load as f64 };
+                sample.requests = 1000;
+                sample.bytes = 4096 * 1000;
+                sample.seconds = 1000.0 / took;
+                sample.latency = Some(Latency { p50_s: 1e-4, p99_s: p99 * near, ..Latency::default() });
+            }
+            cell.summarise(&SummaryOptions::default());
+        }
+        room.advice()
+    };
+    let found = room([2e-4, 3e-4, 8e-4, 5e-3], 1.0);
+    let one = line(&found, "Ask for no more than 5.00 k/s in random reads from the device").unwrap();
+    assert!(
+        one.text.contains("10.0× of the idle median (100 µs): it takes 808 µs; at 10.0 k/s it takes 5.05 ms"),
+        "{one:?}"
+    );
+    assert!((one.worth - 6.25).abs() < 0.1 && one.confidence == Confidence::High, "{one:?}");
+    let unserved = room([2e-4, 3e-4, 8e-4, 9e-4], 0.5);
+    assert!(
+        line(&unserved, "Ask for no more than 5.00 k/s")
+            .unwrap()
+            .text
+            .contains("of 10.0 k/s only 5.00 k/s are served")
+    );
+    let easy = room([2e-4, 2e-4, 2e-4, 2e-4], 1.0);
+    let easy = line(&easy, "Up to 10.0 k/s, the most that was asked").unwrap();
+    assert_eq!(easy.worth, 1.0);
+    assert!(room([2e-3, 2e-3, 2e-3, 2e-3], 1.0).is_empty(), "idle itself is too slow");
+}
+
+#[test]
+fn confidence_says_how_good_the_cells_are() {
+    let build = |change: fn(&mut Cell)| {
+        let mut room = Room::new(Spread::Apart);
+        room.add("mine", read("buffered", 4 * K, Warm), 100.0, 1.0);
+        room.add("mine", read("buffered", 64 * K, Warm), 300.0, 1.0);
+        for cell in &mut room.cells {
+            change(cell);
+        }
+        line(&room.advice(), "Request 64 KiB").map(|a| a.confidence)
+    };
+    assert_eq!(build(|_| ()), Some(Confidence::High));
+    let late = build(|cell| {
+        cell.summarise(&SummaryOptions { stop: StopReason::TimeUp, ..SummaryOptions::default() })
+    });
+    assert_eq!(late, Some(Confidence::Medium));
+    let unproved = build(|cell| {
+        cell.samples[0].proof = Proof::Unproved { reason: "nobody says".into() };
+        cell.summarise(&SummaryOptions::default());
+    });
+    assert_eq!(unproved, Some(Confidence::Medium));
+    let wide = build(|cell| {
+        for (i, sample) in cell.samples.iter_mut().enumerate() {
+            sample.seconds *= if i % 2 == 0 { 0.4 } else { 1.1 };
+        }
+        cell.summarise(&SummaryOptions::default());
+    });
+    assert_ne!(wide, Some(Confidence::High), "so wide that it may be chance");
+    let few = build(|cell| {
+        cell.samples.truncate(3);
+        cell.summarise(&SummaryOptions::default());
+    });
+    assert_eq!(few, None, "three samples are no ground for a verdict");
+    let contradicted = |cell: &mut Cell| {
+        for sample in cell.samples.iter_mut().take(7) {
+            sample.proof = Proof::Contradicted { reason: "half cached".into() };
+        }
+        cell.summarise(&SummaryOptions::default());
+    };
+    assert_eq!(build(contradicted), None, "most samples of these cells are not what they say");
+    let bound = |cell: &mut Cell| {
+        cell.summarise(&SummaryOptions { null_request_s: Some(1.0), ..SummaryOptions::default() });
+    };
+    assert_eq!(build(bound), None, "these measure the meter");
+}
+
+#[test]
+fn what_is_measured_twice_is_said_once_and_by_the_surer() {
+    let mut room = Room::new(Spread::Apart);
+    for experiment in ["first", "second"] {
+        for (size, rate) in [(4 * K, 100.0), (64 * K, 300.0)] {
+            let cell = room.add(experiment, read("buffered", size, Warm), rate, 1.0);
+            let stop = if experiment == "first" { StopReason::TimeUp } else { StopReason::Precise };
+            cell.summarise(&SummaryOptions { stop, ..SummaryOptions::default() });
+        }
+    }
+    let all = room.advice();
+    let told: Vec<&Advice> = all.iter().filter(|a| a.text.starts_with("Request")).collect();
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].experiment.as_str(), told[0].confidence), ("second", Confidence::High));
+}
+
+#[test]
+fn reads_without_a_job_fill_the_profile_and_nothing_else_does() {
+    let bootstrap = Bootstrap::default();
+    let with = |cells: &[Cell]| -> Vec<(String, String)> {
+        choices(cells, &bootstrap).into_iter().map(|c| (c.job, c.strategy)).collect()
+    };
+    let asked = |labels: Labels, text: &str| Labels { strategy: Some(text.into()), ..labels };
+    let mut room = Room::new(Spread::Apart);
+    room.add("mine", asked(read("buffered", 64 * K, Cold), "method=buffered"), 100.0, 1.0);
+    room.add("mine", asked(Labels { cache: None, ..read("direct", M, Cold) }, "method=direct"), 900.0, 1.0);
+    room.add(
+        "mine",
+        asked(Labels { order: Some("random".into()), ..read("direct", M, Cold) }, "random"),
+        990.0,
+        1.0,
+    );
+    room.add("mine", asked(variant(read("direct", M, Cold), "reread"), "reread"), 990.0, 1.0);
+    room.add(
+        "mine",
+        asked(Labels { peer: Some("fio".into()), ..read("direct", M, Cold) }, "fio"),
+        990.0,
+        1.0,
+    );
+    room.add("mine", asked(write("buffered", M, "overwritten"), "method=buffered"), 990.0, 1.0);
+    assert_eq!(with(&room.cells), [("read, cold".to_owned(), "method=direct".to_owned())]);
+    let all = room.advice();
+    assert!(
+        line(&all, "For “read, cold” use direct, 1 MiB (`method=direct`), as the profile has it").is_some()
+    );
+    // A trial under the job's own name is what counts, once there is one.
+    room.add(
+        "mine",
+        asked(Labels { job: "read".into(), ..read("mmap", M, Cold) }, "method=mmap"),
+        500.0,
+        1.0,
+    );
+    assert_eq!(with(&room.cells), [("read, cold".to_owned(), "method=mmap".to_owned())]);
+}
+
+#[test]
+fn strange_documents_break_nothing() {
+    assert_eq!(Room::new(Spread::Apart).advice(), []);
+    let mut room = Room::new(Spread::Apart);
+    for (i, case) in CASES.iter().enumerate() {
+        if i % 2 == 0 {
+            (case.build)(&mut room);
+        }
+    }
+    room.add("", Labels::default(), 1.0, 0.0);
+    room.add(
+        "",
+        Labels { request_bytes: Some(0), depth: Some(0), workers: Some(0), ..Labels::default() },
+        1.0,
+        0.0,
+    );
+    room.add(
+        "",
+        Labels { load_per_s: Some(u64::MAX), offset_bytes: Some(i64::MIN), ..Labels::default() },
+        1.0,
+        0.0,
+    );
+    let odd = room.add("", read("direct", u64::MAX, Cold), 1.0, 1.0);
+    odd.summary.as_mut().unwrap().rate.value = f64::NAN;
+    let found = findings(&room.cells, &[], &Bootstrap::default());
+    assert_eq!(found.rules.len(), 10);
+    for one in &found.advice {
+        assert!(one.worth.is_finite(), "{one:?}");
+        assert!(
+            !one.text.contains("NaN") && !one.text.contains("inf") && !one.text.contains("unknown"),
+            "{one:?}"
+        );
+    }
+    let mut document = synthetic::document();
+    (document.findings.advice, document.findings.rules) = (found.advice, found.rules);
+    let mut bytes = Vec::new();
+    document.write(&mut bytes).unwrap();
+    assert!(Document::read(bytes.as_slice()).is_ok());
+}
+
+#[test]
+fn the_quick_run_alone_is_advised_well() {
+    let document = synthetic::document();
+    let all = &document.findings.advice;
+    // The law of warm buffered reads: 0.9 µs and 11.5 GB/s, so 256 KiB reach 96 % and 1 MiB 99 % of the limit.
+    let request =
+        all.iter().find(|a| a.text.contains("sequential reads from the page cache with buffered")).unwrap();
+    assert!(
+        request.text.starts_with("Request 1 MiB") || request.text.starts_with("Request 256 KiB"),
+        "{request:?}"
+    );
+    // 4 KiB take 0.9 µs + 0.36 µs where their bytes alone would take 0.36 µs.
+    assert!((request.worth / 3.53 - 1.0).abs() < 0.06, "{request:?}");
+    let depth =
+        all.iter().find(|a| a.text.starts_with("Keep 32 requests in flight in random reads")).unwrap();
+    assert!(depth.worth > 20.0, "{depth:?}");
+    assert!(all.iter().any(|a| a.text.contains("cci-mtmm, threads over memory maps")));
+    assert!(all.iter().all(|a| document.cells.iter().any(|c| c.id == a.cells[0])));
+    assert!(all.len() >= 8, "{}", all.len());
+}
+
+#[test]
+fn a_real_run_is_advised_from_its_own_cells() {
+    let path =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/2026-11-21-two-processors/results.json");
+    let document = Document::read(std::fs::File::open(path).unwrap()).unwrap();
+    let found = findings(&document.cells, &document.experiments, &Bootstrap::default());
+    let of = |begins: &str| found.advice.iter().find(|a| a.text.starts_with(begins)).unwrap();
+    let cell = |id: &str| document.cell(id).and_then(|c| c.summary.as_ref()).unwrap().rate.value;
+    // Checked by hand against the table in bench.txt.
+    let request =
+        of("Request 256 KiB in sequential reads from the page cache with buffered: 9.45 GB/s, the peak");
+    assert!((request.worth - cell(&request.cells[0]) / cell(&request.cells[1])).abs() < 1e-9);
+    assert!(
+        request.text.contains("4 KiB takes 1.53× the time")
+            && request.text.contains("4 MiB takes 1.21× the time")
+    );
+    of("Keep 32 requests in flight in random reads from the device, 4 KiB a request");
+    of("For “read, cold” use uring past the page cache, 1 MiB, depth 8, 2 workers");
+    let verdict = |n: usize| found.rules[n - 1].verdict;
+    assert_eq!(
+        (verdict(1), verdict(2), verdict(6)),
+        (RuleVerdict::StillTrue, RuleVerdict::StillTrue, RuleVerdict::StillTrue)
+    );
+    assert_eq!(
+        (verdict(4), verdict(5), verdict(10)),
+        (RuleVerdict::NotTestable, RuleVerdict::NotTestable, RuleVerdict::NotTestable)
+    );
+}

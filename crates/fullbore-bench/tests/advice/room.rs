@@ -1,0 +1,98 @@
+//! Cells in the making, and what they are labelled.
+
+use fullbore_bench::advice::advice;
+use fullbore_bench::document::{
+    Advice, CacheState, Cell, Findings, Labels, Proof, Sample, SummaryOptions, choices,
+};
+use fullbore_bench::stats::Bootstrap;
+
+pub(crate) const K: u64 = 1 << 10;
+pub(crate) const M: u64 = 1 << 20;
+
+/// Cells in the making. `Apart` gives each its own rate within 1 %; `Alike` one rate to all, widely spread.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Spread {
+    Apart,
+    Alike,
+}
+
+pub(crate) struct Room {
+    spread: Spread,
+    pub(crate) cells: Vec<Cell>,
+}
+
+impl Room {
+    pub(crate) fn new(spread: Spread) -> Self {
+        Self { spread, cells: Vec::new() }
+    }
+
+    /// A cell that moves so many MB a second at so many milliseconds of processor time a MB.
+    pub(crate) fn add(
+        &mut self,
+        experiment: &str,
+        labels: Labels,
+        mb_per_s: f64,
+        ms_per_mb: f64,
+    ) -> &mut Cell {
+        let (mb_per_s, ms_per_mb, spread) = match self.spread {
+            Spread::Apart => (mb_per_s, ms_per_mb, 0.01),
+            Spread::Alike => (100.0, 1.0, 0.5),
+        };
+        let mut cell = Cell::new(format!("cell {}", self.cells.len()), experiment, labels);
+        for i in 0..11u32 {
+            // The same values for each, in an order of its own.
+            let place = f64::from((i * 4 + self.cells.len() as u32) % 11) / 5.0 - 1.0;
+            let bytes = 100_000_000;
+            let seconds = 100.0 / mb_per_s / (1.0 + spread * place);
+            cell.samples.push(Sample {
+                round: i,
+                bytes,
+                seconds,
+                requests: bytes / cell.labels.request_bytes.unwrap_or(M).max(1),
+                system_s: ms_per_mb * 0.1 * (1.0 + spread * place),
+                proof: Proof::Confirmed,
+                ..Sample::default()
+            });
+        }
+        cell.summarise(&SummaryOptions::default());
+        self.cells.push(cell);
+        self.cells.last_mut().unwrap()
+    }
+
+    pub(crate) fn advice(&self) -> Vec<Advice> {
+        let bootstrap = Bootstrap::default();
+        let found = Findings { choices: choices(&self.cells, &bootstrap), ..Findings::default() };
+        advice(&self.cells, &found, &bootstrap)
+    }
+}
+
+pub(crate) fn read(method: &str, request: u64, cache: CacheState) -> Labels {
+    Labels {
+        operation: "read".into(),
+        method: method.into(),
+        request_bytes: Some(request),
+        depth: Some(1),
+        workers: Some(1),
+        cache: Some(cache),
+        cache_policy: Some(if method == "direct" { "direct" } else { "keep" }.into()),
+        order: Some("sequential".into()),
+        ..Labels::default()
+    }
+}
+
+pub(crate) fn write(method: &str, request: u64, state: &str) -> Labels {
+    let file_state = Some(state.to_owned());
+    Labels { operation: "write".into(), file_state, cache: None, ..read(method, request, CacheState::Warm) }
+}
+
+pub(crate) fn deep(request: u64, depth: u32) -> Labels {
+    Labels {
+        depth: Some(depth),
+        cache_policy: Some("direct".into()),
+        ..read("uring", request, CacheState::Cold)
+    }
+}
+
+pub(crate) fn variant(labels: Labels, variant: &str) -> Labels {
+    Labels { variant: Some(variant.into()), ..labels }
+}

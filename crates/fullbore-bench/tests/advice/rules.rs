@@ -1,0 +1,155 @@
+//! The paper's ten rules, each still true, no longer true and not to be told.
+
+use fullbore_bench::advice::rules;
+use fullbore_bench::document::CacheState::Cold;
+use fullbore_bench::document::{Cell, Findings, Labels, RuleVerdict};
+use fullbore_bench::stats::Bootstrap;
+
+use super::room::{K, M, Room, Spread, deep, read, variant, write};
+
+/// A rule's number, and a room where what it compares has the ratio given.
+type RuleCase = (u8, fn(&mut Room, f64));
+
+const RULES: &[RuleCase] = &[
+    (1, |room, ratio| {
+        room.add("mine", read("direct", 4 * K, Cold), 100.0, 1.0);
+        room.add("mine", read("direct", 64 * K, Cold), 100.0 * ratio, 1.0);
+    }),
+    (2, |room, ratio| {
+        room.add("mine", read("direct", 4 * K, Cold), 100.0, 1.0 * ratio);
+        room.add("mine", read("direct", 64 * K, Cold), 100.0, 1.0);
+    }),
+    (3, |room, ratio| {
+        room.add("mine", deep(4 * K, 2), 100.0, 1.0);
+        room.add("mine", deep(4 * K, 8), 100.0 * ratio, 1.0);
+    }),
+    (4, |room, ratio| {
+        room.add("mine", variant(write("direct", 4 * K, "overwritten"), "write cache off"), 100.0, 1.0);
+        room.add(
+            "mine",
+            variant(write("direct", 4 * K, "overwritten"), "write cache on"),
+            100.0 * ratio,
+            1.0,
+        );
+    }),
+    (5, |room, ratio| {
+        // Here a ratio above 1 speaks against the rule: the fourth disk helped.
+        for (disks, rate) in [(1, 100.0), (3, 300.0), (4, 300.0 / ratio.powi(2))] {
+            room.add("mine", Labels { targets: Some(disks), ..read("direct", 64 * K, Cold) }, rate, 1.0);
+        }
+    }),
+    (6, |room, ratio| {
+        room.add("mine", read("buffered", 4 * K, Cold), 100.0 * ratio, 1.0);
+        room.add("mine", read("direct", 4 * K, Cold), 100.0, 1.0);
+        room.add("mine", read("buffered", 16 * K, Cold), 100.0 * ratio, 1.0);
+        room.add("mine", read("direct", 16 * K, Cold), 100.0, 1.0);
+    }),
+    (7, |room, ratio| {
+        for size in [64 * K, M] {
+            room.add("mine", read("buffered", size, Cold), 100.0, 1.0);
+            room.add("mine", read("direct", size, Cold), 100.0 * ratio, 1.0);
+        }
+    }),
+    (8, |room, ratio| {
+        room.add("mine", write("buffered", 64 * K, "extended"), 100.0, 1.0);
+        room.add("mine", write("buffered", 64 * K, "preallocated"), 100.0 * ratio, 1.0);
+    }),
+    (9, |room, ratio| {
+        room.add("mine", write("direct", 64 * K, "extended"), 100.0, 1.0);
+        room.add("mine", write("direct", 64 * K, "overwritten"), 100.0 * ratio, 1.0);
+    }),
+    (10, |room, ratio| {
+        room.add(
+            "mine",
+            Labels { offset_bytes: Some(0), ..read("direct", 64 * K, Cold) },
+            100.0 * ratio,
+            1.0,
+        );
+        room.add("mine", Labels { offset_bytes: Some(512), ..read("direct", 64 * K, Cold) }, 100.0, 1.0);
+    }),
+];
+
+#[test]
+fn each_rule_has_each_verdict() {
+    let verdict = |number: u8, cells: &[Cell]| {
+        let tested = rules(cells, &Findings::default(), &Bootstrap::default());
+        let numbers: Vec<u8> = tested.iter().map(|r| r.number).collect();
+        assert_eq!(numbers, (1..=10).collect::<Vec<u8>>());
+        let rule = tested.into_iter().find(|r| r.number == number).unwrap();
+        assert!(rule.evidence.ends_with('.') && rule.rule.ends_with('.'), "{rule:?}");
+        rule
+    };
+    for &(number, build) in RULES {
+        let rule = |spread, ratio| {
+            let mut room = Room::new(spread);
+            build(&mut room, ratio);
+            verdict(number, &room.cells)
+        };
+        let held = rule(Spread::Apart, 2.0);
+        assert_eq!(held.verdict, RuleVerdict::StillTrue, "{held:?}");
+        assert!(held.cells.len() >= 2 && held.experiment == "mine", "{held:?}");
+        let figure = if number == 5 { "0.250×" } else { "2.00×" };
+        assert!(held.evidence.contains(figure), "{held:?}");
+        for ratio in [1.0, 0.5] {
+            let failed = rule(Spread::Apart, ratio);
+            let expected = match (number, ratio) {
+                // As fast as three, a fourth disk brings nothing either.
+                (5, 1.0) => RuleVerdict::StillTrue,
+                _ => RuleVerdict::NoLongerTrue,
+            };
+            assert_eq!(failed.verdict, expected, "{failed:?}");
+        }
+        let missing = verdict(number, &[]);
+        assert_eq!((missing.verdict, missing.cells.len()), (RuleVerdict::NotTestable, 0), "{missing:?}");
+        let wide = rule(Spread::Alike, 2.0);
+        assert_eq!(wide.verdict, RuleVerdict::NotTestable, "{wide:?}");
+        assert!(wide.evidence.contains("too wide to tell"), "{wide:?}");
+    }
+}
+
+#[test]
+fn the_write_cache_rule_has_two_halves() {
+    let with = |three_deep: f64| {
+        let mut room = Room::new(Spread::Apart);
+        for size in [4 * K, 64 * K] {
+            for (on, depth, rate) in [("off", 1, 100.0), ("on", 1, 300.0), ("off", 3, three_deep)] {
+                let labels = variant(write("direct", size, "overwritten"), &format!("write cache {on}"));
+                room.add("mine", Labels { depth: Some(depth), ..labels }, rate, 1.0);
+            }
+        }
+        rules(&room.cells, &Findings::default(), &Bootstrap::default()).swap_remove(3)
+    };
+    assert_eq!(with(290.0).verdict, RuleVerdict::StillTrue);
+    let far = with(150.0);
+    assert_eq!(far.verdict, RuleVerdict::NoLongerTrue);
+    assert!(far.evidence.contains("three deep without it against with it: 0.500×"), "{far:?}");
+}
+
+#[test]
+fn the_majority_of_paths_decides_and_the_others_are_named() {
+    let mut room = Room::new(Spread::Apart);
+    for (method, large) in [("direct", 400.0), ("buffered", 200.0), ("stdio", 100.0)] {
+        room.add("mine", read(method, 4 * K, Cold), 100.0, 1.0);
+        room.add("mine", read(method, M, Cold), large, 1.0);
+    }
+    let first = rules(&room.cells, &Findings::default(), &Bootstrap::default()).swap_remove(0);
+    assert_eq!(first.verdict, RuleVerdict::StillTrue);
+    assert!(
+        first.evidence.contains("yes in 2 of 3")
+            && first.evidence.contains("no in 1 (sequential reads from the device with stdio"),
+        "{first:?}"
+    );
+}
+
+#[test]
+fn a_third_disk_that_helps_says_nothing_of_a_fourth() {
+    let with = |third: f64| {
+        let mut room = Room::new(Spread::Apart);
+        for (disks, rate) in [(1, 100.0), (2, 200.0), (3, third)] {
+            room.add("mine", Labels { targets: Some(disks), ..read("direct", 64 * K, Cold) }, rate, 1.0);
+        }
+        rules(&room.cells, &Findings::default(), &Bootstrap::default()).swap_remove(4).verdict
+    };
+    assert_eq!(with(300.0), RuleVerdict::NotTestable);
+    assert_eq!(with(200.0), RuleVerdict::StillTrue);
+}
