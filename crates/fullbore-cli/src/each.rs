@@ -15,8 +15,8 @@ use crate::ways::{Running, Ways};
 ///
 /// # Errors
 /// As [`File::open`].
-pub fn open(path: &Path) -> fullbore::Result<File> {
-    if path == Path::new("-") { File::stdin() } else { File::open(path) }
+pub fn open(path: &Path, scratch: &mut Scratch) -> fullbore::Result<File> {
+    if path == Path::new("-") { File::stdin() } else { scratch.open(path) }
 }
 
 /// Folds `operation` over each of the files that an argument list names (standard input, if it names none) and gives what comes
@@ -89,7 +89,7 @@ pub fn each_file<R: Send>(
         crew.many(
             files.iter(),
             |path, turn, scratch, crew| {
-                let result = open(path).and_then(|file| work(&file, crew, scratch));
+                let result = open(path, scratch).and_then(|file| work(&file, crew, scratch));
                 match result {
                     Err(error) if error.kind() == Kind::Interrupted => Err(error),
                     result => turn.give((path, result), 0).map(drop),

@@ -1,22 +1,18 @@
 //! One file: a small one is read and searched as a whole, a large one in parts by all workers, or as a whole where it cannot
 //! be cut.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fullbore::error::{Error, Kind};
-use fullbore::file::{File, FileKind};
+use fullbore::file::{File, FileKind, Neighbours};
 use fullbore::pattern::{Crew, Scratch, Turn};
 use fullbore_cli::ways::Running;
 use fullbore_grep::{Arrival, Opening, Query, Taken, Tool};
 use grep_cli::DecompressionReaderBuilder;
-use rustix::fs::{Mode, OFlags, open, openat};
 
 use super::haystacks::{Haystack, Item};
 use super::print::Piece;
@@ -46,34 +42,16 @@ pub(crate) struct Search<'a> {
 pub(crate) struct Kit {
     tool: Tool<'static>,
     bytes: Vec<u8>,
-    /// The directory of the file that was opened last.
-    directory: Option<(Vec<u8>, OwnedFd)>,
+    neighbours: Neighbours,
 }
 
 impl Kit {
     pub(crate) fn new(query: &Query) -> Self {
-        Self { tool: query.tool(), bytes: vec![0; SMALL + 1], directory: None }
+        Self { tool: query.tool(), bytes: vec![0; SMALL + 1], neighbours: Neighbours::default() }
     }
 
-    /// Opens a file. Those come across in a directory stand one after the other, and are opened by their names in it: the
-    /// kernel need not go the whole way to each.
-    fn open(&mut self, path: &Path, named: bool) -> io::Result<fs::File> {
-        let bytes = path.as_os_str().as_bytes();
-        // Their paths are clean: what stands behind the last slash is a name.
-        if !named && let Some(slash) = bytes.iter().rposition(|byte| *byte == b'/') {
-            let (parent, name) = bytes.split_at(slash + 1);
-            if self.directory.as_ref().is_none_or(|(known, _)| known != parent) {
-                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-                let opened = open(OsStr::from_bytes(parent), flags, Mode::empty());
-                self.directory = opened.ok().map(|directory| (parent.to_owned(), directory));
-            }
-            if let Some((_, directory)) = &self.directory
-                && let Ok(file) = openat(directory, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-            {
-                return Ok(file.into());
-            }
-        }
-        fs::File::open(path)
+    fn open(&mut self, path: &Path) -> io::Result<fs::File> {
+        self.neighbours.beside(path).map_or_else(|| fs::File::open(path), |fd| Ok(fd.into()))
     }
 }
 
@@ -162,7 +140,7 @@ impl Search<'_> {
             reader.close()?;
             return Ok(None);
         }
-        let mut file = kit.open(path, named)?;
+        let mut file = kit.open(path)?;
         let mapped = if named { self.mapped } else { self.mapped_all };
         let mut arrival = Arrival::Streamed;
         if named || mapped {

@@ -174,11 +174,16 @@ impl File {
     pub(super) fn open_with(path: &Path, flags: OFlags) -> Result<Self> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
         match rustix::fs::open(path, flags, Mode::empty()) {
-            Ok(fd) => Ok(Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) }),
+            Ok(fd) => Ok(Self::opened(fd, path, flags)),
             Err(rustix::io::Errno::ISDIR) => Err(directory(path)),
             Err(rustix::io::Errno::NXIO) => Err(absent(path)),
             Err(error) => Err(Error::io("open", path, error.into())),
         }
+    }
+
+    /// What was just opened at `path` with `flags`.
+    pub(super) fn opened(fd: OwnedFd, path: &Path, flags: OFlags) -> Self {
+        Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) }
     }
 
     /// Creates a file that must not exist yet, open for reading and writing.

@@ -50,7 +50,7 @@ impl OpenOptions {
         self.check(path)?;
         if self.asks_nothing_more() {
             let fd = self.plainly(path).map_err(|error| self.refusal(path, error))?;
-            return Ok(File { inner: Arc::new(Inner::plain(fd, path.to_owned(), self.flags())) });
+            return Ok(File::opened(fd, path, self.flags()));
         }
         let mut answers = Vec::new();
         for _ in 0..ATTEMPTS {

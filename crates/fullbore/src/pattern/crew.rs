@@ -10,7 +10,7 @@ use super::threads::{FirstError, on_threads};
 use super::window::Window;
 use super::{Monitor, Outcome, fold, fold_bytes, search, search_bytes};
 use crate::error::{Error, Kind, Result};
-use crate::file::{File, FileKind};
+use crate::file::{File, FileKind, Neighbours};
 use crate::operation::{Fold, Search, Split};
 use crate::probe;
 use crate::strategy::{BUDGET, Model, Plan, Profile, Strategy, Wish, plan};
@@ -83,7 +83,7 @@ enum Purpose {
     Search,
 }
 
-/// A worker's memory for small files, which it uses again and again.
+/// What a worker has for small files and uses again and again: memory, and the directory that it is in.
 ///
 /// ```
 /// use fullbore::pattern::{Crew, Monitor, Scratch};
@@ -98,7 +98,8 @@ enum Purpose {
 /// let (wish, monitor) = (Default::default(), Monitor::default());
 /// let (crew, mut scratch) = (Crew::new(&wish, &monitor), Scratch::default());
 /// for path in ["Cargo.toml", "src/lib.rs"] {
-///     assert!(crew.fold(&Bytes, &fullbore::file::File::open(path)?, &mut scratch)?.1 > 0);
+///     let file = scratch.open(path)?;
+///     assert!(crew.fold(&Bytes, &file, &mut scratch)?.1 > 0);
 /// }
 /// # Ok::<(), fullbore::Error>(())
 /// ```
@@ -106,6 +107,23 @@ enum Purpose {
 pub struct Scratch {
     bytes: Vec<u8>,
     place: u64,
+    neighbours: Neighbours,
+}
+
+impl Scratch {
+    /// Opens a file for reading: by its name, if it stands in the directory of the one before.
+    ///
+    /// ```
+    /// let mut scratch = fullbore::pattern::Scratch::default();
+    /// assert_eq!(scratch.open("src/lib.rs")?.path().to_str(), Some("src/lib.rs"));
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open(&mut self, path: impl AsRef<Path>) -> Result<File> {
+        self.neighbours.open(path)
+    }
 }
 
 /// A worker's right to give results for one item, which come out in the order of the items.

@@ -26,7 +26,7 @@ impl Passes {
         crew: &Crew<'_>,
         scratch: &mut Scratch,
     ) -> Result<(u64, Vec<Vec<u8>>)> {
-        let file = each::open(name)?;
+        let file = each::open(name, scratch)?;
         self.of(hashes, &file, crew, scratch).map_err(|error| match file.kind() {
             // The peers say what the system says when a directory is read. Asked first, it would cost every file a call.
             FileKind::Directory => Error::io("read", name, rustix::io::Errno::ISDIR.into()),

@@ -203,10 +203,6 @@ impl StandardInput {
     }
 }
 
-pub(super) fn open(path: &Path) -> fullbore::Result<File> {
-    File::open(path)
-}
-
 pub(super) fn is_directory(path: &Path) -> bool {
     path.is_dir()
 }

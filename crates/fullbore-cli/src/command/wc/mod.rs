@@ -221,7 +221,7 @@ impl Task<'_> {
                 let label = Path::new(if named { "-" } else { "standard input" });
                 self.told(named.then(|| "-".into()), label, counts, true)
             }
-            Input::File(path) => match files::open(&path) {
+            Input::File(path) => match scratch.open(&path) {
                 Ok(file) => {
                     let counts = self.counts(&file, false, scratch, crew);
                     self.told(Some(path.clone()), &path, counts, true)
