@@ -11,8 +11,8 @@ use super::File;
 use crate::error::Result;
 
 /// Opens files for reading. One that stands in the directory of the one before it is opened by its name there, so that the
-/// system goes the way to a directory once, and not once a file: it saves 5 to 9 % of the processor time of small
-/// files whose paths are deep.
+/// system goes the way to a directory once, and not once a file. Of small files eight directories deep that was 1 % of the
+/// processor time of `fullbore sum` and 9 % of that of `fullbore grep`.
 ///
 /// A directory that is replaced meanwhile stays the one that it was, until a file of another is opened.
 ///
