@@ -18,9 +18,14 @@ impl Judge {
 
     /// A figure is within the tolerance of the truth.
     pub(crate) fn near(&mut self, what: &str, found: f64, truth: f64) {
-        let ratio = found / truth;
+        self.between(what, found, truth, truth);
+    }
+
+    /// A figure is within the tolerance of a truth that is known to lie between two.
+    pub(crate) fn between(&mut self, what: &str, found: f64, least: f64, most: f64) {
+        let ratio = found / most;
         println!("{}: {what}: {ratio:.4} of the truth", self.name);
-        let near = (ratio - 1.0).abs() <= TOLERANCE; // no number is not
+        let near = found >= least * (1.0 - TOLERANCE) && found <= most * (1.0 + TOLERANCE); // no number is not
         if !near {
             self.wrong.push(format!("{}: {what}: {ratio:.3} of the truth", self.name));
         }
