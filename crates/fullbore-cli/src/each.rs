@@ -8,7 +8,7 @@ use fullbore::file::File;
 use fullbore::operation::Fold;
 use fullbore::pattern::{Crew, Scratch};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, program};
 use crate::ways::{Running, Ways};
 
 /// Opens what an argument names: `-` is standard input.
@@ -99,7 +99,7 @@ pub fn each_file<R: Send>(
                 let told = match result {
                     Ok(result) => tell(path, result),
                     Err(error) => {
-                        running.aside(|| Exit::say(&format!("fullbore: {error}\n")));
+                        running.aside(|| Exit::say(&format!("{}: {error}\n", program(""))));
                         worst = worst.max(if error.kind() == Kind::Changed { 3 } else { 2 });
                         Ok(())
                     }

@@ -3,10 +3,41 @@
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use fullbore::error::{Error, Kind};
 
 use crate::signals;
+
+/// The name that the program was called by, if it is a tool's own.
+static PROGRAM: OnceLock<&str> = OnceLock::new();
+
+/// The exit code of trouble: the tools that commands replace have different ones.
+static TROUBLE: AtomicU8 = AtomicU8::new(2);
+
+/// From now on the program is called `name`, as that of the tool that it was called by.
+pub fn call_program(name: &'static str) {
+    let _ = PROGRAM.set(name);
+}
+
+/// The name that messages of a command begin with: the tool's that the program was called by, or "fullbore wc".
+pub fn program(command: &str) -> String {
+    match PROGRAM.get() {
+        Some(name) => (*name).to_owned(),
+        None => format!("fullbore {command}").trim_end().to_owned(),
+    }
+}
+
+/// From now on [trouble](Exit::Trouble) ends the program with this exit code.
+pub fn set_trouble_code(code: u8) {
+    TROUBLE.store(code, Ordering::Relaxed);
+}
+
+/// The exit code of [trouble](Exit::Trouble).
+pub fn trouble_code() -> u8 {
+    TROUBLE.load(Ordering::Relaxed)
+}
 
 /// Why a command ends without having done its job.
 #[derive(Debug)]
@@ -50,7 +81,7 @@ impl Exit {
     fn code(&self) -> u8 {
         match self {
             Self::No(_) => 1,
-            Self::Trouble(_) => 2,
+            Self::Trouble(_) => trouble_code(),
             Self::Changed(_) => 3,
             // As a program that SIGPIPE ended.
             Self::BrokenPipe => 141,
@@ -73,8 +104,8 @@ impl From<Error> for Exit {
 /// it began removed first.
 pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
     if let Err(error) = signals::install() {
-        Exit::say(&format!("fullbore: cannot watch for signals: {error}\n"));
-        return ExitCode::from(2);
+        Exit::say(&format!("{}: cannot watch for signals: {error}\n", program("")));
+        return ExitCode::from(trouble_code());
     }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -82,7 +113,7 @@ pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
             match &exit {
                 Exit::No(message) | Exit::Trouble(message) | Exit::Changed(message) => {
                     // If even that cannot be said, the exit code still does.
-                    Exit::say(&format!("fullbore: {message}\n"));
+                    Exit::say(&format!("{}: {message}\n", program("")));
                 }
                 Exit::BrokenPipe | Exit::Told(_) => {}
             }

@@ -6,4 +6,5 @@ pub mod each;
 pub mod exit;
 pub mod progress;
 mod signals;
+pub mod values;
 pub mod ways;

@@ -14,8 +14,9 @@ use fullbore::size;
 use fullbore::strategy::{NAMED, Plan, Profile, Wish};
 use serde_json::json;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, program};
 use crate::progress::{Progress, When};
+use crate::values::names;
 
 /// The flags of every tool that reads files.
 #[derive(Debug, Args)]
@@ -25,7 +26,7 @@ pub struct Ways {
     strategy: String,
 
     /// What becomes of the page cache: keep what is read in it, drop it, or pass it by [default: keep]
-    #[arg(long, value_enum, value_name = "POLICY")]
+    #[arg(long, value_parser = names::<CachePolicy>(), value_name = "POLICY")]
     cache: Option<CachePolicy>,
 
     /// How many threads work [default: as many as processors]
@@ -45,7 +46,7 @@ pub struct Ways {
     time: bool,
 
     /// When to show progress
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, value_parser = names::<When>(), value_name = "WHEN", default_value = "auto")]
     progress: When,
 }
 
@@ -296,7 +297,7 @@ pub fn load_profile() -> Option<Profile> {
     match Profile::load(&Profile::path()?) {
         Ok(profile) => Some(profile),
         Err(error) => {
-            Exit::say(&format!("fullbore: {error}; going on without it\n"));
+            Exit::say(&format!("{}: {error}; going on without it\n", program("")));
             None
         }
     }

@@ -6,13 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use fullbore::file::{FileKind, look};
 use fullbore::pattern::{self, CopyAccount, CopyEvent, CopyOptions, Existing, Follow, Preserve, Reflink};
 use fullbore::size;
-use fullbore_cli::exit::Exit;
+use fullbore_cli::exit::{Exit, program};
 use fullbore_cli::progress::When;
+use fullbore_cli::values::{names, words};
 use fullbore_cli::ways::Ways;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -89,7 +90,7 @@ pub(crate) struct Copy {
     verbose: bool,
 
     /// Whether to share blocks instead of copying them
-    #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_parser = names::<Sharing>(), value_name = "WHEN", num_args = 0..=1, require_equals = true,
           default_value = "auto", default_missing_value = "always")]
     reflink: Sharing,
 
@@ -103,7 +104,7 @@ pub(crate) struct Copy {
 
     /// How durable the copies are when the command ends: none (the system writes them back in its time), data, full (their
     /// names too)
-    #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "data", "full"])]
+    #[arg(long, value_name = "HOW", default_value = "none", value_parser = words(&["none", "data", "full"]))]
     sync: String,
 
     /// Print an account of the run as JSON
@@ -126,15 +127,13 @@ enum Kept {
 }
 
 fn kept() -> impl TypedValueParser<Value = Kept> {
-    PossibleValuesParser::new(["mode", "ownership", "timestamps", "links", "xattr", "all"]).map(|word| {
-        match word.as_str() {
-            "mode" => Kept::Mode,
-            "ownership" => Kept::Ownership,
-            "timestamps" => Kept::Timestamps,
-            "links" => Kept::Links,
-            "xattr" => Kept::Attributes,
-            _ => Kept::All,
-        }
+    words(&["mode", "ownership", "timestamps", "links", "xattr", "all"]).map(|word| match word.as_str() {
+        "mode" => Kept::Mode,
+        "ownership" => Kept::Ownership,
+        "timestamps" => Kept::Timestamps,
+        "links" => Kept::Links,
+        "xattr" => Kept::Attributes,
+        _ => Kept::All,
     })
 }
 
@@ -178,7 +177,9 @@ impl Copy {
                 }
             }
             CopyEvent::Planned { source, plan } => running.explain(&source, &plan),
-            CopyEvent::Failed(error) => running.aside(|| Exit::say(&format!("fullbore copy: {error}\n"))),
+            CopyEvent::Failed(error) => {
+                running.aside(|| Exit::say(&format!("{}: {error}\n", program("copy"))))
+            }
         };
         let account = pattern::copy(&pairs, &options, running.monitor(), &tell);
         running.rest();
@@ -261,7 +262,7 @@ impl Copy {
     /// Each source with its target, and how many were refused.
     fn pairs(&self) -> Result<(Vec<(PathBuf, PathBuf)>, u64), Exit> {
         let no = |message: String| {
-            Exit::say(&format!("fullbore copy: {message}\n"));
+            Exit::say(&format!("{}: {message}\n", program("copy")));
             Exit::Told(1)
         };
         let is_directory = |path: &Path| matches!(look(path), Ok(Some((FileKind::Directory, _))));
@@ -317,11 +318,13 @@ impl Copy {
                 let (target, again) = (quoted(&target), quoted(source));
                 if known == *source {
                     Exit::say(&format!(
-                        "fullbore copy: warning: source file {again} specified more than once\n"
+                        "{}: warning: source file {again} specified more than once\n",
+                        program("copy")
                     ));
                 } else {
                     Exit::say(&format!(
-                        "fullbore copy: will not overwrite just-created {target} with {again}\n"
+                        "{}: will not overwrite just-created {target} with {again}\n",
+                        program("copy")
                     ));
                     refused += 1;
                 }

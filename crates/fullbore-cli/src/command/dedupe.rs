@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fullbore::size;
+use fullbore_cli::values::names;
 use fullbore_cli::ways::Ways;
 
 use self::find::Bounds;
@@ -47,7 +48,7 @@ pub(crate) struct Dedupe {
 
     /// Replace all but the first of each group: by a hard link to it (one file with one owner, mode and time), or by a file that
     /// shares its blocks (and keeps its own)
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_parser = names::<How>(), value_name = "HOW")]
     link: Option<How>,
 
     /// With --link hard: also where owner, mode or extended attributes differ; the first file's stay

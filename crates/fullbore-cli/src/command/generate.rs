@@ -7,6 +7,7 @@ use fullbore::file::{Output, Placement};
 use fullbore::operation::Generate as Generator;
 use fullbore::operation::generate::{Random, Text, Zeros};
 use fullbore::{pattern, size};
+use fullbore_cli::values::names;
 
 use super::run::{Common, Route};
 use super::transform::is_standard_output;
@@ -35,7 +36,7 @@ pub(crate) struct Generate {
     output: PathBuf,
 
     /// What the data is
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "random")]
+    #[arg(long, value_parser = names::<Content>(), value_name = "WHAT", default_value = "random")]
     content: Content,
 
     /// The seed: the same seed, content and line length give the same bytes

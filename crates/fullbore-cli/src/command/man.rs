@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -17,7 +17,7 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) fn run(self) -> Result<(), Exit> {
-        clap_mangen::generate_to(Cli::command(), &self.directory).map_err(|error| {
+        clap_mangen::generate_to(Cli::flags(), &self.directory).map_err(|error| {
             Exit::trouble(format!("{}: cannot write the manual pages: {error}", self.directory.display()))
         })
     }

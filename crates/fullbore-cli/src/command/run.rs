@@ -15,6 +15,7 @@ use serde_json::json;
 
 use fullbore_cli::exit::Exit;
 use fullbore_cli::progress::{Progress, When};
+use fullbore_cli::values::{names, words};
 use fullbore_cli::ways::{load_profile, strategies};
 
 /// The common flags.
@@ -25,7 +26,7 @@ pub(crate) struct Common {
 
     /// How durable the output is when the command ends: none (the system writes it back in its time), data
     /// (fdatasync), full (fsync of the file and its directory)
-    #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "data", "full"])]
+    #[arg(long, value_name = "HOW", default_value = "none", value_parser = words(&["none", "data", "full"]))]
     sync: String,
 
     /// Say on standard error which strategy runs, why, and what it beat
@@ -41,7 +42,7 @@ pub(crate) struct Common {
     time: bool,
 
     /// When to show progress
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, value_parser = names::<When>(), value_name = "WHEN", default_value = "auto")]
     progress: When,
 }
 

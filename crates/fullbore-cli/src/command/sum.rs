@@ -21,7 +21,7 @@ use self::lines::{Lines, Shape};
 pub(super) use self::lines::{escape, named};
 use self::pass::Passes;
 use super::walk::{Rules, Walk};
-use crate::exit::Exit;
+use crate::exit::{Exit, program};
 
 /// Output of blake3 may be longer than a sum, but not so long that it fills the memory, in bytes.
 const LONGEST: u64 = 16 << 20;
@@ -114,7 +114,7 @@ fn algorithms_help() -> String {
         text.push_str(&format!("  {:<8} {}\n", known.name, known.summary));
     }
     text.push_str(
-        "\nExit status: 0 all is well, 1 a file could not be read or did not match, 2 the command line is wrong, 3 a file \
+        "\nExit status: 0 all is well, 1 a file could not be read or did not match, or the command line is wrong, 3 a file \
          changed while it was read.",
     );
     text
@@ -305,7 +305,7 @@ fn message(error: &Error) -> String {
 
 /// The line that says so.
 fn said(name: &Path, error: &Error) -> String {
-    format!("fullbore: {}: {}\n", name.display(), message(error))
+    format!("{}: {}: {}\n", program(""), name.display(), message(error))
 }
 
 /// Standard output, line by line on a terminal, in larger pieces elsewhere.

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::ground::{Room, fullbore, has, run, transform};
+use crate::ground::{Room, fullbore, has, run, shell, transform};
 
 #[test]
 fn wrong_arguments_are_named_and_nothing_is_written() {
@@ -125,4 +125,48 @@ fn man_pages_are_written_for_every_command() {
             assert!(said.lines().all(|line| line.contains("cannot adjust line")), "{name}: {said}");
         }
     }
+}
+
+#[test]
+fn flags_are_repeated_and_abbreviated_as_with_the_gnu_tools() {
+    let room = Room::new();
+    let one = room.file("one", "a b\nc\n");
+    let shell = |line: &str| shell(line, &[room.path()]).succeeds().text();
+    shell(r#"cd "$1"; "$0" cp -rR -vv -a -a --reflink=auto --reflink=never one two"#);
+    assert_eq!(fs::read(room.at("two")).unwrap(), fs::read(&one).unwrap());
+    shell(r#"cd "$1"; "$0" cp --refl=nev --rec --sync d one three"#);
+    assert_eq!(shell(r#"cd "$1"; "$0" wc -ll --w --tot=al --total n one"#), "2 3 one\n");
+    assert_eq!(shell(r#"cd "$1"; "$0" wc --m -- one"#), "3 one\n");
+    assert_eq!(shell(r#"cd "$1"; "$0" sum -tb --te --alg md5 -a md5 one | "$0" sum -c -c --c"#), "one: OK\n");
+    assert_eq!(shell(r#"cd "$1"; "$0" cmp --s -ss one two || echo $?"#), "");
+    run(&mut fullbore(["cp", "--no", "x", "y"])).fails(1, &["--no"]);
+    run(&mut fullbore(["wc", "--total=a"])).fails(1, &["'a'", "always"]);
+    assert_eq!(room.names(), ["one", "three", "two"]);
+}
+
+#[test]
+fn under_the_name_of_a_tool_the_binary_is_that_tool() {
+    let room = Room::new();
+    let one = room.file("one", "a b\nc\n");
+    for name in ["wc", "cp", "cmp", "sha256sum", "rg"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fullbore"), room.at(name)).unwrap();
+    }
+    let call = |name: &str, words: &[&str]| {
+        let mut command = std::process::Command::new(room.at(name));
+        run(command.args(words).arg(&one).current_dir(room.path()).env("XDG_CONFIG_HOME", "/nonexistent"))
+    };
+    assert_eq!(call("wc", &["-l"]).succeeds().text(), format!("2 {}\n", one.display()));
+    assert_eq!(call("rg", &["-c", "b"]).succeeds().text(), "1\n");
+    assert!(call("sha256sum", &[]).succeeds().text().starts_with("721a7916ccfa5684"));
+    assert!(call("wc", &["--version"]).succeeds().text().starts_with("wc (fullbore) "));
+    assert!(call("cp", &["--help"]).succeeds().text().contains("Usage: cp "));
+    let hint = "Try 'wc --help' for more information.";
+    call("wc", &["--missing"]).fails(1, &["wc: unrecognized option '--missing'\n", hint]);
+    call("wc", &["-z"]).fails(1, &["wc: invalid option -- 'z'\n", hint]);
+    call("wc", &["--total=a"])
+        .fails(1, &["wc: ambiguous argument 'a' for '--total'\nValid arguments are:\n  - 'auto'\n"]);
+    call("cp", &["--reflink=x"]).fails(1, &["cp: invalid argument 'x' for '--reflink'\n"]);
+    call("cp", &["--archive=x"]).fails(1, &["cp: option '--archive' doesn't allow an argument\n"]);
+    call("cmp", &["--lim=1"]).fails(2, &["cmp: unrecognized option '--lim=1'"]);
+    call("cp", &["missing"]).fails(1, &["cp: "]);
 }

@@ -10,6 +10,7 @@ use fullbore::strategy::{Entry, Profile};
 use fullbore_bench::document::Document;
 use fullbore_bench::experiment::{BUILT_IN, QUICK, built_in, describe};
 use fullbore_bench::{Event, Measured, Options, fio, table};
+use fullbore_cli::values::names;
 
 use super::list::unknown;
 use super::live::Live;
@@ -72,7 +73,7 @@ pub(crate) struct Run {
     job: Vec<PathBuf>,
 
     /// Measure every cell that this program can do a second time by it, in the same rounds, and show the ratio
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(long, value_parser = names::<Beside>(), value_name = "PROGRAM")]
     with: Option<Beside>,
 
     /// Go on with a run that was stopped, in its results folder: same directories, experiments and seed

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent, Outcome, Side, compare, differences};
@@ -22,7 +22,6 @@ use crate::exit::Exit;
 /// Compare two files byte by byte
 #[derive(Debug, Args)]
 #[command(
-    infer_long_args = true,
     disable_version_flag = true,
     override_usage = "fullbore cmp [OPTIONS] FILE1 [FILE2 [SKIP1 [SKIP2]]]",
     after_help = "FILE2 that is missing or - is standard input. Numbers may be decimal, 0x... or 0..., and may be followed by \
@@ -35,13 +34,7 @@ pub(crate) struct Cmp {
     operands: Vec<OsString>,
 
     /// Show the differing bytes
-    #[arg(
-        short = 'b',
-        long,
-        visible_short_alias = 'c',
-        alias = "print-chars",
-        overrides_with = "print_bytes"
-    )]
+    #[arg(short = 'b', long, visible_short_alias = 'c', alias = "print-chars")]
     print_bytes: bool,
 
     /// Pass over the first SKIP bytes of both files, or SKIP bytes of the first and SKIP2 of the second
@@ -49,7 +42,7 @@ pub(crate) struct Cmp {
     ignore_initial: Vec<OsString>,
 
     /// Print the number and both values of every byte that differs
-    #[arg(short = 'l', long, overrides_with = "verbose")]
+    #[arg(short = 'l', long)]
     verbose: bool,
 
     /// Compare at most LIMIT bytes
@@ -57,7 +50,7 @@ pub(crate) struct Cmp {
     limit: Vec<OsString>,
 
     /// Print nothing: the exit status says it
-    #[arg(short = 's', long, visible_alias = "silent", overrides_with = "quiet")]
+    #[arg(short = 's', long, visible_alias = "silent")]
     quiet: bool,
 
     /// Print what was found and an account of the run as JSON, in place of words
@@ -65,8 +58,8 @@ pub(crate) struct Cmp {
     json: bool,
 
     /// Print the version
-    #[arg(short = 'v', long)]
-    version: bool,
+    #[arg(short = 'v', short_alias = 'V', long, action = ArgAction::Version)]
+    version: Option<bool>,
 
     #[command(flatten)]
     ways: Ways,
@@ -94,9 +87,6 @@ enum Asked {
 
 impl Cmp {
     pub(crate) fn run(self) -> Result<(), Exit> {
-        if self.version {
-            return Exit::print(concat!("cmp (fullbore) ", env!("CARGO_PKG_VERSION"), "\n"));
-        }
         let job = self.job()?;
         let asked = self.asked();
         let Some([left, right]) = job.open(asked)? else { return self.equal(&job, "the names are the same") };

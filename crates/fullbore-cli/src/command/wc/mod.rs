@@ -11,7 +11,8 @@ use fullbore::error::{Error, Kind};
 use fullbore::operation::{Count, Counts, Encoding};
 use fullbore::pattern::{Crew, Scratch};
 use fullbore_cli::each::Telling;
-use fullbore_cli::exit::Exit;
+use fullbore_cli::exit::{Exit, program};
+use fullbore_cli::values::names;
 use fullbore_cli::ways::{Running, Ways};
 
 use crate::locale;
@@ -22,7 +23,6 @@ use report::{Columns, Report};
 /// Count lines, words, characters, bytes and columns
 #[derive(Debug, Args)]
 #[command(
-    args_override_self = true,
     after_help = "Without a choice, lines, words and bytes are counted. They are printed in the order: lines, words, \
                   characters, bytes, columns.\n\nExit status: 0 done, 1 trouble, 3 an input changed while it was read."
 )]
@@ -52,7 +52,7 @@ pub(crate) struct Wc {
     files0_from: Option<PathBuf>,
 
     /// When to print a line of totals
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, value_parser = names::<Total>(), value_name = "WHEN", default_value = "auto")]
     total: Total,
 
     /// Print the counts and an account of the run as JSON
@@ -107,11 +107,15 @@ impl Trouble {
     }
 
     fn say(&self, running: &Running<'_>) {
-        running.aside(|| Exit::say(&[b"fullbore wc: ", &self.message[..], b"\n"].concat()));
+        running.aside(|| Exit::say(&self.line()));
+    }
+
+    fn line(&self) -> Vec<u8> {
+        [program("wc").as_bytes(), b": ", &self.message[..], b"\n"].concat()
     }
 
     fn fatal(self) -> Exit {
-        Exit::say(&[b"fullbore wc: ", &self.message[..], b"\n"].concat());
+        Exit::say(&self.line());
         Exit::Told(1)
     }
 }

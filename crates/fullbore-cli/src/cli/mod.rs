@@ -1,12 +1,17 @@
 //! The command line as a whole: one variant a subcommand.
 
-use std::env::args_os;
+mod flags;
+mod messages;
+mod peers;
+
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use self::peers::Called;
 use crate::command;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 
 /// Find how fast this machine can move a file's bytes, then move them that fast.
 #[derive(Debug, Parser)]
@@ -42,43 +47,48 @@ enum Command {
 }
 
 impl Command {
-    /// The command, if it is one of the tools and nothing is wrong with its flags. Those of the other commands need not be
-    /// made then, which takes a tenth of a millisecond: as long as a tool takes for a small file.
-    fn of_a_tool() -> Option<Self> {
-        fn only<T: Args>(tool: fn(T) -> Command) -> Option<Command> {
-            let command = T::augment_args(clap::Command::new("fullbore"));
-            let matches = command.try_get_matches_from(args_os().skip(1)).ok()?;
+    /// The command, if it is one of the tools and nothing is wrong with its flags. The flags of the other commands need not be
+    /// built then, which takes a tenth of a millisecond: as long as a tool takes for a small file.
+    fn of_a_tool(words: &[OsString]) -> Option<Self> {
+        fn only<T: Args>(tool: fn(T) -> Command, words: &[OsString]) -> Option<Command> {
+            let command = flags::of_a_tool(T::augment_args(clap::Command::new("fullbore")), &words[0]);
+            let matches = command.try_get_matches_from(words).ok()?;
             T::from_arg_matches(&matches).ok().map(tool)
         }
-        match args_os().nth(1)?.to_str()? {
-            "wc" => only(Self::Wc),
-            "grep" => only(Self::Grep),
-            "cmp" => only(Self::Cmp),
-            "copy" | "cp" => only(Self::Copy),
-            "sum" => only(Self::Sum),
-            "dedupe" => only(Self::Dedupe),
-            "transform" => only(Self::Transform),
+        match words.first()?.to_str()? {
+            "wc" => only(Self::Wc, words),
+            "grep" => only(Self::Grep, words),
+            "cmp" => only(Self::Cmp, words),
+            "copy" | "cp" => only(Self::Copy, words),
+            "sum" => only(Self::Sum, words),
+            "dedupe" => only(Self::Dedupe, words),
+            "transform" => only(Self::Transform, words),
             _ => None,
         }
     }
 }
 
 impl Cli {
-    /// Reads the command line of this process; what is wrong with it is said, with the exit code that the peer of the
-    /// command has for that.
+    /// The flags of all commands, as they are parsed.
+    pub(crate) fn flags() -> clap::Command {
+        flags::of_all(Self::command())
+    }
+
+    /// Reads the command line of this process. Errors in it are printed, and end the process with the exit code of the peer.
     pub(crate) fn read() -> Result<Self, ExitCode> {
-        if let Some(command) = Command::of_a_tool() {
+        let called = Called::now();
+        if ["wc", "copy", "cp", "sum"].contains(&called.command()) {
+            exit::set_trouble_code(1);
+        }
+        if let Some(command) = Command::of_a_tool(&called.words) {
             return Ok(Self { command });
         }
-        Self::try_parse().map_err(|error| {
-            // If even that cannot be said, the exit code still does.
-            let _ = error.print();
-            let peer_exits_with_1 = |command| ["wc", "copy", "cp"].iter().any(|name| command == *name);
-            match error.exit_code() {
-                2 if args_os().nth(1).is_some_and(peer_exits_with_1) => ExitCode::from(1),
-                code => ExitCode::from(code as u8),
-            }
-        })
+        let words = std::iter::once("fullbore".into()).chain(called.words.iter().cloned());
+        let mut flags = Self::flags();
+        let parsed = flags.try_get_matches_from_mut(words);
+        let parsed = parsed
+            .and_then(|matches| Self::from_arg_matches(&matches).map_err(|error| error.format(&mut flags)));
+        parsed.map_err(|error| messages::print(&error, &called))
     }
 
     pub(crate) fn run(self) -> Result<(), Exit> {

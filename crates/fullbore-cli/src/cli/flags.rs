@@ -1,0 +1,239 @@
+//! Flags as the GNU tools take them: a flag may be given again, and long flags may be abbreviated.
+
+use std::ffi::OsStr;
+
+use clap::{Arg, Command};
+
+/// Flags of commands that replace a GNU tool which that tool does not have. Those under a heading of their own are such flags too.
+const OURS: &[&str] = &["json", "verify", "resume", "sync"];
+
+/// The GNU tools that commands replace, by which abbreviations are resolved.
+const GNU: &[&str] = &["wc", "cmp", "copy", "sum"];
+
+/// Settings of the command line of one tool, `name`, parsed alone.
+pub(super) fn of_a_tool(command: Command, name: &OsStr) -> Command {
+    settings(command, name.to_str().unwrap_or_default())
+}
+
+/// Settings of the whole command line.
+pub(super) fn of_all(command: Command) -> Command {
+    let name = command.get_name().to_owned();
+    let command = settings(command, &name).mut_subcommands(of_all);
+    if GNU.contains(&name.as_str()) { with_abbreviations(command) } else { command }
+}
+
+fn settings(command: Command, name: &str) -> Command {
+    command
+        .version(env!("CARGO_PKG_VERSION"))
+        .args_override_self(true)
+        // ripgrep takes no abbreviations; the setting of the whole would hold for it too.
+        .infer_long_args(!["grep", "fullbore"].contains(&name))
+}
+
+/// Makes abbreviations that are unambiguous among the flags of the GNU tool exact names: flags that the tool does not have
+/// shall not make them ambiguous.
+fn with_abbreviations(command: Command) -> Command {
+    let names = |arg: &Arg| -> Vec<String> {
+        let aliases = arg.get_all_aliases().unwrap_or_default();
+        arg.get_long().into_iter().chain(aliases).map(str::to_owned).collect()
+    };
+    let is_ours = |arg: &Arg| {
+        arg.get_help_heading().is_some_and(|heading| heading != "With --check")
+            || OURS.contains(&arg.get_id().as_str())
+    };
+    let (ours, theirs): (Vec<&Arg>, Vec<&Arg>) = command.get_arguments().partition(|arg| is_ours(arg));
+    let ours: Vec<String> = ours.into_iter().flat_map(names).collect();
+    let mut theirs: Vec<Vec<String>> =
+        theirs.into_iter().map(names).filter(|names| !names.is_empty()).collect();
+    theirs.extend(["help", "version"].map(|name| vec![name.to_owned()]));
+    let mut short: Vec<(String, &'static str)> = Vec::new();
+    for (place, own) in theirs.iter().enumerate() {
+        let others = theirs.iter().enumerate().filter(|(other, _)| *other != place);
+        for (name, end) in own.iter().flat_map(|name| (1..name.len()).map(move |end| (name, end))) {
+            let begins = |names: &[String]| names.iter().any(|other| other.starts_with(&name[..end]));
+            if begins(&ours) && !others.clone().any(|(_, names)| begins(names)) {
+                // clap keeps static names; they are few, and built once, if at all.
+                short.push((own[0].clone(), name[..end].to_owned().leak()));
+            }
+        }
+    }
+    short.into_iter().fold(command, |command, (name, short)| {
+        command.mut_args(|arg| match arg.get_long() {
+            Some(long) if long == name => arg.alias(short),
+            _ => arg,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ArgAction;
+    use clap::error::ErrorKind;
+
+    use super::super::Cli;
+    use super::*;
+
+    /// Values, one of which every flag takes.
+    const VALUES: &[&str] = &[
+        "1",
+        "1M",
+        "2%",
+        "64",
+        "slower:5%",
+        "buffered",
+        "md5",
+        "fio",
+        "machine",
+        "1:1",
+        "path",
+        "auto",
+        "a",
+    ];
+
+    fn parse(words: &[String]) -> Result<clap::ArgMatches, ErrorKind> {
+        Cli::flags().try_get_matches_from(words).map_err(|error| error.kind())
+    }
+
+    /// Every command with the words that call it.
+    fn commands(command: &Command, words: &[String], found: &mut Vec<(Command, Vec<String>)>) {
+        let words = [words, &[command.get_name().to_owned()]].concat();
+        found.push((command.clone(), words.clone()));
+        for inner in command.get_subcommands() {
+            commands(inner, &words, found);
+        }
+    }
+
+    fn all() -> Vec<(Command, Vec<String>)> {
+        let mut found = Vec::new();
+        commands(&Cli::flags(), &[], &mut found);
+        found
+    }
+
+    /// A flag with a value that it takes, if it takes one.
+    fn spelt(flag: &str, arg: &Arg, words: &[String]) -> String {
+        if !arg.get_action().takes_values() || arg.get_num_args().is_some_and(|range| !range.takes_values()) {
+            return flag.to_owned();
+        }
+        let named = arg.get_possible_values().into_iter().map(|value| value.get_name().to_owned());
+        let values = named.chain(VALUES.iter().map(|&value| value.to_owned()));
+        let join = if flag.starts_with("--") { "=" } else { "" };
+        let mut candidates = values.map(|value| format!("{flag}{join}{value}"));
+        let taken = candidates.find(|word| {
+            let parsed = parse(&[words, std::slice::from_ref(word)].concat());
+            !matches!(parsed, Err(ErrorKind::InvalidValue | ErrorKind::ValueValidation))
+        });
+        taken.unwrap_or_else(|| panic!("{words:?} {flag}: no value for it"))
+    }
+
+    #[test]
+    fn every_flag_of_every_command_may_be_given_twice() {
+        let mut tried = 0;
+        for (command, words) in all() {
+            for arg in command.get_arguments().filter(|arg| !arg.is_positional()) {
+                if matches!(
+                    arg.get_action(),
+                    ArgAction::Help | ArgAction::HelpLong | ArgAction::HelpShort | ArgAction::Version
+                ) {
+                    continue;
+                }
+                let long = arg
+                    .get_long_and_visible_aliases()
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|name| format!("--{name}"));
+                let short = arg
+                    .get_short_and_visible_aliases()
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|name| format!("-{name}"));
+                for flag in long.chain(short) {
+                    let word = spelt(&flag, arg, &words);
+                    let once = [&words[..], std::slice::from_ref(&word)].concat();
+                    let twice = [&once[..], std::slice::from_ref(&word)].concat();
+                    let [once, twice] = [once, twice].map(|words| parse(&words).map(drop));
+                    assert_eq!(twice, once, "{words:?} {word} {word}");
+                    assert_ne!(twice, Err(ErrorKind::UnknownArgument), "{words:?} {word}");
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried > 300, "{tried}");
+    }
+
+    #[test]
+    fn every_value_with_a_name_may_be_abbreviated() {
+        let mut tried = 0;
+        for (command, words) in all() {
+            // ripgrep's values have whole names, and are no concern of clap's.
+            for arg in command.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+                let values = arg.get_possible_values();
+                let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+                for name in &names {
+                    for end in 1..name.len() {
+                        let short = &name[..end];
+                        let flag = arg.get_long().map_or_else(String::new, |long| format!("--{long}="));
+                        let parsed = parse(&[&words[..], &[format!("{flag}{short}")]].concat()).map(drop);
+                        let fits = names.iter().filter(|name| name.starts_with(short)).count();
+                        let invalid = fits > 1 && !names.contains(&short);
+                        assert_eq!(
+                            parsed == Err(ErrorKind::InvalidValue),
+                            invalid,
+                            "{words:?} {flag}{short}"
+                        );
+                        tried += 1;
+                    }
+                }
+            }
+        }
+        assert!(tried > 60, "{tried}");
+    }
+
+    #[test]
+    fn abbreviations_are_those_of_the_peers() {
+        let id = |tool: &str, flag: &str| {
+            let words = ["fullbore", tool, flag].map(str::to_owned);
+            let matches = parse(&words)?;
+            let (_, matches) = matches.subcommand().unwrap();
+            let given = matches.ids().filter(|id| {
+                matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
+            });
+            Ok(given.map(|id| id.as_str().to_owned()).next().unwrap_or_default())
+        };
+        for (tool, flag, wanted) in [
+            ("wc", "--m", "max_line_length"),
+            ("wc", "--c", "chars"),
+            ("wc", "--w", "words"),
+            ("wc", "--li", "lines"),
+            ("wc", "--t=al", "total"),
+            ("cmp", "--by=3", "limit"),
+            ("cmp", "--s", "quiet"),
+            ("cmp", "--verb", "verbose"),
+            ("copy", "--rec", "recursive"),
+            ("copy", "--refl", "reflink"),
+            ("copy", "--verb", "verbose"),
+            ("sum", "--c", "check"),
+            ("sum", "--tex", "text"),
+        ] {
+            assert_eq!(id(tool, flag).as_deref(), Ok(wanted), "{tool} {flag}");
+        }
+        for (tool, flag) in [("copy", "--no"), ("copy", "--ver"), ("sum", "--t"), ("grep", "--ignore-c")] {
+            assert_eq!(id(tool, flag), Err(ErrorKind::UnknownArgument), "{tool} {flag}");
+        }
+    }
+
+    #[test]
+    fn every_command_has_help_and_a_version() {
+        for (_, words) in all() {
+            for (flag, wanted) in [
+                ("--help", ErrorKind::DisplayHelp),
+                ("-h", ErrorKind::DisplayHelp),
+                ("--version", ErrorKind::DisplayVersion),
+                ("-V", ErrorKind::DisplayVersion),
+            ] {
+                let parsed = parse(&[&words[..], &[flag.to_owned()]].concat()).map(drop);
+                assert_eq!(parsed, Err(wanted), "{words:?} {flag}");
+            }
+        }
+        Cli::flags().debug_assert();
+    }
+}

@@ -1,0 +1,88 @@
+//! Help, versions, and errors of the command line: in the words of GNU's `getopt_long` and `argmatch` under a tool's own name.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use fullbore_cli::values::is_ambiguous;
+
+use super::peers::Called;
+use crate::exit::{self, Exit};
+
+/// Prints what clap returns in place of a command, and returns the exit code.
+pub(super) fn print(error: &clap::Error, called: &Called) -> ExitCode {
+    let is_help = matches!(error.kind(), ErrorKind::DisplayHelp);
+    if is_help || error.kind() == ErrorKind::DisplayVersion {
+        let text =
+            if is_help { shown(error, std::io::stdout().is_terminal()) } else { version(error, called) };
+        return exit::main(|| Exit::print(&own_name(&text, called)));
+    }
+    let text = match called.peer {
+        Some(peer) if peer != "rg" => gnu(error, called)
+            .map(|text| format!("{peer}: {text}\nTry '{peer} --help' for more information.\n")),
+        _ => None,
+    };
+    let text = text.unwrap_or_else(|| own_name(&shown(error, std::io::stderr().is_terminal()), called));
+    Exit::say(&text);
+    ExitCode::from(exit::trouble_code())
+}
+
+fn shown(error: &clap::Error, terminal: bool) -> String {
+    let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+    if colour { error.render().ansi().to_string() } else { error.render().to_string() }
+}
+
+/// "fullbore 0.1.0", or "wc (fullbore) 0.1.0".
+fn version(error: &clap::Error, called: &Called) -> String {
+    let text = error.render().to_string();
+    let (name, version) = text.trim_end().rsplit_once(' ').unwrap_or_default();
+    match (called.peer, name.strip_prefix("fullbore-")) {
+        (Some(peer), _) => format!("{peer} (fullbore) {version}\n"),
+        (None, Some(command)) => format!("{} (fullbore) {version}\n", command.replace('-', " ")),
+        (None, None) => text,
+    }
+}
+
+/// A text with the name in it under which the binary was called.
+fn own_name(text: &str, called: &Called) -> String {
+    match called.peer {
+        Some(peer) => text.replace(&format!("fullbore {}", called.command()), peer),
+        None => text.to_owned(),
+    }
+}
+
+/// An error in GNU's words, where GNU has such an error.
+fn gnu(error: &clap::Error, called: &Called) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let flag = text(ContextKind::InvalidArg)?;
+    // Of "--total <WHEN>" and "--total[=<WHEN>]" the name.
+    let name = flag.split([' ', '=', '[']).next().unwrap_or(flag);
+    let value = text(ContextKind::InvalidValue);
+    match (error.kind(), value) {
+        (ErrorKind::UnknownArgument, _) => Some(match name.strip_prefix("--") {
+            Some(_) => {
+                let mut words = called.words.iter().filter_map(|word| word.to_str());
+                let whole = words.find(|word| word.split('=').next() == Some(name));
+                format!("unrecognized option '{}'", whole.unwrap_or(flag))
+            }
+            None => format!("invalid option -- '{}'", name.trim_start_matches('-')),
+        }),
+        (ErrorKind::InvalidValue, None | Some(""))
+        | (ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues, _) => {
+            Some(format!("option '{name}' requires an argument"))
+        }
+        (ErrorKind::InvalidValue, Some(value)) => {
+            let what = if is_ambiguous(error) { "ambiguous" } else { "invalid" };
+            let mut said = format!("{what} argument '{value}' for '{name}'\nValid arguments are:");
+            if let Some(ContextValue::Strings(names)) = error.get(ContextKind::ValidValue) {
+                said.extend(names.iter().map(|name| format!("\n  - '{name}'")));
+            }
+            Some(said)
+        }
+        (ErrorKind::TooManyValues, _) => Some(format!("option '{name}' doesn't allow an argument")),
+        _ => None,
+    }
+}

@@ -1,0 +1,47 @@
+//! The names of the tools that commands replace: called under one of them, the binary is that tool.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::exit;
+
+/// The tools, each with the words that the command line of its replacement begins with.
+const PEERS: &[(&str, &[&str])] = &[
+    ("wc", &["wc"]),
+    ("cmp", &["cmp"]),
+    ("cp", &["copy"]),
+    ("rg", &["grep"]),
+    ("b3sum", &["sum"]),
+    ("md5sum", &["sum", "--algorithm=md5"]),
+    ("sha1sum", &["sum", "--algorithm=sha1"]),
+    ("sha256sum", &["sum", "--algorithm=sha256"]),
+    ("sha512sum", &["sum", "--algorithm=sha512"]),
+];
+
+/// The command line of this process.
+pub(super) struct Called {
+    /// The command and its arguments.
+    pub(super) words: Vec<OsString>,
+    /// The tool under whose name the binary was called.
+    pub(super) peer: Option<&'static str>,
+}
+
+impl Called {
+    pub(super) fn now() -> Self {
+        let mut words = std::env::args_os();
+        let program = words.next().unwrap_or_default();
+        let name = Path::new(&program).file_name();
+        match PEERS.iter().find(|(peer, _)| name.is_some_and(|name| name == *peer)) {
+            Some(&(peer, first)) => {
+                exit::call_program(peer);
+                Self { words: first.iter().map(OsString::from).chain(words).collect(), peer: Some(peer) }
+            }
+            None => Self { words: words.collect(), peer: None },
+        }
+    }
+
+    /// The command, such as `wc`.
+    pub(super) fn command(&self) -> &str {
+        self.words.first().and_then(|word| word.to_str()).unwrap_or_default()
+    }
+}
