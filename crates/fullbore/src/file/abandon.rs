@@ -3,13 +3,20 @@
 //! Every temporary name is entered here before it exists, under the lock that [`abandon_all`] takes and never
 //! gives back: a signal's thread can remove all of them at any moment, and none can appear after it.
 
+use std::ffi::{OsStr, OsString};
+use std::hash::BuildHasher;
 use std::mem;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::io::Errno;
+
 use super::closing::Doomed;
-use crate::error::Result;
+use super::held::HeldDir;
+use super::sweep::{remove, remove_tree};
+use crate::error::{Error, Result};
 
 /// Whether all is being removed.
 static ABANDONED: AtomicBool = AtomicBool::new(false);
@@ -26,10 +33,10 @@ struct State {
 /// What would be left.
 #[derive(Debug)]
 enum Left {
-    /// Whatever stands at this path.
-    Path(PathBuf),
+    /// Whatever has this name in the directory.
+    Name(HeldDir, OsString),
     /// A directory and all that is in it.
-    Tree(PathBuf),
+    Tree(HeldDir, OsString),
     /// The name of an open file, as long as it leads to it.
     Open(Arc<Doomed>),
 }
@@ -47,7 +54,8 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A path that is removed when this is dropped or the run is abandoned, unless it was [kept](Self::keep).
+/// A name in a held directory that is removed when this is dropped or the run is abandoned, unless it was
+/// [kept](Self::keep).
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -61,10 +69,15 @@ fn state() -> MutexGuard<'static, State> {
 #[derive(Debug)]
 pub struct Temporary {
     id: u64,
+    directory: HeldDir,
+    name: OsString,
     path: PathBuf,
     tree: bool,
     kept: bool,
 }
+
+/// How many names are tried that somebody else may have.
+const ATTEMPTS: usize = 16;
 
 impl Temporary {
     /// Makes something at `path` with `make`, and takes the duty to remove it. If `make` fails, there is
@@ -81,12 +94,9 @@ impl Temporary {
     /// ```
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Those of `make`, and that there is no such directory.
     pub fn make<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
-        let mut state = state();
-        let made = make(&path)?;
-        let id = state.enter(Left::Path(path.clone()));
-        Ok((Self { id, path, tree: false, kept: false }, made))
+        Self::at(path, false, make)
     }
 
     /// As [`make`](Self::make), for a directory that goes with all that is in it.
@@ -103,15 +113,68 @@ impl Temporary {
     /// ```
     ///
     /// # Errors
-    /// Those of `make`.
+    /// As [`make`](Self::make).
     pub fn make_tree<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
-        let mut state = state();
-        let made = make(&path)?;
-        let id = state.enter(Left::Tree(path.clone()));
-        Ok((Self { id, path, tree: true, kept: false }, made))
+        Self::at(path, true, make)
     }
 
-    /// The path.
+    fn at<T>(path: PathBuf, tree: bool, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
+        let (directory, name) = HeldDir::of(&path).map_err(|error| Error::io("create", &path, error))?;
+        let mut state = state();
+        let made = make(&path)?;
+        Ok((Self::entered(&mut state, directory, name, path, tree), made))
+    }
+
+    /// Makes something in a held directory, under a hidden name like `stem` that nobody can foresee, and takes the duty to
+    /// remove it. `make` gets the directory and the name, and fails with `EEXIST` if somebody has the name: then it is
+    /// called again with another. It must make what only this user can open, and nothing if it fails.
+    ///
+    /// ```
+    /// use fullbore::file::{HeldDir, Temporary};
+    /// use rustix::fs::{Mode, OFlags, openat};
+    /// # let directory = tempfile::tempdir()?;
+    /// let held = HeldDir::open(directory.path())?;
+    /// let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
+    /// let make = |directory: std::os::fd::BorrowedFd<'_>, name: &std::ffi::OsStr| openat(directory, name, flags, Mode::RUSR);
+    /// let (temporary, _file) = Temporary::create(&held, "result".as_ref(), false, make)?;
+    /// assert!(temporary.path().exists());
+    /// drop(temporary);
+    /// assert_eq!(std::fs::read_dir(directory.path())?.count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn create<T>(
+        directory: &HeldDir,
+        stem: &OsStr,
+        tree: bool,
+        mut make: impl FnMut(BorrowedFd<'_>, &OsStr) -> rustix::io::Result<T>,
+    ) -> std::io::Result<(Self, T)> {
+        use std::os::fd::AsFd;
+        let fd = directory.fd()?;
+        for _ in 0..ATTEMPTS {
+            let name = hidden_name(stem);
+            let mut state = state();
+            match make(fd.as_fd(), &name) {
+                Err(Errno::EXIST) => {}
+                made => {
+                    let made = made?;
+                    let path = directory.path().join(&name);
+                    return Ok((Self::entered(&mut state, directory.clone(), name, path, tree), made));
+                }
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    fn entered(state: &mut State, directory: HeldDir, name: OsString, path: PathBuf, tree: bool) -> Self {
+        let (place, of) = (directory.clone(), name.clone());
+        let id = state.enter(if tree { Left::Tree(place, of) } else { Left::Name(place, of) });
+        Self { id, directory, name, path, tree, kept: false }
+    }
+
+    /// The path, for messages.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -125,16 +188,47 @@ impl Temporary {
         &self.path
     }
 
+    /// The directory it is in.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::Temporary;
+    /// # let path = directory.path().join("part");
+    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
+    /// assert_eq!(temporary.directory().path(), directory.path());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn directory(&self) -> &HeldDir {
+        &self.directory
+    }
+
+    /// The name in the directory.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::Temporary;
+    /// # let path = directory.path().join("part");
+    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
+    /// assert_eq!(temporary.name(), "part");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+
     /// Does what gives it another name, and gives up the duty if that was done: in one, so that a run that is abandoned
     /// meanwhile has it removed or has it whole.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::file::Temporary;
-    /// # let (path, place) = (directory.path().join("part"), directory.path().join("place"));
+    /// # let path = directory.path().join("part");
     /// let (temporary, ()) = Temporary::make_tree(path, |path| Ok(std::fs::create_dir(path).unwrap()))?;
-    /// temporary.settle(|path| std::fs::rename(path, &place))?;
-    /// assert!(place.is_dir());
+    /// temporary.settle(|held, name| {
+    ///     let fd = held.fd()?;
+    ///     std::io::Result::Ok(rustix::fs::renameat(&fd, name, &fd, "place")?)
+    /// })?;
+    /// assert!(directory.path().join("place").is_dir());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -142,10 +236,10 @@ impl Temporary {
     /// Those of `name`; then it is removed.
     pub fn settle<T, E>(
         mut self,
-        name: impl FnOnce(&Path) -> std::result::Result<T, E>,
+        name: impl FnOnce(&HeldDir, &OsStr) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         let state = state();
-        let named = name(&self.path);
+        let named = name(&self.directory, &self.name);
         self.kept = named.is_ok();
         drop(state);
         named
@@ -173,10 +267,23 @@ impl Drop for Temporary {
         state.files.retain(|(id, _)| *id != self.id);
         match (self.kept, self.tree) {
             (true, _) => {}
-            (false, false) => remove(&self.path),
-            (false, true) => remove_tree(&self.path),
+            (false, false) => remove(&self.directory, &self.name),
+            (false, true) => remove_tree(&self.directory, &self.name),
         }
     }
+}
+
+/// A hidden name like `stem` that nobody can foresee.
+pub(super) fn hidden_name(stem: &OsStr) -> OsString {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    // Its keys are random, and differ each time.
+    let random = std::hash::RandomState::new().hash_one(std::process::id());
+    // A name may be 255 bytes long; the stem may be that already.
+    let stem = stem.as_bytes();
+    let mut name = b".".to_vec();
+    name.extend_from_slice(&stem[..stem.len().min(180)]);
+    name.extend_from_slice(format!(".fullbore-{random:016x}").as_bytes());
+    OsString::from_vec(name)
 }
 
 /// An open file whose name is removed when the run is abandoned, until this is dropped.
@@ -259,8 +366,8 @@ pub fn abandon_all() -> Vec<PathBuf> {
     // Youngest first: files before the directory they were made in.
     for (_, left) in state.files.drain(..).rev() {
         match left {
-            Left::Path(path) => remove(&path),
-            Left::Tree(path) => remove_tree(&path),
+            Left::Name(directory, name) => remove(&directory, &name),
+            Left::Tree(directory, name) => remove_tree(&directory, &name),
             // Whoever holds it open may learn of it when they close it.
             Left::Open(doomed) => drop(doomed.remove()),
         }
@@ -274,24 +381,4 @@ pub fn abandon_all() -> Vec<PathBuf> {
 /// Whether [`abandon_all`] was called: what fails from now on fails because of that.
 pub(crate) fn abandoned() -> bool {
     ABANDONED.load(Ordering::Relaxed)
-}
-
-/// Removes a file or an empty directory. That it is gone already is as good.
-fn remove(path: &Path) {
-    if std::fs::remove_file(path).is_err() {
-        let _ = std::fs::remove_dir(path);
-    }
-}
-
-/// How often a directory is emptied again that somebody still makes files in: workers go on until the process ends.
-const SWEEPS: usize = 100;
-
-/// Removes a directory and all that is in it.
-fn remove_tree(path: &Path) {
-    for _ in 0..SWEEPS {
-        match std::fs::remove_dir_all(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
-            _ => return,
-        }
-    }
 }

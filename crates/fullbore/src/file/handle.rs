@@ -1,5 +1,6 @@
 //! An open file.
 
+use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -172,10 +173,15 @@ impl File {
     }
 
     pub(super) fn open_with(path: &Path, flags: OFlags) -> Result<Self> {
+        Self::open_at(rustix::fs::CWD, path.as_os_str(), path, flags)
+    }
+
+    /// Opens a name in a directory; messages call it `path`.
+    pub(super) fn open_at(directory: impl AsFd, name: &OsStr, path: &Path, flags: OFlags) -> Result<Self> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
-        match rustix::fs::open(path, flags, Mode::empty()) {
+        match rustix::fs::openat(directory, name, flags, Mode::empty()) {
             Ok(fd) => Ok(Self::opened(fd, path, flags)),
-            Err(rustix::io::Errno::ISDIR) => Err(directory(path)),
+            Err(rustix::io::Errno::ISDIR) => Err(self::directory(path)),
             Err(rustix::io::Errno::NXIO) => Err(absent(path)),
             Err(error) => Err(Error::io("open", path, error.into())),
         }

@@ -1,45 +1,158 @@
-//! Names for files that are whole: given in one step, and kept by syncing their directory.
+//! Names for files that are whole: given in one step, in a directory that is held, and kept by syncing it.
 
-use std::ffi::OsString;
-use std::os::fd::{AsFd, AsRawFd};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{LazyLock, OnceLock};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
+use rustix::io::Errno;
 
 use super::abandon::Temporary;
+use super::held::HeldDir;
 use super::{Durability, File, Receipt, Step};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 
-/// Whether files without a name can get one here: that goes through `/proc`.
-pub(crate) fn linkable() -> bool {
-    Path::new("/proc/self/fd").exists()
+/// A name in a held directory.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) directory: HeldDir,
+    pub(crate) name: OsString,
 }
 
-/// Gives an unnamed file the name `target`; `false` if something has that name.
-pub(super) fn link(file: &File, target: &Path) -> Result<bool> {
-    let source = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
-    match rustix::fs::linkat(CWD, source, CWD, target, AtFlags::SYMLINK_FOLLOW) {
-        Ok(()) => {
-            file.before_name(None, target).map_err(|error| Error::io("create", target, error))?;
-            Ok(true)
+/// More symbolic links than this lead nowhere, as the system has it.
+const LINKS: usize = 40;
+
+impl Place {
+    /// The place that a path names.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        match HeldDir::of(path) {
+            Ok((directory, name)) => Ok(Self { directory, name }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let missing = format!("there is no directory {}", directory_of(path).display());
+                Err(Error::new(Kind::Io, "create", path, missing))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+                Err(Error::new(Kind::Invalid, "write", path, "it names no file"))
+            }
+            Err(error) => Err(Error::io("inspect", path, error)),
         }
-        Err(rustix::io::Errno::EXIST) => Ok(false),
-        Err(error) => Err(Error::io("create", target, error.into())),
+    }
+
+    /// For messages.
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.path().join(&self.name)
+    }
+
+    pub(super) fn stat(&self, flags: AtFlags) -> Result<Option<Stat>> {
+        let found =
+            self.directory.fd().and_then(|directory| Ok(rustix::fs::statat(directory, &self.name, flags)?));
+        match found {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("inspect", self.path(), error)),
+        }
+    }
+
+    /// The place that is meant where the name is a symbolic link: what it leads to in the end, and what is there.
+    pub(super) fn resolved(self) -> Result<(Self, Option<Stat>)> {
+        let mut place = self;
+        for _ in 0..LINKS {
+            let stat = place.stat(AtFlags::SYMLINK_NOFOLLOW)?;
+            if !stat.is_some_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink()) {
+                return Ok((place, stat));
+            }
+            let failed = |error| Error::io("resolve", place.path(), error);
+            let directory = place.directory.fd().map_err(failed)?;
+            let link = rustix::fs::readlinkat(&directory, &place.name, Vec::new())
+                .map_err(|error| failed(error.into()))?;
+            let link = Path::new(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(link.to_bytes()));
+            let name = link.file_name().ok_or_else(|| failed(Errno::ISDIR.into()))?.to_owned();
+            let directory = match link.parent() {
+                Some(parent) if parent.is_absolute() => HeldDir::open(parent),
+                Some(parent) if !parent.as_os_str().is_empty() => place.directory.at(parent),
+                _ => Ok(place.directory.clone()),
+            };
+            place = Self { directory: directory.map_err(failed)?, name };
+        }
+        Err(Error::io("resolve", place.path(), Errno::LOOP.into()))
     }
 }
 
-/// Gives a file that has a temporary name the name `target`, over whatever has it.
-pub(super) fn rename(file: &File, temporary: Temporary, target: &Path, receipt: &mut Receipt) -> Result<()> {
-    rename_to(file, temporary.path(), target, receipt)?;
+/// The call that gives a file without a name one.
+#[derive(Debug, Clone, Copy)]
+enum Linking {
+    /// By its descriptor, which root may.
+    Descriptor,
+    /// By its name in `/proc`.
+    Proc,
+}
+
+/// Whether files without a name can get one here; found out with any descriptor.
+pub(crate) fn linkable(fd: &OwnedFd) -> bool {
+    linking(fd).is_some()
+}
+
+fn linking(fd: &OwnedFd) -> Option<Linking> {
+    static FOUND: OnceLock<Option<Linking>> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        // That the name is taken is found out last.
+        let works = |&linking: &Linking| call(linking, fd, CWD, OsStr::new(".")) == Err(Errno::EXIST);
+        [Linking::Descriptor, Linking::Proc].into_iter().find(works)
+    })
+}
+
+fn call(linking: Linking, fd: impl AsFd, directory: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
+    match linking {
+        Linking::Descriptor => rustix::fs::linkat(fd, c"", directory, name, AtFlags::EMPTY_PATH),
+        Linking::Proc => {
+            let source = format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
+            rustix::fs::linkat(CWD, source, directory, name, AtFlags::SYMLINK_FOLLOW)
+        }
+    }
+}
+
+/// Gives a file without a name one in a directory.
+pub(crate) fn name_unnamed(fd: impl AsFd, directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+    match linking(directory).unwrap_or(Linking::Proc) {
+        Linking::Descriptor => match call(Linking::Descriptor, &fd, directory, name) {
+            // Rights were given up meanwhile.
+            Err(Errno::NOENT | Errno::PERM) => call(Linking::Proc, fd, directory, name),
+            other => other,
+        },
+        Linking::Proc => call(Linking::Proc, fd, directory, name),
+    }
+}
+
+/// Gives an unnamed file the name `place`; `false` if something has that name.
+pub(super) fn link(file: &File, place: &Place) -> Result<bool> {
+    let failed = |error: std::io::Error| Error::io("create", place.path(), error);
+    let directory = place.directory.fd().map_err(failed)?;
+    match name_unnamed(file, &directory, &place.name) {
+        Ok(()) => {
+            file.before_name(None, &place.path()).map_err(failed)?;
+            Ok(true)
+        }
+        Err(Errno::EXIST) => Ok(false),
+        Err(error) => Err(failed(error.into())),
+    }
+}
+
+/// Gives a file that has a temporary name the name `place`, over whatever has it.
+pub(super) fn rename(file: &File, temporary: Temporary, place: &Place, receipt: &mut Receipt) -> Result<()> {
+    rename_to(file, temporary.name(), place, receipt)?;
     temporary.keep();
     Ok(())
 }
 
-/// Gives a file that has the name `part` the name `target`, over whatever has it.
-pub(super) fn rename_to(file: &File, part: &Path, target: &Path, receipt: &mut Receipt) -> Result<()> {
-    file.before_name(Some(part), target)
-        .and_then(|()| Ok(rustix::fs::rename(part, target)?))
+/// Gives a file that has the name `part` in the directory the name `place`, over whatever has it.
+pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, receipt: &mut Receipt) -> Result<()> {
+    let target = place.path();
+    file.before_name(Some(&target.with_file_name(part)), &target)
+        .and_then(|()| {
+            let directory = place.directory.fd()?;
+            Ok(rustix::fs::renameat(&directory, part, &directory, &place.name)?)
+        })
         .map_err(|error| Error::io("replace", target, error))?;
     receipt.note(Step::Renamed);
     Ok(())
@@ -48,25 +161,19 @@ pub(super) fn rename_to(file: &File, part: &Path, target: &Path, receipt: &mut R
 /// Syncs the directory of a name that `file` was given, if that is asked for.
 pub(super) fn sync_directory(
     file: &File,
-    target: &Path,
+    place: &Place,
     durability: Durability,
     receipt: &mut Receipt,
 ) -> Result<()> {
     if durability != Durability::Full {
         return Ok(());
     }
-    let directory = directory_of(target);
-    file.before_sync_directory(directory)
-        .and_then(|()| {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            Ok(rustix::fs::open(directory, flags, Mode::empty()).and_then(rustix::fs::fsync)?)
-        })
-        .map_err(|error| {
-            Error::io("sync", directory, error).advise(format!(
-                "{} is new, but a power failure may bring the old one back",
-                target.display()
-            ))
-        })?;
+    let target = place.path();
+    let directory = directory_of(&target);
+    file.before_sync_directory(directory).and_then(|()| place.directory.sync()).map_err(|error| {
+        Error::io("sync", directory, error)
+            .advise(format!("{} is new, but a power failure may bring the old one back", target.display()))
+    })?;
     receipt.note(Step::SyncedDirectory);
     Ok(())
 }
@@ -79,16 +186,67 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// A hidden name beside `target` that nobody else has.
-pub(crate) fn temporary_name(target: &Path) -> PathBuf {
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos());
-    // A name may be 255 bytes long; the target's own may be that already.
-    let stem: Vec<u8> = target
-        .file_name()
-        .map(|name| std::os::unix::ffi::OsStrExt::as_bytes(name).iter().copied().take(180).collect())
-        .unwrap_or_default();
-    let mut name = OsString::from(".");
-    name.push(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(stem));
-    name.push(format!(".fullbore-{}-{nanos:x}", std::process::id()));
-    directory_of(target).join(name)
+/// The mode bits that new files do not get (`umask(2)`).
+pub(crate) fn umask() -> u32 {
+    static MASK: LazyLock<u32> = LazyLock::new(|| {
+        let mask = crate::probe::process_status("Umask");
+        mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or_else(|| {
+            // Without /proc the mask is told only by changing it, for a moment to the strictest.
+            let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+            rustix::process::umask(mask);
+            mask.as_raw_mode()
+        })
+    });
+    *MASK
+}
+
+/// The mode that something new would have got if it had been made in the directory with `mode`: its default access control
+/// list decides, or else the mask of the process.
+pub(crate) fn usual_mode(directory: &OwnedFd, mode: u32) -> u32 {
+    let mut list = [0; 4096];
+    let len = rustix::fs::fgetxattr(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);
+    by_list(&list[..len], mode).unwrap_or(mode & !umask())
+}
+
+/// As [`usual_mode`], by the list as the attribute has it: a version, then entries of tag, rights and user.
+fn by_list(list: &[u8], mode: u32) -> Option<u32> {
+    const USER: u16 = 1;
+    const GROUP: u16 = 4;
+    const MASK: u16 = 0x10;
+    const OTHER: u16 = 0x20;
+    let entries = list.get(4..).filter(|entries| !entries.is_empty())?;
+    let rights = |tag: u16| {
+        let two = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]);
+        entries.chunks_exact(8).find(|entry| two(entry) == tag).map(|entry| u32::from(two(&entry[2..]) & 7))
+    };
+    let allowed = rights(USER)? << 6 | rights(MASK).or(rights(GROUP))? << 3 | rights(OTHER)?;
+    Some(mode & (allowed | 0o7000))
+}
+
+/// Makes a file that only this user can open under a temporary name in the directory.
+pub(super) fn create_named(place: &Place, flags: OFlags) -> Result<(Temporary, OwnedFd)> {
+    let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Temporary::create(&place.directory, &place.name, false, |directory, name| {
+        rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
+    })
+    .map_err(|error| Error::io("create", place.path(), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_list_decides_over_the_mask() {
+        let entry = |tag: u16, rights: u16| {
+            [tag.to_le_bytes().as_slice(), &rights.to_le_bytes(), &u32::MAX.to_le_bytes()].concat()
+        };
+        let list = |entries: &[Vec<u8>]| [2u32.to_le_bytes().to_vec(), entries.concat()].concat();
+        let plain = list(&[entry(1, 7), entry(4, 5), entry(0x20, 0)]);
+        assert_eq!(by_list(&plain, 0o666), Some(0o640));
+        assert_eq!(by_list(&plain, 0o1777), Some(0o1750));
+        let masked = list(&[entry(1, 7), entry(2, 7), entry(4, 7), entry(0x10, 6), entry(0x20, 4)]);
+        assert_eq!(by_list(&masked, 0o777), Some(0o764));
+        assert_eq!((by_list(&[], 0o666), by_list(&[2, 0, 0, 0], 0o666)), (None, None));
+    }
 }

@@ -1,7 +1,8 @@
 //! Carries out what [`OpenOptions`] ask for, in the order that keeps it safe: open, lock, look again, truncate,
 //! preallocate, hints.
 
-use std::os::fd::OwnedFd;
+use std::ffi::OsStr;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -13,9 +14,9 @@ use super::calls::in_environment;
 use super::closing::Closing;
 use super::explain::{Answer, Explanation};
 use super::handle::Inner;
+use super::held::HeldDir;
 use super::lock;
 use super::made::Found;
-use super::naming::temporary_name;
 use super::options::{Access, Mode, OpenOptions, WriteThrough};
 use super::way::Cache;
 use super::way::Way;
@@ -169,11 +170,12 @@ impl OpenOptions {
         let (fd, answer) = match rustix::fs::open(path, flags | OFlags::TMPFILE, bits) {
             Ok(fd) => (fd, Answer::Honoured),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-                let make = |name: &Path| {
-                    rustix::fs::open(name, flags | OFlags::CREATE | OFlags::EXCL, bits)
-                        .map_err(|error| Error::io("create", name, error.into()))
+                let make = |directory: BorrowedFd<'_>, name: &OsStr| {
+                    rustix::fs::openat(directory, name, flags | OFlags::CREATE | OFlags::EXCL, bits)
                 };
-                let (name, fd) = Temporary::make(temporary_name(&path.join("temporary")), make)?;
+                let (name, fd) = HeldDir::open(path)
+                    .and_then(|held| Temporary::create(&held, "temporary".as_ref(), false, make))
+                    .map_err(|error| Error::io("create a temporary file in", path, error))?;
                 drop(name);
                 let how = "it had a name for a moment, and can get none any more";
                 (fd, Answer::Emulated(how.to_owned()))

@@ -3,13 +3,16 @@
 //! A new output is written to a file without a name (`O_TMPFILE`) or with a temporary one, beside its
 //! destination, and takes the destination's name when it is whole. Until then the old file is as it was.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, Stat};
 
-use super::abandon::{self, Temporary, Unfinished};
-use super::naming::{directory_of, link, linkable, rename, rename_to, sync_directory, temporary_name};
-use super::{Durability, File, FileKind, Receipt, Step, look};
+use super::abandon;
+use super::held::HeldDir;
+use super::naming::Place;
+use super::publish::{Attributes, Finish, State, begin, begin_kept, dangling, publish};
+use super::{Durability, File, FileKind, Receipt, look};
 use crate::error::{Error, Kind, Result};
 
 /// Where an output's bytes go while it is written.
@@ -52,27 +55,6 @@ pub struct Output {
     state: State,
 }
 
-#[derive(Debug)]
-enum State {
-    /// Without a name until it is whole.
-    Unnamed { target: PathBuf, old: Option<Attributes> },
-    /// Under a temporary name until it is whole.
-    Named { target: PathBuf, old: Option<Attributes>, temporary: Temporary },
-    /// Under a name that stays, whole or not, until it is whole.
-    Kept { target: PathBuf, old: Option<Attributes>, part: PathBuf },
-    /// The destination itself.
-    Existing(Unfinished),
-    /// A pipe or device: what is written is gone.
-    Stream,
-}
-
-/// What a new file takes over from the one it replaces.
-#[derive(Debug, Clone, Copy)]
-struct Attributes {
-    mode: Mode,
-    owner: (u32, u32),
-}
-
 impl Output {
     /// Opens the output `path` of what is read from `input`. A pipe or device is written to as it is.
     ///
@@ -91,27 +73,57 @@ impl Output {
     /// If it is `input` itself, is a directory, may not be written, is a block device that `placement` does not overwrite, or the
     /// system refuses.
     pub fn create(path: &Path, placement: Placement, input: Option<&File>) -> Result<Self> {
-        let there = look(path)?;
-        if let (Some(input), Some((FileKind::Regular | FileKind::BlockDevice, found))) = (input, &there)
-            && input.snapshot()?.identity == found.identity
+        match path.file_name() {
+            Some(_) => Self::create_in(Place::of(path)?, placement, input),
+            None if look(path)?.is_some() => Err(directory(path)),
+            None => Err(Error::new(Kind::Invalid, "write", path, "it names no file")),
+        }
+    }
+
+    /// As [`create`](Self::create), for a name in a directory that is held.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, HeldDir, Output, Placement};
+    /// let held = HeldDir::open(directory.path())?;
+    /// let output = Output::create_at(&held, "file".as_ref(), Placement::Replace, None)?;
+    /// output.commit(Durability::Process)?;
+    /// assert!(directory.path().join("file").exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_at(
+        directory: &HeldDir,
+        name: &OsStr,
+        placement: Placement,
+        input: Option<&File>,
+    ) -> Result<Self> {
+        Self::create_in(Place { directory: directory.clone(), name: name.to_owned() }, placement, input)
+    }
+
+    fn create_in(place: Place, placement: Placement, input: Option<&File>) -> Result<Self> {
+        let Some(there) = place.stat(AtFlags::empty())? else { return Self::fresh(place) };
+        let kind = FileKind::of(there.st_mode);
+        if let (Some(input), FileKind::Regular | FileKind::BlockDevice) = (input, kind)
+            && input.snapshot()?.identity == (there.st_dev, there.st_ino)
         {
-            return Err(Error::new(Kind::SameFile, "write", path, "input and output are the same file")
+            let what = "input and output are the same file";
+            return Err(Error::new(Kind::SameFile, "write", place.path(), what)
                 .advise("name another output, or change the file with --in-place"));
         }
-        match there {
-            Some((FileKind::Directory, _)) => {
-                Err(Error::new(Kind::Unsupported, "write", path, "it is a directory")
-                    .advise("name a file in it"))
+        match kind {
+            FileKind::Directory => Err(directory(&place.path())),
+            FileKind::Regular | FileKind::BlockDevice if placement == Placement::Overwrite => {
+                Self::existing(&place)
             }
-            Some((FileKind::Regular, _)) if placement == Placement::Overwrite => Self::existing(path),
-            Some((FileKind::Regular, _)) => Self::replacing(path),
-            Some((FileKind::BlockDevice, _)) if placement == Placement::Overwrite => Self::existing(path),
-            Some((FileKind::BlockDevice, _)) => {
-                Err(Error::new(Kind::Unsupported, "replace", path, "it is a block device")
+            FileKind::Regular => Self::replacing(place, &there),
+            FileKind::BlockDevice => {
+                Err(Error::new(Kind::Unsupported, "replace", place.path(), "it is a block device")
                     .advise("add --overwrite if everything on it may be lost"))
             }
-            Some(_) => Self::stream(path),
-            None => Self::fresh(path),
+            _ => Ok(Self { file: open(&place, OFlags::WRONLY)?, state: State::Stream }),
         }
     }
 
@@ -135,12 +147,10 @@ impl Output {
     /// # Errors
     /// As [`create`](Self::create), and [`Kind::Unsupported`] for what is no regular file: it cannot be replaced.
     pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        match look(path)? {
-            Some((FileKind::Regular, _)) => Self::replacing(path),
-            None => Self::fresh(path),
-            Some((kind, _)) => Err(Error::new(Kind::Unsupported, "replace", path, format!("it is a {kind}"))
-                .advise("name a regular file")),
+        let (place, there) = regular(path.as_ref())?;
+        match there {
+            Some(there) => Self::replacing(place, &there),
+            None => Self::fresh(place),
         }
     }
 
@@ -163,20 +173,40 @@ impl Output {
     ///
     /// # Errors
     /// As [`replace`](Self::replace).
-    pub fn resumable(path: impl AsRef<Path>, part: impl Into<PathBuf>) -> Result<Self> {
-        let (path, part) = (path.as_ref(), part.into());
-        let (target, old) = match look(path)? {
-            Some((FileKind::Regular, _)) => Self::replaced(path).map(|(target, old)| (target, Some(old)))?,
-            None => (path.to_owned(), None),
-            Some((kind, _)) => {
-                return Err(Error::new(Kind::Unsupported, "replace", path, format!("it is a {kind}"))
-                    .advise("name a regular file"));
-            }
+    pub fn resumable(path: impl AsRef<Path>, part: impl AsRef<Path>) -> Result<Self> {
+        let part = part.as_ref();
+        let name =
+            part.file_name().ok_or_else(|| Error::new(Kind::Invalid, "write", part, "it names no file"))?;
+        let (place, there) = regular(path.as_ref())?;
+        Self::resumable_in(place, there, name)
+    }
+
+    /// As [`resumable`](Self::resumable), for names in a directory that is held.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{HeldDir, Output};
+    /// let held = HeldDir::open(directory.path())?;
+    /// drop(Output::resumable_at(&held, "file".as_ref(), ".file.part".as_ref())?);
+    /// assert!(directory.path().join(".file.part").exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace).
+    pub fn resumable_at(directory: &HeldDir, name: &OsStr, part: &OsStr) -> Result<Self> {
+        let place = Place { directory: directory.clone(), name: name.to_owned() };
+        let there = only_regular(&place)?;
+        Self::resumable_in(place, there, part)
+    }
+
+    fn resumable_in(place: Place, there: Option<Stat>, part: &OsStr) -> Result<Self> {
+        let (place, finish) = match there {
+            Some(there) => replaced(place, &there)?,
+            None => (place, Finish::Usual),
         };
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(&part, flags, Mode::from_raw_mode(0o666))
-            .map_err(|error| Error::io("create", &part, error.into()))?;
-        Ok(Self { file: File::from_fd(fd, &target)?, state: State::Kept { target, old, part } })
+        let (file, state) = begin_kept(place, finish, part.to_owned())?;
+        Ok(Self { file, state })
     }
 
     /// A file that will have the name `path` when it is [committed](Self::commit), whatever has it then but a directory: a
@@ -197,11 +227,24 @@ impl Output {
     /// # Errors
     /// If `path` names no file, and if the system refuses.
     pub fn anew(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        if path.file_name().is_none() {
-            return Err(Error::new(Kind::Invalid, "write", path, "it names no file"));
-        }
-        Self::beside(path.to_owned(), None)
+        Self::beside(Place::of(path.as_ref())?, Finish::Usual)
+    }
+
+    /// As [`anew`](Self::anew), for a name in a directory that is held.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::{Durability, HeldDir, Output};
+    /// let held = HeldDir::open(directory.path())?;
+    /// Output::anew_at(&held, "file".as_ref())?.commit(Durability::Process)?;
+    /// assert!(directory.path().join("file").exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`anew`](Self::anew).
+    pub fn anew_at(directory: &HeldDir, name: &OsStr) -> Result<Self> {
+        Self::beside(Place { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
     }
 
     /// The same output, which inherits nothing of the file it replaces: for writers that set mode and owner themselves.
@@ -222,7 +265,9 @@ impl Output {
     #[must_use]
     pub fn inheriting_nothing(mut self) -> Self {
         match &mut self.state {
-            State::Unnamed { old, .. } | State::Named { old, .. } | State::Kept { old, .. } => *old = None,
+            State::Unnamed { finish, .. } | State::Named { finish, .. } | State::Kept { finish, .. } => {
+                *finish = Finish::Set;
+            }
             State::Existing(_) | State::Stream => {}
         }
         self
@@ -231,7 +276,9 @@ impl Output {
     /// Whether it takes the place of a file that it has inherited, or will, mode and owner of.
     pub(crate) fn inherits(&self) -> bool {
         match &self.state {
-            State::Unnamed { old, .. } | State::Named { old, .. } | State::Kept { old, .. } => old.is_some(),
+            State::Unnamed { finish, .. } | State::Named { finish, .. } | State::Kept { finish, .. } => {
+                matches!(finish, Finish::Inherit(_))
+            }
             State::Existing(_) => true,
             State::Stream => false,
         }
@@ -268,87 +315,36 @@ impl Output {
     /// # Errors
     /// If it is no regular file or block device, or may not be written.
     pub fn in_place(path: &Path) -> Result<Self> {
-        match look(path)? {
-            Some((FileKind::Regular | FileKind::BlockDevice, _)) => Self::existing(path),
-            Some((kind, _)) => {
+        let place = Place::of(path)?;
+        match place.stat(AtFlags::empty())?.map(|stat| FileKind::of(stat.st_mode)) {
+            Some(FileKind::Regular | FileKind::BlockDevice) => Self::existing(&place),
+            Some(kind) => {
                 Err(Error::new(Kind::Unsupported, "change in place", path, format!("it is a {kind}")))
             }
             None => Err(Error::io("open", path, rustix::io::Errno::NOENT.into())),
         }
     }
 
-    fn existing(path: &Path) -> Result<Self> {
-        let file = File::open_write(path)?;
-        Ok(Self { file, state: State::Existing(abandon::unfinished(path)) })
+    fn existing(place: &Place) -> Result<Self> {
+        let file = open(place, OFlags::RDWR)?;
+        Ok(Self { file, state: State::Existing(abandon::unfinished(&place.path())) })
     }
 
-    fn stream(path: &Path) -> Result<Self> {
-        Ok(Self { file: File::open_with(path, OFlags::WRONLY)?, state: State::Stream })
+    fn replacing(place: Place, there: &Stat) -> Result<Self> {
+        let (place, finish) = replaced(place, there)?;
+        Self::beside(place, finish)
     }
 
-    fn replacing(path: &Path) -> Result<Self> {
-        let (target, old) = Self::replaced(path)?;
-        Self::beside(target, Some(old))
-    }
-
-    /// The file that is replaced when `path` is, and what the new one inherits of it.
-    fn replaced(path: &Path) -> Result<(PathBuf, Attributes)> {
-        // A rename asks for no permission to the file it replaces, but whoever forbade writing meant it.
-        rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)
-            .map_err(|error| Error::io("write", path, error.into()))?;
-        // The file behind a symbolic link is replaced, not the link.
-        let target = path.canonicalize().map_err(|error| Error::io("resolve", path, error))?;
-        let stat = rustix::fs::stat(&target).map_err(|error| Error::io("inspect", &target, error.into()))?;
-        let old = Attributes {
-            mode: Mode::from_raw_mode(stat.st_mode & 0o7777),
-            owner: (stat.st_uid, stat.st_gid),
-        };
-        Ok((target, old))
-    }
-
-    fn fresh(path: &Path) -> Result<Self> {
-        if path.symlink_metadata().is_ok() {
-            return Err(Error::new(
-                Kind::Unsupported,
-                "write",
-                path,
-                "it is a symbolic link that leads nowhere",
-            )
-            .advise("remove the link or make what it names"));
+    fn fresh(place: Place) -> Result<Self> {
+        if place.stat(AtFlags::SYMLINK_NOFOLLOW)?.is_some() {
+            return Err(dangling(&place));
         }
-        if path.file_name().is_none() {
-            return Err(Error::new(Kind::Invalid, "write", path, "it names no file"));
-        }
-        Self::beside(path.to_owned(), None)
+        Self::beside(place, Finish::Usual)
     }
 
-    /// A file beside `target` that will take its name.
-    fn beside(target: PathBuf, old: Option<Attributes>) -> Result<Self> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        if linkable()
-            && let Ok(fd) = rustix::fs::open(directory_of(&target), flags, Mode::from_raw_mode(0o666))
-        {
-            let file = File::from_fd(fd, &target)?;
-            return Ok(Self { file, state: State::Unnamed { target, old } });
-        }
-        // No /proc or a file system without O_TMPFILE.
-        Self::under_own_name(target, old)
-    }
-
-    /// A file under a temporary name beside `target`.
-    fn under_own_name(target: PathBuf, old: Option<Attributes>) -> Result<Self> {
-        let (temporary, file) = Temporary::make(temporary_name(&target), |path| {
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            match rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)) {
-                Ok(fd) => File::from_fd(fd, &target),
-                Err(rustix::io::Errno::NOENT) => {
-                    let missing = format!("there is no directory {}", directory_of(&target).display());
-                    Err(Error::new(Kind::Io, "create", &target, missing))
-                }
-                Err(error) => Err(Error::io("create", &target, error.into())),
-            }
-        })?;
-        Ok(Self { file, state: State::Named { target, old, temporary } })
+    fn beside(place: Place, finish: Finish) -> Result<Self> {
+        let (file, state) = begin(place, finish)?;
+        Ok(Self { file, state })
     }
 
     /// The file to write to.
@@ -414,42 +410,7 @@ impl Output {
     /// sync of the directory, the new file is there all the same, and nobody knows whether a power failure would leave it.
     pub fn commit(self, durability: Durability) -> Result<Receipt> {
         let Self { file, state } = self;
-        let mut receipt = Receipt::default();
-        match state {
-            State::Stream => {}
-            State::Existing(_unfinished) => sync(&file, durability, &mut receipt)?,
-            State::Unnamed { target, old } => {
-                inherit(&file, old);
-                sync(&file, durability, &mut receipt)?;
-                // Straight to its name if nothing is there; else by a name of our own and a rename.
-                let linked = old.is_none() && link(&file, &target)?;
-                receipt.note(Step::Linked);
-                if !linked {
-                    let (temporary, ()) = Temporary::make(temporary_name(&target), |path| {
-                        if link(&file, path)? {
-                            Ok(())
-                        } else {
-                            Err(Error::new(Kind::Io, "create", path, "the temporary name is taken"))
-                        }
-                    })?;
-                    rename(&file, temporary, &target, &mut receipt)?;
-                }
-                sync_directory(&file, &target, durability, &mut receipt)?;
-            }
-            State::Named { target, old, temporary } => {
-                inherit(&file, old);
-                sync(&file, durability, &mut receipt)?;
-                rename(&file, temporary, &target, &mut receipt)?;
-                sync_directory(&file, &target, durability, &mut receipt)?;
-            }
-            State::Kept { target, old, part } => {
-                inherit(&file, old);
-                sync(&file, durability, &mut receipt)?;
-                rename_to(&file, &part, &target, &mut receipt)?;
-                sync_directory(&file, &target, durability, &mut receipt)?;
-            }
-        }
-        Ok(receipt)
+        publish(&file, state, durability)
     }
 
     /// As [`commit`](Self::commit), at `len` bytes: for writers that wrote beyond the end, as direct I/O does, and for
@@ -480,47 +441,58 @@ impl Output {
     }
 }
 
-/// Gives the new file the old one's mode and, where that is allowed, its owner.
-fn inherit(file: &File, old: Option<Attributes>) {
-    let Some(old) = old else { return };
-    let (uid, gid) = old.owner;
-    // Only root may give files away; for others the new file is theirs, as with any editor that renames.
-    let _ =
-        rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(uid)), Some(rustix::fs::Gid::from_raw(gid)));
-    let _ = rustix::fs::fchmod(file, old.mode);
-}
-
-fn sync(file: &File, durability: Durability, receipt: &mut Receipt) -> Result<()> {
-    // Process level too: a file whose sync failed is not worth its name.
-    file.sound().map_err(|error| Error::io("finish", file.path(), error))?;
-    if let Some(level) = durability.sync() {
-        file.sync(level)?;
-        receipt.note(Step::Synced(level));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What file systems without `O_TMPFILE` get, on one that has it.
-    #[test]
-    fn under_a_name_of_its_own_it_keeps_the_same_promises() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        let names = || std::fs::read_dir(directory.path()).unwrap().count();
-        for (durability, syncs) in [(Durability::Process, 0), (Durability::Data, 1), (Durability::Full, 2)] {
-            std::fs::write(&path, "old").unwrap();
-            let output = Output::under_own_name(path.clone(), None).unwrap();
-            output.file().write_all_at(b"new", 0).unwrap();
-            assert_eq!((names(), std::fs::read(&path).unwrap()), (2, b"old".to_vec()));
-            let receipt = output.commit(durability).unwrap();
-            assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
-            assert_eq!(receipt.steps().len(), syncs + 1, "{receipt}");
-            assert_eq!(receipt.directory(), durability == Durability::Full);
+/// The place of a path where a regular file may be, and what is there.
+fn regular(path: &Path) -> Result<(Place, Option<Stat>)> {
+    match path.file_name() {
+        Some(_) => {
+            let place = Place::of(path)?;
+            let there = only_regular(&place)?;
+            Ok((place, there))
         }
-        drop(Output::under_own_name(path.clone(), None).unwrap());
-        assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
+        None => {
+            Err(Error::new(Kind::Unsupported, "replace", path, "it is a directory")
+                .advise("name a regular file"))
+        }
     }
+}
+
+/// The regular file at a place, links followed.
+fn only_regular(place: &Place) -> Result<Option<Stat>> {
+    let there = place.stat(AtFlags::empty())?;
+    match there.map(|stat| FileKind::of(stat.st_mode)) {
+        None | Some(FileKind::Regular) => Ok(there),
+        Some(kind) => Err(Error::new(Kind::Unsupported, "replace", place.path(), format!("it is a {kind}"))
+            .advise("name a regular file")),
+    }
+}
+
+/// The place of the file that is replaced when what `place` leads to is, and what the new one inherits of it. The file
+/// behind a symbolic link is replaced, not the link, and it is `there`.
+fn replaced(place: Place, there: &Stat) -> Result<(Place, Finish)> {
+    let (place, stat) = place.resolved()?;
+    let Some(stat) = stat.filter(|stat| (stat.st_dev, stat.st_ino) == (there.st_dev, there.st_ino)) else {
+        let what = "somebody else replaced it meanwhile";
+        return Err(Error::new(Kind::Changed, "replace", place.path(), what));
+    };
+    // A rename asks for no permission to the file it replaces, but whoever forbade writing meant it.
+    place
+        .directory
+        .fd()
+        .and_then(|directory| {
+            Ok(rustix::fs::accessat(directory, &place.name, Access::WRITE_OK, AtFlags::EACCESS)?)
+        })
+        .map_err(|error| Error::io("write", place.path(), error))?;
+    let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+    Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.st_uid, stat.st_gid) })))
+}
+
+/// Opens what is there.
+fn open(place: &Place, flags: OFlags) -> Result<File> {
+    let path = place.path();
+    let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;
+    File::open_at(&directory, &place.name, &path, flags)
+}
+
+fn directory(path: &Path) -> Error {
+    Error::new(Kind::Unsupported, "write", path, "it is a directory").advise("name a file in it")
 }

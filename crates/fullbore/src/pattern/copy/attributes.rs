@@ -1,30 +1,23 @@
 //! What a copy takes over from its source besides its bytes: owner, extended attributes, mode, times, in the order in which
 //! none undoes another.
 
-use std::ffi::CStr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ffi::{CStr, OsStr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 use rustix::fs::{AtFlags, Gid, Mode, Stat, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::options::Preserve;
 use crate::error::{Error, Result};
-use crate::probe;
+use crate::file::umask;
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
 
-/// The mode bits that new files do not get (`umask(2)`), without changing them for a moment as that call does.
-static MASK: LazyLock<u32> = LazyLock::new(|| {
-    let mask = probe::process_status("Umask");
-    mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or(0o022)
-});
-
 /// The mode of a copy whose source's is not kept.
 pub(super) fn usual(stat: &Stat) -> u32 {
-    stat.st_mode & 0o777 & !*MASK
+    stat.st_mode & 0o777 & !umask()
 }
 
 /// Something open or a name in an open directory, as calls take it.
@@ -177,10 +170,11 @@ fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> rustix::io::Res
 }
 
 /// Gives a file that takes another's place the access control list that the other has, as its mode.
-pub(super) fn inherit_list(old: &Path, target: impl AsFd) {
+pub(super) fn inherit_list(directory: &OwnedFd, name: &OsStr, target: impl AsFd) {
+    let old = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
     if let Ok(list) = {
         let mut value = vec![0; 4096];
-        rustix::fs::getxattr(old, LISTS[0], value.as_mut_slice()).map(|len| {
+        rustix::fs::getxattr(&old, LISTS[0], value.as_mut_slice()).map(|len| {
             value.truncate(len);
             value
         })

@@ -68,6 +68,7 @@ impl Content<'_> {
         if output.seekable() {
             self.attributes(&output, &stat)?;
         }
+        let output = if output.inherits() { output } else { output.inheriting_nothing() };
         output.commit_len(len, self.options.durability)?;
         if let Some(journal) = journal {
             journal.finish()?;

@@ -1,7 +1,9 @@
 //! A directory: made, under a hidden name where it is new, and finished when all that is in it is there.
 
-use std::ffi::CStr;
-use std::path::{Path, PathBuf};
+use std::ffi::{CStr, OsStr};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
@@ -12,7 +14,7 @@ use super::directory::{Directory, path};
 use super::options::CopyEvent;
 use super::tree::{Job, Worker};
 use crate::error::{Error, Kind, Result};
-use crate::file::{Durability, Temporary, temporary_name};
+use crate::file::{Durability, HeldDir, Temporary, usual_mode};
 
 impl Job<'_> {
     /// Makes a directory and copies what is in it.
@@ -28,7 +30,7 @@ impl Job<'_> {
         let once = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let of_source = |error: Errno| Error::io("open", parent.source_path(source_name), error.into());
         let of_target = |error: Errno| Error::io("create", parent.target_path(target_name), error.into());
-        let source = rustix::fs::openat(parent.source(), source_name, flags | once, Mode::empty())
+        let source = rustix::fs::openat(parent.source()?, source_name, flags | once, Mode::empty())
             .map_err(of_source)?;
         let stat = rustix::fs::fstat(&source).map_err(of_source)?;
         let identity = (stat.st_dev, stat.st_ino);
@@ -39,7 +41,8 @@ impl Job<'_> {
             );
             Error::new(Kind::Invalid, "copy", parent.source_path(source_name), what)
         };
-        if parent.goes_to(identity) || parent.is_outermost() && stands_in(path(target_name), identity) {
+        let within = parent.target()?;
+        if parent.goes_to(identity) || parent.is_outermost() && is_in(&within, identity) {
             return Err(into_itself());
         }
         if follow && parent.is_in(identity) {
@@ -50,11 +53,14 @@ impl Job<'_> {
         let mode = Mode::from_raw_mode(if kept { 0o700 } else { stat.st_mode & 0o1777 | 0o700 });
         let mut hidden = None;
         let mut new = true;
+        let shown = path(target_name).as_os_str();
+        // Nobody is to be led elsewhere by what others put there meanwhile.
+        let open = |name: &OsStr| rustix::fs::openat(&within, name, flags | OFlags::NOFOLLOW, Mode::empty());
+        let make = || rustix::fs::mkdirat(&within, target_name, mode).and_then(|()| open(shown));
         let target = if parent.fresh {
-            rustix::fs::mkdirat(parent.target(), target_name, mode).map_err(of_target)?;
-            rustix::fs::openat(parent.target(), target_name, flags | OFlags::NOFOLLOW, Mode::empty())
+            make()
         } else {
-            match rustix::fs::statat(parent.target(), target_name, AtFlags::SYMLINK_NOFOLLOW) {
+            match rustix::fs::statat(&within, target_name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(there) if FileType::from_raw_mode(there.st_mode) == FileType::Directory => {
                     if (there.st_dev, there.st_ino) == identity {
                         let what = "source and target are the same directory";
@@ -62,7 +68,7 @@ impl Job<'_> {
                         return Err(Error::new(Kind::SameFile, "copy", path, what));
                     }
                     new = false;
-                    rustix::fs::openat(parent.target(), target_name, flags, Mode::empty())
+                    open(shown)
                 }
                 Ok(_) => {
                     let what = format!(
@@ -72,34 +78,33 @@ impl Job<'_> {
                     let path = parent.target_path(target_name);
                     return Err(Error::new(Kind::Unsupported, "overwrite", path, what));
                 }
-                Err(Errno::NOENT) if self.options.resume => {
-                    rustix::fs::mkdirat(parent.target(), target_name, mode).map_err(of_target)?;
-                    rustix::fs::openat(parent.target(), target_name, flags, Mode::empty())
-                }
+                Err(Errno::NOENT) if self.options.resume => make(),
                 Err(Errno::NOENT) => {
-                    let place = trimmed(parent.present_path(target_name));
-                    let (temporary, fd) = Temporary::make_tree(temporary_name(&place), |path| {
-                        rustix::fs::mkdir(path, mode).map_err(of_target)?;
-                        Ok(rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty()))
-                    })?;
+                    let made = Temporary::create(&parent.target, trimmed(shown), true, |directory, name| {
+                        rustix::fs::mkdirat(directory, name, Mode::RWXU)
+                    });
+                    let (temporary, ()) =
+                        made.map_err(|error| Error::io("create", parent.target_path(target_name), error))?;
+                    let fd = open(temporary.name());
                     hidden = Some(temporary);
                     fd
                 }
-                Err(error) => return Err(of_target(error)),
+                Err(error) => Err(error),
             }
         }
         .map_err(of_target)?;
         let made = rustix::fs::fstat(&target).map_err(of_target)?;
         let names = Dir::read_from(&source).map_err(of_source)?;
         worker.account.directories += u64::from(new);
+        let name = hidden.as_ref().map_or(shown, Temporary::name);
+        let target = parent.target.with(target, (name, shown), false, (made.st_dev, made.st_ino));
+        let source = parent.source_child(source, source_name, follow, identity)?;
         let directory = Arc::new(Directory::new(
             parent.clone(),
-            (source_name, target_name),
-            source,
-            target,
+            (source, target),
             hidden,
             stat,
-            (made.st_dev, made.st_ino),
+            new,
             !self.options.resume,
         ));
         if self.options.tell_names && new {
@@ -118,18 +123,12 @@ impl Job<'_> {
             if let Err(error) = self.settle(&directory) {
                 self.fail(worker, error);
             }
-            let place = directory.own_paths().1;
-            let Directory { parent, hidden, .. } = directory;
+            let Directory { parent, hidden, target, .. } = directory;
             let hidden = hidden.into_inner().unwrap_or_else(PoisonError::into_inner);
             match (hidden, parent) {
                 (Some(hidden), Some(parent)) => {
-                    let name = trimmed(place);
-                    let place = match name.file_name() {
-                        Some(name) => hidden.path().with_file_name(name),
-                        None => name,
-                    };
                     // It keeps its parent: that shall get its times after this got its name.
-                    self.whole.lock().unwrap_or_else(PoisonError::into_inner).push((hidden, place, parent));
+                    self.whole.lock().unwrap_or_else(PoisonError::into_inner).push((hidden, target, parent));
                 }
                 (_, parent) => next = parent,
             }
@@ -140,54 +139,64 @@ impl Job<'_> {
     fn settle(&self, directory: &Directory) -> Result<()> {
         let Some(stat) = &directory.stat else { return Ok(()) };
         let preserve = &self.options.preserve;
-        let (source, target) = (directory.source(), directory.target());
-        let paths = || directory.own_paths().1;
-        if !preserve.mode && stat.st_mode & 0o700 != 0o700 {
-            let now = rustix::fs::fstat(target).map_or(0, |now| now.st_mode & 0o7077);
-            let mode = Mode::from_raw_mode(now | attributes::usual(stat) & 0o700);
-            rustix::fs::fchmod(target, mode)
-                .map_err(|error| Error::io("set the mode of", paths(), error.into()))?;
+        let (source, target) = (directory.source()?, directory.target()?);
+        let paths = || directory.target.path();
+        if !preserve.mode && directory.new {
+            let now = rustix::fs::fstat(&target).map_or(0, |now| now.st_mode & 0o7777);
+            let within =
+                directory.parent.as_ref().map_or_else(|| directory.target(), |parent| parent.target())?;
+            let mode = usual_mode(&within, stat.st_mode & 0o1777) | now & 0o6000;
+            if mode != now {
+                rustix::fs::fchmod(&target, Mode::from_raw_mode(mode))
+                    .map_err(|error| Error::io("set the mode of", paths(), error.into()))?;
+            }
         }
-        attributes::keep(preserve, Place::Open(source), stat, Place::Open(target), &paths, false)
+        attributes::keep(
+            preserve,
+            Place::Open(source.as_fd()),
+            stat,
+            Place::Open(target.as_fd()),
+            &paths,
+            false,
+        )
     }
 
     /// Gives a directory that is whole its name.
-    pub(super) fn unveil(&self, hidden: Temporary, place: &Path) -> Result<()> {
-        let failed = |doing: &'static str| move |error: Errno| Error::io(doing, place, error.into());
-        let open = |path: &Path| {
-            rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        };
+    pub(super) fn unveil(&self, hidden: Temporary, target: &HeldDir) -> Result<()> {
+        let place = target.path();
+        let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
+        let within = hidden.directory().clone();
         if self.options.durability != Durability::Process {
             // One call for the whole tree; a file at a time would wait for the device as often as there are files.
-            open(hidden.path()).and_then(rustix::fs::syncfs).map_err(failed("sync"))?;
+            target.fd().and_then(|fd| Ok(rustix::fs::syncfs(fd)?)).map_err(failed("sync"))?;
         }
-        let cwd = rustix::fs::CWD;
+        let name = trimmed(place.file_name().unwrap_or_default());
+        let held = within.fd().map_err(failed("create"))?;
         hidden
-            .settle(|hidden| {
-                match rustix::fs::renameat_with(cwd, hidden, cwd, place, RenameFlags::NOREPLACE) {
+            .settle(|_, hidden| {
+                match rustix::fs::renameat_with(&held, hidden, &held, name, RenameFlags::NOREPLACE) {
                     // The file system does not know the flag: an empty directory would be replaced, nothing else.
-                    Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::rename(hidden, place),
+                    Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(&held, hidden, &held, name),
                     other => other,
                 }
             })
-            .map_err(failed("create"))?;
+            .map_err(|error| failed("create")(error.into()))?;
+        target.renamed(name);
         if self.options.durability == Durability::Full {
-            open(crate::file::directory_of(place))
-                .and_then(rustix::fs::fsync)
-                .map_err(failed("sync the directory of"))?;
+            within.sync().map_err(failed("sync the directory of"))?;
         }
         Ok(())
     }
 }
 
-/// Whether a path will stand in the directory that is meant, or is it.
-fn stands_in(place: &Path, identity: (u64, u64)) -> bool {
-    let mut above = match trimmed(place.to_owned()).parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
+/// Whether a directory is another, or somewhere below it.
+fn is_in(directory: &OwnedFd, identity: (u64, u64)) -> bool {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut last = None;
-    while let Ok(stat) = rustix::fs::stat(&above) {
+    let mut above = rustix::fs::openat(directory, ".", flags, Mode::empty());
+    while let Ok(fd) = above
+        && let Ok(stat) = rustix::fs::fstat(&fd)
+    {
         let found = (stat.st_dev, stat.st_ino);
         if found == identity {
             return true;
@@ -196,12 +205,12 @@ fn stands_in(place: &Path, identity: (u64, u64)) -> bool {
             return false;
         }
         last = Some(found);
-        above.push("..");
+        above = rustix::fs::openat(&fd, "..", flags, Mode::empty());
     }
     false
 }
 
-/// The path without the slashes and dots at its end.
-fn trimmed(path: PathBuf) -> PathBuf {
-    path.components().collect()
+/// The name without the slashes at its end.
+fn trimmed(name: &OsStr) -> &OsStr {
+    Path::new(name).file_name().unwrap_or(name)
 }

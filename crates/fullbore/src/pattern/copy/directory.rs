@@ -1,4 +1,4 @@
-//! A directory that is being copied: both sides open, so that what is in it is reached by its name alone.
+//! A directory that is being copied: both sides held, so that what is in it is reached by its name alone.
 
 use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,70 +8,110 @@ use std::sync::{Arc, Mutex};
 
 use rustix::fs::{CWD, Stat};
 
-use crate::file::Temporary;
+use crate::error::{Error, Result};
+use crate::file::{HeldDir, Temporary};
 
 /// A directory on its way. What is in it holds it; when nothing does any more it is finished.
 pub(super) struct Directory {
     /// The directory it is in; none for what holds the sources themselves.
     pub(super) parent: Option<Arc<Directory>>,
-    source: Option<OwnedFd>,
-    target: Option<OwnedFd>,
-    /// Its paths, if it is a source itself; else its name in its parent.
-    names: (PathBuf, PathBuf),
+    /// The source; none for what holds the sources themselves, whose names are paths.
+    source: Option<HeldDir>,
+    /// The target. It is held as long as the copy takes: what others do to its path changes nothing.
+    pub(super) target: HeldDir,
     /// The name it has until all is in it.
     pub(super) hidden: Mutex<Option<Temporary>>,
     /// Whether nobody else knows it: it has, or is in one that has, a hidden name.
     pub(super) fresh: bool,
+    /// Whether this copy made it.
+    pub(super) new: bool,
     /// What the source was like when it was opened.
     pub(super) stat: Option<Stat>,
-    /// The target, to know it if it turns up among the sources.
+    /// The target's device and inode, to know it if it turns up among the sources.
     pub(super) made: Option<(u64, u64)>,
 }
 
+/// Where a name is looked up.
+pub(super) enum Base {
+    /// In the working directory, or it is a whole path.
+    Working,
+    /// In an open directory.
+    Open(Arc<OwnedFd>),
+}
+
+impl AsFd for Base {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Working => CWD,
+            Self::Open(fd) => fd.as_fd(),
+        }
+    }
+}
+
 impl Directory {
-    /// What holds the sources: their names are paths.
-    pub(super) fn outermost() -> Arc<Self> {
+    /// What holds the sources, whose names are paths, with the directory that their targets are in.
+    pub(super) fn outermost(target: HeldDir) -> Arc<Self> {
         Arc::new(Self {
             parent: None,
             source: None,
-            target: None,
-            names: (PathBuf::new(), PathBuf::new()),
+            target,
             hidden: Mutex::new(None),
             fresh: false,
+            new: false,
             stat: None,
             made: None,
         })
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one caller, which has found them out one by one")]
     pub(super) fn new(
         parent: Arc<Self>,
-        (source_name, target_name): (&CStr, &CStr),
-        source: OwnedFd,
-        target: OwnedFd,
+        (source, target): (HeldDir, HeldDir),
         hidden: Option<Temporary>,
         stat: Stat,
-        made: (u64, u64),
+        new: bool,
         alone: bool,
     ) -> Self {
         Self {
             fresh: alone && (hidden.is_some() || parent.fresh),
-            names: (path(source_name).to_owned(), path(target_name).to_owned()),
+            new,
             parent: Some(parent),
+            made: Some(target.identity()),
             source: Some(source),
-            target: Some(target),
+            target,
             hidden: Mutex::new(hidden),
             stat: Some(stat),
-            made: Some(made),
         }
     }
 
-    pub(super) fn source(&self) -> BorrowedFd<'_> {
-        self.source.as_ref().map_or(CWD, AsFd::as_fd)
+    /// The source, to look names up in.
+    pub(super) fn source(&self) -> Result<Base> {
+        match &self.source {
+            None => Ok(Base::Working),
+            Some(held) => match held.fd() {
+                Ok(fd) => Ok(Base::Open(fd)),
+                Err(error) => Err(Error::io("open", held.path(), error)),
+            },
+        }
     }
 
-    pub(super) fn target(&self) -> BorrowedFd<'_> {
-        self.target.as_ref().map_or(CWD, AsFd::as_fd)
+    /// Holds what has a name in the source.
+    pub(super) fn source_child(
+        &self,
+        fd: OwnedFd,
+        name: &CStr,
+        follow: bool,
+        identity: (u64, u64),
+    ) -> Result<HeldDir> {
+        let shown = path(name).as_os_str();
+        match &self.source {
+            Some(held) => Ok(held.with(fd, (shown, shown), follow, identity)),
+            None => Ok(HeldDir::opened(fd, path(name))),
+        }
+    }
+
+    /// The target.
+    pub(super) fn target(&self) -> Result<Arc<OwnedFd>> {
+        self.target.fd().map_err(|error| Error::io("open", self.target.path(), error))
     }
 
     /// Whether it is what holds the sources.
@@ -81,43 +121,17 @@ impl Directory {
 
     /// The path of a name in the source.
     pub(super) fn source_path(&self, name: &CStr) -> PathBuf {
-        self.along(&|directory| directory.names.0.clone()).join(path(name))
+        self.source.as_ref().map(HeldDir::path).unwrap_or_default().join(path(name))
     }
 
     /// The path that a name in the target has in the end.
     pub(super) fn target_path(&self, name: &CStr) -> PathBuf {
-        self.along(&|directory| directory.names.1.clone()).join(path(name))
-    }
-
-    /// The path that a name in the target has now.
-    pub(super) fn present_path(&self, name: &CStr) -> PathBuf {
-        self.along(&|directory| {
-            let hidden = directory.hidden.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let Some(name) = hidden.as_ref().and_then(|hidden| hidden.path().file_name()) else {
-                return directory.names.1.clone();
-            };
-            // Beside its place, which may be a path.
-            match directory.names.1.components().collect::<PathBuf>().parent() {
-                Some(parent) => parent.join(name),
-                None => PathBuf::from(name),
-            }
-        })
-        .join(path(name))
-    }
-
-    fn along(&self, name: &dyn Fn(&Self) -> PathBuf) -> PathBuf {
-        match &self.parent {
-            Some(parent) => parent.along(name).join(name(self)),
-            None => PathBuf::new(),
-        }
+        self.target.path().join(path(name))
     }
 
     /// Its own paths.
     pub(super) fn own_paths(&self) -> (PathBuf, PathBuf) {
-        (
-            self.along(&|directory| directory.names.0.clone()),
-            self.along(&|directory| directory.names.1.clone()),
-        )
+        (self.source.as_ref().map(HeldDir::path).unwrap_or_default(), self.target.path())
     }
 
     /// Whether a source directory is this one or one that it is in.
@@ -135,4 +149,37 @@ impl Directory {
 /// A name as a path.
 pub(super) fn path(name: &CStr) -> &Path {
     Path::new(OsStr::from_bytes(name.to_bytes()))
+}
+
+/// The directory of a path and the name in it, both as they are written: a slash at the end stays with the name. What ends
+/// in no name is `.` in itself.
+pub(super) fn split(target: &Path) -> (&Path, &OsStr) {
+    let bytes = target.as_os_str().as_bytes();
+    if target.file_name().is_none() {
+        return (target, OsStr::new("."));
+    }
+    let name = bytes.iter().rposition(|&byte| byte != b'/').unwrap_or(0);
+    let start = bytes[..name].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    (Path::new(OsStr::from_bytes(&bytes[..start])), OsStr::from_bytes(&bytes[start..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_directory_and_a_name() {
+        for (whole, directory, name) in [
+            ("file", "", "file"),
+            ("/file", "/", "file"),
+            ("a/b/", "a/", "b/"),
+            ("a//b", "a//", "b"),
+            ("..", "..", "."),
+            ("a/..", "a/..", "."),
+            (".", ".", "."),
+            ("/", "/", "."),
+        ] {
+            assert_eq!(split(Path::new(whole)), (Path::new(directory), OsStr::new(name)), "{whole}");
+        }
+    }
 }

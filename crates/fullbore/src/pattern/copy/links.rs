@@ -1,8 +1,7 @@
 //! Which files have a copy already, for sources that have several names.
 
 use std::collections::HashMap;
-use std::ffi::CStr;
-use std::path::PathBuf;
+use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, Stat};
@@ -11,14 +10,18 @@ use rustix::io::Errno;
 use super::directory::Directory;
 use super::tree::{Job, Worker};
 use crate::error::{Error, Result};
+use crate::file::HeldDir;
 
 /// The copies of files with several names, by device and inode.
 #[derive(Default)]
 pub(super) struct Links(Mutex<HashMap<(u64, u64), Copy>>);
 
+/// A name in a target directory.
+type Named = (HeldDir, CString);
+
 struct Copy {
     /// Where it is; none yet while it is made.
-    place: Option<PathBuf>,
+    place: Option<Named>,
     /// How many more names of it may come.
     left: u64,
 }
@@ -28,7 +31,7 @@ pub(super) enum Claim {
     /// It is the first: it is to be copied, and [`Links::done`] or [`Links::failed`] to be called.
     First,
     /// Its file has a copy here.
-    Linked(PathBuf),
+    Linked(Named),
     /// Its file is being copied.
     Later,
 }
@@ -56,7 +59,7 @@ impl Links {
     }
 
     /// The first name's copy is at `place`.
-    pub(super) fn done(&self, identity: (u64, u64), place: PathBuf) {
+    pub(super) fn done(&self, identity: (u64, u64), place: Named) {
         let mut copies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(copy) = copies.get_mut(&identity) {
             copy.place = Some(place);
@@ -88,11 +91,11 @@ impl Job<'_> {
             Claim::Linked(place) => place,
         };
         let failed = |error: Errno| Error::io("link", directory.target_path(names.1), error.into());
-        let link = |name: &CStr| {
-            rustix::fs::linkat(rustix::fs::CWD, &place, directory.target(), name, AtFlags::empty())
-        };
+        let first = place.0.fd().map_err(|error| Error::io("open", place.0.path(), error))?;
+        let target = directory.target()?;
+        let link = |name: &CStr| rustix::fs::linkat(&first, &place.1, &target, name, AtFlags::empty());
         match link(names.1) {
-            Err(Errno::EXIST) => self.over(directory, names.1, link).map_err(failed)?,
+            Err(Errno::EXIST) => self.over(directory, names.1, link)?,
             other => other.map_err(failed)?,
         }
         worker.account.hard_links += 1;
@@ -110,7 +113,7 @@ impl Job<'_> {
     ) -> Result<T> {
         let identity = (stat.st_dev, stat.st_ino);
         match &result {
-            Ok(_) => self.links.done(identity, directory.present_path(target)),
+            Ok(_) => self.links.done(identity, (directory.target.clone(), target.to_owned())),
             Err(_) => self.links.failed(identity),
         }
         result

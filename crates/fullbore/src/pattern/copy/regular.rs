@@ -2,22 +2,22 @@
 //! again, create, write, two closes.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::account::CopyAccount;
 use super::attributes::{self, Place};
 use super::content::{Content, LARGE};
-use super::directory::Directory;
+use super::directory::{Directory, path};
 use super::hashed::STRIPE;
 use super::journal::{self, Journal};
 use super::options::Reflink;
 use super::tree::{Job, Worker};
 use crate::error::{Error, Kind, Result};
-use crate::file::{Durability, File, Output, Placement, clones, linkable, share_all};
+use crate::file::{Durability, File, Output, Placement, clones, linkable, name_unnamed, share_all};
 
 /// Files up to this size are read at once into a worker's memory, in bytes.
 const SMALL: usize = 256 << 10;
@@ -37,12 +37,13 @@ impl Job<'_> {
     ) -> Result<()> {
         let mut there = false;
         if !directory.fresh {
-            let found = rustix::fs::statat(directory.target(), target, AtFlags::empty())
-                .or_else(|_| rustix::fs::statat(directory.target(), target, AtFlags::SYMLINK_NOFOLLOW));
+            let within = directory.target()?;
+            let found = rustix::fs::statat(&within, target, AtFlags::empty())
+                .or_else(|_| rustix::fs::statat(&within, target, AtFlags::SYMLINK_NOFOLLOW));
             match found {
                 Ok(found) => {
                     let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-                    let stat = rustix::fs::statat(directory.source(), source, flags)
+                    let stat = rustix::fs::statat(directory.source()?, source, flags)
                         .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
                     if self.stays(worker, directory, (source, target), &stat, &found)? {
                         return Ok(());
@@ -88,7 +89,7 @@ impl Job<'_> {
             || !directory.is_outermost()
                 && !there
                 && self.options.durability == Durability::Process
-                && linkable();
+                && linkable(&*directory.target()?);
         if small
             && here
             && let Some(account) = self.small(worker, directory, names, &fd, stat, nameless)?
@@ -143,15 +144,16 @@ impl Job<'_> {
         let mode = stat.st_mode & if preserve.mode || preserve.owner { 0o700 } else { 0o777 };
         let flags = OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
+        let within = directory.target()?;
         let made = if nameless {
-            match rustix::fs::openat(directory.target(), c".", flags | OFlags::TMPFILE, mode) {
+            match rustix::fs::openat(&within, c".", flags | OFlags::TMPFILE, mode) {
                 // A file system without them.
                 Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return self.again(fd, of_source),
                 other => other.map_err(of_target)?,
             }
         } else {
             let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-            rustix::fs::openat(directory.target(), target, flags, mode).map_err(of_target)?
+            rustix::fs::openat(&within, target, flags, mode).map_err(of_target)?
         };
         let mut account = CopyAccount { files: 1, ..CopyAccount::default() };
         let result = self
@@ -165,14 +167,12 @@ impl Job<'_> {
                 if !nameless {
                     return Ok(());
                 }
-                let made = format!("/proc/self/fd/{}", made.as_raw_fd());
-                rustix::fs::linkat(CWD, made, directory.target(), target, AtFlags::SYMLINK_FOLLOW)
-                    .map_err(of_target)
+                name_unnamed(&made, &within, path(target).as_os_str()).map_err(of_target)
             });
         if let Err(error) = result {
             if !nameless {
                 // Half a file shall not be found there when the directory gets its name.
-                let _ = rustix::fs::unlinkat(directory.target(), target, AtFlags::empty());
+                let _ = rustix::fs::unlinkat(&within, target, AtFlags::empty());
             }
             return Err(error);
         }
@@ -231,20 +231,20 @@ impl Job<'_> {
     ) -> Result<CopyAccount> {
         let options = self.options;
         let input = File::from_fd(fd, directory.source_path(source))?;
-        let place = directory.present_path(target);
+        let (held, name) = (&directory.target, path(target).as_os_str());
         let stored = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         let mut journal = None;
         // What is done in a moment is not worth a journal.
         let output = if options.resume && stored && stat.st_size as u64 >= LARGE.max(STRIPE) {
-            let (part, notes) = journal::names(&place);
+            let (part, notes) = journal::names(&directory.target_path(target));
             journal = Some(Journal::open(&notes, stat, STRIPE)?);
-            Output::resumable(&place, part)
+            Output::resumable_at(held, name, part.file_name().unwrap_or_default())
         } else {
-            Output::create(&place, Placement::Replace, Some(&input))
+            Output::create_at(held, name, Placement::Replace, Some(&input))
         };
         let output = match output {
             Err(error) if options.force && there && error.kind() != Kind::SameFile => {
-                Output::anew(&place).map_err(|_| error)?
+                Output::anew_at(held, name).map_err(|_| error)?
             }
             other => other?,
         };
@@ -252,7 +252,8 @@ impl Job<'_> {
         let output = match there && output.inherits() {
             true if keeps => output.inheriting_nothing(),
             true => {
-                attributes::inherit_list(&place, output.file());
+                let within = directory.target()?;
+                attributes::inherit_list(&within, name, output.file());
                 output
             }
             false => output,

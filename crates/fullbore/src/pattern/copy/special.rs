@@ -1,6 +1,7 @@
 //! What is copied as such: symbolic links, pipes, sockets and devices.
 
 use std::ffi::{CStr, CString};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::attributes::{self, Place};
 use super::directory::{Directory, path};
 use super::tree::{Job, Worker};
 use crate::error::{Error, Result};
-use crate::file::temporary_name;
+use crate::file::Temporary;
 
 impl Job<'_> {
     /// Copies a symbolic link, pipe, socket or device as such.
@@ -22,11 +23,11 @@ impl Job<'_> {
         source: &CStr,
         target: &CStr,
     ) -> Result<()> {
-        let stat = rustix::fs::statat(directory.source(), source, AtFlags::SYMLINK_NOFOLLOW)
+        let stat = rustix::fs::statat(directory.source()?, source, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
         let mut there = false;
         if !directory.fresh
-            && let Ok(found) = rustix::fs::statat(directory.target(), target, AtFlags::SYMLINK_NOFOLLOW)
+            && let Ok(found) = rustix::fs::statat(directory.target()?, target, AtFlags::SYMLINK_NOFOLLOW)
         {
             if self.stays(worker, directory, (source, target), &stat, &found)? {
                 return Ok(());
@@ -58,26 +59,28 @@ impl Job<'_> {
         let kept = self.options.preserve.mode || self.options.preserve.owner;
         let mode = Mode::from_raw_mode(stat.st_mode & if kept { 0o700 } else { 0o777 });
         let leads = if link {
-            rustix::fs::readlinkat(directory.source(), source, Vec::new())
+            rustix::fs::readlinkat(directory.source()?, source, Vec::new())
                 .map_err(|error| Error::io("read", directory.source_path(source), error.into()))?
         } else {
             CString::default()
         };
+        let within = directory.target()?;
         let make = |name: &CStr| {
             if link {
-                rustix::fs::symlinkat(&leads, directory.target(), name)?;
+                rustix::fs::symlinkat(&leads, &within, name)?;
             } else {
-                rustix::fs::mknodat(directory.target(), name, kind, mode, stat.st_rdev)?;
+                rustix::fs::mknodat(&within, name, kind, mode, stat.st_rdev)?;
             }
             Ok(())
         };
         if there {
-            self.over(directory, target, make).map_err(failed)?;
+            self.over(directory, target, make)?;
         } else {
             make(target).map_err(failed)?;
         }
-        let from = Place::Name(directory.source(), source);
-        let to = Place::Name(directory.target(), target);
+        let base = directory.source()?;
+        let from = Place::Name(base.as_fd(), source);
+        let to = Place::Name(within.as_fd(), target);
         attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)
     }
 
@@ -87,16 +90,14 @@ impl Job<'_> {
         directory: &Directory,
         target: &CStr,
         make: impl Fn(&CStr) -> rustix::io::Result<()>,
-    ) -> rustix::io::Result<()> {
-        let beside = temporary_name(path(target));
-        let name = CString::new(beside.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
-        make(&name)?;
-        let renamed = rustix::fs::renameat(directory.target(), &name, directory.target(), target);
-        // After a rename of one name of a file over another both are there.
-        match rustix::fs::unlinkat(directory.target(), &name, AtFlags::empty()) {
-            _ if renamed.is_err() => renamed,
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error),
-        }
+    ) -> Result<()> {
+        let failed = |error: std::io::Error| Error::io("replace", directory.target_path(target), error);
+        let made = Temporary::create(&directory.target, path(target).as_os_str(), false, |_, name| {
+            make(&CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?)
+        });
+        let (temporary, ()) = made.map_err(failed)?;
+        let within = directory.target()?;
+        // After a rename of one name of a file over another both are there; the temporary one goes either way.
+        rustix::fs::renameat(&within, temporary.name(), &within, target).map_err(|error| failed(error.into()))
     }
 }

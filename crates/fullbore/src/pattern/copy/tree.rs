@@ -4,7 +4,7 @@
 //! it can be written straight to its own name, which is the fewest calls a file: nobody sees half of a file, and a run
 //! that is killed leaves nothing under the name. In directories that are there already each file appears whole.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 
 use super::account::{CopyAccount, Shared};
 use super::content;
-use super::directory::Directory;
+use super::directory::{Directory, split};
 use super::links::Links;
 use super::options::{CopyEvent, CopyOptions, Existing, Follow};
 use super::queue::Queue;
 use crate::error::{Error, Kind, Result};
-use crate::file::{Temporary, abandoned};
+use crate::file::{HeldDir, Temporary, abandoned};
 use crate::pattern::Monitor;
 
 /// How many names of a directory are read at a time.
@@ -38,7 +38,7 @@ pub(super) struct Job<'a> {
     /// Names whose file was being copied when they were come to.
     pub(super) later: Mutex<Vec<(Arc<Directory>, CString, CString)>>,
     /// Directories that are whole and have no name yet, with what they are in.
-    pub(super) whole: Mutex<Vec<(Temporary, PathBuf, Arc<Directory>)>>,
+    pub(super) whole: Mutex<Vec<(Temporary, HeldDir, Arc<Directory>)>>,
     queue: Queue<Task>,
     total: Shared,
 }
@@ -75,14 +75,7 @@ pub(super) fn copy(
         queue: Queue::new(workers),
         total: Shared::default(),
     };
-    let outermost = Directory::outermost();
-    for (source, target) in pairs.iter().rev() {
-        let name = |path: &Path| {
-            CString::new(path.as_os_str().as_bytes())
-                .map_err(|_| Error::new(Kind::Invalid, "copy", path, "a path has no NUL bytes"))
-        };
-        job.queue.push(Task::Name(outermost.clone(), name(source)?, name(target)?));
-    }
+    job.begin(pairs)?;
     // One file alone gets its workers where its bytes are.
     let single = pairs.len() == 1
         && rustix::fs::stat(&pairs[0].0)
@@ -95,10 +88,39 @@ pub(super) fn copy(
         }
         job.work();
     });
-    job.finish(outermost)
+    job.finish()
 }
 
 impl Job<'_> {
+    /// Opens the directories that the targets are in, once and for all, and has the sources wait.
+    fn begin(&self, pairs: &[(PathBuf, PathBuf)]) -> Result<()> {
+        let mut worker = Worker { memory: Vec::new(), account: CopyAccount::default() };
+        let mut outermost: Option<(&Path, Arc<Directory>)> = None;
+        let mut tasks = Vec::with_capacity(pairs.len());
+        for (source, target) in pairs {
+            let name = |name: &OsStr| {
+                CString::new(name.as_bytes())
+                    .map_err(|_| Error::new(Kind::Invalid, "copy", name, "a path has no NUL bytes"))
+            };
+            let (within, last) = split(target);
+            let directory = match outermost.take() {
+                Some((path, directory)) if path == within => directory,
+                _ => match HeldDir::open(within) {
+                    Ok(held) => Directory::outermost(held),
+                    Err(error) => {
+                        self.fail(&mut worker, Error::io("create", target, error));
+                        continue;
+                    }
+                },
+            };
+            outermost = Some((within, directory.clone()));
+            tasks.push(Task::Name(directory, name(source.as_os_str())?, name(last)?));
+        }
+        tasks.into_iter().rev().for_each(|task| self.queue.push(task));
+        self.total.add(&worker.account);
+        Ok(())
+    }
+
     fn stopped(&self) -> bool {
         self.monitor.stopped() || abandoned()
     }
@@ -124,7 +146,7 @@ impl Job<'_> {
     }
 
     /// What is left when all has been walked: further names, and names for what is whole.
-    fn finish(self, outermost: Arc<Directory>) -> Result<CopyAccount> {
+    fn finish(self) -> Result<CopyAccount> {
         let mut worker = Worker { memory: Vec::new(), account: CopyAccount::default() };
         if abandoned() {
             // Whoever removes what was begun ends the process, and says with which code; nothing is entered after it.
@@ -139,17 +161,16 @@ impl Job<'_> {
             self.release(&mut worker, directory);
         }
         loop {
-            let Some((hidden, place, parent)) =
+            let Some((hidden, target, parent)) =
                 self.whole.lock().unwrap_or_else(PoisonError::into_inner).pop()
             else {
                 break;
             };
-            if let Err(error) = self.unveil(hidden, &place) {
+            if let Err(error) = self.unveil(hidden, &target) {
                 self.fail(&mut worker, error);
             }
             self.release(&mut worker, parent);
         }
-        self.release(&mut worker, outermost);
         self.total.add(&worker.account);
         Ok(self.total.into_inner())
     }
@@ -174,12 +195,6 @@ impl Job<'_> {
         kind: FileType,
     ) {
         if let Err(error) = self.entry(worker, directory, source, target, kind) {
-            // Nobody knows the hidden name.
-            let present = directory.present_path(target);
-            let error = match directory.fresh && error.path() == present {
-                true => error.naming(directory.target_path(target)),
-                false => error,
-            };
             self.fail(worker, error);
         }
     }
@@ -200,7 +215,7 @@ impl Job<'_> {
         };
         if kind == FileType::Unknown || follow && kind == FileType::Symlink {
             let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-            let stat = rustix::fs::statat(directory.source(), source, flags)
+            let stat = rustix::fs::statat(directory.source()?, source, flags)
                 .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
             kind = FileType::from_raw_mode(stat.st_mode);
         }
@@ -309,7 +324,7 @@ impl Job<'_> {
     pub(super) fn open(&self, directory: &Directory, source: &CStr, follow: bool) -> Result<OwnedFd> {
         let once = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | once;
-        rustix::fs::openat(directory.source(), source, flags, Mode::empty())
+        rustix::fs::openat(directory.source()?, source, flags, Mode::empty())
             .map_err(|error| Error::io("open", directory.source_path(source), error.into()))
     }
 }

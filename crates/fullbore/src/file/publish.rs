@@ -1,0 +1,232 @@
+//! The steps by which an output that is whole takes its name, and what it takes over from the file that had it.
+
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::abandon::{Temporary, Unfinished};
+use super::naming::{Place, create_named, link, linkable, rename, rename_to, sync_directory, usual_mode};
+use super::{Durability, File, Receipt, Step};
+use crate::error::{Error, Kind, Result};
+
+/// Where an output is until it is whole.
+#[derive(Debug)]
+pub(super) enum State {
+    /// Without a name.
+    Unnamed { place: Place, finish: Finish },
+    /// Under a temporary name.
+    Named { place: Place, finish: Finish, temporary: Temporary },
+    /// Under a name that stays, whole or not.
+    Kept { place: Place, finish: Finish, part: OsString },
+    /// At the destination itself.
+    Existing(Unfinished),
+    /// In a pipe or device: what is written is gone.
+    Stream,
+}
+
+/// Mode and owner of an output that is published.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Finish {
+    /// As of any new file.
+    Usual,
+    /// As of the file that it replaces.
+    Inherit(Attributes),
+    /// As they are: whoever writes it sets them.
+    Set,
+}
+
+/// What a new file takes over from the one it replaces.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attributes {
+    pub(super) mode: Mode,
+    pub(super) owner: (u32, u32),
+}
+
+/// The mode of new files, less the mask.
+const NEW: u32 = 0o666;
+
+/// A file that will have the name `place`.
+pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, State)> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let directory = place.directory.fd().map_err(|error| Error::io("create", place.path(), error))?;
+    // Nobody can open it before it has a name.
+    if linkable(&directory)
+        && let Ok(fd) = rustix::fs::openat(&directory, ".", flags, Mode::from_raw_mode(NEW))
+    {
+        let file = File::from_fd(fd, place.path())?;
+        return Ok((file, State::Unnamed { place, finish }));
+    }
+    // A file system without files that have no name, or no way to give them one.
+    begin_named(place, finish)
+}
+
+/// As [`begin`], under a temporary name.
+pub(super) fn begin_named(place: Place, finish: Finish) -> Result<(File, State)> {
+    let (temporary, fd) = create_named(&place, OFlags::RDWR)?;
+    let file = File::from_fd(fd, place.path())?;
+    Ok((file, State::Named { place, finish, temporary }))
+}
+
+/// A file at `part`, beside `place`, that will have that name.
+pub(super) fn begin_kept(place: Place, finish: Finish, part: OsString) -> Result<(File, State)> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = place
+        .directory
+        .fd()
+        .and_then(|directory| Ok(rustix::fs::openat(directory, &part, flags, Mode::RUSR | Mode::WUSR)?))
+        .map_err(|error| Error::io("create", place.directory.path().join(&part), error))?;
+    Ok((File::from_fd(fd, place.path())?, State::Kept { place, finish, part }))
+}
+
+/// Makes an output as durable as asked and gives it its name.
+pub(super) fn publish(file: &File, state: State, durability: Durability) -> Result<Receipt> {
+    let mut receipt = Receipt::default();
+    match state {
+        State::Stream => {}
+        State::Existing(_unfinished) => sync(file, durability, &mut receipt)?,
+        State::Unnamed { place, finish } => {
+            if let Finish::Inherit(old) = finish {
+                inherit(file, old);
+            }
+            sync(file, durability, &mut receipt)?;
+            // Straight to its name if nothing is there; else by a name of our own and a rename.
+            let linked = !matches!(finish, Finish::Inherit(_)) && link(file, &place)?;
+            receipt.note(Step::Linked);
+            if !linked {
+                let mut refused = None;
+                let made = Temporary::create(&place.directory, &place.name, false, |_, name| {
+                    let directory = place.directory.clone();
+                    match link(file, &Place { directory, name: name.to_owned() }) {
+                        Ok(true) => Ok(()),
+                        Ok(false) => Err(Errno::EXIST),
+                        Err(error) => {
+                            let number = error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error);
+                            refused = Some(error.naming(place.path()));
+                            Err(number)
+                        }
+                    }
+                });
+                let (temporary, ()) = made
+                    .map_err(|error| refused.unwrap_or_else(|| Error::io("create", place.path(), error)))?;
+                rename(file, temporary, &place, &mut receipt)?;
+            }
+            sync_directory(file, &place, durability, &mut receipt)?;
+        }
+        State::Named { place, finish, temporary } => {
+            complete(file, finish, &place)?;
+            sync(file, durability, &mut receipt)?;
+            rename(file, temporary, &place, &mut receipt)?;
+            sync_directory(file, &place, durability, &mut receipt)?;
+        }
+        State::Kept { place, finish, part } => {
+            complete(file, finish, &place)?;
+            sync(file, durability, &mut receipt)?;
+            rename_to(file, &part, &place, &mut receipt)?;
+            sync_directory(file, &place, durability, &mut receipt)?;
+        }
+    }
+    Ok(receipt)
+}
+
+/// Gives a file that only this user could open the mode it is published with.
+fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
+    match finish {
+        Finish::Set => Ok(()),
+        Finish::Inherit(old) => {
+            inherit(file, old);
+            Ok(())
+        }
+        Finish::Usual => {
+            let failed = |error| Error::io("set the mode of", place.path(), error);
+            let directory = place.directory.fd().map_err(failed)?;
+            let mode = usual_mode(&directory, NEW);
+            rustix::fs::fchmod(file.as_fd(), Mode::from_raw_mode(mode)).map_err(|error| failed(error.into()))
+        }
+    }
+}
+
+/// Gives the new file the old one's mode and, where that is allowed, its owner.
+fn inherit(file: &File, old: Attributes) {
+    let (uid, gid) = old.owner;
+    // Only root may give files away; for others the new file is theirs, as with any editor that renames.
+    let _ =
+        rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(uid)), Some(rustix::fs::Gid::from_raw(gid)));
+    let _ = rustix::fs::fchmod(file, old.mode);
+}
+
+fn sync(file: &File, durability: Durability, receipt: &mut Receipt) -> Result<()> {
+    // Process level too: a file whose sync failed is not worth its name.
+    file.sound().map_err(|error| Error::io("finish", file.path(), error))?;
+    if let Some(level) = durability.sync() {
+        file.sync(level)?;
+        receipt.note(Step::Synced(level));
+    }
+    Ok(())
+}
+
+/// The complaint about a symbolic link to nothing.
+pub(super) fn dangling(place: &Place) -> Error {
+    Error::new(Kind::Unsupported, "write", place.path(), "it is a symbolic link that leads nowhere")
+        .advise("remove the link or make what it names")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// What file systems without `O_TMPFILE` get, on one that has it.
+    #[test]
+    fn under_a_name_of_its_own_it_keeps_the_same_promises() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let names = || std::fs::read_dir(directory.path()).unwrap().count();
+        let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        std::fs::write(&path, "").unwrap();
+        let usual = mode(&path);
+        for (durability, syncs) in [(Durability::Process, 0), (Durability::Data, 1), (Durability::Full, 2)] {
+            std::fs::write(&path, "old").unwrap();
+            let (file, state) = begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap();
+            file.write_all_at(b"new", 0).unwrap();
+            assert_eq!((names(), std::fs::read(&path).unwrap()), (2, b"old".to_vec()));
+            for entry in std::fs::read_dir(directory.path()).unwrap() {
+                let found = entry.unwrap().path();
+                assert_eq!(mode(&found), if found == path { usual } else { 0o600 });
+            }
+            let receipt = publish(&file, state, durability).unwrap();
+            assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
+            assert_eq!(mode(&path), usual);
+            assert_eq!(receipt.steps().len(), syncs + 1, "{receipt}");
+            assert_eq!(receipt.directory(), durability == Durability::Full);
+        }
+        drop(begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap());
+        assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
+    }
+
+    /// The directory stays the one that it was, whatever its path leads to when the output is whole.
+    #[test]
+    fn an_output_stays_in_the_directory_that_it_was_begun_in() {
+        let room = tempfile::tempdir().unwrap();
+        let (own, foreign) = (room.path().join("own"), room.path().join("foreign"));
+        for begin in [begin, begin_named] {
+            std::fs::create_dir(&own).unwrap();
+            std::fs::create_dir(&foreign).unwrap();
+            std::fs::write(foreign.join("file"), "theirs").unwrap();
+            let (file, state) = begin(Place::of(&own.join("file")).unwrap(), Finish::Usual).unwrap();
+            file.write_all_at(b"ours", 0).unwrap();
+            let moved = room.path().join("moved");
+            std::fs::rename(&own, &moved).unwrap();
+            std::os::unix::fs::symlink(&foreign, &own).unwrap();
+            publish(&file, state, Durability::Full).unwrap();
+            assert_eq!(std::fs::read(foreign.join("file")).unwrap(), b"theirs");
+            assert_eq!(std::fs::read(moved.join("file")).unwrap(), b"ours");
+            assert_eq!(std::fs::read_dir(&foreign).unwrap().count(), 1);
+            std::fs::remove_file(&own).unwrap();
+            std::fs::remove_dir_all(&moved).unwrap();
+            std::fs::remove_dir_all(&foreign).unwrap();
+        }
+    }
+}
