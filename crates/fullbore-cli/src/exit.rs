@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use fullbore::error::{Error, Kind};
 
 use crate::signals;
+use crate::standard::StandardOutput;
 
 /// The name that the program was called by, if it is a tool's own.
 static PROGRAM: OnceLock<&str> = OnceLock::new();
@@ -65,11 +66,10 @@ impl Exit {
     /// # Errors
     /// If it cannot be written.
     pub fn print(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Self> {
-        let mut out = std::io::stdout().lock();
-        match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
+        match StandardOutput.write_all(text.as_ref()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
-            Err(error) => Err(Self::Trouble(format!("standard output: cannot write: {error}"))),
+            Err(error) => Err(Self::Trouble(format!("standard output: cannot write: {}", reason(&error)))),
         }
     }
 
@@ -88,6 +88,12 @@ impl Exit {
             Self::Told(code) => *code,
         }
     }
+}
+
+/// The words of the system for an error, without its number.
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 impl From<Error> for Exit {

@@ -1,10 +1,12 @@
 //! What a command needs around an operation: flags, a crew, progress, exit codes. The commands of `fullbore` are made of
 //! it, and so can yours be: `examples/` has some in a few lines.
-#![forbid(unsafe_code)]
+// Not `forbid`: the constructor in `standard` is written by a macro.
+#![deny(unsafe_code)]
 
 pub mod each;
 pub mod exit;
 pub mod progress;
 mod signals;
+pub mod standard;
 pub mod values;
 pub mod ways;

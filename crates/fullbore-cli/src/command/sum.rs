@@ -14,6 +14,7 @@ use fullbore::operation::hash::{Blake3Mode, Hash, algorithms, derive_context, he
 use fullbore::pattern::{Crew, Scratch};
 use fullbore::size;
 use fullbore_cli::each::Telling;
+use fullbore_cli::standard::StandardOutput;
 use fullbore_cli::ways::{Running, Ways};
 use serde_json::json;
 
@@ -21,7 +22,7 @@ use self::lines::{Lines, Shape};
 pub(super) use self::lines::{escape, named};
 use self::pass::Passes;
 use super::walk::{Rules, Walk};
-use crate::exit::{Exit, program};
+use crate::exit::{Exit, program, reason};
 
 /// Output of blake3 may be longer than a sum, but not so long that it fills the memory, in bytes.
 const LONGEST: u64 = 16 << 20;
@@ -295,10 +296,7 @@ impl Printer<'_> {
 /// What went wrong, as the peers say it where it is the system that said so.
 fn message(error: &Error) -> String {
     match error.raw_os_error() {
-        Some(number) => {
-            let text = io::Error::from_raw_os_error(number).to_string();
-            text.split(" (os error").next().unwrap_or_default().to_owned()
-        }
+        Some(number) => reason(&io::Error::from_raw_os_error(number)),
         None => error.what().map_or_else(|| error.to_string(), str::to_owned),
     }
 }
@@ -310,13 +308,13 @@ fn said(name: &Path, error: &Error) -> String {
 
 /// Standard output, line by line on a terminal, in larger pieces elsewhere.
 pub(super) struct Out {
-    to: BufWriter<io::Stdout>,
+    to: BufWriter<StandardOutput>,
     terminal: bool,
 }
 
 impl Out {
     pub(super) fn new() -> Self {
-        Self { to: BufWriter::with_capacity(64 << 10, io::stdout()), terminal: io::stdout().is_terminal() }
+        Self { to: BufWriter::with_capacity(64 << 10, StandardOutput), terminal: io::stdout().is_terminal() }
     }
 
     pub(super) fn write(&mut self, text: &[u8]) -> Result<(), Exit> {
@@ -333,6 +331,6 @@ impl Out {
 fn trouble(error: io::Error) -> Exit {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Exit::BrokenPipe,
-        _ => Exit::Trouble(format!("standard output: cannot write: {error}")),
+        _ => Exit::Trouble(format!("standard output: cannot write: {}", reason(&error))),
     }
 }

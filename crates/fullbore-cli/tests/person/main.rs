@@ -24,6 +24,7 @@ mod probe;
 mod profile;
 mod report;
 mod signals;
+mod standard_output;
 mod streams;
 mod sum;
 mod tools_on_corpus;

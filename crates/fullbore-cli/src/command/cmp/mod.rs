@@ -13,11 +13,13 @@ use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent, Outcome, Side, compare, differences};
 use fullbore::strategy::{BUDGET, Plan, Wish, plan};
+use fullbore_cli::standard::StandardOutput;
 use fullbore_cli::ways::{Running, Ways};
 use print::{List, Words};
+use rustix::fs::OFlags;
 use serde_json::json;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, reason};
 
 /// Compare two files byte by byte
 #[derive(Debug, Args)]
@@ -345,7 +347,10 @@ fn nobody_reads_standard_output() -> bool {
     else {
         return false;
     };
-    (out.st_dev, out.st_ino) == (null.st_dev, null.st_ino)
+    // One that only reads stands for a closed standard output.
+    let writes = rustix::fs::fcntl_getfl(rustix::stdio::stdout())
+        .is_ok_and(|flags| flags & OFlags::ACCMODE != OFlags::RDONLY);
+    (out.st_dev, out.st_ino) == (null.st_dev, null.st_ino) && writes
 }
 
 /// What was found, for programs.
@@ -367,9 +372,7 @@ fn said(job: &Job<'_>, found: &Comparison, mut account: serde_json::Value) -> se
 
 /// Writes to standard output.
 fn write(text: &[u8]) -> fullbore::Result<()> {
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text).and_then(|()| out.flush());
-    written.map_err(|error| Error::io("write", "standard output", error))
+    StandardOutput.write_all(text).map_err(|error| Error::io("write", "standard output", error))
 }
 
 /// Says something on standard error; if that cannot be said, the exit code still does.
@@ -379,9 +382,7 @@ fn complain(text: &[u8]) {
 
 /// Says what the system has against a file.
 fn trouble(name: &OsStr, error: io::Error) -> Exit {
-    let text = error.to_string();
-    let reason = text.split(" (os error").next().unwrap_or(&text);
-    complain(&[b"cmp: ", name.as_bytes(), b": ", reason.as_bytes(), b"\n"].concat());
+    complain(&[b"cmp: ", name.as_bytes(), b": ", reason(&error).as_bytes(), b"\n"].concat());
     Exit::Told(2)
 }
 

@@ -11,7 +11,7 @@ use fullbore::error::{Error, Kind};
 use fullbore::operation::{Count, Counts, Encoding};
 use fullbore::pattern::{Crew, Scratch};
 use fullbore_cli::each::Telling;
-use fullbore_cli::exit::{Exit, program};
+use fullbore_cli::exit::{self, Exit, program};
 use fullbore_cli::values::names;
 use fullbore_cli::ways::{Running, Ways};
 
@@ -123,10 +123,7 @@ impl Trouble {
 /// What the system says of an error, as it says it to any program.
 fn reason(error: &Error) -> String {
     match error.raw_os_error() {
-        Some(number) => {
-            let text = std::io::Error::from_raw_os_error(number).to_string();
-            text.rsplit_once(" (os error").map_or(text.clone(), |(text, _)| text.to_owned())
-        }
+        Some(number) => exit::reason(&std::io::Error::from_raw_os_error(number)),
         None => error.what().map_or_else(|| error.to_string(), str::to_owned),
     }
 }

@@ -1,0 +1,35 @@
+//! Standard streams as the program got them: one that is closed cannot be read or written.
+
+use std::io::{self, Write};
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::fcntl_getfd;
+use rustix::stdio::{stdin, stdout};
+
+/// Opens what stands for closed standard streams, before the standard library opens `/dev/null` for them, which reads as empty
+/// and takes what is written. What is opened here, as by gnulib's `stdopen`, fails with "Bad file descriptor".
+#[ctor::ctor(unsafe)]
+fn keep_closed_streams_closed() {
+    for (closed, flags) in
+        [(fcntl_getfd(stdin()).is_err(), OFlags::WRONLY), (fcntl_getfd(stdout()).is_err(), OFlags::RDONLY)]
+    {
+        // The lowest number that is free is the stream's: it stays open.
+        if closed && let Ok(stream) = open("/dev/null", flags, Mode::empty()) {
+            std::mem::forget(stream);
+        }
+    }
+}
+
+/// Standard output without a buffer. In contrast to that of the standard library, a closed one is an error.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct StandardOutput;
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

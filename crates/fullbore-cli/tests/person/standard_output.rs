@@ -1,0 +1,108 @@
+//! Whatever prints says so where standard output is closed or full, with the exit code of its peer.
+
+use std::path::Path;
+
+use crate::ground::{Room, shell};
+
+/// Lines of a shell with the command in them that print, with the exit code where they cannot.
+const PRINTING: &[(&str, i32)] = &[
+    ("--help", 2),
+    ("--version", 2),
+    ("-V", 2),
+    ("help", 2),
+    ("completions bash", 2),
+    ("completions zsh", 2),
+    ("man --help", 2),
+    ("bench list", 2),
+    ("bench list --json", 2),
+    ("bench show quick", 2),
+    ("bench export --help", 2),
+    ("bench run --help", 2),
+    ("bench --version", 2),
+    ("report --version", 2),
+    ("report --help", 2),
+    ("profile show", 2),
+    ("profile --help", 2),
+    ("probe a", 2),
+    ("probe a --json", 2),
+    ("probe --version", 2),
+    ("wc a", 1),
+    ("wc -l a b a", 1),
+    ("wc --json a", 1),
+    ("wc --help", 1),
+    ("wc --version", 1),
+    ("grep x a", 2),
+    ("grep -c x a b", 2),
+    ("grep --files .", 2),
+    ("grep --type-list", 2),
+    ("grep --json x a", 2),
+    ("grep --help", 2),
+    ("grep -V", 2),
+    ("cmp a b", 2),
+    ("cmp -l a b", 2),
+    ("cmp --json a b", 2),
+    ("cmp --help", 2),
+    ("cmp -v", 2),
+    ("cp -v a c", 1),
+    ("cp --json a c", 1),
+    ("cp --help", 1),
+    ("cp --version", 1),
+    ("sum a", 1),
+    ("sum --json a", 1),
+    ("sum --raw a", 1),
+    ("sum --check list", 1),
+    ("sum --help", 1),
+    ("sum --version", 1),
+    ("dedupe a a2", 2),
+    ("dedupe --json a", 2),
+    ("dedupe --help", 2),
+    ("dedupe --version", 2),
+    ("transform upper a -", 2),
+    ("transform upper a c --json", 2),
+    ("transform --help", 2),
+    ("gen 10 -", 2),
+    ("gen 10 c --json", 2),
+    ("gen --version", 2),
+];
+
+fn room() -> Room {
+    let room = Room::new();
+    room.file("a", "x\ny\n");
+    room.file("a2", "x\ny\n");
+    room.file("b", "x\nz\n");
+    shell(r#"cd "$1"; "$0" sum a > list"#, &[room.path()]).succeeds();
+    room
+}
+
+#[test]
+fn a_closed_or_full_standard_output_is_an_error() {
+    let room = room();
+    let mut wrong = Vec::new();
+    for (words, code) in PRINTING {
+        for (to, reason) in [("/dev/full", "No space left on device"), ("&-", "Bad file descriptor")] {
+            let ended = shell(&format!(r#"cd "$1"; "$0" {words} >{to}"#), &[room.path()]);
+            if ended.code() != *code || !ended.stderr.contains(reason) || ended.stderr.contains("panicked") {
+                wrong.push(format!("{words} >{to}: {ended}"));
+            }
+        }
+        let ended = shell(&format!(r#"cd "$1"; rm -f c; "$0" {words} >out"#), &[room.path()]);
+        assert!(ended.code() < 2, "{words}: {ended}");
+        assert!(room.at("out").metadata().unwrap().len() > 0, "{words}: prints nothing");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_file_takes_the_place_of_a_closed_stream() {
+    let room = room();
+    let shell = |line: &str| shell(&format!(r#"cd "$1"; {line}"#), &[room.path()]);
+    shell(r#""$0" cp a c >&- <&-"#).succeeds();
+    shell(r#""$0" transform upper a d >&- <&- 2>&-"#).succeeds();
+    assert_eq!(std::fs::read(room.at("c")).unwrap(), b"x\ny\n");
+    assert_eq!(std::fs::read(room.at("d")).unwrap(), b"X\nY\n");
+    for words in ["wc", "sum", "cmp - a", "transform upper - e"] {
+        let ended = shell(&format!(r#""$0" {words} <&-"#));
+        assert!(ended.code() > 0 && ended.stderr.contains("Bad file descriptor"), "{words}: {ended}");
+    }
+    assert!(!Path::new(&room.at("e")).exists());
+}
