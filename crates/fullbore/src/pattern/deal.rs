@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The most items in one hand.
-const MOST: usize = 16;
+pub(super) const MOST: usize = 16;
 
 /// A hand that took no longer than this is followed by a larger one.
 const QUICK: Duration = Duration::from_millis(1);
@@ -20,6 +20,7 @@ pub(super) struct Dealer<I: Iterator> {
     source: Mutex<Fuse<Zip<RangeFrom<u64>, I>>>,
     /// By worker: consecutive items that are not begun.
     hands: Vec<Mutex<VecDeque<Item<I::Item>>>>,
+    most: usize,
 }
 
 /// What a worker knows of its hands.
@@ -37,9 +38,10 @@ impl Player {
 }
 
 impl<I: Iterator> Dealer<I> {
-    pub(super) fn new(items: I, workers: usize) -> Self {
+    /// Deals `most` items at once or fewer.
+    pub(super) fn new(items: I, workers: usize, most: usize) -> Self {
         let hands = std::iter::repeat_with(Mutex::default).take(workers).collect();
-        Self { source: Mutex::new((0..).zip(items).fuse()), hands }
+        Self { source: Mutex::new((0..).zip(items).fuse()), hands, most }
     }
 
     /// The item after the one that this worker had last, if it has that in hand.
@@ -50,7 +52,7 @@ impl<I: Iterator> Dealer<I> {
     /// The first item of a new hand; `None` when all items are begun.
     pub(super) fn deal(&self, player: &mut Player) -> Option<Item<I::Item>> {
         let quick = player.since.elapsed() < QUICK;
-        player.size = if quick { (player.size * 2).clamp(1, MOST) } else { 1 };
+        player.size = if quick { (player.size * 2).clamp(1, self.most) } else { 1 };
         let first = {
             let mut source = lock(&self.source);
             let first = source.next();
@@ -80,7 +82,7 @@ mod tests {
 
     #[test]
     fn every_item_is_dealt_once_and_hands_are_consecutive() {
-        let dealer = Dealer::new(0u64..10_000, 4);
+        let dealer = Dealer::new(0u64..10_000, 4, MOST);
         let hands: Vec<Vec<u64>> = std::thread::scope(|scope| {
             let work = |worker| {
                 let (dealer, mut hands) = (&dealer, Vec::new());
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn quick_items_come_by_the_hand_and_slow_ones_alone() {
-        let dealer = Dealer::new(0.., 1);
+        let dealer = Dealer::new(0.., 1, MOST);
         let mut player = Player::new(0);
         let mut sizes = Vec::new();
         for _ in 0..6 {
@@ -124,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_is_not_begun_goes_to_whoever_is_idle() {
-        let dealer = Dealer::new(0..6, 2);
+        let dealer = Dealer::new(0..6, 2, MOST);
         let (mut busy, mut idle) = (Player::new(0), Player::new(1));
         busy.size = 3;
         busy.since = not_slow();

@@ -8,7 +8,7 @@ use super::aside::Aside;
 use super::lane::{Cut, Drain, Feed, Lane, Work};
 use super::order::Scope;
 use super::stripes::Stripes;
-use super::threads::{FirstError, on_threads};
+use super::threads::{FirstError, Started, on_threads};
 use super::{Monitor, Outcome};
 use crate::engine::Tally;
 use crate::error::{Error, Kind, Result};
@@ -55,8 +55,7 @@ impl Run<'_> {
             order: scope.order,
         };
         let count = scope.order.count(cut.blocks());
-        let stripes =
-            Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model, strategy.workers);
+        let stripes = Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model);
         let workers = match feed {
             Feed::Stream(_) => strategy.workers,
             _ => strategy.workers.min(count.max(1) as usize),
@@ -70,13 +69,16 @@ impl Run<'_> {
             Drain::Visitor { failed } => failed(),
             Drain::File(_) => {}
         };
-        let fail = |error: Error| {
-            first.put(error);
+        let lost = || {
             failed.store(true, Ordering::Relaxed);
             let_go();
         };
+        let fail = |error: Error| {
+            first.put(error);
+            lost();
+        };
         let aside: Mutex<(f64, f64)> = Mutex::default();
-        let one = |worker: usize| -> Option<(u64, Tally, Tally, S)> {
+        let one = |worker: usize, started: &Started| -> Option<(u64, Tally, Tally, S)> {
             let mut apart = Aside::begin();
             let mut state = identity();
             let mut visitor = |offset: u64, data: &[u8]| block(&mut state, offset, data);
@@ -86,7 +88,7 @@ impl Run<'_> {
                 .and_then(|mut lane| {
                     apart.pause();
                     let start = Instant::now();
-                    let result = lane.run(cut, &mut stripes.of(worker), &go_on);
+                    let result = lane.run(cut, &mut stripes.of(worker, || started.count()), &go_on);
                     let end = Instant::now();
                     apart.go_on();
                     let mut span = span.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,7 +111,7 @@ impl Run<'_> {
                 }
             }
         };
-        let results = on_threads(workers, &one, &fail);
+        let results = on_threads(workers, &one, &lost);
         first.result()?;
         if monitor.stopped() {
             return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));

@@ -11,20 +11,21 @@ pub(super) struct Stripes {
     count: u64,
     stripe: u64,
     model: Model,
-    workers: u64,
     next: AtomicU64,
 }
 
 impl Stripes {
-    /// Cuts `count` requests into stripes of `stripe` requests for `workers` workers.
-    pub(super) fn new(count: u64, stripe: u64, model: Model, workers: usize) -> Self {
+    /// Cuts `count` requests into stripes of `stripe` requests.
+    pub(super) fn new(count: u64, stripe: u64, model: Model) -> Self {
         let stripe = if model == Model::Serial { count.max(1) } else { stripe.max(1) };
-        Self { count, stripe, model, workers: workers.max(1) as u64, next: AtomicU64::new(0) }
+        Self { count, stripe, model, next: AtomicU64::new(0) }
     }
 
-    /// The requests of one worker, in the order it does them.
-    pub(super) fn of(&self, worker: usize) -> Share<'_> {
-        Share { stripes: self, next: worker as u64, left: 0..0 }
+    /// The requests of one of several workers, in the order it does them. `workers` is called if it matters how many there
+    /// are.
+    pub(super) fn of(&self, worker: usize, workers: impl FnOnce() -> usize) -> Share<'_> {
+        let step = if self.model == Model::Striped { workers().max(1) as u64 } else { 0 };
+        Share { stripes: self, next: worker as u64, step, left: 0..0 }
     }
 
     fn range(&self, index: u64) -> Option<Range<u64>> {
@@ -38,6 +39,7 @@ impl Stripes {
 pub(super) struct Share<'s> {
     stripes: &'s Stripes,
     next: u64,
+    step: u64,
     left: Range<u64>,
 }
 
@@ -52,7 +54,7 @@ impl Iterator for Share<'_> {
             Model::Serial | Model::Pool => self.stripes.next.fetch_add(1, Ordering::Relaxed),
             Model::Striped => {
                 let index = self.next;
-                self.next += self.stripes.workers;
+                self.next += self.step;
                 index
             }
         };
@@ -71,8 +73,8 @@ mod tests {
         #[test]
         fn every_request_is_dealt_once(count in 0u64..2000, stripe in 0u64..50, workers in 1usize..9) {
             for model in [Model::Serial, Model::Striped, Model::Pool] {
-                let stripes = Stripes::new(count, stripe, model, workers);
-                let mut dealt: Vec<u64> = (0..workers).flat_map(|worker| stripes.of(worker)).collect();
+                let stripes = Stripes::new(count, stripe, model);
+                let mut dealt: Vec<u64> = (0..workers).flat_map(|worker| stripes.of(worker, || workers)).collect();
                 dealt.sort_unstable();
                 prop_assert_eq!(dealt, (0..count).collect::<Vec<_>>());
             }
@@ -81,8 +83,8 @@ mod tests {
 
     #[test]
     fn striped_deals_round_robin() {
-        let stripes = Stripes::new(10, 2, Model::Striped, 2);
-        assert_eq!(stripes.of(0).collect::<Vec<_>>(), [0, 1, 4, 5, 8, 9]);
-        assert_eq!(stripes.of(1).collect::<Vec<_>>(), [2, 3, 6, 7]);
+        let stripes = Stripes::new(10, 2, Model::Striped);
+        assert_eq!(stripes.of(0, || 2).collect::<Vec<_>>(), [0, 1, 4, 5, 8, 9]);
+        assert_eq!(stripes.of(1, || 2).collect::<Vec<_>>(), [2, 3, 6, 7]);
     }
 }

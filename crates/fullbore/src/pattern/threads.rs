@@ -1,38 +1,55 @@
-//! Workers are threads: this one and as many more as are asked for.
+//! Workers are threads: this one and as many more as are asked for, or as the system lets start.
+
+use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 
-/// What `one` returns for each of the workers `0..workers`, in their order. `fail` is told of a thread that cannot be had:
-/// what it would have done is missing then.
+/// The number of workers of a run, known once all threads are started.
+#[derive(Debug, Default)]
+pub(super) struct Started(OnceLock<usize>);
+
+impl Started {
+    /// How many workers there are; waits until that is certain.
+    pub(super) fn count(&self) -> usize {
+        *self.0.wait()
+    }
+}
+
+/// Calls `one` for each of the workers `0..workers` and returns the results in their order. Where the system lets fewer
+/// threads start, there are fewer workers, with the first numbers. `lost` is called if a worker panics, so that it can
+/// release those that wait for its results.
 pub(super) fn on_threads<T: Send>(
     workers: usize,
-    one: &(impl Fn(usize) -> T + Sync),
-    fail: &impl Fn(Error),
+    one: &(impl Fn(usize, &Started) -> T + Sync),
+    lost: &(impl Fn() + Sync),
 ) -> Vec<T> {
-    if workers <= 1 {
-        return vec![one(0)];
-    }
+    let started = &Started::default();
+    let watched = move |worker| {
+        let on_panic = OnPanic(lost);
+        let result = one(worker, started);
+        std::mem::forget(on_panic);
+        result
+    };
     std::thread::scope(|scope| {
-        let start = |worker| std::thread::Builder::new().spawn_scoped(scope, move || one(worker));
-        let mut threads = Vec::with_capacity(workers - 1);
-        for worker in 1..workers {
-            match start(worker) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => {
-                    let error = Error::io("start a thread for", format!("worker {worker}"), error)
-                        .advise("ask for fewer with --strategy workers=1");
-                    fail(error);
-                    break;
-                }
-            }
-        }
-        let mine = one(0);
+        let start = |worker| std::thread::Builder::new().spawn_scoped(scope, move || watched(worker)).ok();
+        let threads: Vec<_> = (1..workers).map_while(start).collect();
+        let _ = started.0.set(1 + threads.len());
+        let mine = watched(0);
         let others = threads.into_iter().map(|thread| match thread.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         });
         std::iter::once(mine).chain(others).collect()
     })
+}
+
+/// Calls what it holds when it is dropped.
+struct OnPanic<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnPanic<F> {
+    fn drop(&mut self) {
+        self.0();
+    }
 }
 
 /// The first error that any of several threads met.
@@ -48,5 +65,36 @@ impl FirstError {
     /// The error, if there was one.
     pub(super) fn result(self) -> Result<()> {
         self.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_worker_has_a_number_and_knows_how_many_there_are() {
+        for workers in [0, 1, 2, 5] {
+            let results = on_threads(workers, &|worker, started| (worker, started.count()), &|| {});
+            let count = workers.max(1);
+            assert_eq!(results, (0..count).map(|worker| (worker, count)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_panic_releases_those_that_wait() {
+        let lost = (std::sync::Mutex::new(false), std::sync::Condvar::new());
+        let waits = |worker: usize, _: &Started| {
+            assert_ne!(worker, 1, "on purpose");
+            let lock = lost.0.lock().unwrap();
+            drop(lost.1.wait_while(lock, |lost| !*lost).unwrap());
+        };
+        let release = || {
+            *lost.0.lock().unwrap() = true;
+            lost.1.notify_all();
+        };
+        let result =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| on_threads(3, &waits, &release)));
+        assert!(result.is_err());
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Window<'e, R> {
     /// Whoever calls it has set `State::emitting`, so nobody waits for this lock.
     emit: Mutex<Box<Emit<'e, R>>>,
     limit: usize,
+    /// By worker.
+    open: Vec<Mutex<Open<R>>>,
     /// As in the state, for a look without the lock.
     next: AtomicU64,
     enough: AtomicBool,
@@ -34,6 +36,27 @@ struct State<R> {
     waiters: usize,
     over: bool,
     enough: bool,
+}
+
+/// Results of what a worker is still at. Any thread hands them on when their turn comes: the worker itself may be waiting
+/// for a slow file then.
+struct Open<R> {
+    start: Option<u64>,
+    weight: usize,
+    results: Vec<R>,
+}
+
+impl<R> Open<R> {
+    const fn new() -> Self {
+        Self { start: None, weight: 0, results: Vec::new() }
+    }
+}
+
+/// Results whose turn it is.
+struct Due<R> {
+    results: Vec<R>,
+    /// Where the next ones begin, if no more of these follow, and what they weighed.
+    done: Option<(u64, usize)>,
 }
 
 impl<'e, R> Window<'e, R> {
@@ -53,9 +76,15 @@ impl<'e, R> Window<'e, R> {
             changed: Condvar::new(),
             emit: Mutex::new(emit),
             limit,
+            open: Vec::new(),
             next: AtomicU64::new(start),
             enough: AtomicBool::new(false),
         }
+    }
+
+    /// With `workers` that give results before they are done with what these belong to.
+    pub(super) fn with_open(self, workers: usize) -> Self {
+        Self { open: (0..workers).map(|_| Mutex::new(Open::new())).collect(), ..self }
     }
 
     /// Set when no more results are wanted.
@@ -69,7 +98,7 @@ impl<'e, R> Window<'e, R> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<R>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn wait<'s>(&'s self, mut state: MutexGuard<'s, State<R>>) -> MutexGuard<'s, State<R>> {
@@ -102,17 +131,22 @@ impl<'e, R> Window<'e, R> {
         }
         state.weight += weight;
         state.waiting.insert(start, (end, weight, results));
-        if state.emitting {
-            return Ok(()); // whoever emits will find it
-        }
+        // Whoever emits will find it.
+        if state.emitting { Ok(()) } else { self.drain(state) }
+    }
+
+    /// Hands on whatever has its turn.
+    fn drain<'s>(&'s self, mut state: MutexGuard<'s, State<R>>) -> Result<()> {
         state.emitting = true;
-        while let Some((end, weight, results)) = self.due(&mut state) {
+        while let Some(Due { results, done }) = self.due(&mut state) {
             drop(state);
             let result = self.hand_on(results);
             state = self.lock();
-            state.next = end;
-            self.next.store(end, Ordering::Relaxed);
-            state.weight -= weight;
+            if let Some((end, weight)) = done {
+                state.next = end;
+                self.next.store(end, Ordering::Relaxed);
+                state.weight -= weight;
+            }
             if let Err(error) = result {
                 state.emitting = false;
                 drop(state);
@@ -128,12 +162,21 @@ impl<'e, R> Window<'e, R> {
         Ok(())
     }
 
-    fn due(&self, state: &mut State<R>) -> Option<(u64, usize, Vec<R>)> {
+    fn due(&self, state: &mut State<R>) -> Option<Due<R>> {
         if state.over {
             return None;
         }
-        let next = state.next;
-        state.waiting.remove(&next)
+        if let Some((end, weight, results)) = state.waiting.remove(&state.next) {
+            return Some(Due { results, done: Some((end, weight)) });
+        }
+        self.open.iter().find_map(|open| {
+            let mut open = lock(open);
+            if open.start != Some(state.next) || open.results.is_empty() {
+                return None;
+            }
+            open.weight = 0;
+            Some(Due { results: std::mem::take(&mut open.results), done: None })
+        })
     }
 
     fn hand_on(&self, results: Vec<R>) -> Result<()> {
@@ -152,30 +195,42 @@ impl<'e, R> Window<'e, R> {
         Ok(())
     }
 
-    /// Hands on `results` of what begins at `start` once it is their turn; more of it may follow.
-    pub(super) fn part(&self, start: u64, results: Vec<R>) -> Result<()> {
-        let mut state = self.lock();
-        while (start != state.next || state.emitting) && !state.over {
-            state = self.wait(state);
-        }
-        if state.over {
-            return Ok(());
-        }
-        state.emitting = true;
-        drop(state);
-        let result = self.hand_on(results);
-        let mut state = self.lock();
-        state.emitting = false;
-        self.tell(state);
-        result.inspect_err(|_| self.abandon())
+    /// Worker number `worker` begins with what stands at `start`.
+    pub(super) fn open(&self, worker: usize, start: u64) {
+        lock(&self.open[worker]).start = Some(start);
     }
 
-    /// Whether the results of what begins at `start` have their turn.
-    pub(super) fn is_due(&self, start: u64) -> bool {
-        self.next.load(Ordering::Relaxed) == start && {
-            let state = self.lock();
-            state.next == start && !state.emitting
+    /// Gives a result of what `worker` is at, which begins at `start`; more may follow. If those that it gave weigh more
+    /// than `allowance` bytes, it waits until they have been handed on.
+    pub(super) fn give(
+        &self,
+        worker: usize,
+        start: u64,
+        result: R,
+        weight: usize,
+        allowance: usize,
+    ) -> Result<()> {
+        let held = {
+            let mut open = lock(&self.open[worker]);
+            open.results.push(result);
+            open.weight += weight + size_of::<R>();
+            open.weight
+        };
+        // Whoever makes it due later takes the same lock after that, and finds it.
+        if held <= allowance && self.next.load(Ordering::Relaxed) != start {
+            return Ok(());
         }
+        let mut state = self.lock();
+        while held > allowance && (start != state.next || state.emitting) && !state.over {
+            state = self.wait(state);
+        }
+        if start != state.next || state.emitting || state.over { Ok(()) } else { self.drain(state) }
+    }
+
+    /// Worker number `worker` is done with all from `start` to `end`.
+    pub(super) fn close(&self, worker: usize, start: u64, end: u64) -> Result<()> {
+        let Open { weight, results, .. } = std::mem::replace(&mut *lock(&self.open[worker]), Open::new());
+        self.bring(start, end, weight, results)
     }
 
     /// Lets nobody wait any more: a worker failed, and its turn never comes.
@@ -196,6 +251,10 @@ impl<'e, R> Window<'e, R> {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -211,7 +270,7 @@ mod tests {
             let window = Window::new(0, limit, Box::new(|result: u64| {
                 seen.push(result);
                 Ok(ControlFlow::Continue(()))
-            }));
+            })).with_open(4);
             std::thread::scope(|scope| {
                 for worker in 0..4 {
                     let (window, owners) = (&window, &owners);
@@ -220,8 +279,10 @@ mod tests {
                         for (place, _) in mine {
                             let start = place as u64;
                             if place % 3 == 0 {
-                                window.part(start, vec![start]).unwrap();
-                                window.bring(start, start + 1, 0, vec![start]).unwrap();
+                                window.open(worker, start);
+                                window.give(worker, start, start, 0, if place % 2 == 0 { 0 } else { 1000 }).unwrap();
+                                window.give(worker, start, start, 0, 1000).unwrap();
+                                window.close(worker, start, start + 1).unwrap();
                             } else {
                                 window.bring(start, start + 1, 100, vec![start]).unwrap();
                             }
@@ -239,13 +300,33 @@ mod tests {
 
     #[test]
     fn enough_lets_everybody_go() {
-        let window = Window::new(0, 0, Box::new(|_: u64| Ok(ControlFlow::Break(()))));
+        let window = Window::new(0, 0, Box::new(|_: u64| Ok(ControlFlow::Break(())))).with_open(1);
+        window.open(0, 7);
         std::thread::scope(|scope| {
             scope.spawn(|| window.bring(5, 6, 0, vec![5]).unwrap()); // waits: there is no room
-            scope.spawn(|| window.part(7, vec![7]).unwrap());
+            scope.spawn(|| window.give(0, 7, 7, 1, 0).unwrap());
             window.bring(0, 1, 0, vec![0]).unwrap();
         });
         assert!(window.enough().load(Ordering::Relaxed));
+        window.finish().unwrap();
+    }
+
+    #[test]
+    fn what_a_worker_gave_is_handed_on_though_it_is_not_done() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let emit = move |result: u64| {
+            let _ = sender.send(result);
+            Ok(ControlFlow::Continue(()))
+        };
+        let window = Window::new(0, 1000, Box::new(emit)).with_open(2);
+        window.open(1, 5);
+        window.give(1, 5, 5, 0, 1000).unwrap();
+        window.give(1, 5, 6, 0, 1000).unwrap();
+        window.bring(0, 5, 0, vec![0]).unwrap();
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 5, 6]);
+        window.give(1, 5, 7, 0, 1000).unwrap();
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [7]);
+        window.close(1, 5, 8).unwrap();
         window.finish().unwrap();
     }
 

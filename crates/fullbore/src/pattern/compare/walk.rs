@@ -12,7 +12,7 @@ use crate::buf::{Buf, Pool};
 use crate::engine::{Channel, Done, Opening, Tally};
 use crate::error::{Error, Kind, Result};
 use crate::file::File;
-use crate::pattern::threads::{FirstError, on_threads};
+use crate::pattern::threads::{FirstError, Started, on_threads};
 use crate::pattern::{Monitor, Outcome};
 use crate::strategy::{Model, Strategy};
 
@@ -81,12 +81,15 @@ impl Walk<'_> {
         let dealer = Mutex::new(Dealer::new(self.end, stripe, holes));
         let failed = AtomicBool::new(false);
         let first = FirstError::default();
-        let fail = |error: Error| {
-            first.put(error);
+        let lost = || {
             failed.store(true, Ordering::Relaxed);
             visit.fail();
         };
-        let one = |_: usize| {
+        let fail = |error: Error| {
+            first.put(error);
+            lost();
+        };
+        let one = |_: usize, _: &Started| {
             let mut worker = Worker {
                 walk: self,
                 dealer: &dealer,
@@ -104,7 +107,7 @@ impl Walk<'_> {
             });
             (worker.bytes, tally)
         };
-        let results = on_threads(self.workers(stripe), &one, &fail);
+        let results = on_threads(self.workers(stripe), &one, &lost);
         first.result()?;
         if self.monitor.stopped() {
             return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
