@@ -5,6 +5,7 @@
 
 pub mod each;
 pub mod exit;
+mod output;
 pub mod progress;
 mod signals;
 pub mod standard;

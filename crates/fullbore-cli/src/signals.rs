@@ -1,36 +1,79 @@
-//! Ctrl-C and SIGTERM: what was begun is removed, what is half-written is named, and the process ends.
+//! The thread beside a run: ends the process on Ctrl-C and SIGTERM, once what was begun is removed, and writes output that
+//! has been held back for a while.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use fullbore::file::abandon_all;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::iterator::Signals;
+use signal_hook::{flag, low_level};
 
-/// Starts the thread that waits for signals. A thread, because cleaning up takes locks and a worker may be
-/// stuck in a read that nothing ends.
+use crate::output;
+
+/// How often held output is looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Wakes the thread; none where it could not be started.
+static WAKE: OnceLock<OwnedFd> = OnceLock::new();
+
+/// Starts the thread. A thread, because cleaning up takes locks and a worker may be stuck in a read that nothing ends. Where
+/// no thread starts, signals end the process at once, as if nobody watched for them.
 pub(crate) fn install() -> io::Result<()> {
     // Past a file-size limit (`ulimit -f`) a write shall fail, with a message, and not kill: the handler does
     // nothing, but that there is one makes the difference.
-    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    let (woken, wake) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    let (caught, alone) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let ignored = ignored();
-    let mut signals = Signals::new(
-        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0),
-    )?;
-    std::thread::Builder::new().name("signals".into()).stack_size(64 << 10).spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            fullbore_bench::stop_children();
-            let unfinished = abandon_all();
-            let mut err = io::stderr();
-            for path in unfinished {
-                let _ =
-                    writeln!(err, "fullbore: {}: interrupted, it is part old and part new", path.display());
-            }
-            std::process::exit(128 + signal);
-        }
-    })?;
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
+        flag::register_conditional_shutdown(signal, 128 + signal, alone.clone())?;
+        flag::register_usize(signal, caught.clone(), signal as usize)?;
+        low_level::pipe::register(signal, wake.try_clone()?)?;
+    }
+    let thread = std::thread::Builder::new().name("signals".into()).stack_size(64 << 10);
+    match thread.spawn(move || watch(&woken, &caught)) {
+        Ok(_) => drop(WAKE.set(wake)),
+        Err(_) => alone.store(true, Ordering::Relaxed),
+    }
     Ok(())
+}
+
+/// From now on held output is looked at regularly; `false`: there is no thread that could.
+pub(crate) fn tick() -> bool {
+    WAKE.get().is_some_and(|wake| rustix::io::write(wake, &[0]).is_ok())
+}
+
+fn watch(woken: &impl AsFd, caught: &AtomicUsize) {
+    let tick = Timespec { tv_sec: 0, tv_nsec: TICK.as_nanos() as _ };
+    let mut held = false;
+    loop {
+        let mut fds = [PollFd::new(woken, PollFlags::IN)];
+        let polled = poll(&mut fds, held.then_some(&tick));
+        match caught.load(Ordering::Relaxed) {
+            0 => {}
+            signal => end(signal as i32),
+        }
+        if polled.is_ok_and(|ready| ready > 0) {
+            let _ = rustix::io::read(woken, &mut [0; 64]);
+        }
+        held = output::flush_overdue();
+    }
+}
+
+/// Ends the process as after `signal`.
+fn end(signal: i32) -> ! {
+    fullbore_bench::stop_children();
+    let unfinished = abandon_all();
+    let mut err = io::stderr();
+    for path in unfinished {
+        let _ = writeln!(err, "fullbore: {}: interrupted, it is part old and part new", path.display());
+    }
+    std::process::exit(128 + signal);
 }
 
 /// The signals that whoever started this told it to ignore (`nohup`, a shell's `trap ''`, jobs in the background

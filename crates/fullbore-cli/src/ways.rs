@@ -1,10 +1,9 @@
 //! How the tools read: the flags they have in common, the crew made from them, and the account of a run.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use fullbore::engine::Cache;
@@ -15,6 +14,7 @@ use fullbore::strategy::{NAMED, Plan, Profile, Wish};
 use serde_json::json;
 
 use crate::exit::{Exit, program};
+use crate::output::Output;
 use crate::progress::{Progress, When};
 use crate::values::names;
 
@@ -72,35 +72,7 @@ pub struct Running<'w> {
     start: Instant,
     before: ProcessUsage,
     plans: Mutex<Vec<serde_json::Value>>,
-    line: Mutex<Option<Progress>>,
-    output: Mutex<Held>,
-}
-
-/// How much is printed at once, in bytes.
-const HELD: usize = 64 << 10;
-
-/// How long a line waits for others to be printed with.
-const WHILE: Duration = Duration::from_millis(100);
-
-/// What is still to be printed.
-#[derive(Debug)]
-struct Held {
-    held: Vec<u8>,
-    flushed: Instant,
-    terminal: bool,
-}
-
-impl Held {
-    fn new() -> Self {
-        Self { held: Vec::new(), flushed: Instant::now(), terminal: std::io::stdout().is_terminal() }
-    }
-
-    fn flush(&mut self) -> Result<(), Exit> {
-        let result = Exit::print(&self.held);
-        self.held.clear();
-        self.flushed = Instant::now();
-        result
-    }
+    output: Arc<Output>,
 }
 
 impl Ways {
@@ -134,8 +106,7 @@ impl Ways {
             start: Instant::now(),
             before: ProcessUsage::now().unwrap_or_default(),
             plans: Mutex::default(),
-            line: Mutex::default(),
-            output: Mutex::new(Held::new()),
+            output: Output::new(),
         })
     }
 }
@@ -151,33 +122,26 @@ impl Running<'_> {
             true => job(&crew.explained(&explain, self.asked())),
             false => job(&crew),
         };
-        *self.line() = None;
+        *self.output.line() = None;
         result
     }
 
     /// Shows progress from now on to the end of the run, headed `what`, to `len` bytes, if that is known.
     pub fn follow(&self, what: &str, len: Option<u64>) {
-        *self.line() = Some(Progress::follow(self.ways.progress, what, len, &self.monitor));
+        *self.output.line() = Some(Progress::follow(self.ways.progress, what, len, &self.monitor));
     }
 
     /// Takes the line of progress away: what it followed is over.
     pub fn rest(&self) {
-        *self.line() = None;
+        *self.output.line() = None;
     }
 
-    fn line(&self) -> MutexGuard<'_, Option<Progress>> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Prints on standard output: at once to a terminal, with the line of progress taken aside, else now and then.
+    /// Prints on standard output: at once to a terminal, with the line of progress taken aside, else within a moment.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        output.held.extend_from_slice(text.as_ref());
-        let soon = output.held.len() < HELD && output.flushed.elapsed() < WHILE;
-        if soon && !output.terminal { Ok(()) } else { self.aside(|| output.flush()) }
+        self.output.print(text.as_ref())
     }
 
     /// Writes what [`print`](Self::print) holds back. Nobody else does: a run that is interrupted has printed a part.
@@ -185,16 +149,12 @@ impl Running<'_> {
     /// # Errors
     /// If it cannot be written.
     pub fn flush(&self) -> Result<(), Exit> {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        self.aside(|| output.flush())
+        self.output.flush()
     }
 
     /// Writes to the terminal, with the line of progress taken aside.
     pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
-        match &*self.line() {
-            Some(line) => line.aside(write),
-            None => write(),
-        }
+        self.output.aside(write)
     }
 
     /// What moves bytes otherwise than a crew does is told here what was asked for.

@@ -3,17 +3,15 @@
 use std::cmp::Ordering;
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder};
 
 use super::asked::{Asked, Listing, SortBy, TypeChange, is_standard_input};
+use super::walk::walk_at_once;
 
 /// What was named.
 #[derive(Debug)]
@@ -170,66 +168,7 @@ pub(crate) fn walk(
     }
 }
 
-/// How many files may be known before the first is searched, and how long that may take.
-const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));
-
-/// All there is under one directory, by several threads at once, unless it is so much that it would be long before the first
-/// file is searched. It is also less work: a walk that gives its entries one by one asks for each ignore file by its name,
-/// this one sees them in the directories.
-fn walk_at_once(builder: &WalkBuilder, implicit: bool) -> Option<impl Iterator<Item = Item> + Send + use<>> {
-    let (all, count, much) = (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicBool::new(false));
-    let start = Instant::now();
-    builder.build_parallel().run(|| {
-        let mut gathered = Gathered { mine: Vec::new(), all: &all };
-        let (count, much) = (&count, &much);
-        Box::new(move |entry| {
-            let key = entry.as_ref().map_or_else(|_| Vec::new(), |entry| key(entry.path()));
-            gathered.mine.extend(items(entry, implicit).map(|item| (key.clone(), item)));
-            let count = count.fetch_add(1, Relaxed);
-            if count >= AT_ONCE.0 || (count % 64 == 0 && start.elapsed() > AT_ONCE.1) {
-                much.store(true, Relaxed);
-                return WalkState::Quit;
-            }
-            WalkState::Continue
-        })
-    });
-    if much.into_inner() {
-        return None;
-    }
-    let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // It consists of a sorted run a thread, which this sort makes use of.
-    by_key(&mut all);
-    Some(all.into_iter().map(|(_, item)| item))
-}
-
-/// Bytes in whose order paths stand as if directories were sorted by name, one after the other.
-fn key(path: &Path) -> Vec<u8> {
-    let mut key = path.as_os_str().as_bytes().to_vec();
-    key.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = 0);
-    key
-}
-
-type Keyed = Vec<(Vec<u8>, Item)>;
-
-/// What has no path comes first: it is trouble.
-fn by_key(items: &mut Keyed) {
-    items.sort_by(|(one, _), (other, _)| one.cmp(other));
-}
-
-/// What one thread came across, which all have when it ends.
-struct Gathered<'a> {
-    mine: Keyed,
-    all: &'a Mutex<Keyed>,
-}
-
-impl Drop for Gathered<'_> {
-    fn drop(&mut self) {
-        by_key(&mut self.mine);
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.mine);
-    }
-}
-
-fn items(entry: Result<DirEntry, ignore::Error>, implicit: bool) -> impl Iterator<Item = Item> {
+pub(super) fn items(entry: Result<DirEntry, ignore::Error>, implicit: bool) -> impl Iterator<Item = Item> {
     let (note, item) = match entry {
         Err(error) => (None, Some(Item::Trouble(error.to_string()))),
         Ok(entry) => {

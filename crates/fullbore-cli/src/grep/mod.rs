@@ -6,5 +6,6 @@ pub(crate) mod flags;
 mod haystacks;
 mod print;
 mod run;
+mod walk;
 
 pub(crate) use run::run;

@@ -1,0 +1,138 @@
+//! Standard output of a run: lines are printed together, but none waits long for others.
+
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::signals;
+
+/// How much is printed at once, in bytes.
+const HELD: usize = 64 << 10;
+
+/// How long a line waits for others to be printed with.
+const WHILE: Duration = Duration::from_millis(100);
+
+/// How much a pipe that is ready takes without blocking (`PIPE_BUF`), in bytes.
+const UNBLOCKED: usize = 4096;
+
+/// The run whose output is looked after.
+static LOOKED_AFTER: Mutex<Weak<Output>> = Mutex::new(Weak::new());
+
+/// Standard output, and the line of progress that is taken aside while something is printed.
+#[derive(Debug)]
+pub(crate) struct Output {
+    held: Mutex<Held>,
+    line: Mutex<Option<Progress>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    bytes: Vec<u8>,
+    flushed: Instant,
+    /// Nothing is held back: it is a terminal, or nobody would look after it.
+    at_once: bool,
+    looked_after: bool,
+    failed: Option<Exit>,
+}
+
+impl Output {
+    pub(crate) fn new() -> Arc<Self> {
+        let held = Held {
+            bytes: Vec::new(),
+            flushed: Instant::now(),
+            at_once: std::io::stdout().is_terminal(),
+            looked_after: false,
+            failed: None,
+        };
+        Arc::new(Self { held: Mutex::new(held), line: Mutex::default() })
+    }
+
+    /// The line of progress.
+    pub(crate) fn line(&self) -> MutexGuard<'_, Option<Progress>> {
+        lock(&self.line)
+    }
+
+    /// Writes to the terminal, with the line of progress taken aside.
+    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &*self.line() {
+            Some(line) => line.aside(write),
+            None => write(),
+        }
+    }
+
+    /// Prints `text`: at once to a terminal, with the line of progress taken aside, else soon.
+    pub(crate) fn print(self: &Arc<Self>, text: &[u8]) -> Result<(), Exit> {
+        let mut held = lock(&self.held);
+        held.bytes.extend_from_slice(text);
+        if !held.looked_after && !held.at_once {
+            *lock(&LOOKED_AFTER) = Arc::downgrade(self);
+            held.looked_after = signals::tick();
+            held.at_once = !held.looked_after;
+        }
+        let soon = held.bytes.len() < HELD && held.flushed.elapsed() < WHILE;
+        if soon && !held.at_once { Ok(()) } else { self.write(&mut held) }
+    }
+
+    /// Writes what is held back.
+    pub(crate) fn flush(&self) -> Result<(), Exit> {
+        self.write(&mut lock(&self.held))
+    }
+
+    fn write(&self, held: &mut Held) -> Result<(), Exit> {
+        if let Some(failed) = held.failed.take() {
+            return Err(failed);
+        }
+        let result = self.aside(|| Exit::print(&held.bytes));
+        held.bytes.clear();
+        held.flushed = Instant::now();
+        result
+    }
+}
+
+/// Writes what the current run has held back for a while, as far as that does not block; `false`: there is no run.
+pub(crate) fn flush_overdue() -> bool {
+    let Some(output) = lock(&LOOKED_AFTER).upgrade() else { return false };
+    // Whoever has a lock may be stuck in a write, and writes more soon if not.
+    if let (Some(mut held), Some(line)) = (try_lock(&output.held), try_lock(&output.line))
+        && held.flushed.elapsed() >= WHILE
+    {
+        let mut write = || held.write_some();
+        match &*line {
+            Some(line) => line.aside(write),
+            None => write(),
+        }
+    }
+    true
+}
+
+impl Held {
+    /// Writes as long as standard output takes more without blocking.
+    fn write_some(&mut self) {
+        let stdout = rustix::stdio::stdout();
+        while !self.bytes.is_empty() && self.failed.is_none() {
+            let mut fds = [PollFd::new(&stdout, PollFlags::OUT)];
+            if !poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
+                return;
+            }
+            let count = self.bytes.len().min(UNBLOCKED);
+            self.failed = Exit::print(&self.bytes[..count]).err();
+            self.bytes.drain(..count);
+        }
+    }
+}
+
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
