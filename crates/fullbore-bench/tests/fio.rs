@@ -140,6 +140,9 @@ fn a_job_that_comes_back_is_the_same_load() {
 
 #[test]
 fn both_measure_the_same_cells() {
+    if !fullbore_testkit::runs_all("the same cells through fio") {
+        return;
+    }
     let Some(version) = fio() else { return };
     // Not in memory: there is nothing direct there.
     let directory = tempfile::tempdir_in(".").unwrap();

@@ -59,6 +59,9 @@ const CROWDED: &str = "(function () {
 
 #[test]
 fn it_opens_without_error_and_asks_for_nothing_at_every_width() {
+    if !fullbore_testkit::runs_all("the report in a browser, at every width") {
+        return;
+    }
     let _alone = alone();
     let Some(mut browser) = Browser::start() else { return };
     // A page that does ask, and does fail, is caught.
@@ -100,6 +103,9 @@ fn it_opens_without_error_and_asks_for_nothing_at_every_width() {
 
 #[test]
 fn lines_are_toggled_and_values_read_by_keyboard() {
+    if !fullbore_testkit::runs_all("the report in a browser, by keyboard") {
+        return;
+    }
     let _alone = alone();
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&page("keyboard", &synthetic::document()), 1400, false);
@@ -155,6 +161,9 @@ fn lines_are_toggled_and_values_read_by_keyboard() {
 
 #[test]
 fn the_data_saved_are_those_measured() {
+    if !fullbore_testkit::runs_all("the data that a browser saves") {
+        return;
+    }
     let _alone = alone();
     let Some(mut browser) = Browser::start() else { return };
     let document = whole();
@@ -212,6 +221,9 @@ fn same_table(one: &str, other: &str) {
 
 #[test]
 fn in_print_what_matters_is_unfolded() {
+    if !fullbore_testkit::runs_all("the report in print") {
+        return;
+    }
     let _alone = alone();
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&page("print", &synthetic::document()), 1400, true);

@@ -88,6 +88,9 @@ fn a_disk_that_becomes_slower_meanwhile_has_a_change_point() {
     if measures_here() {
         return;
     }
+    if !fullbore_testkit::runs_all("a disk that becomes slower") {
+        return;
+    }
     let lab = match Lab::new(&CLIFF[..1], Shared::Nothing, 128 << 20) {
         Ok(lab) => lab,
         Err(reason) => return println!("skipped: a disk of known limits: {reason}"),

@@ -1,0 +1,17 @@
+//! What the test suites of the workspace share.
+#![forbid(unsafe_code)]
+
+/// True if the tests that take long run too (`FULLBORE_TESTS=all`); otherwise prints that `test` is skipped.
+///
+/// # Panics
+/// If the variable has another value: a typing error must not skip tests silently.
+pub fn runs_all(test: &str) -> bool {
+    match std::env::var("FULLBORE_TESTS").as_deref() {
+        Ok("all") => true,
+        Ok("") | Err(std::env::VarError::NotPresent) => {
+            println!("skipped: {test}: takes long; FULLBORE_TESTS=all runs it");
+            false
+        }
+        other => panic!("FULLBORE_TESTS is {other:?}; the one value it may have is \"all\""),
+    }
+}
