@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -13,6 +14,7 @@ use fullbore::pattern::{Crew, Scratch, Turn};
 use fullbore_cli::ways::Running;
 use fullbore_grep::{Arrival, Opening, Query, Taken, Tool};
 use grep_cli::DecompressionReaderBuilder;
+use rustix::fs::{FileType, Stat};
 
 use super::haystacks::{Haystack, Item};
 use super::print::Piece;
@@ -153,7 +155,11 @@ impl Search<'_> {
                 arrival = Arrival::Mapped;
             }
         }
+        let before = rustix::fs::fstat(&file).map_err(io::Error::from)?;
         let held = fill(&mut file, &mut kit.bytes)?;
+        if held <= SMALL {
+            unchanged(&file, &before, path)?;
+        }
         crew.monitor().add(held as u64);
         if held <= SMALL {
             if named {
@@ -241,21 +247,24 @@ impl Search<'_> {
                 path.display()
             ));
         }
+        let before = rustix::fs::fstat(file).map_err(io::Error::from)?;
         let len = if arrival == Arrival::Piped { None } else { file.seekable_len()? };
         if let Some(len) = len
             && (arrival == Arrival::Mapped || self.query.settings().multiline)
         {
             let window = file.map(0..len)?;
-            return self.whole(turn, printed, |tool| {
+            self.whole(turn, printed, |tool| {
                 window
                     .with(|bytes| tool.search_bytes(path, arrival, named, bytes))
                     .map_err(io::Error::other)?
-            });
+            })?;
+        } else {
+            self.whole(turn, printed, |tool| match again {
+                Some(mut file) => tool.search_reader(path, named, &mut file),
+                None => tool.search_reader(path, named, &mut io::stdin().lock()),
+            })?;
         }
-        self.whole(turn, printed, |tool| match again {
-            Some(mut file) => tool.search_reader(path, named, &mut file),
-            None => tool.search_reader(path, named, &mut io::stdin().lock()),
-        })
+        unchanged(file, &before, path)
     }
 
     fn parts(
@@ -375,8 +384,22 @@ fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(held)
 }
 
+/// Fails if a regular file is not as it was `before` it was read: what was read may be parts of two states of it.
+fn unchanged(file: &impl AsFd, before: &Stat, path: &Path) -> Result<(), Trouble> {
+    if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
+        return Ok(());
+    }
+    let now = rustix::fs::fstat(file).map_err(io::Error::from)?;
+    let look = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
+    if look(&now) != look(before) {
+        let what = "the file was modified while it was read";
+        return Err(Error::new(Kind::Changed, "trust", path, what).into());
+    }
+    Ok(())
+}
+
 /// Whether the first byte in a pipe begins no byte order mark. It stays in the pipe. Where it cannot be looked at, `false`.
-fn first_is_plain(pipe: &impl std::os::fd::AsFd) -> bool {
+fn first_is_plain(pipe: &impl AsFd) -> bool {
     use rustix::pipe::{SpliceFlags, pipe as new_pipe, tee};
     let Ok((reader, writer)) = new_pipe() else { return false };
     let mut byte = [0];

@@ -5,9 +5,17 @@ use std::io::Read;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use std::os::unix::fs::FileExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use fullbore::file::File as Mapped;
 use rustix::process::Signal;
 
-use crate::ground::{Room, bytes, fullbore, methods, named, refused, run, start, start_unread, transform};
+use crate::ground::{
+    Room, bytes, fullbore, has, methods, named, refused, run, start, start_unread, transform,
+};
 
 /// Many times what a pipe and all requests in flight hold.
 const LENGTH: usize = 24 << 20;
@@ -108,4 +116,83 @@ fn a_file_that_is_modified_while_it_is_read_is_not_trusted() {
     // In place it is the run itself that modifies it.
     run(fullbore(["transform", "shift:1", "--in-place"]).arg(&input)).succeeds();
     assert_eq!(fs::read(&output).unwrap(), b"old");
+}
+
+/// Calls `change` again and again, with a number that grows, while a program runs to its end.
+fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> crate::ground::Ended {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = 0;
+            while !over.load(Ordering::Relaxed) {
+                change(number);
+                number += 1;
+            }
+        });
+        let ended = run(command);
+        over.store(true, Ordering::Relaxed);
+        ended
+    })
+}
+
+/// Each read is held up, so that a change that leaves the length alone falls between the first byte and the last.
+#[test]
+fn a_small_file_that_is_modified_while_it_is_read_is_not_trusted() {
+    if !has("strace") {
+        return println!("skipped: changes under small files: there is no strace");
+    }
+    let room = Room::new();
+    let input = room.file("in", bytes(100_000, 4));
+    room.file("other", bytes(100_000, 4));
+    let writer = File::options().write(true).open(&input).unwrap();
+    let change = |number: u64| {
+        writer.write_all_at(&number.to_le_bytes(), 90_000).unwrap();
+        sleep(Duration::from_millis(2));
+    };
+    for words in [
+        &["wc", "-l", "in"][..],
+        &["sum", "in"],
+        &["sum", "-a", "sha256", "in"],
+        &["grep", "-c", "x", "in"],
+        &["grep", "-r", "-c", "x", "."],
+        &["copy", "--reflink=never", "in", "out"],
+        &["transform", "upper", "in", "out"],
+    ] {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-P", "in", "-P", "./in", "-P"]).arg(&input);
+        command.args(["-e", "trace=read,pread64,preadv2", "-e"]);
+        command.arg("inject=read,pread64,preadv2:delay_exit=200000:when=1+");
+        command.arg(env!("CARGO_BIN_EXE_fullbore")).args(words).current_dir(room.path());
+        command.env("XDG_CONFIG_HOME", "/nonexistent");
+        let ended = while_changing(&mut command, change);
+        if ended.stderr.contains("ptrace") {
+            return println!("skipped: changes under small files: {}", ended.stderr.trim());
+        }
+        ended.fails(3, &["in: ", "modified while it was read"]);
+        assert!(!room.at("out").exists(), "{words:?}");
+    }
+}
+
+/// Stores to a page that is dirty already leave the time of modification alone.
+#[test]
+fn a_verified_copy_finds_a_source_that_was_changed_through_a_mapping() {
+    const LENGTH: u64 = 24 << 20;
+    let room = Room::new();
+    let path = room.file("in", bytes(LENGTH as usize, 5));
+    let file = Mapped::open_write(&path).unwrap();
+    let mut first = file.map_writable(0..8).unwrap();
+    let mut last = file.map_writable(LENGTH - 8..LENGTH).unwrap();
+    for options in [&["--verify"][..], &["--verify", "--resume"]] {
+        let mut command = fullbore(["copy", "--reflink=never"]);
+        command.args(options).arg(&path).arg(room.at("out"));
+        let ended = while_changing(&mut command, |number| {
+            first.write_at(&number.to_le_bytes(), 0).unwrap();
+            last.write_at(&number.to_le_bytes(), 0).unwrap();
+        });
+        ended.fails(3, &["in: cannot trust", "modified while it was read"]);
+        assert!(!room.at("out").exists(), "{options:?}");
+    }
+    let source = fs::read(&path).unwrap();
+    run(fullbore(["copy", "--reflink=never", "--verify"]).arg(&path).arg(room.at("out"))).succeeds();
+    assert!(fs::read(room.at("out")).unwrap() == source);
 }

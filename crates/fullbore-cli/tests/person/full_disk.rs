@@ -72,3 +72,45 @@ fn a_full_disk_is_said_and_costs_nothing() {
     rustix::fs::sync();
     assert!(free() + 64 >= before, "blocks are lost: {before} before, {} now", free());
 }
+
+/// A device that takes no more: its room is a file in memory that cannot grow. Files may be allocated on it, and what is written
+/// back later is lost, so that only a write past the page cache is told of it.
+#[test]
+fn a_strategy_past_the_cache_does_not_outlive_a_device_that_refuses_writes() {
+    let room = Room::new();
+    let disks =
+        Mount::new(&["-t", "tmpfs", "-o", "size=24m", "none"], &room.at("memory")).and_then(|memory| {
+            let image = room.at("memory/image");
+            File::create(&image).unwrap().set_len(192 << 20).unwrap();
+            if !has("mkfs.ext4") {
+                return Err("there is no mkfs.ext4".to_owned());
+            }
+            let mut make = Command::new("mkfs.ext4");
+            make.args(["-q", "-F", "-E", "nodiscard", "-O", "^has_journal"]).arg(&image);
+            run(make.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")).succeeds();
+            Ok((memory, Mount::new(&["-o", "loop", image.to_str().unwrap()], &room.at("disk"))?))
+        });
+    let (_memory, _disk) = match disks {
+        Ok(disks) => disks,
+        Err(reason) => return println!("skipped: a device that refuses writes: {reason}"),
+    };
+    let input = room.file("in", bytes(64 << 20, 7));
+    let output = room.at("disk/out");
+    for strategy in ["method=direct", "method=aio", "write=direct,workers=1", "method=uring,cache=direct"] {
+        for options in [&["--resume"][..], &["--resume", "--verify"], &[]] {
+            let mut command = fullbore(["copy", "--reflink=never", "--sync", "none", "--strategy", strategy]);
+            let ended = run(command.args(options).arg(&input).arg(&output));
+            if methods().iter().any(|method| refused(&ended, method)) {
+                continue;
+            }
+            assert!(
+                ended.code() == 1 && ended.stderr.contains("out: cannot"),
+                "{strategy} {options:?}: {ended}"
+            );
+            assert!(!output.exists(), "{strategy} {options:?}");
+        }
+        let ended = run(&mut transform("none", &input, &output, &["--sync", "none", "--strategy", strategy]));
+        assert!(ended.code() == 2 && ended.stderr.contains("out: cannot"), "{strategy}: {ended}");
+        assert!(!output.exists(), "{strategy}");
+    }
+}

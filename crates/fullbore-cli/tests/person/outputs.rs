@@ -37,6 +37,67 @@ fn a_replaced_file_keeps_its_mode_and_owner() {
     }
 }
 
+/// A file that its writer owns runs as its writer: it must not have the bits that said whom the old file ran as.
+#[test]
+fn set_id_bits_survive_only_with_owner_and_group() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: files of another user: needs root");
+    }
+    let Some(other) = Unprivileged::new() else { return };
+    let room = Room::open_to_all();
+    let large = bytes(5 << 20, 1);
+    for content in [&b"new bytes"[..], &large] {
+        let input = room.file("in", content);
+        set_mode(&input, 0o644);
+        let output = room.at("out");
+        for words in [
+            &["copy", "in", "out"][..],
+            &["copy", "-f", "in", "out"],
+            &["copy", "--preserve=mode", "set", "out"],
+            &["copy", "-p", "set", "out"],
+            &["copy", "--verify", "in", "out"],
+            &["copy", "--resume", "in", "out"],
+            &["copy", "-r", "tree", "into"],
+            &["transform", "upper", "in", "out"],
+            &["gen", "1K", "out"],
+        ] {
+            for mode in [0o4777, 0o2777, 0o6777] {
+                for tree in ["tree", "into/tree"] {
+                    fs::create_dir_all(room.at(tree)).unwrap();
+                    set_mode(&room.at(tree), 0o777);
+                }
+                fs::write(room.at("tree/out"), content).unwrap();
+                for path in ["out", "set", "into/tree/out"] {
+                    let _ = fs::remove_file(room.at(path));
+                    set_mode(&room.file(path, content), mode);
+                }
+                let ended = run(other.command(words).current_dir(room.path())).succeeds();
+                let written = if words.contains(&"-r") { room.at("into/tree/out") } else { output.clone() };
+                let found = fs::metadata(&written).unwrap();
+                assert_eq!(found.uid(), 65534, "{words:?} {mode:o}: {ended}");
+                assert_eq!(found.mode() & 0o6000, 0, "{words:?} {mode:o}: {:o}", found.mode());
+            }
+        }
+        // Where owner and group can be kept so are the bits.
+        for words in
+            [&["copy", "in", "out"][..], &["copy", "-p", "set", "out"], &["transform", "upper", "in", "out"]]
+        {
+            let out = room.file("out", content);
+            for path in [&out, &room.file("set", content)] {
+                std::os::unix::fs::chown(path, Some(65534), Some(65533)).unwrap();
+                set_mode(path, 0o6755);
+            }
+            run(fullbore(words).current_dir(room.path())).succeeds();
+            let found = fs::metadata(&out).unwrap();
+            assert_eq!(
+                (found.mode() & 0o7777, found.uid(), found.gid()),
+                (0o6755, 65534, 65533),
+                "{words:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_new_file_has_the_mode_of_any_new_file() {
     let room = Room::new();

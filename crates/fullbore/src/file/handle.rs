@@ -449,16 +449,22 @@ impl File {
     /// # Errors
     /// If the system cannot say.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
-        // One look tells kind and length.
-        let len = self.snapshot()?.len;
-        match self.kind() {
+        Ok(self.measure()?.1)
+    }
+
+    /// A snapshot and the [length](Self::seekable_len) of the file, by one call.
+    pub(crate) fn measure(&self) -> Result<(Snapshot, Option<u64>)> {
+        let snapshot = self.snapshot()?;
+        let len = match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read a part of what it hands over as standard input.
                 let read = self.inner.start.map_or(0, |_| rustix::fs::tell(&self.inner.fd).unwrap_or(0));
-                Ok((len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len))
+                let len = snapshot.len;
+                (len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len)
             }
-            _ => Ok(None),
-        }
+            _ => None,
+        };
+        Ok((snapshot, len))
     }
 
     /// Whether the length is only what the kernel says of files that it writes as they are read: a page, in `/sys`.

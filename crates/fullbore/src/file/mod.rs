@@ -50,6 +50,7 @@ pub(crate) use naming::{directory_of, linkable, name_unnamed, umask, usual_mode}
 pub use neighbours::Neighbours;
 pub use options::{Access, Hint, Mode, OpenOptions, Share, WriteThrough};
 pub use output::{Output, Placement};
+pub(crate) use publish::lawful;
 pub use range_lock::{RangeGuard, RangeLock};
 pub use receipt::{Durability, Receipt, Step};
 pub(crate) use spans::landed;

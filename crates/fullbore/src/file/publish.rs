@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Gid, Mode, OFlags, RawMode, Uid};
 use rustix::io::Errno;
 
 use super::abandon::{Temporary, Unfinished};
@@ -147,13 +147,27 @@ fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
     }
 }
 
-/// Gives the new file the old one's mode and, where that is allowed, its owner.
+/// Gives the new file the old one's owner, where that is allowed, and then its mode: a change of owner takes bits away.
 fn inherit(file: &File, old: Attributes) {
-    let (uid, gid) = old.owner;
-    // Only root may give files away; for others the new file is theirs, as with any editor that renames.
-    let _ =
-        rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(uid)), Some(rustix::fs::Gid::from_raw(gid)));
-    let _ = rustix::fs::fchmod(file, old.mode);
+    let mode = lawful(old.mode.as_raw_mode(), give(file, old.owner));
+    let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(mode));
+}
+
+/// Gives the file an owner and a group, or the group alone; `true` if it has both then. Only root may give files away: for
+/// others the new file is theirs, as with any editor that renames.
+fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
+    let (user, group) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    if rustix::fs::fchown(file, user, group).is_ok() {
+        return true;
+    }
+    let _ = rustix::fs::fchown(file, None, group);
+    false
+}
+
+/// The mode of a file that takes another's place: without the set-user-ID and set-group-ID bits unless owner and group are the
+/// same, for it would run as somebody whom nobody chose.
+pub(crate) fn lawful(mode: RawMode, same_owner: bool) -> RawMode {
+    if same_owner { mode } else { mode & !0o6000 }
 }
 
 fn sync(file: &File, durability: Durability, receipt: &mut Receipt) -> Result<()> {

@@ -254,8 +254,19 @@ pub fn transform(
         source.is_unchanged()?;
     }
     source.was_whole(&outcome)?;
+    taken_by_device(&output, strategy)?;
     output.commit_len(outcome.bytes, durability)?;
     Ok(outcome)
+}
+
+/// A strategy that passes the page cache by promises that the device took every byte, or failed. Some file systems put direct
+/// writes through the cache (holes, compression, checksums), and say nothing then if the device refuses them: waits for those.
+fn taken_by_device(output: &Output, strategy: &Strategy) -> Result<()> {
+    let direct = strategy.write.capabilities.passes_cache(strategy.write_cache);
+    match direct && output.seekable() && output.file().kind() == FileKind::Regular {
+        true => output.file().write_back(),
+        false => Ok(()),
+    }
 }
 
 /// Writes `len` bytes made by `generator` to `output`, which is whole and has its name when this returns.
@@ -285,6 +296,7 @@ pub fn generate(
 ) -> Result<Outcome> {
     allocate(&output, len, strategy)?;
     let outcome = fill(generator, &Scope::whole(len), &output, strategy, monitor)?;
+    taken_by_device(&output, strategy)?;
     output.commit_len(len, durability)?;
     Ok(outcome)
 }

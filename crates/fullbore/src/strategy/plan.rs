@@ -234,6 +234,33 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The plan for a copy that hashes or reads back runs of `stripe` bytes: each worker reads and writes one at a time, by
+    /// plain calls under the cache policies of the plan.
+    pub(crate) fn by_stripes(&mut self, stripe: u64) {
+        let strategy = &mut self.strategy;
+        for (way, cache) in
+            [(&mut strategy.read, &strategy.read_cache), (&mut strategy.write, &strategy.write_cache)]
+        {
+            let plain = match cache {
+                Cache::Keep => buffered(),
+                Cache::Drop => method("uncached").unwrap_or(buffered()),
+                Cache::Direct => method("direct").unwrap_or(buffered()),
+            };
+            let note = format!("{} in place of {}: stripes are hashed or read back", plain.name, way.name);
+            if way.name != plain.name && !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+            *way = plain;
+        }
+        strategy.depth = 1;
+        strategy.stripe = stripe;
+        if strategy.workers > 1 {
+            strategy.model = Model::Pool;
+        }
+    }
+}
+
 /// The cache policy that a method has by itself, if it leaves no choice.
 fn inherent(method: &Method, asked: Cache) -> Cache {
     match (method.capabilities.direct, method.capabilities.drops) {

@@ -17,7 +17,7 @@ pub use tally::Tally;
 use super::{Engine, Latencies, Method, Opening};
 use crate::buf::{Buf, Completion, Direction};
 use crate::error::{Error, Kind, Result};
-use crate::file::File;
+use crate::file::{File, Snapshot};
 
 /// A read or write that is whole.
 ///
@@ -93,6 +93,8 @@ pub struct Channel {
     direct: Option<(usize, File)>,
     /// The length of a file that is read, when it was opened, if that is known.
     limit: Option<u64>,
+    /// A mapped input as it was before its pages were looked at: tells why one is gone.
+    before: Option<Snapshot>,
     asked: Vec<Asked>,
     vacant: Vec<usize>,
     in_flight: usize,
@@ -148,6 +150,7 @@ impl Channel {
             file: opening.file.clone(),
             direct,
             limit,
+            before: limit.filter(|_| method.capabilities.mapped).and_then(|_| opening.file.snapshot().ok()),
             asked: vec![Asked::default(); depth],
             vacant: (0..depth).rev().collect(),
             in_flight: 0,

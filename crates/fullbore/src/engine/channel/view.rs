@@ -1,7 +1,7 @@
 //! A channel over a mapped file, whose bytes are looked at where they lie, and one that relays between two files.
 
 use super::Channel;
-use super::whole::{again, fault};
+use super::whole::{Judged, again};
 use crate::error::{Error, Kind, Result};
 
 impl Channel {
@@ -24,8 +24,8 @@ impl Channel {
         self.reachable("read", offset, len)?;
         self.tally.bytes += len as u64;
         self.tally.requests += 1;
-        let (file, limit) = (&self.file, self.limit);
-        self.engine.view(offset, len).map_err(|error| fault(file, limit, "read", offset, error))
+        let judged = Judged { file: &self.file, limit: self.limit, before: self.before };
+        self.engine.view(offset, len).map_err(|error| judged.fault("read", offset, error))
     }
 
     /// As [`view`](Self::view), to be changed.
@@ -52,8 +52,12 @@ impl Channel {
         self.tally.bytes += len as u64;
         self.tally.requests += 1;
         self.sound(offset)?;
-        let (file, limit) = (&self.file, self.limit);
-        self.engine.view_mut(offset, len).map_err(|error| fault(file, limit, "write", offset, error))
+        let judged = Judged { file: &self.file, limit: self.limit, before: self.before };
+        self.engine.view_mut(offset, len).map_err(|error| judged.fault("write", offset, error))
+    }
+
+    pub(super) fn judged(&self) -> Judged<'_> {
+        Judged { file: &self.file, limit: self.limit, before: self.before }
     }
 
     /// Whether all bytes lent so far, up to `offset`, were the file's. `doing` is what an error says could not be done:
@@ -75,7 +79,7 @@ impl Channel {
     /// [`Kind::Changed`] if the file was cut short under a reader, [`Kind::NoSpace`] if there was no room under
     /// a writer.
     pub fn check(&self, doing: &'static str, offset: u64) -> Result<()> {
-        self.engine.check().map_err(|error| fault(&self.file, self.limit, doing, offset, error))
+        self.engine.check().map_err(|error| self.judged().fault(doing, offset, error))
     }
 
     /// Moves `len` bytes at `offset`, in bytes, of the file relayed from to the same place of this one, whole.
@@ -121,5 +125,39 @@ impl Channel {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Cache, Opening, method};
+    use crate::file::File;
+
+    /// A page was gone for a moment only: the file has its length again when it is asked why.
+    #[test]
+    fn a_mapped_file_that_was_cut_and_grew_again_has_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, vec![b'x'; 64 << 10]).unwrap();
+        let writer = std::fs::File::options().write(true).open(&path).unwrap();
+        let file = File::open(&path).unwrap();
+        let opening = Opening {
+            file: &file,
+            from: None,
+            write: false,
+            cache: Cache::Keep,
+            depth: 1,
+            pool: None,
+            window: None,
+            random: false,
+        };
+        let mut channel = Channel::open(method("mmap").unwrap(), &opening, Some(64 << 10)).unwrap();
+        let bytes = channel.view(0, 64 << 10).unwrap();
+        writer.set_len(0).unwrap();
+        assert_eq!(bytes[5000], 0);
+        writer.set_len(64 << 10).unwrap();
+        let error = channel.check("read", 64 << 10).unwrap_err();
+        assert_eq!(error.kind(), Kind::Changed, "{error}");
     }
 }

@@ -9,7 +9,7 @@ use rustix::io::ReadWriteFlags;
 use super::{Asked, Channel, Done};
 use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
 use crate::error::{Error, Kind, Result};
-use crate::file::{File, LONGEST, cut};
+use crate::file::{File, LONGEST, Snapshot, cut};
 
 impl Channel {
     pub(super) fn send(&mut self, direction: Direction, asked: Asked, offset: u64, buf: Buf) -> Result<()> {
@@ -71,7 +71,7 @@ impl Channel {
             Ok(count) => count,
             Err(error) if again(&error) => return self.queue(request),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Err(fault(&self.file, self.limit, doing, at, error));
+                return Err(self.judged().fault(doing, at, error));
             }
             Err(error) => return Err(Error::io(doing, self.file.path(), error).at(at)),
         };
@@ -167,21 +167,33 @@ fn shortened(file: &File, at: u64) -> Error {
     Error::new(Kind::Changed, "read", file.path(), "the file became shorter while it was read").at(at)
 }
 
-/// What a missing page means: the file is shorter than it was, or the device gave an error or had no room.
-pub(super) fn fault(
-    file: &File,
-    limit: Option<u64>,
-    doing: &'static str,
-    offset: u64,
-    error: io::Error,
-) -> Error {
-    if error.kind() != io::ErrorKind::UnexpectedEof {
-        return Error::io(doing, file.path(), error).at(offset);
-    }
-    let now = file.snapshot().map(|snapshot| snapshot.len).unwrap_or(0);
-    match limit {
-        Some(limit) if now < limit => shortened(file, now),
-        Some(_) => Error::io(doing, file.path(), rustix::io::Errno::IO.into()).at(offset),
-        None => Error::io(doing, file.path(), rustix::io::Errno::NOSPC.into()).at(offset),
+/// A file under a reader or writer, as a missing page is judged by.
+#[derive(Clone, Copy)]
+pub(super) struct Judged<'a> {
+    pub(super) file: &'a File,
+    pub(super) limit: Option<u64>,
+    pub(super) before: Option<Snapshot>,
+}
+
+impl Judged<'_> {
+    /// The meaning of a missing page: the file is shorter than it was, or was for a moment, or the device gave an error or had no
+    /// room.
+    pub(super) fn fault(&self, doing: &'static str, offset: u64, error: io::Error) -> Error {
+        let system = |error: io::Error| Error::io(doing, self.file.path(), error).at(offset);
+        if error.kind() != io::ErrorKind::UnexpectedEof {
+            return system(error);
+        }
+        let Some(limit) = self.limit else { return system(rustix::io::Errno::NOSPC.into()) };
+        let now = self.file.snapshot().ok();
+        let len = now.map_or(0, |now| now.len);
+        if len < limit {
+            return shortened(self.file, len);
+        }
+        // It has its length again, but somebody wrote to it: no read of the device failed.
+        if self.before.is_some() && now != self.before {
+            let what = "the file was modified while it was read";
+            return Error::new(Kind::Changed, doing, self.file.path(), what).at(offset);
+        }
+        system(rustix::io::Errno::IO.into())
     }
 }

@@ -5,12 +5,12 @@ use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Gid, Mode, Stat, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::options::Preserve;
 use crate::error::{Error, Result};
-use crate::file::umask;
+use crate::file::{lawful, umask};
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
@@ -57,9 +57,10 @@ pub(super) fn keep(
 ) -> Result<()> {
     let failed = |doing: &'static str| move |error: Errno| Error::io(doing, path(), error.into());
     let mut mode = stat.st_mode & 0o7777;
-    if preserve.owner && !give(stat, target).map_err(failed("preserve the owner of"))? {
-        // Whoever runs it now is not who it was made for.
-        mode &= 0o1777;
+    if preserve.owner {
+        mode = lawful(mode, give(stat, target).map_err(failed("preserve the owner of"))?);
+    } else if preserve.mode && mode & 0o6000 != 0 && !directory(stat) {
+        mode = lawful(mode, belongs(stat, target).map_err(failed("inspect"))?);
     }
     if preserve.attributes || preserve.mode {
         extended(preserve, source, target)
@@ -99,6 +100,20 @@ fn give(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Tells a directory, whose set-group-ID bit makes nobody run anything.
+fn directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+/// Compares owner and group of what was made with those of the source.
+fn belongs(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
+    let made = match target {
+        Place::Open(fd) => rustix::fs::fstat(fd),
+        Place::Name(directory, name) => rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW),
+    }?;
+    Ok((made.st_uid, made.st_gid) == (stat.st_uid, stat.st_gid))
 }
 
 fn times(stat: &Stat, target: Place<'_>) -> rustix::io::Result<()> {

@@ -116,7 +116,7 @@ impl Content<'_> {
         // As the system tells without a look at the file: fewer blocks than bytes.
         let sparse = regular && (stat.st_blocks as u64).saturating_mul(512) < len;
         if options.verify || journal.is_some() {
-            let plan = self.plan(output, len)?;
+            let plan = self.plan(output, len, true)?;
             if sparse || !regular {
                 output.file().set_len(len)?;
             } else {
@@ -126,10 +126,18 @@ impl Content<'_> {
             // Each has a stripe, and one that is read back.
             let most = (budget / (2 * STRIPE)).max(1) as usize;
             let workers = if options.verify { plan.workers.max(WAITERS).min(most) } else { plan.workers };
-            let (input, output) = (self.input, output.file());
-            let monitor = self.monitor;
-            let hashed =
-                Hashed { input, output, len, sparse, verify: options.verify, journal, workers, monitor };
+            let hashed = Hashed {
+                input: self.input,
+                output: output.file(),
+                len,
+                sparse,
+                verify: options.verify,
+                journal,
+                read_cache: plan.read_cache,
+                write_cache: plan.write_cache,
+                workers,
+                monitor: self.monitor,
+            };
             let done = {
                 let _turn = (len > STRIPE).then(|| self.turn());
                 hashed.run()?
@@ -150,12 +158,12 @@ impl Content<'_> {
             (account.cloned, account.copied) = (copied.cloned, copied.bytes() - copied.cloned);
             return Ok(());
         }
-        let strategy = self.plan(output, len)?;
+        let strategy = self.plan(output, len, false)?;
         let _turn = self.turn();
         if !sparse {
             pattern::allocate(output, len, &strategy)?;
             account.copied = self.run(output, &Scope::whole(len), Some(len), &strategy)?;
-            return Ok(());
+            return pattern::taken_by_device(output, &strategy);
         }
         output.file().set_len(len)?;
         let mut segments = Segments::new(self.input, len, true);
@@ -175,7 +183,7 @@ impl Content<'_> {
             account.copied += self.run(output, &scope, Some(len), &strategy)?;
         }
         account.holes = len - account.copied;
-        Ok(())
+        pattern::taken_by_device(output, &strategy)
     }
 
     /// Whether all blocks are shared now.
@@ -233,9 +241,10 @@ impl Content<'_> {
         Ok(range.end - range.start)
     }
 
-    fn plan(&self, output: &Output, len: u64) -> Result<Strategy> {
+    /// How the file is copied; `striped`: by [`Hashed`].
+    fn plan(&self, output: &Output, len: u64, striped: bool) -> Result<Strategy> {
         let options = self.options;
-        let plan = plan(
+        let mut plan = plan(
             Some(self.input),
             Some(len),
             Some(output),
@@ -243,6 +252,9 @@ impl Content<'_> {
             options.asked.as_deref(),
             options.profile.as_ref(),
         )?;
+        if striped {
+            plan.by_stripes(STRIPE);
+        }
         let strategy = plan.strategy.clone();
         if options.tell_plans {
             let source = self.input.path().to_owned();

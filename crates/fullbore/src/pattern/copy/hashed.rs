@@ -4,10 +4,19 @@
 //! compared with what was written. While some workers wait for the device the others copy, so all of it is one pass. Where a
 //! file cannot be used past the cache, stripes are hashed on the way; everything is synced and dropped from the cache in the
 //! end, and read back then. To resume, stripes are hashed and noted, too.
+//!
+//! A source whose pages were dirty can be changed through a mapping without a new time of modification. So a verified copy reads
+//! the source a second time when all of it was copied: where each stripe has its hash still, no stripe changed between the
+//! last read of the first pass and the first read of the second, and the copy is the source at that moment.
+//!
+//! Of a strategy a copy by stripes keeps the workers and the cache policies. A policy of `direct` is kept to the letter: a
+//! device that refuses a write fails the copy, also where the write went through the cache (the end of the file).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::journal::{Hash, Journal};
 use super::segments::Segments;
@@ -15,6 +24,7 @@ use crate::buf::{ALIGNMENT, Buf, Pool};
 use crate::error::{Error, Kind, Result};
 use crate::file::{Answer, Cache, File, Sync};
 use crate::pattern::Monitor;
+use crate::pattern::threads::FirstError;
 
 /// What is hashed and noted as one, in bytes.
 pub(super) const STRIPE: u64 = 4 << 20;
@@ -30,6 +40,10 @@ pub(super) struct Hashed<'a> {
     pub(super) sparse: bool,
     pub(super) verify: bool,
     pub(super) journal: Option<&'a Journal>,
+    /// Cache policy of the input.
+    pub(super) read_cache: Cache,
+    /// Cache policy of the output; `verify` tries to pass the cache by whatever this says.
+    pub(super) write_cache: Cache,
     pub(super) workers: usize,
     pub(super) monitor: &'a Monitor,
 }
@@ -47,29 +61,35 @@ impl Hashed<'_> {
     pub(super) fn run(&self) -> Result<Done> {
         let done = Done::default();
         let segments = Mutex::new(Segments::new(self.input, self.len, self.sparse));
-        let (failed, first) = (AtomicBool::new(false), Mutex::new(None));
-        // What is to be read back in the end.
+        // What is to be read back in the end, and what the source is to be compared with then.
         let later: Mutex<Vec<(Range<u64>, Hash)>> = Mutex::default();
+        let seen: Mutex<Vec<(Range<u64>, u128)>> = Mutex::default();
         let past_cache = match self.verify.then(|| self.output.with_cache(Cache::Direct)) {
             Some((file, Answer::Honoured)) => Some(file),
             _ => None,
         };
-        let work = || -> Result<()> {
+        let input = self.input.with_cache(self.read_cache).0;
+        let output = match &past_cache {
+            Some(file) => file.clone(),
+            None => under(self.output, self.write_cache)?,
+        };
+        self.on_threads(&|goes_on| {
             let name = |error| Error::io("copy", self.input.path(), error);
             let size = (self.len.min(STRIPE) as usize).next_multiple_of(ALIGNMENT);
             let mut pool = Pool::new(1 + usize::from(past_cache.is_some()), size).map_err(name)?;
             let Some(mut buf) = pool.take() else { return Ok(()) };
             // What is read back while the stripe is at hand, and from where.
             let mut back = past_cache.as_ref().zip(pool.take());
-            while !failed.load(Ordering::Relaxed) && !self.monitor.stopped() {
+            while goes_on() {
                 let next = segments.lock().unwrap_or_else(PoisonError::into_inner).next(STRIPE)?;
                 let Some(range) = next else { break };
-                let output = past_cache.as_ref().unwrap_or(self.output);
                 let hashes = self.journal.is_some() || back.is_none();
-                let stripe = self.stripe(output, &range, &mut buf, hashes, &done)?;
+                let stripe = self.stripe((&input, &output), &range, &mut buf, hashes, &done)?;
                 if !self.verify {
                     continue;
                 }
+                let print = xxh3_128(buf.data());
+                seen.lock().unwrap_or_else(PoisonError::into_inner).push((range.clone(), print));
                 match (&mut back, stripe) {
                     (Some((device, back)), Stripe::Written(_)) => {
                         self.compare(device, &range, buf.data(), back, &done)?;
@@ -85,27 +105,10 @@ impl Hashed<'_> {
                 }
             }
             Ok(())
-        };
-        let one = || {
-            if let Err(error) = work() {
-                first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                failed.store(true, Ordering::Relaxed);
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..self.workers.min(self.len.div_ceil(STRIPE) as usize) {
-                // Where no thread is to be had the others do its share.
-                if std::thread::Builder::new().spawn_scoped(scope, one).is_err() {
-                    break;
-                }
-            }
-            one();
-        });
-        if let Some(error) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
-        }
-        if self.monitor.stopped() {
-            return Err(Error::new(Kind::Interrupted, "finish", self.output.path(), "it was told to stop"));
+        })?;
+        self.source_stayed(&input, seen.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+        if self.write_cache == Cache::Direct {
+            self.output.write_back()?;
         }
         let later = later.into_inner().unwrap_or_else(PoisonError::into_inner);
         if !later.is_empty() {
@@ -122,18 +125,64 @@ impl Hashed<'_> {
         Ok(done)
     }
 
-    /// Copies a stripe, which is in `buf` then, unless the output has it already; with its hash, if that is wanted.
+    /// Runs `work` on as many threads as there are workers and stripes. It asks whether to go on: not when another failed.
+    fn on_threads(&self, work: &(dyn Fn(&dyn Fn() -> bool) -> Result<()> + std::marker::Sync)) -> Result<()> {
+        let (failed, first) = (AtomicBool::new(false), FirstError::default());
+        let one = || {
+            if let Err(error) = work(&|| !failed.load(Ordering::Relaxed) && !self.monitor.stopped()) {
+                first.put(error);
+                failed.store(true, Ordering::Relaxed);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.workers.min(self.len.div_ceil(STRIPE) as usize) {
+                // Where no thread is to be had the others do its share.
+                if std::thread::Builder::new().spawn_scoped(scope, one).is_err() {
+                    break;
+                }
+            }
+            one();
+        });
+        first.result()?;
+        if self.monitor.stopped() {
+            return Err(Error::new(Kind::Interrupted, "finish", self.output.path(), "it was told to stop"));
+        }
+        Ok(())
+    }
+
+    /// Reads the source again and compares its stripes, by their hashes, with those of the first reading, all of which is over.
+    fn source_stayed(&self, input: &File, seen: Vec<(Range<u64>, u128)>) -> Result<()> {
+        let stripes = Mutex::new(seen.into_iter());
+        self.on_threads(&|goes_on| {
+            let name = |error| Error::io("verify", self.input.path(), error);
+            let size = (self.len.min(STRIPE) as usize).next_multiple_of(ALIGNMENT);
+            let mut pool = Pool::new(1, size).map_err(name)?;
+            let Some(mut buf) = pool.take() else { return Ok(()) };
+            while goes_on() {
+                let next = stripes.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((range, wanted)) = next else { break };
+                if !read_back(input, &range, &mut buf)? || xxh3_128(buf.data()) != wanted {
+                    let what = "the file was modified while it was read";
+                    return Err(Error::new(Kind::Changed, "trust", self.input.path(), what).at(range.start));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Copies a stripe unless the output has it already, with its hash, if that is wanted. It is in `buf` then.
     fn stripe(
         &self,
-        output: &File,
+        (input, output): (&File, &File),
         range: &Range<u64>,
         buf: &mut Buf,
         hashes: bool,
         done: &Done,
     ) -> Result<Stripe> {
         let len = range.end - range.start;
+        // What cannot be read is damaged: it is copied again.
         if let Some(known) = self.journal.and_then(|journal| journal.known(range.start, len))
-            && hash(self.output, range, buf)?.as_ref() == Some(known)
+            && hash(output, range, buf).ok().flatten().as_ref() == Some(known)
         {
             done.resumed.fetch_add(len, Ordering::Relaxed);
             self.monitor.add(len);
@@ -144,8 +193,10 @@ impl Hashed<'_> {
         let mut rest = buf.data_mut();
         while !rest.is_empty() {
             let at = range.end - rest.len() as u64;
-            let piece = rest.len().min(PIECE);
-            let read = self.input.read_at(&mut rest[..piece], at)?;
+            // Past the cache nobody reads ahead.
+            let most = if self.read_cache == Cache::Direct { rest.len() } else { PIECE };
+            let piece = rest.len().min(most);
+            let read = input.read_at(&mut rest[..piece], at)?;
             if read == 0 {
                 let what = "the file became shorter while it was read";
                 return Err(Error::new(Kind::Changed, "read", self.input.path(), what).at(at));
@@ -204,6 +255,18 @@ impl Hashed<'_> {
     }
 }
 
+/// The file under a cache policy. An error if `direct` is not available: it is never given up silently.
+fn under(file: &File, cache: Cache) -> Result<File> {
+    match (cache, file.with_cache(cache)) {
+        (Cache::Keep, _) => Ok(file.clone()),
+        (Cache::Direct, (_, Answer::Refused(reason))) => {
+            Err(Error::new(Kind::Unsupported, "pass the page cache by with", file.path(), reason)
+                .advise("leave the choice to --strategy auto"))
+        }
+        (_, (file, _)) => Ok(file),
+    }
+}
+
 /// What became of a stripe.
 enum Stripe {
     /// It was copied, and has this hash if it was hashed.
@@ -250,6 +313,8 @@ mod tests {
             sparse: false,
             verify: true,
             journal: None,
+            read_cache: Cache::Keep,
+            write_cache: Cache::Keep,
             workers,
             monitor: &monitor,
         };

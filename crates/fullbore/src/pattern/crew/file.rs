@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::{Crew, Scratch};
 use crate::error::{Error, Kind, Result};
-use crate::file::{File, FileKind};
+use crate::file::{File, FileKind, Snapshot};
 use crate::operation::{Fold, Search, Split};
 use crate::pattern::{Outcome, fold, fold_bytes, search, search_bytes};
 use crate::strategy::{Model, Strategy, plan};
@@ -57,8 +57,8 @@ impl Crew<'_> {
         input: &File,
         scratch: &mut Scratch,
     ) -> Result<(Outcome, F::State)> {
-        let len = input.seekable_len()?;
-        match self.at_once(input, len, scratch)? {
+        let (before, len) = input.measure()?;
+        match self.at_once(input, &before, len, scratch)? {
             Some(bytes) => Ok((
                 Outcome { bytes: bytes.len() as u64, ..Outcome::default() },
                 fold_bytes(operation, bytes),
@@ -104,8 +104,8 @@ impl Crew<'_> {
         scratch: &mut Scratch,
         emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
     ) -> Result<Outcome> {
-        let len = input.seekable_len()?;
-        match self.at_once(input, len, scratch)? {
+        let (before, len) = input.measure()?;
+        match self.at_once(input, &before, len, scratch)? {
             Some(bytes) => {
                 search_bytes(operation, bytes, emit)?;
                 Ok(Outcome { bytes: bytes.len() as u64, ..Outcome::default() })
@@ -120,6 +120,7 @@ impl Crew<'_> {
     fn at_once<'s>(
         &self,
         input: &File,
+        before: &Snapshot,
         len: Option<u64>,
         scratch: &'s mut Scratch,
     ) -> Result<Option<&'s [u8]>> {
@@ -143,6 +144,10 @@ impl Crew<'_> {
         if read as u64 != len {
             let what = "the file became longer while it was read";
             return Err(Error::new(Kind::Changed, "trust", input.path(), what).at(len));
+        }
+        if input.snapshot()? != *before {
+            let what = "the file was modified while it was read";
+            return Err(Error::new(Kind::Changed, "trust", input.path(), what));
         }
         self.monitor.add(len);
         Ok(Some(&scratch.bytes[..read]))
@@ -210,5 +215,28 @@ impl Drop for Alone<'_> {
     fn drop(&mut self) {
         *self.big.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.free.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Monitor;
+    use crate::strategy::Wish;
+
+    #[test]
+    fn a_small_file_of_the_same_length_and_another_time_is_not_trusted() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, "some bytes").unwrap();
+        let (wish, monitor) = (Wish::default(), Monitor::default());
+        let (crew, file, mut scratch) =
+            (Crew::new(&wish, &monitor), File::open(&path).unwrap(), Scratch::default());
+        let (before, len) = file.measure().unwrap();
+        assert_eq!(crew.at_once(&file, &before, len, &mut scratch).unwrap(), Some(&b"some bytes"[..]));
+        let writer = std::fs::File::options().write(true).open(&path).unwrap();
+        writer.set_modified(std::time::UNIX_EPOCH).unwrap();
+        let error = crew.at_once(&file, &before, len, &mut scratch).unwrap_err();
+        assert_eq!(error.kind(), Kind::Changed, "{error}");
     }
 }
