@@ -1,12 +1,14 @@
 //! From what went wrong to a message and an exit code.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use fullbore::error::{Error, Kind};
+use fullbore::quote::printable_bytes;
 
 use crate::signals;
 use crate::standard::StandardOutput;
@@ -61,11 +63,22 @@ impl Exit {
         Self::Trouble(message.to_string())
     }
 
-    /// As `println!`, with a reader that went away as an exit of its own.
+    /// As `print!`, with a reader that went away as an exit of its own. A terminal gets no control characters of names and
+    /// documents.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn print(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Self> {
+        let safe = printable_bytes(text.as_ref());
+        let raw = matches!(safe, Cow::Borrowed(_)) || !std::io::stdout().is_terminal();
+        Self::print_raw(if raw { text.as_ref() } else { &safe })
+    }
+
+    /// As [`print`](Self::print), of text that may act on a terminal.
+    ///
+    /// # Errors
+    /// As `print`.
+    pub fn print_raw(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Self> {
         match StandardOutput.write_all(text.as_ref()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
@@ -73,9 +86,10 @@ impl Exit {
         }
     }
 
-    /// As `eprint!`, but what cannot be said is no reason to fail, and none to panic.
+    /// As `eprint!`, but what cannot be said is no reason to fail, and none to panic. Control characters of names and documents
+    /// are escaped.
     pub fn say(text: &(impl AsRef<[u8]> + ?Sized)) {
-        let _ = std::io::stderr().lock().write_all(text.as_ref());
+        let _ = std::io::stderr().lock().write_all(&printable_bytes(text.as_ref()));
     }
 
     fn code(&self) -> u8 {

@@ -4,6 +4,7 @@ use std::env;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use fullbore::operation::Encoding;
 
@@ -28,6 +29,11 @@ const CATEGORIES: [&str; 12] = [
 
 /// The encoding of this process's environment. A locale whose name does not end in a kind of "UTF-8" has bytes.
 pub(crate) fn encoding() -> Encoding {
+    static ENCODING: OnceLock<Encoding> = OnceLock::new();
+    *ENCODING.get_or_init(encoding_of_environment)
+}
+
+fn encoding_of_environment() -> Encoding {
     // Elsewhere than under glibc, or where locales are kept somewhere else, names are believed.
     let believed =
         !Path::new(HOME).is_dir() || ["LOCPATH", "LOCALE_ARCHIVE"].iter().any(|name| get(name).is_some());

@@ -5,7 +5,6 @@ mod cli;
 mod command;
 mod grep;
 mod locale;
-mod quote;
 
 use std::process::ExitCode;
 

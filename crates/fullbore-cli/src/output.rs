@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
+use fullbore::quote::printable_bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::exit::Exit;
@@ -27,6 +28,7 @@ static LOOKED_AFTER: Mutex<Weak<Output>> = Mutex::new(Weak::new());
 pub(crate) struct Output {
     held: Mutex<Held>,
     line: Mutex<Option<Progress>>,
+    terminal: bool,
 }
 
 #[derive(Debug)]
@@ -41,14 +43,15 @@ struct Held {
 
 impl Output {
     pub(crate) fn new() -> Arc<Self> {
+        let terminal = std::io::stdout().is_terminal();
         let held = Held {
             bytes: Vec::new(),
             flushed: Instant::now(),
-            at_once: std::io::stdout().is_terminal(),
+            at_once: terminal,
             looked_after: false,
             failed: None,
         };
-        Arc::new(Self { held: Mutex::new(held), line: Mutex::default() })
+        Arc::new(Self { held: Mutex::new(held), line: Mutex::default(), terminal })
     }
 
     /// The line of progress.
@@ -64,8 +67,16 @@ impl Output {
         }
     }
 
-    /// Prints `text`: at once to a terminal, with the line of progress taken aside, else soon.
+    /// As [`print_raw`](Self::print_raw); a terminal gets no control characters of names.
     pub(crate) fn print(self: &Arc<Self>, text: &[u8]) -> Result<(), Exit> {
+        match self.terminal {
+            true => self.print_raw(&printable_bytes(text)),
+            false => self.print_raw(text),
+        }
+    }
+
+    /// Prints `text`: at once to a terminal, with the line of progress taken aside, else soon.
+    pub(crate) fn print_raw(self: &Arc<Self>, text: &[u8]) -> Result<(), Exit> {
         let mut held = lock(&self.held);
         held.bytes.extend_from_slice(text);
         if !held.looked_after && !held.at_once {
@@ -86,7 +97,7 @@ impl Output {
         if let Some(failed) = held.failed.take() {
             return Err(failed);
         }
-        let result = self.aside(|| Exit::print(&held.bytes));
+        let result = self.aside(|| Exit::print_raw(&held.bytes));
         held.bytes.clear();
         held.flushed = Instant::now();
         result
@@ -119,7 +130,7 @@ impl Held {
                 return;
             }
             let count = self.bytes.len().min(UNBLOCKED);
-            self.failed = Exit::print(&self.bytes[..count]).err();
+            self.failed = Exit::print_raw(&self.bytes[..count]).err();
             self.bytes.drain(..count);
         }
     }

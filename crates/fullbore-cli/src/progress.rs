@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use fullbore::pattern::Monitor;
+use fullbore::quote::printable;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::exit::Exit;
@@ -45,7 +46,8 @@ impl Progress {
             When::Never => false,
         };
         let follower = wanted.then(|| {
-            let (over, bar, monitor, what) = (over.clone(), bar.clone(), monitor.clone(), what.to_owned());
+            let (over, bar, monitor, what) =
+                (over.clone(), bar.clone(), monitor.clone(), printable(what).into_owned());
             std::thread::Builder::new().spawn(move || draw(when, &what, len, &monitor, &over, &bar))
         });
         // Where no thread is to be had the run goes on without a line.
@@ -104,7 +106,7 @@ fn draw(
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.set_message(what.to_owned());
+    bar.set_message(printable(what).into_owned());
     *shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
     while !over.load(Ordering::Relaxed) {
         bar.set_position(monitor.done());

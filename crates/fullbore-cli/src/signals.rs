@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fullbore::file::abandon_all;
+use fullbore::quote::Shown;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -71,7 +72,7 @@ fn end(signal: i32) -> ! {
     let unfinished = abandon_all();
     let mut err = io::stderr();
     for path in unfinished {
-        let _ = writeln!(err, "fullbore: {}: interrupted, it is part old and part new", path.display());
+        let _ = writeln!(err, "fullbore: {}: interrupted, it is part old and part new", Shown(&path));
     }
     std::process::exit(128 + signal);
 }

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use fullbore::engine::Cache;
 use fullbore::pattern::{Crew, Monitor};
 use fullbore::probe::ProcessUsage;
+use fullbore::quote::Shown;
 use fullbore::size;
 use fullbore::strategy::{NAMED, Plan, Profile, Wish};
 use serde_json::json;
@@ -144,6 +145,14 @@ impl Running<'_> {
         self.output.print(text.as_ref())
     }
 
+    /// As [`print`](Self::print), of text that may act on a terminal.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn print_raw(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
+        self.output.print_raw(text.as_ref())
+    }
+
     /// Writes what [`print`](Self::print) holds back. Nobody else does: a run that is interrupted has printed a part.
     ///
     /// # Errors
@@ -187,7 +196,7 @@ impl Running<'_> {
         if !self.ways.explain {
             return;
         }
-        let mut text = format!("{}:\n", path.display());
+        let mut text = format!("{}:\n", Shown(path));
         for line in plan.to_string().lines() {
             let _ = writeln!(text, "  {line}");
         }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::quote::Shown;
+
 /// `Result` with this crate's [`Error`].
 ///
 /// ```
@@ -196,7 +198,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: cannot {}", self.inner.path.display(), self.inner.doing)?;
+        write!(f, "{}: cannot {}", Shown(&self.inner.path), self.inner.doing)?;
         if let Some(offset) = self.inner.offset {
             write!(f, " at offset {offset}")?;
         }

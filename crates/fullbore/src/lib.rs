@@ -17,6 +17,7 @@ pub mod file;
 pub mod operation;
 pub mod pattern;
 pub mod probe;
+pub mod quote;
 pub mod size;
 pub mod strategy;
 pub mod stream;

@@ -11,6 +11,7 @@ mod findings;
 mod moment;
 mod peers;
 mod pipeline;
+mod printable;
 mod reader;
 pub(crate) mod saturation;
 mod series;
@@ -129,6 +130,11 @@ impl Document {
     pub fn write(&self, mut writer: impl Write) -> Result<(), Error> {
         serde_json::to_writer_pretty(&mut writer, self).map_err(Error::Json)?;
         writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(Error::Io)
+    }
+
+    /// The document with the control characters in its texts escaped: what is made of it may be shown on a terminal.
+    pub fn printable(&self) -> std::borrow::Cow<'_, Self> {
+        printable::printable(self)
     }
 
     /// A short name for each cell by id, such as `read: direct, cold, 64 KiB`.

@@ -1,9 +1,11 @@
 //! Help, versions, and errors of the command line: in the words of GNU's `getopt_long` and `argmatch` under a tool's own name.
 
-use std::io::IsTerminal;
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use fullbore::quote::printable;
 use fullbore_cli::values::is_ambiguous;
 
 use super::peers::Called;
@@ -15,15 +17,25 @@ pub(super) fn print(error: &clap::Error, called: &Called) -> ExitCode {
     if is_help || error.kind() == ErrorKind::DisplayVersion {
         let text =
             if is_help { shown(error, std::io::stdout().is_terminal()) } else { version(error, called) };
-        return exit::main(|| Exit::print(&own_name(&text, called)));
+        return exit::main(|| Exit::print_raw(&own_name(&text, called)));
     }
     let text = match called.peer {
         Some(peer) if peer != "rg" => gnu(error, called)
             .map(|text| format!("{peer}: {text}\nTry '{peer} --help' for more information.\n")),
         _ => None,
     };
-    let text = text.unwrap_or_else(|| own_name(&shown(error, std::io::stderr().is_terminal()), called));
-    Exit::say(&text);
+    match text {
+        Some(text) => Exit::say(&text),
+        // Colours are clap's, unless what it quotes has escape sequences of its own.
+        None => {
+            let plain = own_name(&shown(error, false), called);
+            let safe = matches!(printable(&plain), Cow::Borrowed(_));
+            match safe && std::io::stderr().is_terminal() {
+                true => drop(std::io::stderr().write_all(own_name(&shown(error, true), called).as_bytes())),
+                false => Exit::say(&plain),
+            }
+        }
+    }
     ExitCode::from(exit::trouble_code())
 }
 

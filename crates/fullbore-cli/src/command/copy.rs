@@ -17,6 +17,8 @@ use fullbore_cli::values::{names, words};
 use fullbore_cli::ways::Ways;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::locale;
+
 /// Copy files and trees
 #[derive(Debug, Args)]
 #[command(
@@ -385,37 +387,9 @@ fn length(path: &Path, outermost: bool, follow: bool) -> u64 {
     }
 }
 
-/// A path as `cp` shows it, in a shell's quotes where it has characters that a terminal would act on.
+/// A path as `cp` shows it.
 fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let bytes = path.as_os_str().as_bytes();
-    if !bytes.iter().any(|byte| byte.is_ascii_control() || *byte == b'\'')
-        && matches!(text, std::borrow::Cow::Borrowed(_))
-    {
-        return format!("'{text}'");
-    }
-    let mut said = String::from("$'");
-    for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            match character {
-                '\n' => said += "\\n",
-                '\t' => said += "\\t",
-                '\r' => said += "\\r",
-                '\'' | '\\' => said.extend(['\\', character]),
-                character if character.is_control() => {
-                    let mut bytes = [0; 4];
-                    for byte in character.encode_utf8(&mut bytes).bytes() {
-                        said += &format!("\\{byte:03o}");
-                    }
-                }
-                character => said.push(character),
-            }
-        }
-        for byte in chunk.invalid() {
-            said += &format!("\\{byte:03o}");
-        }
-    }
-    said + "'"
+    fullbore::quote::quoted(path, locale::encoding(), true)
 }
 
 /// Deep trees have many directories open: as many as may be had without asking anybody.
@@ -423,19 +397,4 @@ fn raise_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     // With fewer, very deep trees cannot be copied, and it is said of which path.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::OsStr;
-
-    use super::*;
-
-    #[test]
-    fn names_are_quoted_so_that_a_shell_reads_them_back() {
-        let quoted = |bytes: &[u8]| quoted(Path::new(OsStr::from_bytes(bytes)));
-        assert_eq!(quoted(b"plain name"), "'plain name'");
-        assert_eq!(quoted(b"a\nb\xff'"), "$'a\\nb\\377\\''");
-        assert_eq!(quoted("grün".as_bytes()), "'grün'");
-    }
 }

@@ -267,7 +267,7 @@ impl Report {
         for output in outputs {
             output.commit(Durability::Process)?;
         }
-        if text.is_empty() { Ok(()) } else { Exit::print(&text) }
+        if text.is_empty() { Ok(()) } else { Exit::print_raw(&text) }
     }
 }
 
@@ -341,7 +341,9 @@ fn read(path: &Path) -> Result<Document, Exit> {
     match text.trim_start().chars().next() {
         None => Err(trouble("it is empty: name the results.json that bench wrote".into())),
         Some('<') => Err(trouble("it is a page, not data: name the results.json beside it".into())),
-        Some('{') => Document::parse(text).map_err(|error| trouble(error.to_string())),
+        Some('{') => Document::parse(text)
+            .map(|document| document.printable().into_owned())
+            .map_err(|error| trouble(error.to_string())),
         Some(_) => Err(trouble("it is not JSON: name the results.json that bench wrote".into())),
     }
 }

@@ -12,6 +12,7 @@ use clap::Args;
 use fullbore::error::{Error, Kind};
 use fullbore::operation::hash::{Blake3Mode, Hash, algorithms, derive_context, hex};
 use fullbore::pattern::{Crew, Scratch};
+use fullbore::quote::{Shown, printable_bytes};
 use fullbore::size;
 use fullbore_cli::each::Telling;
 use fullbore_cli::standard::StandardOutput;
@@ -303,7 +304,7 @@ fn message(error: &Error) -> String {
 
 /// The line that says so.
 fn said(name: &Path, error: &Error) -> String {
-    format!("{}: {}: {}\n", program(""), name.display(), message(error))
+    format!("{}: {}: {}\n", program(""), Shown(name), message(error))
 }
 
 /// Standard output, line by line on a terminal, in larger pieces elsewhere.
@@ -318,7 +319,10 @@ impl Out {
     }
 
     pub(super) fn write(&mut self, text: &[u8]) -> Result<(), Exit> {
-        let written = self.to.write_all(text);
+        let written = match self.terminal {
+            true => self.to.write_all(&printable_bytes(text)),
+            false => self.to.write_all(text),
+        };
         let written = if self.terminal { written.and_then(|()| self.to.flush()) } else { written };
         written.map_err(trouble)
     }

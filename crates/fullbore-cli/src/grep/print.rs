@@ -151,13 +151,13 @@ impl<'r> Printer<'r> {
 
     fn write(&mut self, piece: &Piece) -> Result<(), Exit> {
         if std::mem::replace(&mut self.written, true) && piece.begins {
-            self.running.print(self.between.before(piece.lines))?;
+            self.running.print_raw(self.between.before(piece.lines))?;
         }
         if piece.bytes.len() < MUCH {
-            self.running.print(&piece.bytes)?;
+            self.running.print_raw(&piece.bytes)?;
         } else {
             self.running.flush()?;
-            self.running.aside(|| Exit::print(&piece.bytes))?;
+            self.running.aside(|| Exit::print_raw(&piece.bytes))?;
         }
         if self.soon { self.running.flush() } else { Ok(()) }
     }
@@ -178,9 +178,9 @@ impl<'r> Printer<'r> {
                     },
                 },
             });
-            return self.running.print(format!("{message}\n"));
+            return self.running.print_raw(format!("{message}\n"));
         }
-        self.running.print(format!(
+        self.running.print_raw(format!(
             "\n{} matches\n{} matched lines\n{} files contained matches\n{} files searched\n{} bytes printed\n\
              {} bytes searched\n{:0.6} seconds spent searching\n{:0.6} seconds total\n",
             stats.matches(),

@@ -253,11 +253,11 @@ fn list_files(asked: &Asked, settings: &Settings, places: &Places) -> Result<(),
             break;
         }
         if buffer.len() > 32 << 10 {
-            Exit::print(buffer.as_slice())?;
+            Exit::print_raw(buffer.as_slice())?;
             buffer.clear();
         }
     }
-    Exit::print(buffer.as_slice())?;
+    Exit::print_raw(buffer.as_slice())?;
     match (any, status) {
         (true, 0) => Ok(()),
         (true, _) if asked.quiet => Ok(()),

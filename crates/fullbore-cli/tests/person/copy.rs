@@ -311,9 +311,12 @@ fn names_are_told_and_the_account_adds_up() {
     sparse.write_all_at(&bytes(1 << 20, 2), 3 << 20).unwrap();
     let ended = run(copy(["-rv", "s", "t", "--explain"]).current_dir(room.path())).succeeds();
     let text = ended.text();
-    for line in
-        ["'s' -> 't'\n", "$'s/a\\nb' -> $'t/a\\nb'\n", "'s/sparse' -> 't/sparse'\n", "2 files, 1 directories"]
-    {
+    for line in [
+        "'s' -> 't'\n",
+        "'s/a'$'\\n''b' -> 't/a'$'\\n''b'\n",
+        "'s/sparse' -> 't/sparse'\n",
+        "2 files, 1 directories",
+    ] {
         assert!(text.contains(line), "{line} in {text}");
     }
     assert!(ended.stderr.contains("strategy: ") && ended.stderr.contains("skipped as holes"), "{ended}");

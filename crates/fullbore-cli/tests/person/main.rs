@@ -10,6 +10,7 @@ mod copy;
 mod corpus;
 mod dedupe;
 mod devices;
+mod escapes;
 mod export;
 mod forbidden;
 mod full_disk;

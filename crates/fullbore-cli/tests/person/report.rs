@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::ground::{Room, fullbore, run, run_with};
 
 /// Results with a cell for each rate, 1 % of noise on it.
-fn results(rates: &[f64], seed: u64) -> Document {
+pub(crate) fn results(rates: &[f64], seed: u64) -> Document {
     let mut rng = Xoshiro256::seeded(seed);
     let run = Run {
         started: format!("2026-11-0{seed}T10:00:00Z"),

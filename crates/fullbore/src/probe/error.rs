@@ -1,5 +1,6 @@
 //! What can go wrong when a path is looked at.
 
+use crate::quote::Shown;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
@@ -55,7 +56,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = crate::error::message(&self.source);
-        write!(f, "{}: cannot {}: {why}", self.path.display(), self.operation)
+        write!(f, "{}: cannot {}: {why}", Shown(&self.path), self.operation)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Facts as text for people: labelled lines, at most 80 columns wide, without colour.
 
+use crate::quote::printable;
 use std::fmt::Write;
 
 use super::device::Device;
@@ -394,7 +395,7 @@ impl Text {
             line.push(' ');
         }
         let mut fresh = true;
-        for word in printable(value).split(' ').flat_map(pieces) {
+        for word in printable(value).replace(['\n', '\t'], " ").split(' ').flat_map(pieces) {
             if !fresh && line.chars().count() + 1 + word.chars().count() > WIDTH {
                 self.0.push_str(line.trim_end());
                 self.0.push('\n');
@@ -410,11 +411,6 @@ impl Text {
         self.0.push_str(line.trim_end());
         self.0.push('\n');
     }
-}
-
-/// Paths may hold line ends and escape sequences, which must not reach a terminal.
-fn printable(value: &str) -> String {
-    value.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// A word too long for a line, cut.

@@ -1,5 +1,6 @@
 //! What `fullbore bench` found out about a file system, kept for the commands that run later.
 
+use crate::quote::Shown;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -193,7 +194,7 @@ pub struct ProfileError {
 
 impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.what)
+        write!(f, "{}: {}", Shown(&self.path), self.what)
     }
 }
 

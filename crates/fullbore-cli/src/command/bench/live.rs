@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use fullbore::quote::printable;
 use fullbore::size;
 use fullbore_bench::Progress;
 use fullbore_bench::stats::Bootstrap;
@@ -32,7 +33,7 @@ impl Live {
         let left = self.time.mul_f64(1.0 - progress.share);
         bar.set_position((progress.share * 1000.0) as u64);
         bar.set_prefix(format!("{} left", HumanDuration(left)));
-        bar.set_message(format!("{}{}", samples(progress.rates), progress.now));
+        bar.set_message(format!("{}{}", samples(progress.rates), printable(progress.now)));
     }
 
     pub(super) fn end(&self) {

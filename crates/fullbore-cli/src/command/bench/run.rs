@@ -259,7 +259,7 @@ impl Measure {
             document.write(&mut text).map_err(Exit::trouble)?;
             Exit::print(&text)?;
         } else {
-            let mut text = table::render(&document, look());
+            let mut text = table::render(&document.printable(), look());
             text.push_str(&format!("\nreport:  {}\n", folder.path().join("report.html").display()));
             text.push_str(&format!(
                 "results: {} and results.csv\n",
@@ -268,7 +268,7 @@ impl Measure {
             if let Some(Ok(path)) = &saved {
                 text.push_str(&format!("profile: {}\n", path.display()));
             }
-            Exit::print(&text)?;
+            Exit::print_raw(&text)?;
         }
         match saved {
             Some(Err(error)) => {

@@ -3,8 +3,9 @@
 mod number;
 mod print;
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 
@@ -12,6 +13,7 @@ use clap::{ArgAction, Args};
 use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent, Outcome, Side, compare, differences};
+use fullbore::quote::printable_bytes;
 use fullbore::strategy::{BUDGET, Plan, Wish, plan};
 use fullbore_cli::standard::StandardOutput;
 use fullbore_cli::ways::{Running, Ways};
@@ -372,12 +374,14 @@ fn said(job: &Job<'_>, found: &Comparison, mut account: serde_json::Value) -> se
 
 /// Writes to standard output.
 fn write(text: &[u8]) -> fullbore::Result<()> {
+    let safe = printable_bytes(text);
+    let text = if matches!(safe, Cow::Borrowed(_)) || !io::stdout().is_terminal() { text } else { &safe };
     StandardOutput.write_all(text).map_err(|error| Error::io("write", "standard output", error))
 }
 
 /// Says something on standard error; if that cannot be said, the exit code still does.
 fn complain(text: &[u8]) {
-    let _ = io::stderr().lock().write_all(text);
+    Exit::say(text);
 }
 
 /// Says what the system has against a file.

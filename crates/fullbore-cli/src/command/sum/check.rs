@@ -11,6 +11,7 @@ use clap::Args;
 use fullbore::error::{Error, Kind};
 use fullbore::operation::hash::{Algorithm, Hash};
 use fullbore::pattern::{Crew, Scratch};
+use fullbore::quote::Shown;
 use fullbore_cli::each::Telling;
 use fullbore_cli::ways::Running;
 use serde_json::json;
@@ -285,7 +286,7 @@ impl Judge<'_> {
                 self.list.malformed += 1;
                 if self.how.warn {
                     let tag = self.one.map_or_else(String::new, |one| format!("{} ", one.tag));
-                    let path = self.list.path.display();
+                    let path = Shown(&self.list.path);
                     let text =
                         format!("fullbore: {path}: {number}: improperly formatted {tag}checksum line\n");
                     self.say(&text);
@@ -384,7 +385,7 @@ impl Judge<'_> {
     fn end(&mut self) {
         let List { path, claims, malformed, matched, mismatched, unreadable, kinds, .. } =
             std::mem::take(&mut self.list);
-        let name = path.display();
+        let name = Shown(&path);
         let mut text = String::new();
         if claims == 0 {
             text = format!("fullbore: {name}: no properly formatted checksum lines found\n");

@@ -11,7 +11,8 @@ use fullbore::file::{File, FileKind};
 use fullbore::operation::{Count, CountState, Encoding, Fold};
 
 use super::Trouble;
-use crate::quote::quoted;
+use fullbore::quote::quoted;
+use fullbore_cli::exit::program;
 
 /// One thing to count.
 pub(super) enum Input {
@@ -24,7 +25,7 @@ pub(super) enum Input {
         turn: u64,
     },
     /// A name that is none, with what to say of it.
-    Trouble(Vec<u8>),
+    Trouble(String),
 }
 
 /// Lists up to this long are read before anything is counted, in bytes: so the columns are as wide as they need be.
@@ -62,10 +63,10 @@ impl Inputs {
         let names = match (named, list) {
             (Some(names), Some(_)) => {
                 let first = names.first().map(|name| quoted(name, encoding, true)).unwrap_or_default();
-                return Err(Trouble::new(
-                    [b"extra operand ", &first[..], b"\nfile operands cannot be combined with --files0-from\nTry 'fullbore wc --help' for more information."]
-                        .concat(),
-                ));
+                return Err(Trouble::new(format!(
+                    "extra operand {first}\nfile operands cannot be combined with --files0-from\nTry '{} --help' for more information.",
+                    program("wc")
+                )));
             }
             (None, None) => Names::None { told: false },
             (Some(names), None) => Names::Known { names, next: 0 },
@@ -92,13 +93,12 @@ impl Inputs {
         self.number += 1;
         let listed_in = |list: &Path| quoted(list, self.encoding, false);
         match (name.as_os_str().as_bytes(), self.list.as_deref()) {
-            (b"", None) => Input::Trouble(b"invalid zero-length file name".to_vec()),
+            (b"", None) => Input::Trouble("invalid zero-length file name".to_owned()),
             (b"", Some(list)) => {
-                let number = format!(":{}: invalid zero-length file name", self.number);
-                Input::Trouble([&listed_in(list)[..], number.as_bytes()].concat())
+                Input::Trouble(format!("{}:{}: invalid zero-length file name", listed_in(list), self.number))
             }
             (b"-", Some(list)) if list == Path::new("-") => {
-                Input::Trouble(b"when reading file names from stdin, no file name of '-' allowed".to_vec())
+                Input::Trouble("when reading file names from stdin, no file name of '-' allowed".to_owned())
             }
             (b"-", _) => self.standard_input(true),
             _ => Input::File(name),
@@ -124,9 +124,8 @@ impl Iterator for Inputs {
                 Err(error) => {
                     self.names = Names::Known { names: Vec::new(), next: 0 };
                     let list = self.list.clone().unwrap_or_default();
-                    let message = format!(": read error: {}", reason(&error));
                     let list = quoted(&list, self.encoding, false);
-                    return Some(Input::Trouble([&list[..], message.as_bytes()].concat()));
+                    return Some(Input::Trouble(format!("{list}: read error: {}", reason(&error))));
                 }
             },
         };
@@ -141,8 +140,7 @@ fn listed(list: &Path, encoding: Encoding) -> Result<Names, Trouble> {
     };
     let file = file.map_err(|error| {
         let list = quoted(list, encoding, true);
-        let why = format!(" for reading: {}", reason(&error));
-        Trouble::new([b"cannot open ", &list[..], why.as_bytes()].concat())
+        Trouble::new(format!("cannot open {list} for reading: {}", reason(&error)))
     })?;
     let short = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LIST);
     let mut reader = BufReader::with_capacity(64 << 10, file);
@@ -156,7 +154,7 @@ fn listed(list: &Path, encoding: Encoding) -> Result<Names, Trouble> {
             Ok(None) => return Ok(Names::Known { names, next: 0 }),
             Err(_) => {
                 let list = quoted(list, encoding, true);
-                return Err(Trouble::new([b"cannot read file names from ", &list[..]].concat()));
+                return Err(Trouble::new(format!("cannot read file names from {list}")));
             }
         }
     }

@@ -16,8 +16,8 @@ use fullbore_cli::values::names;
 use fullbore_cli::ways::{Running, Ways};
 
 use crate::locale;
-use crate::quote::quoted;
 use files::{Input, Inputs, StandardInput};
+use fullbore::quote::{Shown, quoted};
 use report::{Columns, Report};
 
 /// Count lines, words, characters, bytes and columns
@@ -90,19 +90,18 @@ struct Told {
 }
 
 struct Trouble {
-    message: Vec<u8>,
+    message: String,
     /// The exit code that it leads to.
     code: u8,
 }
 
 impl Trouble {
-    fn new(message: impl Into<Vec<u8>>) -> Self {
+    fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: 1 }
     }
 
     fn of(name: &Path, error: &Error, encoding: Encoding) -> Self {
-        let mut message = quoted(name, encoding, false);
-        message.extend(format!(": {}", reason(error)).bytes());
+        let message = format!("{}: {}", quoted(name, encoding, false), reason(error));
         Self { message, code: if error.kind() == Kind::Changed { 3 } else { 1 } }
     }
 
@@ -110,8 +109,8 @@ impl Trouble {
         running.aside(|| Exit::say(&self.line()));
     }
 
-    fn line(&self) -> Vec<u8> {
-        [program("wc").as_bytes(), b": ", &self.message[..], b"\n"].concat()
+    fn line(&self) -> String {
+        format!("{}: {}\n", program("wc"), self.message)
     }
 
     fn fatal(self) -> Exit {
@@ -245,8 +244,7 @@ impl Task<'_> {
             Err(error) => {
                 let mut trouble = Trouble::of(label, &error, self.encoding);
                 if files::is_directory(label) {
-                    trouble.message = quoted(label, self.encoding, false);
-                    trouble.message.extend(b": Is a directory");
+                    trouble.message = format!("{}: Is a directory", quoted(label, self.encoding, false));
                 }
                 // What changed under us has no counts; what cannot be read has none, and says so.
                 let counts = (opened && trouble.code == 1).then(Counts::default);
@@ -265,7 +263,7 @@ impl Task<'_> {
         if self.only_bytes
             && let Some(bytes) = files::length(file, standard)?
         {
-            self.running.remark(&format!("{}: its length is looked up, not read", file.path().display()));
+            self.running.remark(&format!("{}: its length is looked up, not read", Shown(file.path())));
             return Ok(Counts { bytes, characters: bytes, ..Counts::default() });
         }
         if files::may_lie(file)? {

@@ -1,13 +1,101 @@
-//! Names in messages, as the GNU tools write them: as they are, or quoted so that a shell reads them back.
+//! Names and texts in messages: nothing in them acts on a terminal.
+//!
+//! Names are quoted as by the GNU tools: left as they are, or so that a shell reads them back.
+#![forbid(unsafe_code)]
 
+use std::borrow::Cow;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use fullbore::operation::Encoding;
+use crate::operation::Encoding;
 
-/// A name for a message. `quote` it always, or only if it has something that a shell or a reader would stumble over.
-pub(crate) fn quoted(name: &Path, encoding: Encoding, always: bool) -> Vec<u8> {
-    let bytes = name.as_os_str().as_bytes();
+/// A name for a message, as the GNU tools write it: `always` in quotes, or only if it has something that a shell or a reader would
+/// stumble over.
+///
+/// ```
+/// use fullbore::operation::Encoding;
+/// use fullbore::quote::quoted;
+/// assert_eq!(quoted("name".as_ref(), Encoding::Utf8, false), "name");
+/// assert_eq!(quoted("name".as_ref(), Encoding::Utf8, true), "'name'");
+/// assert_eq!(quoted("two\nlines".as_ref(), Encoding::Utf8, false), "'two'$'\\n''lines'");
+/// ```
+pub fn quoted(name: &Path, encoding: Encoding, always: bool) -> String {
+    // What stays is printable, and so it is text.
+    String::from_utf8_lossy(&quoted_bytes(name.as_os_str().as_bytes(), encoding, always)).into_owned()
+}
+
+/// A path as it is, or [`quoted`] if it has a character that cannot be printed, such as an escape sequence for a terminal.
+///
+/// ```
+/// use fullbore::quote::Shown;
+/// assert_eq!(Shown("two words".as_ref()).to_string(), "two words");
+/// assert_eq!(Shown("red\x1b[31m".as_ref()).to_string(), "'red'$'\\033''[31m'");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a>(pub &'a Path);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0.as_os_str().as_bytes();
+        let plain = |text: &&str| text.chars().all(|character| Encoding::Utf8.prints(character));
+        match std::str::from_utf8(bytes).ok().filter(plain) {
+            Some(text) => f.write_str(text),
+            None => f.write_str(&quoted(self.0, Encoding::Utf8, true)),
+        }
+    }
+}
+
+/// A text whose control characters are escapes (`\u001b`), line ends and tabs apart.
+///
+/// ```
+/// use fullbore::quote::printable;
+/// assert_eq!(printable("a\tb\n"), "a\tb\n");
+/// assert_eq!(printable("\x1b[31mred \u{9b}2J"), "\\u001b[31mred \\u009b2J");
+/// ```
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_control) {
+        return text.into();
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match is_control(character) {
+            true => safe.push_str(&format!("\\u{:04x}", u32::from(character))),
+            false => safe.push(character),
+        }
+    }
+    safe.into()
+}
+
+/// As [`printable`], of bytes; those of 0x80 to 0x9f that are in no character are escaped too: some terminals obey them.
+///
+/// ```
+/// use fullbore::quote::printable_bytes;
+/// assert_eq!(*printable_bytes(b"\x1b[31m\x9b\xff"), *b"\\u001b[31m\\u009b\xff");
+/// ```
+pub fn printable_bytes(text: &[u8]) -> Cow<'_, [u8]> {
+    let harmless = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if text.iter().all(harmless) {
+        return text.into();
+    }
+    let mut safe = Vec::with_capacity(text.len() + 16);
+    for chunk in text.utf8_chunks() {
+        safe.extend_from_slice(printable(chunk.valid()).as_bytes());
+        for &byte in chunk.invalid() {
+            match byte {
+                0x80..=0x9f => safe.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+                _ => safe.push(byte),
+            }
+        }
+    }
+    safe.into()
+}
+
+fn is_control(character: char) -> bool {
+    character.is_control() && character != '\n' && character != '\t'
+}
+
+fn quoted_bytes(bytes: &[u8], encoding: Encoding, always: bool) -> Vec<u8> {
     let pieces = pieces(bytes, encoding);
     let plain =
         !always && !bytes.is_empty() && pieces.iter().enumerate().all(|(at, piece)| piece.plain(at, bytes));
@@ -138,9 +226,9 @@ mod tests {
             (b"a#", b"a#"),
         ] {
             let quoted = quoted(OsStr::from_bytes(name).as_ref(), Encoding::Utf8, false);
-            assert_eq!(quoted.escape_ascii().to_string(), wanted.escape_ascii().to_string());
+            assert_eq!(quoted, String::from_utf8_lossy(wanted));
         }
-        assert_eq!(quoted("x".as_ref(), Encoding::Bytes, true), b"'x'");
-        assert_eq!(quoted("é".as_ref(), Encoding::Bytes, false), b"''$'\\303\\251'");
+        assert_eq!(quoted("x".as_ref(), Encoding::Bytes, true), "'x'");
+        assert_eq!(quoted("é".as_ref(), Encoding::Bytes, false), "''$'\\303\\251'");
     }
 }

@@ -1,0 +1,65 @@
+//! Documents whose texts do not act on a terminal.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use fullbore::quote;
+use serde_json::Value;
+
+use super::Document;
+
+pub(super) fn printable(document: &Document) -> Cow<'_, Document> {
+    let mut search = Search(false);
+    if document.write(&mut search).is_ok() && !search.0 {
+        return Cow::Borrowed(document);
+    }
+    let escaped = serde_json::to_value(document).map(escaped).and_then(serde_json::from_value);
+    // Texts take the place of texts: what was a document still is one.
+    escaped.map_or(Cow::Borrowed(document), Cow::Owned)
+}
+
+fn escaped(value: Value) -> Value {
+    match value {
+        Value::String(text) => quote::printable(&text).into_owned().into(),
+        Value::Array(values) => values.into_iter().map(escaped).collect(),
+        Value::Object(values) => values
+            .into_iter()
+            .map(|(key, value)| (quote::printable(&key).into_owned(), escaped(value)))
+            .collect(),
+        other => other,
+    }
+}
+
+/// True if JSON that was written to it holds control characters other than line ends and tabs.
+struct Search(bool);
+
+impl Write for Search {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        // Escapes and characters are written as a whole.
+        let escape = |pair: &[u8]| matches!(pair, [b'\\', b'u' | b'b' | b'f' | b'r'] | [0xc2, 0x80..=0x9f]);
+        self.0 = self.0 || json.contains(&0x7f) || json.windows(2).any(escape);
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_escaped_wherever_they_stand() {
+        let mut document = Document::new(super::super::Run::default(), super::super::Environment::default());
+        document.run.notes = vec!["plain\tnote\n".into()];
+        assert!(matches!(printable(&document), Cow::Borrowed(_)));
+        for (text, wanted) in
+            [("\x1b[2J", "\\u001b[2J"), ("\x7f", "\\u007f"), ("\u{9b}m", "\\u009bm"), ("\r", "\\u000d")]
+        {
+            document.run.notes = vec![format!("{text}é")];
+            assert_eq!(printable(&document).run.notes, [format!("{wanted}é")]);
+        }
+    }
+}

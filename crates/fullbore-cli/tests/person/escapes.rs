@@ -1,0 +1,172 @@
+//! Names and documents do not act on a terminal: their control characters are shown, not sent.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::ground::{Room, fullbore, run};
+use crate::report::results;
+
+/// What a terminal gets from a command, and its exit code.
+fn on_a_terminal(command: &mut Command) -> (Vec<u8>, i32) {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap();
+    let other: OwnedFd =
+        File::options().read(true).write(true).open(Path::new(name.to_str().unwrap())).unwrap().into();
+    command.stdout(Stdio::from(other.try_clone().unwrap())).stderr(Stdio::from(other));
+    command.env("NO_COLOR", "1").env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // The command's ends of the terminal are the last ones then: reading ends with it.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let (mut seen, mut screen) = (Vec::new(), File::from(terminal));
+    let mut part = [0; 4096];
+    while let Ok(count @ 1..) = screen.read(&mut part) {
+        seen.extend_from_slice(&part[..count]);
+    }
+    (seen, child.wait().unwrap().code().unwrap())
+}
+
+/// Names that act on terminals: by ESC, by C1 characters in UTF-8 and as bytes.
+fn hostile() -> [&'static [u8]; 3] {
+    [b"e\x1b[2Jsc", b"c\xc2\x9b2Jd", b"b\x9b2Jy"]
+}
+
+/// The control characters that a terminal got.
+fn controls(seen: &[u8]) -> usize {
+    let wild = |character: &char| character.is_control() && !"\r\n\t".contains(*character);
+    let raw = |chunk: &[u8]| chunk.iter().filter(|byte| (0x80..=0x9f).contains(*byte)).count();
+    seen.utf8_chunks().map(|chunk| chunk.valid().chars().filter(wild).count() + raw(chunk.invalid())).sum()
+}
+
+#[test]
+fn names_do_not_act_on_a_terminal() {
+    let room = Room::new();
+    let names: Vec<PathBuf> =
+        hostile().map(|name| room.at("").join(std::ffi::OsStr::from_bytes(name))).to_vec();
+    for name in &names {
+        fs::write(name, "content\n").unwrap();
+        fs::write(name.with_extension("toml"), "damaged \x1b[2J = [").unwrap();
+    }
+    let mut tried = 0;
+    for locale in ["C", "C.UTF-8"] {
+        for name in &names {
+            let missing = name.with_extension("missing");
+            let toml = name.with_extension("toml");
+            let lists = name.with_extension("sums");
+            let listed = [b"md5 (", name.as_os_str().as_bytes(), b") = 00\nnonsense\n"].concat();
+            fs::write(&lists, listed).unwrap();
+            let (copied, deeper) = (room.at("copied"), missing.join("x"));
+            let name = name.as_path();
+            let calls: Vec<(&[&str], Vec<&Path>)> = vec![
+                (&["wc"], vec![name, &missing, name]),
+                (&["wc", "--explain", "--strategy", "request=4K"], vec![name]),
+                (&["wc", "--files0-from"], vec![&missing]),
+                (&["wc", "--total"], vec![name]),
+                (&["cmp"], vec![name, &toml]),
+                (&["cmp"], vec![name, &missing]),
+                (&["cmp", "-n"], vec![name, name, name]),
+                (&["cmp", "a"], vec![name, name, name]),
+                (&["cp", "-v"], vec![name, &copied]),
+                (&["cp", "-v", "--explain"], vec![name, &copied]),
+                (&["cp"], vec![&missing, &copied]),
+                (&["cp"], vec![name, name, &missing]),
+                (&["sum"], vec![name, &missing]),
+                (&["sum", "--tag"], vec![name]),
+                (&["sum", "--json"], vec![name, &missing]),
+                (&["sum", "--check", "--warn"], vec![&lists, &missing]),
+                (&["sum", "-a"], vec![name]),
+                (&["dedupe"], vec![room.path(), &missing]),
+                (&["dedupe", "--json"], vec![room.path()]),
+                (&["transform", "upper"], vec![&missing, name]),
+                (&["transform", "upper", "--explain", "--time"], vec![name, &copied]),
+                (&["transform"], vec![name, name, name]),
+                (&["gen", "10"], vec![&deeper]),
+                (&["probe"], vec![&missing]),
+                (&["probe", "--json"], vec![name]),
+                (&["probe"], vec![name]),
+                (&["report"], vec![&missing]),
+                (&["report"], vec![&toml]),
+                (&["report", "--quiet", "--csv"], vec![name, name]),
+                (&["bench", "run"], vec![&toml]),
+                (&["bench", "run", "--job"], vec![&toml]),
+                (&["bench", "show"], vec![name]),
+                (&["bench", "--time"], vec![name]),
+                (&["bench", "run", "--resume"], vec![&missing]),
+                (&["profile", "show"], vec![&missing]),
+                (&["man"], vec![&missing]),
+                (&["completions"], vec![name]),
+                (&["grep", "none"], vec![&missing]),
+                (&[], vec![name]),
+            ];
+            for (words, paths) in calls {
+                let mut command = fullbore(words);
+                let (seen, _) = on_a_terminal(command.args(&paths).env("LC_ALL", locale));
+                let shown = String::from_utf8_lossy(&seen);
+                assert_eq!(controls(&seen), 0, "{locale} {words:?} {paths:?}: {}", shown.escape_debug());
+                tried += 1;
+            }
+            let _ = fs::remove_file(room.at("copied"));
+        }
+    }
+    assert!(tried > 200);
+}
+
+#[test]
+fn pipes_get_names_as_they_are() {
+    let room = Room::new();
+    for name in hostile() {
+        fs::write(room.path().join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
+    }
+    let named =
+        |stdout: &[u8]| hostile().iter().all(|name| stdout.windows(name.len()).any(|part| part == *name));
+    let inside = |words: &[&str]| {
+        run(fullbore(words).args(hostile().map(std::ffi::OsStr::from_bytes)).current_dir(room.path())).stdout
+    };
+    for words in [&["wc"][..], &["sum"], &["sum", "-a", "md5"], &["dedupe"]] {
+        assert!(named(&inside(words)), "{words:?}");
+    }
+}
+
+#[test]
+fn a_results_document_does_not_act_on_a_terminal() {
+    let room = Room::new();
+    let mut document = serde_json::to_value(results(&[1e9, 2e9, 3e9], 1)).unwrap();
+    let sane = room.file("sane.json", document.to_string());
+    let (seen, code) = on_a_terminal(fullbore(["report"]).arg(&sane));
+    assert_eq!((controls(&seen), code), (0, 0));
+    let count = poison(&mut document, "");
+    assert!(count > 10, "{count}");
+    let hostile = room.file("hostile.json", document.to_string());
+    for words in [&["report"][..], &["report", "--json"], &["report", "--markdown", "-"]] {
+        let (seen, code) = on_a_terminal(fullbore(words).arg(&hostile));
+        let shown = String::from_utf8_lossy(&seen);
+        assert_eq!((controls(&seen), code), (0, 0), "{words:?}: {}", shown.escape_debug());
+        assert!(shown.contains("u001b"), "{words:?}");
+    }
+    let (seen, _) = on_a_terminal(fullbore(["report", "--anyway"]).arg(&hostile).arg(&sane));
+    assert_eq!(controls(&seen), 0, "{}", String::from_utf8_lossy(&seen).escape_debug());
+}
+
+/// Puts escape sequences into the texts of a document that are free; returns into how many.
+fn poison(value: &mut serde_json::Value, key: &str) -> usize {
+    // Words that the reader knows, and texts that are read again.
+    const CLOSED: &[&str] = &[
+        "schema", "id", "base", "sets", "kind", "state", "cache", "stop", "reason", "axis", "then", "measure",
+    ];
+    match value {
+        serde_json::Value::String(text) if !CLOSED.contains(&key) => {
+            text.push_str("\u{1b}[2J\u{9b}2J\u{7f}");
+            1
+        }
+        serde_json::Value::Array(values) => values.iter_mut().map(|value| poison(value, key)).sum(),
+        serde_json::Value::Object(values) => values.iter_mut().map(|(key, value)| poison(value, key)).sum(),
+        _ => 0,
+    }
+}
