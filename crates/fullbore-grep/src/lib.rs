@@ -33,6 +33,7 @@
 
 mod ink;
 mod json;
+mod matcher;
 mod opening;
 mod page;
 mod parts;
@@ -41,11 +42,12 @@ mod settings;
 mod sieve;
 mod tool;
 
+pub use matcher::pcre2_version;
 pub use opening::{Arrival, Opening};
 pub use page::{Page, Taken};
 pub use parts::{Found, Parts};
 pub use query::Query;
-pub use settings::{Boundary, Case, Coding, Nuls, Settings, Show, shown};
+pub use settings::{Boundary, Case, Coding, Engine, Nuls, Settings, Show, shown};
 pub use tool::{Told, Tool};
 
 // What a program needs beside it, of the versions that fit.

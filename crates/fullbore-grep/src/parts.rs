@@ -10,10 +10,10 @@ use std::thread::{self, ThreadId};
 
 use fullbore::operation::{Part, Search};
 use grep_printer::SummaryKind;
-use grep_regex::RegexMatcher;
 use grep_searcher::Searcher;
 
 use crate::ink::{Ink, Pen, telling};
+use crate::matcher::AnyMatcher;
 use crate::opening::{Arrival, BEGINNING, Detection, Opening};
 use crate::query::{Print, Query};
 use crate::settings::Show;
@@ -26,7 +26,7 @@ pub struct Parts<'q> {
     path: &'q Path,
     opening: Opening,
     /// Those of the threads. Each keeps its own: a matcher is slower in another than in the first that used it.
-    idle: Mutex<Vec<(ThreadId, (Searcher, RegexMatcher))>>,
+    idle: Mutex<Vec<(ThreadId, (Searcher, AnyMatcher))>>,
 }
 
 /// What was found in a part, with numbers from the start of the part.
@@ -53,7 +53,7 @@ impl<'q> Parts<'q> {
         Self { query, path, opening, idle: Mutex::default() }
     }
 
-    fn tool(&self) -> (Searcher, RegexMatcher) {
+    fn tool(&self) -> (Searcher, AnyMatcher) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         match idle.iter().position(|(thread, _)| *thread == thread::current().id()) {
             Some(place) => idle.swap_remove(place).1,
@@ -84,7 +84,7 @@ impl<'q> Parts<'q> {
     /// Searches `bytes` and prints what is found in `own`.
     fn find(
         &self,
-        tool: &mut (Searcher, RegexMatcher),
+        tool: &mut (Searcher, AnyMatcher),
         bytes: &[u8],
         own: Range<usize>,
         rules: Rules,
@@ -124,12 +124,12 @@ impl<'q> Parts<'q> {
 }
 
 fn sift<'m, S: Counts + 'm>(
-    tool: &'m mut (Searcher, RegexMatcher),
+    tool: &'m mut (Searcher, AnyMatcher),
     bytes: &[u8],
     own: Range<usize>,
     rules: Rules,
     ink: &Rc<std::cell::RefCell<Ink>>,
-    sink: impl FnOnce(&'m RegexMatcher) -> S,
+    sink: impl FnOnce(&'m AnyMatcher) -> S,
 ) -> (Facts, io::Result<()>) {
     let (searcher, matcher) = tool;
     let matcher = &*matcher;

@@ -4,24 +4,25 @@ use std::path::Path;
 
 use grep_matcher::LineTerminator;
 use grep_printer::{
-    ColorSpecs, JSON, JSONBuilder, Standard, StandardBuilder, Summary, SummaryBuilder, SummaryKind,
+    ColorSpecs, HyperlinkConfig, JSON, JSONBuilder, Standard, StandardBuilder, Summary, SummaryBuilder,
+    SummaryKind,
 };
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use termcolor::WriteColor;
 
 use crate::ink::{Escapes, Numbers};
+use crate::matcher::AnyMatcher;
 use crate::opening::{Arrival, Detection, Opening};
 use crate::page::Page;
 use crate::parts::Parts;
-use crate::settings::{Boundary, Case, Coding, Nuls, Settings, Show};
+use crate::settings::{Coding, Nuls, Settings, Show};
 use crate::tool::{Tool, Writer};
 
 /// What is asked for, ready to run.
 #[derive(Debug, Clone)]
 pub struct Query {
     pub(crate) settings: Settings,
-    pub(crate) matcher: RegexMatcher,
+    pub(crate) matcher: AnyMatcher,
     pub(crate) escapes: Escapes,
     uncut: Option<&'static str>,
 }
@@ -46,7 +47,7 @@ impl Query {
             show => show,
         };
         settings.color &= settings.show != Show::Json;
-        let matcher = matcher(&settings)?;
+        let matcher = AnyMatcher::new(&settings)?;
         let escapes = Escapes::new(settings.color, &settings.colors);
         let mut query = Self { settings, matcher, escapes, uncut: None };
         query.uncut = query.why_uncut();
@@ -129,6 +130,15 @@ impl Query {
         }
     }
 
+    /// Whether paths are printed as links.
+    pub(crate) fn links(&self) -> bool {
+        self.settings.color && self.settings.hyperlinks.is_some()
+    }
+
+    fn hyperlinks(&self) -> HyperlinkConfig {
+        self.settings.hyperlinks.clone().unwrap_or_default()
+    }
+
     /// Whether one match is enough of a file.
     pub(crate) fn first_only(&self) -> bool {
         use SummaryKind::{PathWithMatch, PathWithoutMatch, QuietWithMatch, QuietWithoutMatch};
@@ -148,7 +158,9 @@ impl Query {
             !settings.fixed_strings && [r"\A", r"\z", "-m"].iter().any(|part| pattern.contains(part))
         };
         let separators = [&settings.field_match_separator, &settings.field_context_separator];
-        if self.multi_line() {
+        if self.links() {
+            Some("links have the file's own numbers of lines in them")
+        } else if self.multi_line() {
             Some("the pattern may match over several lines")
         } else if matches!(settings.coding, Coding::Named(_)) {
             Some("the text is in another encoding")
@@ -246,6 +258,7 @@ impl Query {
             .color_specs(colors)
             .column(settings.column)
             .heading(settings.heading)
+            .hyperlink(self.hyperlinks())
             .max_columns(settings.max_columns)
             .max_columns_preview(settings.max_columns_preview)
             .only_matching(settings.only_matching)
@@ -273,6 +286,7 @@ impl Query {
         let settings = &self.settings;
         SummaryBuilder::new()
             .kind(kind)
+            .hyperlink(self.hyperlinks())
             .color_specs(colors)
             .exclude_zero(!settings.include_zero)
             .path(settings.with_filename)
@@ -286,64 +300,4 @@ impl Query {
     pub(crate) fn json<W: std::io::Write>(&self, writer: W) -> JSON<W> {
         JSONBuilder::new().replacement(self.settings.replace.clone()).build(writer)
     }
-}
-
-fn matcher(settings: &Settings) -> Result<RegexMatcher, String> {
-    let mut builder = RegexMatcherBuilder::new();
-    builder
-        .multi_line(true)
-        .unicode(settings.unicode)
-        .octal(false)
-        .fixed_strings(settings.fixed_strings)
-        .case_insensitive(settings.case == Case::Insensitive)
-        .case_smart(settings.case == Case::Smart);
-    match settings.boundary {
-        Some(Boundary::Line) => builder.whole_line(true),
-        Some(Boundary::Word) => builder.word(true),
-        None => &mut builder,
-    };
-    if settings.multiline {
-        builder.dot_matches_new_line(settings.multiline_dotall);
-        if settings.crlf {
-            builder.crlf(true).line_terminator(None);
-        }
-    } else {
-        builder.line_terminator(Some(b'\n')).dot_matches_new_line(false);
-        if settings.crlf {
-            builder.crlf(true);
-        }
-        if settings.null_data {
-            builder.line_terminator(Some(0));
-        }
-    }
-    if let Some(limit) = settings.regex_size_limit {
-        builder.size_limit(limit);
-    }
-    if let Some(limit) = settings.dfa_size_limit {
-        builder.dfa_size_limit(limit);
-    }
-    let text = settings.nuls == Nuls::Text || settings.null_data;
-    if !text {
-        builder.ban_byte(Some(0));
-    }
-    let matcher = builder.build_many(&settings.patterns).map_err(|error| {
-        let mut text = error.to_string();
-        if text.contains("the literal") && text.contains("not allowed") {
-            text.push_str(
-                "\n\nConsider enabling multiline mode with the --multiline flag (or -U for short).\n\
-                 When multiline mode is enabled, new line characters can be matched.",
-            );
-        }
-        if text.contains("pattern contains \"\\0\"") {
-            text.push_str(
-                "\n\nConsider enabling text mode with the --text flag (or -a for short). Otherwise,\n\
-                 binary detection is enabled and matching a NUL byte is impossible.",
-            );
-        }
-        if text.contains("backreferences") || text.contains("look-around") {
-            text.push_str("\n\nThere is no PCRE2 here, which could: `rg --pcre2` may have it.");
-        }
-        text
-    })?;
-    Ok(matcher)
 }

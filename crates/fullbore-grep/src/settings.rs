@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use grep_printer::ColorSpecs;
+use grep_printer::{ColorSpecs, HyperlinkConfig};
 use grep_searcher::Encoding;
 
 /// How letters match.
@@ -26,6 +26,18 @@ pub enum Boundary {
     Line,
     /// Whole words (`-w`).
     Word,
+}
+
+/// The engine of the regular expressions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// That of the crate `regex`.
+    #[default]
+    Rust,
+    /// PCRE2, with look-around and backreferences (`-P`).
+    Pcre2,
+    /// `Rust`, and `Pcre2` for patterns that `Rust` refuses.
+    Auto,
 }
 
 /// What is printed.
@@ -77,6 +89,7 @@ pub enum Nuls {
 #[allow(missing_docs, reason = "each is the flag of its name, as the manual of rg has it")]
 pub struct Settings {
     pub patterns: Vec<String>,
+    pub engine: Engine,
     pub fixed_strings: bool,
     pub case: Case,
     pub boundary: Option<Boundary>,
@@ -118,12 +131,15 @@ pub struct Settings {
     pub field_context_separator: Vec<u8>,
     pub color: bool,
     pub colors: ColorSpecs,
+    /// How paths are printed as links, if they are.
+    pub hyperlinks: Option<HyperlinkConfig>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             patterns: Vec::new(),
+            engine: Engine::default(),
             fixed_strings: false,
             case: Case::default(),
             boundary: None,
@@ -164,6 +180,7 @@ impl Default for Settings {
             field_context_separator: b"-".to_vec(),
             color: false,
             colors: ColorSpecs::default_with_color(),
+            hyperlinks: None,
         }
     }
 }

@@ -5,11 +5,11 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use grep_printer::{ColorSpecs, JSON, Standard, Stats, Summary};
-use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
-use termcolor::{Buffer, ColorSpec, WriteColor};
+use termcolor::{Buffer, ColorSpec, HyperlinkSpec, WriteColor};
 
 use crate::ink::{Style, telling};
+use crate::matcher::AnyMatcher;
 use crate::opening::{Arrival, BEGINNING, Detection, Opening};
 use crate::query::{Print, Query};
 use crate::settings::{Coding, Settings, Show, shown};
@@ -18,13 +18,13 @@ use crate::settings::{Coding, Settings, Show, shown};
 #[derive(Debug)]
 pub struct Tool<'w> {
     searcher: Searcher,
-    matcher: RegexMatcher,
+    matcher: AnyMatcher,
     printer: Printer<'w>,
     sniff: bool,
     named_coding: bool,
     multi_line: bool,
     counts: bool,
-    stats: bool,
+    real_path: bool,
     detections: [Detection; 2],
 }
 
@@ -69,7 +69,7 @@ impl<'w> Tool<'w> {
             sniff: !matches!(settings.coding, Coding::Raw),
             named_coding: matches!(settings.coding, Coding::Named(_)),
             multi_line: query.multi_line(),
-            stats: settings.stats,
+            real_path: settings.stats || query.links(),
             counts: settings.counts() || settings.show == Show::CountMatches,
             detections: [query.detection(false), query.detection(true)],
         }
@@ -119,7 +119,7 @@ impl<'w> Tool<'w> {
         });
         self.writer().name(path);
         let (searcher, matcher) = (&mut self.searcher, &self.matcher);
-        let stand_in = if self.stats { path } else { Path::new(STAND_IN) };
+        let stand_in = if self.real_path { path } else { Path::new(STAND_IN) };
         match &mut self.printer {
             Printer::Lines(printer) => {
                 let mut sink = Watched { inner: printer.sink_with_path(matcher, stand_in), lines: false };
@@ -169,7 +169,7 @@ impl<'w> Tool<'w> {
 
 fn run<S: Sink<Error = io::Error>>(
     searcher: &mut Searcher,
-    matcher: &RegexMatcher,
+    matcher: &AnyMatcher,
     source: Source<'_>,
     sink: &mut S,
 ) -> io::Result<()> {
@@ -222,7 +222,7 @@ type HandOn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
 
 /// The path that the printers of lines and summaries are given. They look up what a path leads to, which for a file with a
 /// match in it takes as long as to search it, and nothing is made of that unless it is printed as a link. But they count what
-/// they write, so where an account is kept they are given the real one.
+/// they write, so where an account is kept or links are made they are given the real one.
 const STAND_IN: &str = "/";
 
 /// Keeps what is printed, or hands it on before it is much. The printer's colours are those that [tell](telling) what it writes:
@@ -294,6 +294,14 @@ impl Write for Writer<'_> {
 impl WriteColor for Writer<'_> {
     fn supports_color(&self) -> bool {
         self.buffer.supports_color()
+    }
+
+    fn supports_hyperlinks(&self) -> bool {
+        self.buffer.supports_hyperlinks()
+    }
+
+    fn set_hyperlink(&mut self, link: &HyperlinkSpec<'_>) -> io::Result<()> {
+        self.buffer.set_hyperlink(link)
     }
 
     fn set_color(&mut self, spec: &ColorSpec) -> io::Result<()> {

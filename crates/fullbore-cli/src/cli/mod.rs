@@ -12,6 +12,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use self::peers::Called;
 use crate::command;
 use crate::exit::{self, Exit};
+use crate::grep;
 
 /// Find how fast this machine can move a file's bytes, then move them that fast.
 #[derive(Debug, Parser)]
@@ -76,7 +77,10 @@ impl Cli {
 
     /// Reads the command line of this process. Errors in it are printed, and end the process with the exit code of the peer.
     pub(crate) fn read() -> Result<Self, ExitCode> {
-        let called = Called::now();
+        let mut called = Called::now();
+        if called.command() == "grep" {
+            called.words = grep::config::with_config(called.words);
+        }
         if ["wc", "copy", "cp", "sum"].contains(&called.command()) {
             exit::set_trouble_code(1);
         }

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder};
-use fullbore_grep::grep_printer::UserColorSpec;
-use fullbore_grep::{Boundary, Case, Coding, Nuls, Show};
+use fullbore_grep::grep_printer::{HyperlinkFormat, UserColorSpec};
+use fullbore_grep::{Boundary, Case, Coding, Engine, Nuls, Show};
+use log::LevelFilter;
 
-use super::flags::{FLAGS, Flag, Set};
+use super::flag::{Flag, Set};
+use super::flags::FLAGS;
+use super::generate::Generated;
 
 /// What the flags say.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +39,7 @@ pub(crate) struct Asked {
     pub(crate) dfa_size_limit: Option<usize>,
     pub(crate) regex_size_limit: Option<usize>,
     pub(crate) coding: Coding,
+    pub(crate) engine: Engine,
     pub(crate) fixed_strings: bool,
     pub(crate) follow: bool,
     pub(crate) globs: Vec<String>,
@@ -43,11 +47,14 @@ pub(crate) struct Asked {
     pub(crate) glob_case_insensitive: bool,
     pub(crate) heading: Option<bool>,
     pub(crate) hidden: bool,
+    pub(crate) hostname_bin: Option<PathBuf>,
+    pub(crate) hyperlink_format: Option<HyperlinkFormat>,
     pub(crate) ignore_files: Vec<PathBuf>,
     pub(crate) ignore_file_case_insensitive: bool,
     pub(crate) include_zero: bool,
     pub(crate) invert_match: bool,
     pub(crate) line_number: Option<bool>,
+    pub(crate) log: Option<LevelFilter>,
     pub(crate) max_columns: Option<u64>,
     pub(crate) max_columns_preview: bool,
     pub(crate) max_count: Option<u64>,
@@ -70,7 +77,9 @@ pub(crate) struct Asked {
     pub(crate) one_file_system: bool,
     pub(crate) only_matching: bool,
     pub(crate) path_separator: Option<u8>,
-    pub(crate) pcre2: bool,
+    pub(crate) pcre2_version: bool,
+    pub(crate) pre: Option<PathBuf>,
+    pub(crate) pre_globs: Vec<String>,
     pub(crate) quiet: bool,
     pub(crate) replace: Option<Vec<u8>>,
     pub(crate) search_zip: bool,
@@ -83,6 +92,8 @@ pub(crate) struct Asked {
     pub(crate) unrestricted: usize,
     pub(crate) vimgrep: bool,
     pub(crate) with_filename: Option<bool>,
+    /// What is wrong with the first value that is.
+    pub(crate) wrong: Option<String>,
 }
 
 /// Where patterns come from.
@@ -92,11 +103,12 @@ pub(crate) enum Pattern {
     File(PathBuf),
 }
 
-/// What is listed instead of searched.
+/// What is printed instead of searching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listing {
     Files,
     Types,
+    Generated(Generated),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -234,10 +246,10 @@ impl FromArgMatches for Asked {
                 (Set::Value(_, set), None) => set(&mut asked, Some(&value)),
                 (Set::Value(_, set), Some(_)) => set(&mut asked, None),
             };
-            result.map_err(|error| {
-                let text = format!("error parsing flag --{}: {error}\n", flag.long);
-                clap::Error::raw(clap::error::ErrorKind::InvalidValue, text)
-            })?;
+            if let Err(error) = result {
+                asked.wrong = Some(format!("error parsing flag --{}: {error}", flag.long));
+                break;
+            }
         }
         Ok(asked)
     }

@@ -13,9 +13,9 @@ use fullbore::file::{File, FileKind, Neighbours};
 use fullbore::pattern::{Crew, Scratch, Turn};
 use fullbore_cli::ways::Running;
 use fullbore_grep::{Arrival, Opening, Query, Taken, Tool};
-use grep_cli::DecompressionReaderBuilder;
 use rustix::fs::{FileType, Stat};
 
+use super::command::Filter;
 use super::haystacks::{Haystack, Item};
 use super::print::Piece;
 
@@ -32,7 +32,8 @@ pub(crate) struct Search<'a> {
     /// Named files arrive as `rg` maps them, all files if it was asked to.
     pub(crate) mapped: bool,
     pub(crate) mapped_all: bool,
-    pub(crate) zip: Option<DecompressionReaderBuilder>,
+    /// Which files a command reads.
+    pub(crate) filter: Option<Filter>,
     pub(crate) messages: bool,
     pub(crate) remarks: bool,
     /// Whether anything was searched.
@@ -134,12 +135,12 @@ impl Search<'_> {
         if haystack.stdin {
             return self.standard_input(path, turn, scratch, crew).map(|()| None);
         }
-        if let Some(zip) = &self.zip
-            && zip.get_matcher().has_command(path)
-        {
-            let mut reader = zip.build(path).map_err(io::Error::other)?;
-            self.whole(turn, 0, |tool| tool.search_reader(path, named, &mut reader))?;
-            reader.close()?;
+        let started = self.filter.as_ref().map(|filter| filter.start(path)).transpose()?;
+        if let Some(mut output) = started.flatten() {
+            let result = self.whole(turn, 0, |tool| tool.search_reader(path, named, &mut output));
+            let closed = output.close();
+            result?;
+            closed?;
             return Ok(None);
         }
         let mut file = kit.open(path)?;

@@ -1,87 +1,12 @@
 //! The flags, each with what it does: those of `rg`, by its names.
 
-use std::ffi::OsStr;
-
 use fullbore_grep::grep_searcher::Encoding;
-use fullbore_grep::{Boundary, Case, Coding, Nuls, Show};
+use fullbore_grep::{Boundary, Case, Coding, Engine, Nuls, Show};
+use log::LevelFilter;
 
-use super::asked::{Asked, ColorChoice, Listing, Pattern, Sort, SortBy, TypeChange};
-
-/// A flag.
-pub(crate) struct Flag {
-    pub(crate) short: Option<char>,
-    pub(crate) long: &'static str,
-    pub(crate) alias: Option<&'static str>,
-    /// The name of the flag that takes it back.
-    pub(crate) negated: Option<&'static str>,
-    pub(crate) help: &'static str,
-    pub(crate) set: Set,
-}
-
-/// What a flag does.
-#[derive(Clone, Copy)]
-pub(crate) enum Set {
-    /// Without a value: it is given, or taken back.
-    Switch(fn(&mut Asked, bool)),
-    /// With a value of that name; without one, it is taken back.
-    Value(&'static str, Setter),
-}
-
-/// What a value does.
-type Setter = fn(&mut Asked, Option<&OsStr>) -> Result<(), String>;
-
-const fn on(short: char, long: &'static str, help: &'static str, set: fn(&mut Asked, bool)) -> Flag {
-    let short = if short == ' ' { None } else { Some(short) };
-    Flag { short, long, alias: None, negated: None, help, set: Set::Switch(set) }
-}
-
-const fn value(short: char, long: &'static str, name: &'static str, help: &'static str, set: Setter) -> Flag {
-    let short = if short == ' ' { None } else { Some(short) };
-    Flag { short, long, alias: None, negated: None, help, set: Set::Value(name, set) }
-}
-
-impl Flag {
-    const fn or(self, negated: &'static str) -> Self {
-        Self { negated: Some(negated), ..self }
-    }
-
-    const fn also(self, alias: &'static str) -> Self {
-        Self { alias: Some(alias), ..self }
-    }
-}
-
-fn text(value: Option<&OsStr>) -> Result<&str, String> {
-    value.unwrap_or_default().to_str().ok_or_else(|| "value is not valid UTF-8".into())
-}
-
-fn number<T: std::str::FromStr>(value: Option<&OsStr>) -> Result<T, String> {
-    text(value)?.parse().map_err(|_| "value is not a valid number".into())
-}
-
-/// As `rg` writes sizes: digits, and K, M or G for powers of 1024.
-fn size(value: Option<&OsStr>) -> Result<u64, String> {
-    grep_cli::parse_human_readable_size(text(value)?).map_err(|error| error.to_string())
-}
-
-fn limit(value: Option<&OsStr>) -> Result<Option<usize>, String> {
-    usize::try_from(size(value)?).map(Some).map_err(|_| "size is too big".into())
-}
-
-fn escaped(value: Option<&OsStr>) -> Result<Vec<u8>, String> {
-    Ok(grep_cli::unescape(text(value)?))
-}
-
-fn sort(value: Option<&OsStr>, reverse: bool) -> Result<Option<Sort>, String> {
-    let by = match text(value)? {
-        "none" => return Ok(None),
-        "path" => SortBy::Path,
-        "modified" => SortBy::Modified,
-        "accessed" => SortBy::Accessed,
-        "created" => SortBy::Created,
-        other => return Err(format!("choice '{other}' is unrecognized")),
-    };
-    Ok(Some(Sort { by, reverse }))
-}
+use super::asked::{ColorChoice, Listing, Pattern, Sort, SortBy, TypeChange};
+use super::flag::{Flag, escaped, limit, number, on, size, sort, text, value};
+use super::generate::Generated;
 
 /// All flags.
 pub(crate) const FLAGS: &[Flag] = &[
@@ -129,21 +54,31 @@ pub(crate) const FLAGS: &[Flag] = &[
     .or("no-crlf"),
     on(' ', "null-data", "Lines end with NUL", |a, _| (a.crlf, a.null_data) = (false, true)),
     on(' ', "no-unicode", "Patterns know ASCII only", |a, yes| a.no_unicode = yes).or("unicode"),
-    on('P', "pcre2", "Refused: there is no PCRE2 here", |a, yes| a.pcre2 = yes).or("no-pcre2"),
+    on('P', "pcre2", "Patterns are those of PCRE2, with look-around and backreferences", |a, yes| {
+        a.engine = if yes { Engine::Pcre2 } else { Engine::Rust };
+    })
+    .or("no-pcre2"),
     value(
         ' ',
         "engine",
         "ENGINE",
-        "The regular expressions: default, which is all there is here, or auto",
+        "The regular expressions: default, pcre2, or auto for the first of them that takes the pattern",
         |a, v| {
-            match text(v)? {
-                "default" | "auto" => a.pcre2 = false,
-                "pcre2" => a.pcre2 = true,
+            a.engine = match text(v)? {
+                "default" => Engine::Rust,
+                "pcre2" => Engine::Pcre2,
+                "auto" => Engine::Auto,
                 other => return Err(format!("unrecognized regex engine '{other}'")),
-            }
+            };
             Ok(())
         },
     ),
+    on(' ', "auto-hybrid-regex", "As --engine auto", |a, yes| {
+        a.engine = if yes { Engine::Auto } else { Engine::Rust };
+    })
+    .or("no-auto-hybrid-regex"),
+    on(' ', "no-pcre2-unicode", "As --no-unicode", |a, yes| a.no_unicode = yes).or("pcre2-unicode"),
+    on(' ', "pcre2-version", "Print the version of PCRE2", |a, _| a.pcre2_version = true),
     value(' ', "regex-size-limit", "SIZE", "How large a compiled pattern may be", |a, v| {
         a.regex_size_limit = limit(v)?;
         Ok(())
@@ -181,9 +116,26 @@ pub(crate) const FLAGS: &[Flag] = &[
         "Search in compressed files, by gzip, xz and others that must be installed",
         |a, yes| {
             a.search_zip = yes;
+            a.pre = a.pre.take().filter(|_| !yes);
         },
     )
     .or("no-search-zip"),
+    value(
+        ' ',
+        "pre",
+        "COMMAND",
+        "Search what COMMAND prints for each file, which is its argument and its standard input",
+        |a, v| {
+            a.pre = v.filter(|command| !command.is_empty()).map(Into::into);
+            a.search_zip &= a.pre.is_none();
+            Ok(())
+        },
+    )
+    .or("no-pre"),
+    value(' ', "pre-glob", "GLOB", "With --pre, use COMMAND for files whose paths match", |a, v| {
+        a.pre_globs.push(text(v)?.into());
+        Ok(())
+    }),
     on(' ', "mmap", "Look for NULs as rg does in a memory map", |a, yes| a.mapped = Some(yes)).or("no-mmap"),
     value('m', "max-count", "N", "Stop in a file after N lines that match", |a, v| {
         a.max_count = Some(number(v)?);
@@ -324,6 +276,24 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
+    value(
+        ' ',
+        "hyperlink-format",
+        "FORMAT",
+        "Print paths as links where there are colours: none, default, file, grep+, kitty, vscode, …, or a URL with {path}, {host}, \
+         {line}, {column} in it",
+        |a, v| {
+            let format = v.map(|_| text(v)).transpose()?;
+            let format = format.map(|text| text.parse().map_err(|error| format!("invalid hyperlink format: {error}")));
+            a.hyperlink_format = format.transpose()?;
+            Ok(())
+        },
+    )
+    .or("no-hyperlink-format"),
+    value(' ', "hostname-bin", "COMMAND", "With --hyperlink-format, COMMAND prints the name of this machine", |a, v| {
+        a.hostname_bin = v.map(Into::into);
+        Ok(())
+    }),
     on('p', "pretty", "As --color always --heading --line-number", |a, _| {
         a.color = ColorChoice::Always;
         (a.heading, a.line_number) = (Some(true), Some(true));
@@ -363,6 +333,18 @@ pub(crate) const FLAGS: &[Flag] = &[
     on(' ', "files", "Print the paths of the files that would be searched", |a, _| {
         a.listing = Some(Listing::Files)
     }),
+    value(
+        ' ',
+        "generate",
+        "KIND",
+        "Print the manual page (man) or completions for a shell (complete-bash, -zsh, -fish, -powershell)",
+        |a, v| {
+            let name = text(v)?;
+            let kind = Generated::named(name).ok_or_else(|| format!("choice '{name}' is unrecognized"))?;
+            a.listing = Some(Listing::Generated(kind));
+            Ok(())
+        },
+    ),
     on('.', "hidden", "Search hidden files and directories", |a, yes| a.hidden = yes).or("no-hidden"),
     on('L', "follow", "Follow symbolic links", |a, yes| a.follow = yes).or("no-follow"),
     value('d', "max-depth", "N", "Descend N directories at most", |a, v| {
@@ -424,6 +406,12 @@ pub(crate) const FLAGS: &[Flag] = &[
     }),
     on(' ', "no-messages", "Say nothing of files that cannot be read", |a, yes| a.no_messages = yes)
         .or("messages"),
+    on(' ', "debug", "Say what is done and why files are left out", |a, _| {
+        a.log = a.log.max(Some(LevelFilter::Debug));
+    }),
+    on(' ', "trace", "As --debug, and more", |a, _| a.log = Some(LevelFilter::Trace)),
+    // The file is read before the flags are.
+    on(' ', "no-config", "Do not read the file that FULLBORE_GREP_CONFIG_PATH names", |_, _| {}),
     value(
         ' ',
         "sort",

@@ -1,9 +1,15 @@
 //! `fullbore grep`: what is asked for, where it is looked for, and what comes of it in order.
 
 pub(crate) mod asked;
+mod command;
+pub(crate) mod config;
 mod file;
+mod flag;
 pub(crate) mod flags;
+mod generate;
 mod haystacks;
+mod links;
+mod log;
 mod print;
 mod run;
 mod walk;

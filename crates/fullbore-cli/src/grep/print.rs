@@ -7,7 +7,7 @@ use fullbore_cli::ways::Running;
 use fullbore_grep::grep_printer::Stats;
 use fullbore_grep::{Settings, Show, Told};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, program};
 
 /// What came of a file, or of a part of one.
 #[derive(Debug, Default)]
@@ -130,7 +130,7 @@ impl<'r> Printer<'r> {
         if let Some((status, text)) = &piece.said {
             self.status = self.status.max(*status);
             if !text.is_empty() {
-                self.running.aside(|| Exit::say(&format!("fullbore: {text}\n")));
+                self.running.aside(|| Exit::say(&format!("{}: {text}\n", program(""))));
             }
         }
         self.matched |= piece.matched;

@@ -2,35 +2,47 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use fullbore_cli::ways::Ways;
-use fullbore_grep::grep_printer::{ColorSpecs, default_color_specs};
-use fullbore_grep::termcolor::{Buffer, WriteColor};
-use fullbore_grep::{Nuls, Query, Settings, Show, shown};
-use grep_cli::DecompressionReaderBuilder;
+use fullbore_grep::grep_printer::{ColorSpecs, PathPrinterBuilder, default_color_specs};
+use fullbore_grep::termcolor::Buffer;
+use fullbore_grep::{Nuls, Query, Settings, Show, pcre2_version};
+use grep_cli::DecompressionMatcher;
+use ignore::overrides::OverrideBuilder;
 
 use super::asked::{Asked, ColorChoice, Listing, Pattern};
+use super::command::Filter;
 use super::file::{Kit, Search};
 use super::haystacks::{Item, Places, types, walk};
+use super::links::hyperlinks;
 use super::print::{Between, Printer};
-use crate::exit::Exit;
+use crate::exit::{Exit, program};
 
 /// Runs the command.
-pub(crate) fn run(asked: Asked, arguments: Vec<OsString>, mut ways: Ways) -> Result<(), Exit> {
+pub(crate) fn run(mut asked: Asked, arguments: Vec<OsString>, mut ways: Ways) -> Result<(), Exit> {
+    if let Some(wrong) = asked.wrong.take() {
+        return Err(Exit::Trouble(wrong));
+    }
     if asked.unrestricted > 3 {
         return Err(Exit::trouble("error parsing flag -u: flag can only be repeated up to 3 times"));
     }
-    if asked.pcre2 {
-        return Err(Exit::trouble(
-            "PCRE2 is not available here: look-around and backreferences are for `rg -P`",
-        ));
+    if let Some(level) = asked.log {
+        super::log::start(level);
     }
-    if asked.listing == Some(Listing::Types) {
-        return list_types(&asked);
+    if asked.pcre2_version {
+        return match pcre2_version() {
+            Some(version) => Exit::print(&format!("{version}\n")),
+            None => Err(Exit::No("PCRE2 is not available in this build of fullbore".into())),
+        };
+    }
+    match asked.listing {
+        Some(Listing::Types) => return list_types(&asked),
+        Some(Listing::Generated(kind)) => return kind.print(),
+        Some(Listing::Files) | None => {}
     }
     let mut arguments = arguments.into_iter();
     let (patterns, stdin_used) = patterns(&asked, &mut arguments).map_err(Exit::Trouble)?;
@@ -60,11 +72,7 @@ fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: 
         running: &running,
         mapped: places.mapped(asked.mapped),
         mapped_all: asked.mapped == Some(true),
-        zip: asked.search_zip.then(|| {
-            let mut builder = DecompressionReaderBuilder::new();
-            builder.async_stderr(true);
-            builder
-        }),
+        filter: filter(asked)?,
         messages: !asked.no_messages,
         remarks: !asked.no_ignore_messages,
         searched: AtomicBool::new(false),
@@ -84,9 +92,14 @@ fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: 
     }
     result?;
     if places.implicit && !search.searched.into_inner() {
-        Exit::say(
-            "fullbore: No files were searched, which means that a filter was probably applied that was not expected.\n",
-        );
+        if !asked.no_messages {
+            let name = program("");
+            let tool = if name == "rg" { "ripgrep" } else { "fullbore grep" };
+            Exit::say(&format!(
+                "{name}: No files were searched, which means {tool} probably applied a filter you didn't expect.\n\
+                 Running with --debug will show why files are being skipped.\n"
+            ));
+        }
         printer.status = 2;
     }
     let json = query.settings().show == Show::Json;
@@ -101,6 +114,21 @@ fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: 
         (_, 0) => Err(Exit::Told(1)),
         (_, status) => Err(Exit::Told(status)),
     }
+}
+
+/// Which files a command reads for us.
+fn filter(asked: &Asked) -> Result<Option<Filter>, Exit> {
+    if let Some(command) = &asked.pre {
+        let program = grep_cli::resolve_binary(command).map_err(Exit::trouble)?;
+        let here = std::env::current_dir().map_err(Exit::trouble)?;
+        let mut globs = OverrideBuilder::new(here);
+        for glob in &asked.pre_globs {
+            globs.add(glob).map_err(Exit::trouble)?;
+        }
+        let globs = globs.build().map_err(Exit::trouble)?;
+        return Ok(Some(Filter::Preprocess(program, globs)));
+    }
+    Ok(asked.search_zip.then(|| Filter::Decompress(DecompressionMatcher::new())))
 }
 
 /// The patterns, and whether they came from standard input.
@@ -154,6 +182,7 @@ fn settings(asked: &Asked, patterns: Vec<String>, places: &Places, terminal: boo
     };
     Settings {
         patterns,
+        engine: asked.engine,
         fixed_strings: asked.fixed_strings,
         case: asked.case,
         boundary: asked.boundary,
@@ -201,6 +230,7 @@ fn settings(asked: &Asked, patterns: Vec<String>, places: &Places, terminal: boo
             ColorChoice::Auto => terminal && color_is_welcome(),
         },
         colors: ColorSpecs::new(&colors),
+        hyperlinks: hyperlinks(asked),
     }
 }
 
@@ -218,15 +248,14 @@ fn list_types(asked: &Asked) -> Result<(), Exit> {
     if text.is_empty() { Err(Exit::Told(1)) } else { Ok(()) }
 }
 
-fn write_path(path: &Path, settings: &Settings, buffer: &mut Buffer) -> io::Result<()> {
-    buffer.set_color(settings.colors.path())?;
-    buffer.write_all(&shown(path, settings.path_separator))?;
-    buffer.reset()?;
-    buffer.write_all(&[settings.path_terminator.unwrap_or(b'\n')])
-}
-
 fn list_files(asked: &Asked, settings: &Settings, places: &Places) -> Result<(), Exit> {
     let mut buffer = if settings.color { Buffer::ansi() } else { Buffer::no_color() };
+    let mut printer = PathPrinterBuilder::new();
+    printer
+        .color_specs(settings.colors.clone())
+        .hyperlink(settings.hyperlinks.clone().unwrap_or_default())
+        .separator(settings.path_separator)
+        .terminator(settings.path_terminator.unwrap_or(b'\n'));
     let workers = asked.threads.map_or_else(fullbore::probe::processors, |threads| threads as usize);
     let (mut any, mut status) = (false, 0);
     for item in walk(asked, places, workers).map_err(Exit::Trouble)? {
@@ -236,14 +265,14 @@ fn list_files(asked: &Asked, settings: &Settings, places: &Places) -> Result<(),
                 if asked.quiet {
                     ControlFlow::Break(())
                 } else {
-                    write_path(&haystack.path, settings, &mut buffer).map_err(Exit::trouble)?;
+                    printer.build(&mut buffer).write(&haystack.path).map_err(Exit::trouble)?;
                     ControlFlow::Continue(())
                 }
             }
             Item::Trouble(text) => {
                 status = 2;
                 if !asked.no_messages {
-                    Exit::say(&format!("fullbore: {text}\n"));
+                    Exit::say(&format!("{}: {text}\n", program("")));
                 }
                 ControlFlow::Continue(())
             }
