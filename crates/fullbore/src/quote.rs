@@ -91,6 +91,25 @@ pub fn printable_bytes(text: &[u8]) -> Cow<'_, [u8]> {
     safe.into()
 }
 
+/// A message that quotes a document: of lines of more than 160 characters the beginning only.
+///
+/// ```
+/// use fullbore::quote::clipped;
+/// assert_eq!(clipped("short\nlines"), "short\nlines");
+/// assert_eq!(clipped(&"x".repeat(1000)).chars().count(), 161);
+/// ```
+pub fn clipped(message: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 160;
+    if message.lines().all(|line| line.len() <= LONGEST) {
+        return message.into();
+    }
+    let lines = message.lines().map(|line| match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n").into()
+}
+
 fn is_control(character: char) -> bool {
     character.is_control() && character != '\n' && character != '\t'
 }

@@ -32,7 +32,7 @@ pub use findings::{
 pub use moment::rfc3339;
 pub use peers::{PeerRatio, peers};
 pub use pipeline::{Pipeline, Stage};
-pub use reader::Error;
+pub use reader::{Error, LIMIT};
 pub use saturation::{Saturation, SaturationStep};
 pub use series::{Axis, Experiment, Figure, Series, Then, experiments, series};
 pub use summary::{CpuCost, StopReason, Summary, SummaryOptions, summarise};

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use fullbore::file::read_text;
+use fullbore::quote::clipped;
 use serde_json::Value;
 
 use super::{Document, SCHEMA, VERSION};
@@ -31,9 +33,15 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Io(error) => write!(f, "results document: {error}"),
-            Self::Json(error) => write!(f, "results document is damaged or incomplete: {error}"),
+            Self::Json(error) => {
+                write!(f, "results document is damaged or incomplete: {}", clipped(&error.to_string()))
+            }
             Self::NotResults { schema: Some(schema) } => {
-                write!(f, "not a results document: its schema is \"{schema}\", expected \"{SCHEMA}\"")
+                write!(
+                    f,
+                    "not a results document: its schema is \"{}\", expected \"{SCHEMA}\"",
+                    clipped(schema)
+                )
             }
             Self::NotResults { schema: None } => {
                 write!(f, "not a results document: no \"schema\" field, expected \"schema\": \"{SCHEMA}\"")
@@ -57,6 +65,9 @@ impl std::error::Error for Error {
     }
 }
 
+/// More than any run of the meter writes, in bytes.
+pub const LIMIT: u64 = 64 << 20;
+
 /// One step from a version to the next: `UPGRADES[0]` turns version 1 into version 2, and so on.
 type Upgrade = fn(Value) -> Value;
 /// Every step there is; its length is `VERSION - 1`.
@@ -66,11 +77,9 @@ impl Document {
     /// Reads a document of any version up to [`VERSION`], upgrading older ones; fields it does not know are ignored.
     ///
     /// # Errors
-    /// When the reader fails, the text is not a results document, or its version is newer than this build knows.
-    pub fn read(mut reader: impl Read) -> Result<Self, Error> {
-        let mut text = String::new();
-        reader.read_to_string(&mut text).map_err(Error::Io)?;
-        Self::parse(&text)
+    /// When the reader fails or has more than [`LIMIT`], the text is not a results document, or its version is newer than this build knows.
+    pub fn read(reader: impl Read) -> Result<Self, Error> {
+        Self::parse(&read_text(reader, LIMIT).map_err(Error::Io)?)
     }
 
     /// As [`Document::read`], from text.

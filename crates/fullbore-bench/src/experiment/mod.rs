@@ -10,6 +10,8 @@ mod grid;
 
 use std::fmt;
 
+use fullbore::quote::clipped;
+
 use serde::Deserialize;
 
 pub use built_in::{BUILT_IN, QUICK, Set, built_in};
@@ -41,7 +43,7 @@ pub struct ExperimentError(String);
 
 impl fmt::Display for ExperimentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&clipped(&self.0))
     }
 }
 

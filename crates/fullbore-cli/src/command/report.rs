@@ -1,17 +1,17 @@
 //! `fullbore report`: a results document shown again, or compared with others.
 
 use std::fs;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fullbore::file::{Durability, Output, Placement, Temporary};
+use fullbore::file::{Durability, Output, Placement, Temporary, read_text};
 use fullbore::stream::FileStream;
 use fullbore_bench::comparison::{
     self, Aspect, Comparison, Condition, Error, Glob, Options, Source, parse_share,
 };
-use fullbore_bench::document::Document;
+use fullbore_bench::document::{Document, LIMIT};
 use fullbore_bench::table::TableOptions;
 use fullbore_bench::{csv, report, table};
 
@@ -98,9 +98,6 @@ fn margin(text: &str) -> Result<f64, String> {
 fn glob(text: &str) -> Result<Glob, String> {
     Ok(Glob::new(text))
 }
-
-/// More than any run of the meter writes; an endless device is not read into memory.
-const LONGEST: u64 = 1 << 30;
 
 impl Report {
     pub(crate) fn run(self) -> Result<(), Exit> {
@@ -326,22 +323,21 @@ fn read(path: &Path) -> Result<Document, Exit> {
     let file = file_of(path);
     let shown = if is_stdio(path) { name(path) } else { file.display().to_string() };
     let trouble = |what: String| Exit::trouble(format!("{shown}: {what}"));
-    let mut bytes = Vec::new();
-    let done = if is_stdio(path) {
-        std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes)
+    let text = if is_stdio(path) {
+        read_text(std::io::stdin().lock(), LIMIT)
     } else {
-        fs::File::open(&file).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
+        fs::File::open(&file).and_then(|file| read_text(file, LIMIT))
     };
-    done.map_err(|error| trouble(format!("cannot read: {error}")))?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(trouble("it is longer than 1 GiB: no results document is".into()));
-    }
-    let text = std::str::from_utf8(&bytes)
-        .map_err(|_| trouble("it is not text: name the results.json that bench wrote".into()))?;
+    let text = text.map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge | ErrorKind::InvalidData => {
+            trouble(format!("{error}: name the results.json that bench wrote"))
+        }
+        _ => trouble(format!("cannot read: {error}")),
+    })?;
     match text.trim_start().chars().next() {
         None => Err(trouble("it is empty: name the results.json that bench wrote".into())),
         Some('<') => Err(trouble("it is a page, not data: name the results.json beside it".into())),
-        Some('{') => Document::parse(text)
+        Some('{') => Document::parse(&text)
             .map(|document| document.printable().into_owned())
             .map_err(|error| trouble(error.to_string())),
         Some(_) => Err(trouble("it is not JSON: name the results.json that bench wrote".into())),

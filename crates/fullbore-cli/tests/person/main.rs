@@ -10,6 +10,7 @@ mod copy;
 mod corpus;
 mod dedupe;
 mod devices;
+mod documents;
 mod escapes;
 mod export;
 mod forbidden;

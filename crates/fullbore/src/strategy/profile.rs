@@ -1,6 +1,6 @@
 //! What `fullbore bench` found out about a file system, kept for the commands that run later.
 
-use crate::quote::Shown;
+use crate::quote::{Shown, clipped};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::File;
+use crate::file::{DOCUMENT_LIMIT, File, read_text};
 
 /// Whether the input was in the page cache.
 ///
@@ -227,13 +227,16 @@ impl Profile {
     /// If it cannot be read or understood, with what to do about it.
     pub fn load(path: &Path) -> Result<Self, ProfileError> {
         let fail = |what: String| ProfileError { path: path.to_owned(), what };
-        let text = match std::fs::read_to_string(path) {
+        let text = match std::fs::File::open(path).and_then(|file| read_text(file, DOCUMENT_LIMIT)) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(fail(format!("cannot read the profile: {error}"))),
         };
         let profile: Self = serde_json::from_str(&text).map_err(|error| {
-            fail(format!("not a profile ({error}); `fullbore profile forget` removes it"))
+            fail(format!(
+                "not a profile ({}); `fullbore profile forget` removes it",
+                clipped(&error.to_string())
+            ))
         })?;
         if profile.version > VERSION {
             return Err(fail(format!(

@@ -8,6 +8,8 @@ mod value;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use fullbore::quote::clipped;
+
 use self::load::Load;
 
 /// What a job file became.
@@ -34,7 +36,7 @@ pub struct ImportError {
 
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}: {}", self.line, self.option, self.why)
+        write!(f, "line {}: {}: {}", self.line, clipped(&self.option), clipped(&self.why))
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use fullbore::file::{DOCUMENT_LIMIT, read_text};
 use fullbore::pattern::Monitor;
 use fullbore::size;
 use fullbore::strategy::{Entry, Profile};
@@ -155,7 +156,8 @@ fn set(name: &str) -> Result<(String, String), Exit> {
     if !path.exists() && path.extension().is_none_or(|suffix| suffix != "toml") {
         return Err(Exit::trouble(unknown(name)));
     }
-    let text = std::fs::read_to_string(path)
+    let text = std::fs::File::open(path)
+        .and_then(|file| read_text(file, DOCUMENT_LIMIT))
         .map_err(|error| Exit::trouble(format!("{name}: cannot read the experiments: {error}")))?;
     Ok((name.to_owned(), text))
 }
@@ -163,7 +165,8 @@ fn set(name: &str) -> Result<(String, String), Exit> {
 /// The jobs of a file of fio's; what is done otherwise is said.
 fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = std::fs::File::open(path)
+        .and_then(|file| read_text(file, DOCUMENT_LIMIT))
         .map_err(|error| Exit::trouble(format!("{name}: cannot read the jobs: {error}")))?;
     let imported = fio::import(&text, &name).map_err(|error| Exit::trouble(format!("{name}: {error}")))?;
     for note in &imported.notes {
