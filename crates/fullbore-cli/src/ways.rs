@@ -218,6 +218,13 @@ impl Running<'_> {
         }
     }
 
+    /// Prints an account of the run in a line, where times or explanations are asked for.
+    pub fn summarize(&self, text: &str) {
+        if self.ways.explain || self.ways.time {
+            Exit::say(&format!("{text}\n"));
+        }
+    }
+
     /// Ends the run: prints its times, if asked for, and returns what `--json` says of it.
     pub fn end(&self, bytes: u64) -> serde_json::Value {
         let real = self.start.elapsed().as_secs_f64();

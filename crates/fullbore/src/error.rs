@@ -165,6 +165,16 @@ impl Error {
         self.inner.kind
     }
 
+    /// The operation that failed, a verb phrase.
+    ///
+    /// ```
+    /// let error = fullbore::file::File::open("missing").unwrap_err();
+    /// assert_eq!(error.operation(), "open");
+    /// ```
+    pub fn operation(&self) -> &'static str {
+        self.inner.doing
+    }
+
     /// What was wrong, in words, if the system did not say it.
     ///
     /// ```

@@ -22,7 +22,7 @@ fn copy<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
 }
 
 /// All that can be seen of what lies under a path, by name.
-fn seen(root: &Path, times: bool) -> BTreeMap<Vec<u8>, String> {
+pub(crate) fn seen(root: &Path, times: bool) -> BTreeMap<Vec<u8>, String> {
     let mut all = BTreeMap::new();
     let mut open = vec![root.to_owned()];
     let mut names: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
@@ -234,10 +234,11 @@ fn a_directory_is_not_copied_into_itself() {
     symlink("..", room.at("a/up")).unwrap();
     for (source, target) in [("a", "a/c"), ("a", "a/b"), ("a", "a"), ("a/", "a/b/c"), ("a/b/..", "a/c")] {
         let ended = run(copy(["-r"]).arg(room.at(source)).arg(room.at(target)));
-        ended.fails(1, &["copied into itself"]);
+        ended.fails(1, &["cannot copy a directory, ", ", into itself, "]);
         assert_eq!(crate::ground::names(&room.at("a")), ["b", "file", "up"], "{source} {target}");
     }
-    run(copy(["-rL"]).arg(room.at("a")).arg(room.at("other"))).fails(1, &["the symbolic link leads to"]);
+    run(copy(["-rL"]).arg(room.at("a")).arg(room.at("other")))
+        .fails(1, &["cannot copy cyclic symbolic link"]);
     assert_eq!(fs::read(room.at("other/file")).unwrap(), b"x");
 }
 
@@ -288,7 +289,11 @@ fn what_cannot_be_read_or_written_is_told_and_the_rest_is_copied() {
     let ended = run(somebody.command(["copy", "-a"]).arg(&source).arg(&target));
     ended.fails(
         1,
-        &["source/secret: cannot open: Permission denied", "source/closed: cannot open: Permission denied"],
+        &[
+            "source/secret' for reading: Permission denied",
+            "cannot access '",
+            "source/closed': Permission denied",
+        ],
     );
     assert_eq!(crate::ground::names(&target), ["a", "z"]);
     // What may not be written is replaced only if that is insisted on.
@@ -311,15 +316,11 @@ fn names_are_told_and_the_account_adds_up() {
     sparse.write_all_at(&bytes(1 << 20, 2), 3 << 20).unwrap();
     let ended = run(copy(["-rv", "s", "t", "--explain"]).current_dir(room.path())).succeeds();
     let text = ended.text();
-    for line in [
-        "'s' -> 't'\n",
-        "'s/a'$'\\n''b' -> 't/a'$'\\n''b'\n",
-        "'s/sparse' -> 't/sparse'\n",
-        "2 files, 1 directories",
-    ] {
+    for line in ["'s' -> 't'\n", "'s/a'$'\\n''b' -> 't/a'$'\\n''b'\n", "'s/sparse' -> 't/sparse'\n"] {
         assert!(text.contains(line), "{line} in {text}");
     }
     assert!(ended.stderr.contains("strategy: ") && ended.stderr.contains("skipped as holes"), "{ended}");
+    assert!(ended.stderr.contains("copied: 2 files, 1 directories"), "{ended}");
     let ended = run(copy(["-r", "s", "u", "--json", "--reflink=never"]).current_dir(room.path())).succeeds();
     let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(json["copy"]["files"], 2);
@@ -514,7 +515,7 @@ fn an_input_that_changes_is_an_error_of_its_own() {
         if ended.code() == 0 {
             continue;
         }
-        ended.fails(3, &["source: cannot trust: the file was modified while it was read"]);
+        ended.fails(3, &["source': the file was modified while it was read"]);
         changed = true;
         break;
     }

@@ -24,6 +24,11 @@ impl Room {
         Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
+    /// One in a directory, on its file system.
+    pub(crate) fn within(directory: &Path) -> Self {
+        Self(tempfile::tempdir_in(directory).unwrap())
+    }
+
     /// A room that anybody may enter and write in.
     pub(crate) fn open_to_all() -> Self {
         let room = Self(tempfile::tempdir().unwrap());

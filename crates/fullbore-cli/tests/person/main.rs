@@ -8,6 +8,7 @@ mod changes;
 mod cmp;
 mod copy;
 mod corpus;
+mod cp;
 mod dedupe;
 mod devices;
 mod documents;

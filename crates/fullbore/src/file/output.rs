@@ -247,6 +247,12 @@ impl Output {
         Self::beside(Place { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
     }
 
+    /// As [`anew_at`](Self::anew_at), but where a symbolic link is, in the place that it leads to.
+    pub(crate) fn anew_through(directory: &HeldDir, name: &OsStr) -> Result<Self> {
+        let (place, _) = Place { directory: directory.clone(), name: name.to_owned() }.resolved()?;
+        Self::beside(place, Finish::Usual)
+    }
+
     /// The same output, which inherits nothing of the file it replaces: for writers that set mode and owner themselves.
     ///
     /// ```

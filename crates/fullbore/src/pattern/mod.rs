@@ -40,7 +40,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 pub use compare::{Comparison, Difference, Differences, End, Extent, Side, Which, compare, differences};
-pub use copy::{CopyAccount, CopyEvent, CopyOptions, Existing, Follow, Preserve, Reflink, copy, copy_file};
+pub use copy::{
+    Backup, BackupControl, Confirm, CopyAccount, CopyError, CopyEvent, CopyKind, CopyOptions, Existing,
+    Follow, Overwrite, Preserve, Reflink, Sparse, backup_name, copy, copy_file,
+};
 pub use crew::{Crew, Scratch, Turn};
 pub use fold::{fold, fold_bytes};
 pub use order::{Order, Scope};

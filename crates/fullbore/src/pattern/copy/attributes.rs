@@ -10,14 +10,41 @@ use rustix::io::Errno;
 
 use super::options::Preserve;
 use crate::error::{Error, Result};
-use crate::file::{lawful, umask};
+use crate::file::{lawful, usual_mode};
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
 
-/// The mode of a copy whose source's is not kept.
-pub(super) fn usual(stat: &Stat) -> u32 {
-    stat.st_mode & 0o777 & !umask()
+/// The mode of a copy whose source's is not kept, before the mask of the process or the directory's list.
+pub(super) fn usual(preserve: &Preserve, stat: &Stat) -> u32 {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory | FileType::Socket if preserve.default_mode => 0o777,
+        _ if preserve.default_mode => 0o666,
+        FileType::Directory => stat.st_mode & 0o1777,
+        _ => stat.st_mode & 0o777,
+    }
+}
+
+/// The mode that a copy is made with: nobody else can open what is not theirs yet.
+pub(super) fn creation_mode(preserve: &Preserve, stat: &Stat) -> u32 {
+    if preserve.mode || preserve.owner { stat.st_mode & 0o700 } else { usual(preserve, stat) }
+}
+
+/// Gives a new file in a directory, made with [`creation_mode`], the mode that it is to have if the source's is not kept.
+pub(super) fn widen(
+    preserve: &Preserve,
+    stat: &Stat,
+    within: &OwnedFd,
+    target: Place<'_>,
+) -> rustix::io::Result<()> {
+    if preserve.mode || !preserve.owner {
+        return Ok(());
+    }
+    let bits = Mode::from_raw_mode(usual_mode(within, usual(preserve, stat)));
+    match target {
+        Place::Open(fd) => rustix::fs::fchmod(fd, bits),
+        Place::Name(directory, name) => rustix::fs::chmodat(directory, name, bits, AtFlags::empty()),
+    }
 }
 
 /// Something open or a name in an open directory, as calls take it.

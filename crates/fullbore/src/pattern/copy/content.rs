@@ -10,10 +10,10 @@ use super::account::CopyAccount;
 use super::attributes::{self, Place};
 use super::hashed::{Hashed, STRIPE};
 use super::journal::Journal;
-use super::options::{CopyEvent, CopyOptions, Reflink};
+use super::options::{CopyEvent, CopyOptions, Reflink, Sparse};
 use super::segments::Segments;
 use crate::error::{Error, Kind, Result};
-use crate::file::{File, FileKind, Output, Snapshot, clones};
+use crate::file::{File, FileKind, Output, Snapshot, clones, umask};
 use crate::operation::{Kernel, Split};
 use crate::pattern::{Monitor, Scope, lane, order, run};
 use crate::strategy::{Allocation, BUDGET, Strategy, plan};
@@ -49,7 +49,8 @@ impl Content<'_> {
             return Err(Error::new(Kind::SameFile, "copy", input.path(), what));
         }
         let mut account = CopyAccount { files: 1, ..CopyAccount::default() };
-        let len = match input.seekable_len()? {
+        let known = if lengthless(input, &stat) { None } else { input.seekable_len()? };
+        let len = match known {
             Some(len) if output.seekable() => {
                 self.file(&output, journal.as_ref(), &stat, &before, len, &mut account)?;
                 if account.bytes() != len {
@@ -114,7 +115,8 @@ impl Content<'_> {
             return Ok(());
         }
         // As the system tells without a look at the file: fewer blocks than bytes.
-        let sparse = regular && (stat.st_blocks as u64).saturating_mul(512) < len;
+        let sparse =
+            options.sparse != Sparse::Never && regular && (stat.st_blocks as u64).saturating_mul(512) < len;
         if options.verify || journal.is_some() {
             let plan = self.plan(output, len, true)?;
             if sparse || !regular {
@@ -148,7 +150,16 @@ impl Content<'_> {
             account.holes = len - account.copied - account.resumed;
             return Ok(());
         }
-        let auto = options.asked.is_none() && options.plain();
+        if options.sparse == Sparse::Always {
+            output.file().set_len(len)?;
+            let mut segments = Segments::new(self.input, len, sparse);
+            while let Some(range) = segments.next(u64::MAX)? {
+                account.copied += self.without_zeros(output, range)?;
+            }
+            account.holes = len - account.copied;
+            return Ok(());
+        }
+        let auto = options.asked.is_none() && options.simple();
         if auto && len < LARGE {
             return self.simply(output, len, sparse, account);
         }
@@ -189,7 +200,7 @@ impl Content<'_> {
     /// Whether all blocks are shared now.
     fn cloned(&self, output: &Output, before: &Snapshot, len: u64) -> Result<bool> {
         let always = self.options.reflink == Reflink::Always;
-        if self.options.reflink == Reflink::Never || len == 0 {
+        if self.options.reflink == Reflink::Never || self.options.sparse != Sparse::Auto || len == 0 {
             return Ok(false);
         }
         let devices = (before.identity.0, output.file().snapshot()?.identity.0);
@@ -225,6 +236,34 @@ impl Content<'_> {
     /// Reads and writes a run of data. Not by `copy_file_range`, which may share blocks where that is not wanted, and is no
     /// faster.
     fn by_memory(&self, output: &Output, range: Range<u64>) -> Result<u64> {
+        let len = range.end - range.start;
+        self.pieces(range, |piece, at| output.file().write_all_at(piece, at))?;
+        Ok(len)
+    }
+
+    /// As [`by_memory`](Self::by_memory), but leaves blocks of zeros out; how many bytes were written.
+    fn without_zeros(&self, output: &Output, range: Range<u64>) -> Result<u64> {
+        /// File systems have blocks of this size, in bytes.
+        const BLOCK: usize = 4 << 10;
+        let mut written = 0;
+        self.pieces(range, |piece, at| {
+            let blocks: Vec<_> = piece.chunks(BLOCK).collect();
+            let mut start = 0;
+            for run in blocks.chunk_by(|one, two| zeros(one) == zeros(two)) {
+                let end = start + run.iter().map(|block| block.len()).sum::<usize>();
+                if !zeros(run[0]) {
+                    output.file().write_all_at(&piece[start..end], at + start as u64)?;
+                    written += (end - start) as u64;
+                }
+                start = end;
+            }
+            Ok(())
+        })?;
+        Ok(written)
+    }
+
+    /// Reads a run of data piece by piece, whole blocks at a time.
+    fn pieces(&self, range: Range<u64>, mut each: impl FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         const REQUEST: u64 = 256 << 10;
         let mut memory = vec![0; (range.end - range.start).min(REQUEST) as usize];
         let mut at = range.start;
@@ -234,11 +273,11 @@ impl Content<'_> {
             if read == 0 {
                 return Err(changed(self.input, "the file became shorter while it was read"));
             }
-            output.file().write_all_at(&memory[..read], at)?;
+            each(&memory[..read], at)?;
             at += read as u64;
             self.monitor.add(read as u64);
         }
-        Ok(range.end - range.start)
+        Ok(())
     }
 
     /// How the file is copied; `striped`: by [`Hashed`].
@@ -285,7 +324,7 @@ impl Content<'_> {
         use std::os::fd::AsFd;
         let (options, file) = (self.options, output.file());
         if !options.preserve.mode && !output.inherits() {
-            let mode = rustix::fs::Mode::from_raw_mode(attributes::usual(stat));
+            let mode = rustix::fs::Mode::from_raw_mode(attributes::usual(&options.preserve, stat) & !umask());
             let now = rustix::fs::fstat(file).map_or(0, |now| now.st_mode & 0o7777);
             if now != mode.as_raw_mode() {
                 rustix::fs::fchmod(file, mode)
@@ -303,6 +342,29 @@ impl Content<'_> {
 
 fn changed(input: &File, what: &str) -> Error {
     Error::new(Kind::Changed, "trust", input.path(), what)
+}
+
+fn zeros(block: &[u8]) -> bool {
+    block.iter().all(|&byte| byte == 0)
+}
+
+/// Whether a regular file has a length that means nothing: the system makes its bytes when it is read, and says that it has
+/// a page of them (sysfs) or more.
+pub(super) fn lengthless(file: impl std::os::fd::AsFd, stat: &Stat) -> bool {
+    /// sysfs, debugfs, tracefs, securityfs, configfs, both versions of cgroup, efivarfs (`man 2 statfs`).
+    const MADE: [u32; 8] = [
+        0x6265_6572,
+        0x6462_6720,
+        0x7472_6163,
+        0x7363_6673,
+        0x6265_6570,
+        0x0027_e0eb,
+        0x6367_7270,
+        0xde5e_81e4,
+    ];
+    stat.st_size > 0
+        && stat.st_blocks == 0
+        && rustix::fs::fstatfs(file).is_ok_and(|system| MADE.contains(&(system.f_type as u32)))
 }
 
 /// Whether the file lies on a server that can copy by itself, if it is asked to (`copy_file_range`).

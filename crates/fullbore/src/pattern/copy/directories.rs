@@ -1,90 +1,85 @@
 //! A directory: made, under a hidden name where it is new, and finished when all that is in it is there.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::attributes::{self, Place};
 use super::directory::{Directory, path};
-use super::options::CopyEvent;
+use super::entry::Entry;
+use super::failure::{Copied, CopyError};
 use super::tree::{Job, Worker};
-use crate::error::{Error, Kind, Result};
+use crate::error::Error;
 use crate::file::{Durability, HeldDir, Temporary, usual_mode};
 
 impl Job<'_> {
     /// Makes a directory and copies what is in it.
-    pub(super) fn enter(
-        &self,
-        worker: &mut Worker,
-        parent: &Arc<Directory>,
-        source_name: &CStr,
-        target_name: &CStr,
-        follow: bool,
-    ) -> Result<()> {
+    pub(super) fn enter(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
+        let Entry { directory: parent, source: source_name, target: target_name, follow } = *entry;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let once = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-        let of_source = |error: Errno| Error::io("open", parent.source_path(source_name), error.into());
-        let of_target = |error: Errno| Error::io("create", parent.target_path(target_name), error.into());
+        let of_source = |error: Errno| Error::io("access", entry.source_path(), error.into());
+        let of_target = |error: Errno| Error::io("create directory", entry.target_path(), error.into());
         let source = rustix::fs::openat(parent.source()?, source_name, flags | once, Mode::empty())
             .map_err(of_source)?;
         let stat = rustix::fs::fstat(&source).map_err(of_source)?;
         let identity = (stat.st_dev, stat.st_ino);
-        let into_itself = || {
-            let what = format!(
-                "a directory cannot be copied into itself, {}",
-                parent.target_path(target_name).display()
-            );
-            Error::new(Kind::Invalid, "copy", parent.source_path(source_name), what)
-        };
         let within = parent.target()?;
-        if parent.goes_to(identity) || parent.is_outermost() && is_in(&within, identity) {
+        let into_itself =
+            || CopyError::IntoItself { source: entry.source_path(), target: entry.target_path() };
+        if parent.goes_to(identity) {
             return Err(into_itself());
         }
         if follow && parent.is_in(identity) {
-            let what = "the symbolic link leads to a directory that it is in";
-            return Err(Error::new(Kind::Invalid, "copy", parent.source_path(source_name), what));
+            return Err(CopyError::Cycle { source: entry.source_path() });
         }
-        let kept = self.options.preserve.mode || self.options.preserve.owner;
-        let mode = Mode::from_raw_mode(if kept { 0o700 } else { stat.st_mode & 0o1777 | 0o700 });
+        let mode =
+            Mode::from_raw_mode(attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700);
         let mut hidden = None;
         let mut new = true;
         let shown = path(target_name).as_os_str();
         // Nobody is to be led elsewhere by what others put there meanwhile.
         let open = |name: &OsStr| rustix::fs::openat(&within, name, flags | OFlags::NOFOLLOW, Mode::empty());
         let make = || rustix::fs::mkdirat(&within, target_name, mode).and_then(|()| open(shown));
+        let mut linked = false;
         let target = if parent.fresh {
             make()
         } else {
-            match rustix::fs::statat(&within, target_name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(there) if FileType::from_raw_mode(there.st_mode) == FileType::Directory => {
-                    if (there.st_dev, there.st_ino) == identity {
-                        let what = "source and target are the same directory";
-                        let path = parent.source_path(source_name);
-                        return Err(Error::new(Kind::SameFile, "copy", path, what));
+            match self.directory_there(entry, &within) {
+                Ok(Some((there, by_link))) => {
+                    let (source, target) = (entry.source_path(), entry.target_path());
+                    let leads_to = |stat: Stat| (stat.st_dev, stat.st_ino) == identity;
+                    let leads =
+                        rustix::fs::statat(&within, target_name, AtFlags::empty()).is_ok_and(leads_to);
+                    if leads_to(there) || !follow && leads {
+                        return Err(CopyError::SameFile { source, target });
+                    }
+                    if FileType::from_raw_mode(there.st_mode) != FileType::Directory {
+                        return Err(CopyError::DirectoryOverFile { source, target });
+                    }
+                    if parent.is_outermost() && is_in(&within, identity) {
+                        return Err(into_itself());
                     }
                     new = false;
-                    open(shown)
+                    linked = by_link;
+                    match by_link {
+                        true => rustix::fs::openat(&within, shown, flags, Mode::empty()),
+                        false => open(shown),
+                    }
                 }
-                Ok(_) => {
-                    let what = format!(
-                        "it is no directory, and {} is one",
-                        parent.source_path(source_name).display()
-                    );
-                    let path = parent.target_path(target_name);
-                    return Err(Error::new(Kind::Unsupported, "overwrite", path, what));
-                }
-                Err(Errno::NOENT) if self.options.resume => make(),
-                Err(Errno::NOENT) => {
+                Ok(None) if parent.is_outermost() && is_in(&within, identity) => return Err(into_itself()),
+                Ok(None) if self.options.resume => make(),
+                Ok(None) => {
                     let made = Temporary::create(&parent.target, trimmed(shown), true, |directory, name| {
                         rustix::fs::mkdirat(directory, name, Mode::RWXU)
                     });
                     let (temporary, ()) =
-                        made.map_err(|error| Error::io("create", parent.target_path(target_name), error))?;
+                        made.map_err(|error| Error::io("create directory", entry.target_path(), error))?;
                     let fd = open(temporary.name());
                     hidden = Some(temporary);
                     fd
@@ -97,8 +92,11 @@ impl Job<'_> {
         let names = Dir::read_from(&source).map_err(of_source)?;
         worker.account.directories += u64::from(new);
         let name = hidden.as_ref().map_or(shown, Temporary::name);
-        let target = parent.target.with(target, (name, shown), false, (made.st_dev, made.st_ino));
+        let target = parent.target.with(target, (name, shown), linked, (made.st_dev, made.st_ino));
         let source = parent.source_child(source, source_name, follow, identity)?;
+        let crosses = self.options.one_file_system
+            && !parent.is_outermost()
+            && parent.stat.as_ref().is_some_and(|above| above.st_dev != stat.st_dev);
         let directory = Arc::new(Directory::new(
             parent.clone(),
             (source, target),
@@ -107,13 +105,37 @@ impl Job<'_> {
             new,
             !self.options.resume,
         ));
-        if self.options.tell_names && new {
-            let (source, target) = directory.own_paths();
-            (self.tell)(CopyEvent::Copied { source, target });
+        if new {
+            self.told(entry, None, None);
         }
-        self.scan(worker, &directory, names);
+        if !crosses {
+            self.scan(worker, &directory, names);
+        }
         self.release(worker, directory);
         Ok(())
+    }
+
+    /// What has the name of a directory's target, and whether a symbolic link leads to it that is followed.
+    fn directory_there(
+        &self,
+        entry: &Entry<'_>,
+        within: &OwnedFd,
+    ) -> rustix::io::Result<Option<(Stat, bool)>> {
+        let look = |flags| match rustix::fs::statat(within, entry.target, flags) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let there = look(AtFlags::SYMLINK_NOFOLLOW)?;
+        match there {
+            Some(link)
+                if self.options.follow_directory_links
+                    && FileType::from_raw_mode(link.st_mode) == FileType::Symlink =>
+            {
+                Ok(Some(look(AtFlags::empty())?.map_or((link, false), |there| (there, true))))
+            }
+            other => Ok(other.map(|there| (there, false))),
+        }
     }
 
     /// Lets go of a directory. Whoever is the last finishes it, and so what it is in.
@@ -121,7 +143,7 @@ impl Job<'_> {
         let mut next = Some(directory);
         while let Some(directory) = next.take().and_then(Arc::into_inner) {
             if let Err(error) = self.settle(&directory) {
-                self.fail(worker, error);
+                self.fail(worker, error.into());
             }
             let Directory { parent, hidden, target, .. } = directory;
             let hidden = hidden.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +158,7 @@ impl Job<'_> {
     }
 
     /// Gives a directory its attributes, which changes in it would change again.
-    fn settle(&self, directory: &Directory) -> Result<()> {
+    fn settle(&self, directory: &Directory) -> Result<(), Error> {
         let Some(stat) = &directory.stat else { return Ok(()) };
         let preserve = &self.options.preserve;
         let (source, target) = (directory.source()?, directory.target()?);
@@ -145,7 +167,7 @@ impl Job<'_> {
             let now = rustix::fs::fstat(&target).map_or(0, |now| now.st_mode & 0o7777);
             let within =
                 directory.parent.as_ref().map_or_else(|| directory.target(), |parent| parent.target())?;
-            let mode = usual_mode(&within, stat.st_mode & 0o1777) | now & 0o6000;
+            let mode = usual_mode(&within, attributes::usual(preserve, stat)) | now & 0o6000;
             if mode != now {
                 rustix::fs::fchmod(&target, Mode::from_raw_mode(mode))
                     .map_err(|error| Error::io("set the mode of", paths(), error.into()))?;
@@ -162,7 +184,7 @@ impl Job<'_> {
     }
 
     /// Gives a directory that is whole its name.
-    pub(super) fn unveil(&self, hidden: Temporary, target: &HeldDir) -> Result<()> {
+    pub(super) fn unveil(&self, hidden: Temporary, target: &HeldDir) -> Result<(), Error> {
         let place = target.path();
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
         let within = hidden.directory().clone();

@@ -29,6 +29,8 @@ pub(super) struct Directory {
     pub(super) stat: Option<Stat>,
     /// The target's device and inode, to know it if it turns up among the sources.
     pub(super) made: Option<(u64, u64)>,
+    /// Whether the names in it are sources that were named.
+    outermost: bool,
 }
 
 /// Where a name is looked up.
@@ -60,7 +62,13 @@ impl Directory {
             new: false,
             stat: None,
             made: None,
+            outermost: true,
         })
+    }
+
+    /// The same, for a source that was named with this directory in its path.
+    pub(super) fn into_outermost(self) -> Self {
+        Self { outermost: true, ..self }
     }
 
     pub(super) fn new(
@@ -80,6 +88,7 @@ impl Directory {
             target,
             hidden: Mutex::new(hidden),
             stat: Some(stat),
+            outermost: false,
         }
     }
 
@@ -114,9 +123,9 @@ impl Directory {
         self.target.fd().map_err(|error| Error::io("open", self.target.path(), error))
     }
 
-    /// Whether it is what holds the sources.
+    /// Whether it is what holds the sources that were named.
     pub(super) fn is_outermost(&self) -> bool {
-        self.parent.is_none()
+        self.outermost
     }
 
     /// The path of a name in the source.

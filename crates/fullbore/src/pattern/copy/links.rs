@@ -2,14 +2,18 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, Stat};
 use rustix::io::Errno;
 
-use super::directory::Directory;
+use super::directory::path;
+use super::entry::Entry;
+use super::existing::Found;
+use super::failure::{Copied, CopyError};
+use super::options::{CopyKind, Follow};
 use super::tree::{Job, Worker};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::file::HeldDir;
 
 /// The copies of files with several names, by device and inode.
@@ -42,12 +46,20 @@ impl Links {
         let mut copies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match copies.get_mut(&identity) {
             None => {
-                copies.insert(identity, Copy { place: None, left: names.saturating_sub(1) });
+                copies.insert(
+                    identity,
+                    Copy {
+                        place: None,
+                        left: if names == u64::MAX { names } else { names.saturating_sub(1) },
+                    },
+                );
                 Claim::First
             }
             Some(Copy { place: None, .. }) => Claim::Later,
             Some(Copy { place: Some(place), left }) => {
-                *left = left.saturating_sub(1);
+                if *left != u64::MAX {
+                    *left = left.saturating_sub(1);
+                }
                 let place = place.clone();
                 if *left == 0 {
                     // The last: nobody asks for it again, and it need not be remembered.
@@ -74,53 +86,112 @@ impl Links {
 
 impl Job<'_> {
     /// What to do for a name of a file that has several: whether it is to be copied.
-    pub(super) fn linked(
-        &self,
-        worker: &mut Worker,
-        directory: &Arc<Directory>,
-        names: (&CStr, &CStr),
-        stat: &Stat,
-    ) -> Result<bool> {
-        let place = match self.links.claim((stat.st_dev, stat.st_ino), stat.st_nlink) {
+    pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Stat) -> Copied<bool> {
+        // Of how many names links lead to it nobody knows.
+        let names = if self.follows_to_any(entry) { u64::MAX } else { stat.st_nlink };
+        let place = match self.links.claim((stat.st_dev, stat.st_ino), names) {
             Claim::First => return Ok(true),
             Claim::Later => {
-                let later = (directory.clone(), names.0.to_owned(), names.1.to_owned());
+                let later = (entry.directory.clone(), entry.source.to_owned(), entry.target.to_owned());
                 self.later.lock().unwrap_or_else(PoisonError::into_inner).push(later);
                 return Ok(false);
             }
             Claim::Linked(place) => place,
         };
-        let failed = |error: Errno| Error::io("link", directory.target_path(names.1), error.into());
+        let failed = |error: Errno| CopyError::Link {
+            source: place.0.path().join(path(&place.1)),
+            target: entry.target_path(),
+            symbolic: false,
+            error: error.into(),
+        };
         let first = place.0.fd().map_err(|error| Error::io("open", place.0.path(), error))?;
-        let target = directory.target()?;
+        let target = entry.within()?;
         let link = |name: &CStr| rustix::fs::linkat(&first, &place.1, &target, name, AtFlags::empty());
-        match link(names.1) {
-            Err(Errno::EXIST) => self.over(directory, names.1, link)?,
+        match link(entry.target) {
+            Err(Errno::EXIST) => self.over(entry, link)?,
             other => other.map_err(failed)?,
         }
         worker.account.hard_links += 1;
-        self.told(directory, names);
+        self.told(entry, None, None);
         Ok(false)
     }
 
     /// Notes how it went with the first name of a file that has several.
-    pub(super) fn first<T>(
-        &self,
-        directory: &Directory,
-        target: &CStr,
-        stat: &Stat,
-        result: Result<T>,
-    ) -> Result<T> {
+    pub(super) fn first<T, E>(&self, entry: &Entry<'_>, stat: &Stat, result: Result<T, E>) -> Result<T, E> {
         let identity = (stat.st_dev, stat.st_ino);
         match &result {
-            Ok(_) => self.links.done(identity, (directory.target.clone(), target.to_owned())),
+            Ok(_) => self.links.done(identity, (entry.directory.target.clone(), entry.target.to_owned())),
             Err(_) => self.links.failed(identity),
         }
         result
     }
 
     /// Whether other names of the file may come, which are to be of one file again.
-    pub(super) fn has_names(&self, stat: &Stat) -> bool {
-        self.options.preserve.links && stat.st_nlink > 1
+    pub(super) fn has_names(&self, entry: &Entry<'_>, stat: &Stat) -> bool {
+        self.options.preserve.links && (stat.st_nlink > 1 || self.follows_to_any(entry))
+    }
+
+    /// Whether symbolic links to the entry's file may come that are followed.
+    fn follows_to_any(&self, entry: &Entry<'_>) -> bool {
+        match self.options.follow {
+            Follow::All => true,
+            Follow::Sources => entry.directory.is_outermost(),
+            Follow::None => false,
+        }
+    }
+
+    /// Makes a hard link to the source.
+    pub(super) fn hard_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
+        let source = entry.directory.source()?;
+        let target = entry.within()?;
+        let flags = if entry.follow { AtFlags::SYMLINK_FOLLOW } else { AtFlags::empty() };
+        self.link(worker, entry, CopyKind::HardLink, |name| {
+            rustix::fs::linkat(&source, entry.source, &target, name, flags)
+        })
+    }
+
+    /// Makes a symbolic link to the source's path.
+    pub(super) fn symbolic_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
+        let path = entry.source_path();
+        let target = entry.within()?;
+        let here = rustix::fs::stat(".").map(|stat| (stat.st_dev, stat.st_ino));
+        if path.is_relative() && here.is_ok_and(|here| here != entry.directory.target.identity()) {
+            return Err(CopyError::RelativeLink { target: entry.target_path() });
+        }
+        self.link(worker, entry, CopyKind::SymbolicLink, |name| rustix::fs::symlinkat(&path, &target, name))
+    }
+
+    fn link(
+        &self,
+        worker: &mut Worker,
+        entry: &Entry<'_>,
+        kind: CopyKind,
+        make: impl Fn(&CStr) -> rustix::io::Result<()>,
+    ) -> Copied<()> {
+        let found = self.existing(worker, entry, false)?;
+        let symbolic = kind == CopyKind::SymbolicLink;
+        let failed = |error: Errno| {
+            let (source, target) = (entry.source_path(), entry.target_path());
+            CopyError::Link { source, target, symbolic, error: error.into() }
+        };
+        let replaces = self.options.force || !symbolic && self.options.confirm.is_some();
+        let made = match &found {
+            Found::Stays => return Ok(()),
+            Found::New => make(entry.target).map_err(failed),
+            Found::There if !replaces => Err(failed(Errno::EXIST)),
+            Found::There | Found::Replaced(_) => self.over(entry, make).map_err(CopyError::from),
+        };
+        if made.is_err() {
+            self.undo(entry, &found);
+            return made;
+        }
+        if symbolic {
+            worker.account.others += 1;
+        } else {
+            worker.account.hard_links += 1;
+        }
+        self.created(entry, symbolic);
+        self.told(entry, Some(&found), None);
+        Ok(())
     }
 }

@@ -2,17 +2,23 @@
 //!
 //! What moves the bytes of one file is in `content` (sharing blocks, leaving holes out, parallel blocks) and `hashed`
 //! (verifying and resuming, with `journal`); what walks trees is in `tree`, with
-//! `regular`, `special` and `directories` for what it comes to, over `directory`, `links` and `queue`.
+//! `regular`, `special`, `links` and `directories` for what it comes to, `existing` and `backup` for targets that exist,
+//! over `directory`, `entry` and `queue`.
 
 mod account;
 mod attributes;
+mod backup;
 mod content;
 mod directories;
 mod directory;
+mod entry;
+mod existing;
+mod failure;
 mod hashed;
 mod journal;
 mod links;
 mod options;
+mod parents;
 mod queue;
 mod regular;
 mod segments;
@@ -23,7 +29,12 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 pub use account::CopyAccount;
-pub use options::{CopyEvent, CopyOptions, Existing, Follow, Preserve, Reflink};
+pub use backup::backup_name;
+pub use failure::CopyError;
+pub use options::{
+    Backup, BackupControl, Confirm, CopyEvent, CopyKind, CopyOptions, Existing, Follow, Overwrite, Preserve,
+    Reflink, Sparse,
+};
 
 use super::Monitor;
 #[cfg(doc)]

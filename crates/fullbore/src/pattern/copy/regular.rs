@@ -2,22 +2,24 @@
 //! again, create, write, two closes.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::account::CopyAccount;
 use super::attributes::{self, Place};
-use super::content::{Content, LARGE};
+use super::content::{Content, LARGE, lengthless};
 use super::directory::{Directory, path};
+use super::entry::Entry;
+use super::existing::Found;
+use super::failure::Copied;
 use super::hashed::STRIPE;
 use super::journal::{self, Journal};
-use super::options::Reflink;
+use super::options::{CopyEvent, CopyKind, Reflink};
 use super::tree::{Job, Worker};
 use crate::error::{Error, Kind, Result};
-use crate::file::{Durability, File, Output, Placement, clones, linkable, name_unnamed, share_all};
+use crate::file::{Durability, File, Output, Placement, clones, linkable, name_unnamed, share_all, umask};
 
 /// Files up to this size are read at once into a worker's memory, in bytes.
 const SMALL: usize = 256 << 10;
@@ -27,58 +29,47 @@ const PACKED: u64 = 64 << 10;
 
 impl Job<'_> {
     /// Copies a file's bytes.
-    pub(super) fn regular(
-        &self,
-        worker: &mut Worker,
-        directory: &Arc<Directory>,
-        source: &CStr,
-        target: &CStr,
-        follow: bool,
-    ) -> Result<()> {
-        let mut there = false;
-        if !directory.fresh {
-            let within = directory.target()?;
-            let found = rustix::fs::statat(&within, target, AtFlags::empty())
-                .or_else(|_| rustix::fs::statat(&within, target, AtFlags::SYMLINK_NOFOLLOW));
-            match found {
-                Ok(found) => {
-                    let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-                    let stat = rustix::fs::statat(directory.source()?, source, flags)
-                        .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
-                    if self.stays(worker, directory, (source, target), &stat, &found)? {
-                        return Ok(());
-                    }
-                    there = true;
-                }
-                Err(Errno::NOENT) => {}
-                Err(error) => {
-                    return Err(Error::io("stat", directory.target_path(target), error.into()));
-                }
-            }
-        }
-        let fd = self.open(directory, source, follow)?;
-        let stat = rustix::fs::fstat(&fd)
-            .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
-        let several = self.has_names(&stat);
-        if several && !self.linked(worker, directory, (source, target), &stat)? {
+    pub(super) fn regular(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
+        let found = self.existing(worker, entry, true)?;
+        if matches!(found, Found::Stays) {
             return Ok(());
         }
-        let result = self.bytes(worker, directory, (source, target), fd, &stat, there);
-        let account = if several { self.first(directory, target, &stat, result) } else { result }?;
+        let result = self.regular_over(worker, entry, &found);
+        if result.is_err() {
+            self.undo(entry, &found);
+        }
+        result
+    }
+
+    fn regular_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &Found) -> Copied<()> {
+        let fd = self.open(entry)?;
+        let stat =
+            rustix::fs::fstat(&fd).map_err(|error| Error::io("stat", entry.source_path(), error.into()))?;
+        let several = self.has_names(entry, &stat);
+        if several && !self.linked(worker, entry, &stat)? {
+            return Ok(());
+        }
+        let result = match self.options.kind {
+            CopyKind::Attributes => self.attributes_only(entry, fd, &stat, found),
+            _ => self.bytes(worker, entry, fd, &stat, found),
+        };
+        let account = if several { self.first(entry, &stat, result) } else { result }?;
         worker.account.add(&account);
-        self.told(directory, (source, target));
+        self.created(entry, false);
+        self.told(entry, Some(found), Some(account));
         Ok(())
     }
 
     fn bytes(
         &self,
         worker: &mut Worker,
-        directory: &Directory,
-        names: (&CStr, &CStr),
+        entry: &Entry<'_>,
         fd: OwnedFd,
         stat: &Stat,
-        there: bool,
+        found: &Found,
     ) -> Result<CopyAccount> {
+        let directory = entry.directory;
+        let names = (entry.source, entry.target);
         let len = stat.st_size as u64;
         let small = len <= SMALL as u64
             && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
@@ -87,7 +78,7 @@ impl Job<'_> {
         let nameless = !directory.fresh;
         let here = !nameless
             || !directory.is_outermost()
-                && !there
+                && matches!(found, Found::New)
                 && self.options.durability == Durability::Process
                 && linkable(&*directory.target()?);
         if small
@@ -96,7 +87,39 @@ impl Job<'_> {
         {
             return Ok(account);
         }
-        self.large(directory, names, fd, stat, there)
+        self.large(entry, fd, stat, found)
+    }
+
+    /// Copies a file's attributes to the target, which keeps its bytes.
+    fn attributes_only(
+        &self,
+        entry: &Entry<'_>,
+        fd: OwnedFd,
+        stat: &Stat,
+        found: &Found,
+    ) -> Result<CopyAccount> {
+        let place = || entry.target_path();
+        let keep = |to: BorrowedFd<'_>| {
+            let (from, to) = (Place::Open(fd.as_fd()), Place::Open(to));
+            attributes::keep(&self.options.preserve, from, stat, to, &place, false)
+        };
+        if matches!(found, Found::There) {
+            let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+            let there = rustix::fs::openat(entry.within()?, entry.target, flags, Mode::empty())
+                .map_err(|error| Error::io("open", place(), error.into()))?;
+            keep(there.as_fd())?;
+        } else {
+            let output = Output::anew_at(&entry.directory.target, path(entry.target).as_os_str())?;
+            let file = output.file();
+            if !self.options.preserve.mode {
+                let mode = Mode::from_raw_mode(attributes::usual(&self.options.preserve, stat) & !umask());
+                rustix::fs::fchmod(file, mode)
+                    .map_err(|error| Error::io("set the mode of", place(), error.into()))?;
+            }
+            keep(file.as_fd())?;
+            output.inheriting_nothing().commit(self.options.durability)?;
+        }
+        Ok(CopyAccount { files: 1, ..CopyAccount::default() })
     }
 
     /// Copies a file in as few calls as can be; `None` if it turns out to be longer than it says.
@@ -128,27 +151,27 @@ impl Job<'_> {
                 break;
             }
         }
-        if wanted == 0 && read == memory.len() {
+        if (wanted == 0 || lengthless(fd, stat)) && read == memory.len() {
             // A file of the system; nothing is lost by reading it again from its start.
             rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0)).map_err(of_source)?;
             return Ok(None);
         }
         let now = rustix::fs::fstat(fd).map_err(of_source)?;
         let look = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
-        if wanted != 0 && (read != wanted || look(&now) != look(stat)) {
+        if wanted != 0 && (look(&now) != look(stat) || read != wanted && !lengthless(fd, stat)) {
             let what = "the file was modified while it was read";
             return Err(Error::new(Kind::Changed, "trust", directory.source_path(source), what));
         }
         let of_target = |error: Errno| Error::io("create", directory.target_path(target), error.into());
         let preserve = &self.options.preserve;
-        let mode = stat.st_mode & if preserve.mode || preserve.owner { 0o700 } else { 0o777 };
+        let mode = attributes::creation_mode(preserve, stat);
         let flags = OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
         let within = directory.target()?;
         let made = if nameless {
             match rustix::fs::openat(&within, c".", flags | OFlags::TMPFILE, mode) {
                 // A file system without them.
-                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return self.again(fd, of_source),
+                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return self.rewound(fd, of_source),
                 other => other.map_err(of_target)?,
             }
         } else {
@@ -161,6 +184,7 @@ impl Job<'_> {
             .and_then(|()| {
                 let from = Place::Open(fd.as_fd());
                 let to = Place::Open(made.as_fd());
+                attributes::widen(preserve, stat, &within, to).map_err(of_target)?;
                 attributes::keep(preserve, from, stat, to, &|| directory.target_path(target), false)
             })
             .and_then(|()| {
@@ -180,7 +204,7 @@ impl Job<'_> {
         Ok(Some(account))
     }
 
-    fn again(&self, fd: &OwnedFd, failed: impl Fn(Errno) -> Error) -> Result<Option<CopyAccount>> {
+    fn rewound(&self, fd: &OwnedFd, failed: impl Fn(Errno) -> Error) -> Result<Option<CopyAccount>> {
         rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
         Ok(None)
     }
@@ -221,35 +245,40 @@ impl Job<'_> {
     }
 
     /// Copies a file by all that there is.
-    fn large(
-        &self,
-        directory: &Directory,
-        (source, target): (&CStr, &CStr),
-        fd: OwnedFd,
-        stat: &Stat,
-        there: bool,
-    ) -> Result<CopyAccount> {
+    fn large(&self, entry: &Entry<'_>, fd: OwnedFd, stat: &Stat, found: &Found) -> Result<CopyAccount> {
         let options = self.options;
-        let input = File::from_fd(fd, directory.source_path(source))?;
-        let (held, name) = (&directory.target, path(target).as_os_str());
+        let directory = entry.directory;
+        let input = File::from_fd(fd, entry.source_path())?;
+        let (held, name) = (&directory.target, path(entry.target).as_os_str());
         let stored = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let gives_way = matches!(found, Found::Replaced(_));
         let mut journal = None;
         // What is done in a moment is not worth a journal.
-        let output = if options.resume && stored && stat.st_size as u64 >= LARGE.max(STRIPE) {
-            let (part, notes) = journal::names(&directory.target_path(target));
+        let output = if options.resume && stored && !gives_way && stat.st_size as u64 >= LARGE.max(STRIPE) {
+            let (part, notes) = journal::names(&directory.target_path(entry.target));
             journal = Some(Journal::open(&notes, stat, STRIPE)?);
             Output::resumable_at(held, name, part.file_name().unwrap_or_default())
+        } else if gives_way {
+            Output::anew_at(held, name)
+        } else if options.through_dangling && matches!(found, Found::New) {
+            Output::anew_through(held, name)
         } else {
             Output::create_at(held, name, Placement::Replace, Some(&input))
         };
         let output = match output {
-            Err(error) if options.force && there && error.kind() != Kind::SameFile => {
-                Output::anew_at(held, name).map_err(|_| error)?
+            Err(error)
+                if options.force && matches!(found, Found::There) && error.kind() != Kind::SameFile =>
+            {
+                let output = Output::anew_at(held, name).map_err(|_| error)?;
+                if options.tell_names {
+                    (self.tell)(CopyEvent::Removed(entry.target_path()));
+                }
+                output
             }
             other => other?,
         };
         let keeps = options.preserve.mode || options.preserve.owner;
-        let output = match there && output.inherits() {
+        let output = match matches!(found, Found::There) && output.inherits() {
             true if keeps => output.inheriting_nothing(),
             true => {
                 let within = directory.target()?;

@@ -3,64 +3,62 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, Mode, Stat};
+use rustix::fs::{FileType, Mode, Stat};
 use rustix::io::Errno;
 
 use super::attributes::{self, Place};
-use super::directory::{Directory, path};
+use super::directory::path;
+use super::entry::Entry;
+use super::existing::Found;
+use super::failure::Copied;
 use super::tree::{Job, Worker};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::file::Temporary;
 
 impl Job<'_> {
     /// Copies a symbolic link, pipe, socket or device as such.
-    pub(super) fn special(
-        &self,
-        worker: &mut Worker,
-        directory: &Arc<Directory>,
-        source: &CStr,
-        target: &CStr,
-    ) -> Result<()> {
-        let stat = rustix::fs::statat(directory.source()?, source, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
-        let mut there = false;
-        if !directory.fresh
-            && let Ok(found) = rustix::fs::statat(directory.target()?, target, AtFlags::SYMLINK_NOFOLLOW)
-        {
-            if self.stays(worker, directory, (source, target), &stat, &found)? {
-                return Ok(());
-            }
-            there = true;
-        }
-        let several = self.has_names(&stat);
-        if several && !self.linked(worker, directory, (source, target), &stat)? {
+    pub(super) fn special(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
+        let found = self.existing(worker, entry, false)?;
+        if matches!(found, Found::Stays) {
             return Ok(());
         }
-        let result = self.made(directory, source, target, &stat, there);
-        if several { self.first(directory, target, &stat, result) } else { result }?;
+        let result = self.special_over(worker, entry, &found);
+        if result.is_err() {
+            self.undo(entry, &found);
+        }
+        result
+    }
+
+    fn special_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &Found) -> Copied<()> {
+        let stat = entry.stat()?;
+        let several = self.has_names(entry, &stat);
+        if several && !self.linked(worker, entry, &stat)? {
+            return Ok(());
+        }
+        let result = self.made(entry, &stat, found);
+        if several { self.first(entry, &stat, result) } else { result }?;
         worker.account.others += 1;
-        self.told(directory, (source, target));
+        self.created(entry, FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+        self.told(entry, Some(found), None);
         Ok(())
     }
 
-    fn made(
-        &self,
-        directory: &Directory,
-        source: &CStr,
-        target: &CStr,
-        stat: &Stat,
-        there: bool,
-    ) -> Result<()> {
-        let failed = |error: Errno| Error::io("create", directory.target_path(target), error.into());
+    fn made(&self, entry: &Entry<'_>, stat: &Stat, found: &Found) -> Result<(), Error> {
+        let Entry { directory, source, target, .. } = *entry;
         let kind = FileType::from_raw_mode(stat.st_mode);
         let link = kind == FileType::Symlink;
-        let kept = self.options.preserve.mode || self.options.preserve.owner;
-        let mode = Mode::from_raw_mode(stat.st_mode & if kept { 0o700 } else { 0o777 });
+        let doing = match kind {
+            FileType::Symlink => "create symbolic link",
+            FileType::Fifo => "create fifo",
+            _ => "create special file",
+        };
+        let failed = |error: Errno| Error::io(doing, directory.target_path(target), error.into());
+        let mode = Mode::from_raw_mode(attributes::creation_mode(&self.options.preserve, stat));
         let leads = if link {
-            rustix::fs::readlinkat(directory.source()?, source, Vec::new())
-                .map_err(|error| Error::io("read", directory.source_path(source), error.into()))?
+            rustix::fs::readlinkat(directory.source()?, source, Vec::new()).map_err(|error| {
+                Error::io("read symbolic link", directory.source_path(source), error.into())
+            })?
         } else {
             CString::default()
         };
@@ -73,24 +71,28 @@ impl Job<'_> {
             }
             Ok(())
         };
-        if there {
-            self.over(directory, target, make)?;
-        } else {
-            make(target).map_err(failed)?;
+        match found {
+            Found::Replaced(_) => self.over(entry, make)?,
+            Found::There if link && self.options.force => self.over(entry, make)?,
+            _ => make(target).map_err(failed)?,
         }
         let base = directory.source()?;
         let from = Place::Name(base.as_fd(), source);
         let to = Place::Name(within.as_fd(), target);
+        if !link {
+            attributes::widen(&self.options.preserve, stat, &within, to)
+                .map_err(|error| Error::io("set the mode of", entry.target_path(), error.into()))?;
+        }
         attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)
     }
 
     /// Makes something under a name of our own and then over whatever has `target`.
     pub(super) fn over(
         &self,
-        directory: &Directory,
-        target: &CStr,
+        entry: &Entry<'_>,
         make: impl Fn(&CStr) -> rustix::io::Result<()>,
-    ) -> Result<()> {
+    ) -> Result<(), Error> {
+        let Entry { directory, target, .. } = *entry;
         let failed = |error: std::io::Error| Error::io("replace", directory.target_path(target), error);
         let made = Temporary::create(&directory.target, path(target).as_os_str(), false, |_, name| {
             make(&CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?)

@@ -4,19 +4,23 @@
 //! it can be written straight to its own name, which is the fewest calls a file: nobody sees half of a file, and a run
 //! that is killed leaves nothing under the name. In directories that are there already each file appears whole.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
 use super::account::{CopyAccount, Shared};
 use super::content;
 use super::directory::{Directory, split};
+use super::entry::Entry;
+use super::existing::{Found, Seen};
+use super::failure::{Copied, CopyError};
 use super::links::Links;
-use super::options::{CopyEvent, CopyOptions, Existing, Follow};
+use super::options::{CopyEvent, CopyKind, CopyOptions, Follow};
 use super::queue::Queue;
 use crate::error::{Error, Kind, Result};
 use crate::file::{HeldDir, Temporary, abandoned};
@@ -35,6 +39,9 @@ pub(super) struct Job<'a> {
     pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
     pub(super) turn: Mutex<()>,
     pub(super) links: Links,
+    /// Whether there are several sources.
+    pub(super) several: bool,
+    pub(super) seen: Seen,
     /// Names whose file was being copied when they were come to.
     pub(super) later: Mutex<Vec<(Arc<Directory>, CString, CString)>>,
     /// Directories that are whole and have no name yet, with what they are in.
@@ -63,35 +70,68 @@ pub(super) fn copy(
     monitor: &Monitor,
     tell: &(dyn Fn(CopyEvent) + Sync),
 ) -> Result<CopyAccount> {
-    let workers = content::workers(options);
-    let job = Job {
+    // Questions come in the order of the sources, one at a time.
+    let workers = if options.confirm.is_some() { 1 } else { content::workers(options) };
+    let mut job = Job {
         options,
         monitor,
         tell,
         turn: Mutex::new(()),
         links: Links::default(),
+        several: pairs.len() > 1,
+        seen: Seen::default(),
         later: Mutex::default(),
         whole: Mutex::default(),
         queue: Queue::new(workers),
         total: Shared::default(),
     };
-    job.begin(pairs)?;
-    // One file alone gets its workers where its bytes are.
-    let single = pairs.len() == 1
-        && rustix::fs::stat(&pairs[0].0)
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::Directory);
-    std::thread::scope(|scope| {
-        for _ in 1..workers {
-            if single || std::thread::Builder::new().spawn_scoped(scope, || job.work()).is_err() {
-                job.queue.without_one();
-            }
+    for pairs in waves(pairs, options) {
+        job.queue = Queue::new(workers);
+        job.wave(pairs, workers)?;
+    }
+    Ok(job.total.into_inner())
+}
+
+/// Runs of sources that can be copied at once: none of them has the same target as another, or a target in another's.
+fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p [(PathBuf, PathBuf)]> {
+    // Names are told in the order of the sources, and what has no name goes where the others go.
+    let nameless = pairs.iter().any(|(_, target)| split(target).1 == ".");
+    if options.tell_names || options.confirm.is_some() || options.parents || nameless {
+        return pairs.chunks(1).collect();
+    }
+    let mut waves = Vec::new();
+    let mut targets = HashSet::new();
+    let mut start = 0;
+    for (at, (_, target)) in pairs.iter().enumerate() {
+        if !targets.insert(target) {
+            waves.push(&pairs[start..at]);
+            targets = HashSet::from([target]);
+            start = at;
         }
-        job.work();
-    });
-    job.finish()
+    }
+    waves.push(&pairs[start..]);
+    waves
 }
 
 impl Job<'_> {
+    /// Copies sources at once, to the end.
+    fn wave(&self, pairs: &[(PathBuf, PathBuf)], workers: usize) -> Result<()> {
+        self.begin(pairs)?;
+        // One file alone gets its workers where its bytes are.
+        let single = pairs.len() == 1
+            && rustix::fs::stat(&pairs[0].0)
+                .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::Directory);
+        std::thread::scope(|scope| {
+            for _ in 1..workers {
+                if single || std::thread::Builder::new().spawn_scoped(scope, || self.work()).is_err() {
+                    self.queue.without_one();
+                }
+            }
+            self.work();
+        });
+        self.finish()
+    }
+
     /// Opens the directories that the targets are in, once and for all, and has the sources wait.
     fn begin(&self, pairs: &[(PathBuf, PathBuf)]) -> Result<()> {
         let mut worker = Worker { memory: Vec::new(), account: CopyAccount::default() };
@@ -102,13 +142,21 @@ impl Job<'_> {
                 CString::new(name.as_bytes())
                     .map_err(|_| Error::new(Kind::Invalid, "copy", name, "a path has no NUL bytes"))
             };
+            if self.options.parents {
+                match self.parents(&mut worker, source, target) {
+                    Ok((directory, from, to)) => tasks.push(Task::Name(directory, name(&from)?, name(&to)?)),
+                    Err(error) => self.fail(&mut worker, error),
+                }
+                continue;
+            }
             let (within, last) = split(target);
             let directory = match outermost.take() {
                 Some((path, directory)) if path == within => directory,
                 _ => match HeldDir::open(within) {
                     Ok(held) => Directory::outermost(held),
                     Err(error) => {
-                        self.fail(&mut worker, Error::io("create", target, error));
+                        let error = self.nowhere(source, target, error);
+                        self.fail(&mut worker, error);
                         continue;
                     }
                 },
@@ -119,6 +167,26 @@ impl Job<'_> {
         tasks.into_iter().rev().for_each(|task| self.queue.push(task));
         self.total.add(&worker.account);
         Ok(())
+    }
+
+    /// The error of a source whose target's directory cannot be opened.
+    fn nowhere(&self, source: &Path, target: &Path, error: std::io::Error) -> CopyError {
+        let nofollow =
+            if self.options.follow == Follow::None { AtFlags::SYMLINK_NOFOLLOW } else { AtFlags::empty() };
+        let kind = match rustix::fs::statat(CWD, source, nofollow) {
+            Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+            Err(error) => return Error::io("stat", source, error.into()).into(),
+        };
+        let doing = match kind {
+            _ if error.kind() != std::io::ErrorKind::NotFound => "stat",
+            FileType::Directory if !self.options.recursive => {
+                return CopyError::DirectoryOmitted { source: source.to_owned() };
+            }
+            FileType::Directory => "create directory",
+            FileType::Symlink => "create symbolic link",
+            _ => "create regular file",
+        };
+        Error::io(doing, target, error).into()
     }
 
     fn stopped(&self) -> bool {
@@ -133,7 +201,9 @@ impl Job<'_> {
             }
             match task {
                 Task::Name(directory, source, target) => {
-                    self.name(&mut worker, &directory, &source, &target, FileType::Unknown);
+                    if !self.again(&directory, &source, &target) {
+                        self.name(&mut worker, &directory, &source, &target, FileType::Unknown);
+                    }
                     self.release(&mut worker, directory);
                 }
                 Task::Rest(directory, names) => {
@@ -146,7 +216,7 @@ impl Job<'_> {
     }
 
     /// What is left when all has been walked: further names, and names for what is whole.
-    fn finish(self) -> Result<CopyAccount> {
+    fn finish(&self) -> Result<()> {
         let mut worker = Worker { memory: Vec::new(), account: CopyAccount::default() };
         if abandoned() {
             // Whoever removes what was begun ends the process, and says with which code; nothing is entered after it.
@@ -167,15 +237,24 @@ impl Job<'_> {
                 break;
             };
             if let Err(error) = self.unveil(hidden, &target) {
-                self.fail(&mut worker, error);
+                self.fail(&mut worker, error.into());
             }
             self.release(&mut worker, parent);
         }
         self.total.add(&worker.account);
-        Ok(self.total.into_inner())
+        Ok(())
     }
 
-    pub(super) fn fail(&self, worker: &mut Worker, error: Error) {
+    /// Whether a source was named before.
+    fn again(&self, directory: &Arc<Directory>, source: &CStr, target: &CStr) -> bool {
+        if !self.several || !directory.is_outermost() {
+            return false;
+        }
+        let entry = Entry { directory, source, target, follow: self.options.follow != Follow::None };
+        entry.stat().is_ok_and(|stat| self.is_repeated(&entry, &stat))
+    }
+
+    pub(super) fn fail(&self, worker: &mut Worker, error: CopyError) {
         if abandoned() {
             // It is being removed under us: that is what was asked for.
             return;
@@ -194,42 +273,33 @@ impl Job<'_> {
         target: &CStr,
         kind: FileType,
     ) {
-        if let Err(error) = self.entry(worker, directory, source, target, kind) {
+        let follow = match self.options.follow {
+            Follow::All => true,
+            Follow::Sources => directory.is_outermost(),
+            Follow::None => false,
+        };
+        let entry = Entry { directory, source, target, follow };
+        if let Err(error) = self.entry(worker, &entry, kind) {
             self.fail(worker, error);
         }
     }
 
-    fn entry(
-        &self,
-        worker: &mut Worker,
-        directory: &Arc<Directory>,
-        source: &CStr,
-        target: &CStr,
-        mut kind: FileType,
-    ) -> Result<()> {
-        let outermost = directory.is_outermost();
-        let follow = match self.options.follow {
-            Follow::All => true,
-            Follow::Sources => outermost,
-            Follow::None => false,
-        };
-        if kind == FileType::Unknown || follow && kind == FileType::Symlink {
-            let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-            let stat = rustix::fs::statat(directory.source()?, source, flags)
-                .map_err(|error| Error::io("stat", directory.source_path(source), error.into()))?;
-            kind = FileType::from_raw_mode(stat.st_mode);
+    fn entry(&self, worker: &mut Worker, entry: &Entry<'_>, mut kind: FileType) -> Copied<()> {
+        if kind == FileType::Unknown || entry.follow && kind == FileType::Symlink {
+            kind = FileType::from_raw_mode(entry.stat()?.st_mode);
         }
-        match kind {
-            FileType::Directory if !self.options.recursive => {
-                let what = "it is a directory, and -r was not specified";
-                Err(Error::new(Kind::Unsupported, "copy", directory.source_path(source), what))
+        match (kind, self.options.kind) {
+            (FileType::Directory, _) if !self.options.recursive => {
+                Err(CopyError::DirectoryOmitted { source: entry.source_path() })
             }
-            FileType::Directory => self.enter(worker, directory, source, target, follow),
-            FileType::RegularFile => self.regular(worker, directory, source, target, follow),
-            FileType::Symlink => self.special(worker, directory, source, target),
-            _ if self.options.recursive => self.special(worker, directory, source, target),
-            // Without -r what comes out of a pipe or device is copied.
-            _ => self.regular(worker, directory, source, target, follow),
+            (FileType::Directory, _) => self.enter(worker, entry),
+            (_, CopyKind::HardLink) => self.hard_link(worker, entry),
+            (_, CopyKind::SymbolicLink) => self.symbolic_link(worker, entry),
+            (FileType::RegularFile, _) => self.regular(worker, entry),
+            (FileType::Symlink, _) => self.special(worker, entry),
+            (_, _) if self.options.recursive && !self.options.special_contents => self.special(worker, entry),
+            // What comes out of a pipe or device is copied.
+            _ => self.regular(worker, entry),
         }
     }
 
@@ -251,7 +321,7 @@ impl Job<'_> {
                     }
                     Some(Err(error)) => {
                         let (source, _) = directory.own_paths();
-                        self.fail(worker, Error::io("read", source, error.into()));
+                        self.fail(worker, Error::io("read", source, error.into()).into());
                         more = false;
                     }
                     None => more = false,
@@ -280,51 +350,47 @@ impl Job<'_> {
         }
     }
 
-    /// Whether what exists at the target stays. An error if it cannot be replaced.
-    pub(super) fn stays(
-        &self,
-        worker: &mut Worker,
-        directory: &Directory,
-        names: (&CStr, &CStr),
-        stat: &Stat,
-        there: &Stat,
-    ) -> Result<bool> {
-        let (source, target) = names;
-        if self.options.existing == Existing::Skip {
-            worker.account.skipped += 1;
-            return Ok(true);
-        }
-        if FileType::from_raw_mode(there.st_mode) == FileType::Directory {
-            let what = format!("it is a directory, and {} is none", directory.source_path(source).display());
-            return Err(Error::new(Kind::Unsupported, "overwrite", directory.target_path(target), what));
-        }
-        let (ours, theirs) = ((stat.st_dev, stat.st_ino), (there.st_dev, there.st_ino));
-        if ours == theirs && FileType::from_raw_mode(stat.st_mode) != FileType::CharacterDevice {
-            let what = format!("it and {} are the same file", directory.target_path(target).display());
-            return Err(Error::new(Kind::SameFile, "copy", directory.source_path(source), what));
-        }
-        let (new, old) = ((stat.st_mtime, stat.st_mtime_nsec), (there.st_mtime, there.st_mtime_nsec));
-        let whole = self.options.resume && new == old && stat.st_size == there.st_size;
-        if whole || self.options.existing == Existing::Update && new <= old {
-            worker.account.skipped += 1;
-            return Ok(true);
-        }
-        Ok(false)
-    }
-
     /// Tells of a name that has its copy, if that is wanted.
-    pub(super) fn told(&self, directory: &Directory, (source, target): (&CStr, &CStr)) {
-        if self.options.tell_names {
-            let (source, target) = (directory.source_path(source), directory.target_path(target));
-            (self.tell)(CopyEvent::Copied { source, target });
+    pub(super) fn told(&self, entry: &Entry<'_>, found: Option<&Found>, account: Option<CopyAccount>) {
+        if !self.options.tell_names {
+            return;
         }
+        let backup = match found {
+            Some(Found::Replaced(Some(saved))) => Some(saved.path.clone()),
+            _ => None,
+        };
+        let (source, target) = (entry.source_path(), entry.target_path());
+        (self.tell)(CopyEvent::Copied { source, target, backup, account });
     }
 
     /// Opens a source's bytes.
-    pub(super) fn open(&self, directory: &Directory, source: &CStr, follow: bool) -> Result<OwnedFd> {
-        let once = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+    pub(super) fn open(&self, entry: &Entry<'_>) -> Result<OwnedFd> {
+        let once = if entry.follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | once;
-        rustix::fs::openat(directory.source()?, source, flags, Mode::empty())
-            .map_err(|error| Error::io("open", directory.source_path(source), error.into()))
+        rustix::fs::openat(entry.directory.source()?, entry.source, flags, Mode::empty())
+            .map_err(|error| Error::io("open", entry.source_path(), error.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_with_the_same_target_are_copied_one_after_the_other() {
+        let pairs = |targets: &[&str]| -> Vec<_> {
+            targets.iter().map(|target| (PathBuf::from("s"), PathBuf::from(target))).collect()
+        };
+        let options = CopyOptions::default();
+        for (targets, wanted) in [
+            (&["d/a"][..], &[1][..]),
+            (&["d/a", "d/b", "d/c"], &[3]),
+            (&["d/a", "d/b", "d/a", "d/c", "d/a"], &[2, 2, 1]),
+            (&["d/.", "d/b", "d/c"], &[1, 1, 1]),
+        ] {
+            let pairs = pairs(targets);
+            let sizes: Vec<_> = waves(&pairs, &options).iter().map(|wave| wave.len()).collect();
+            assert_eq!(sizes, wanted, "{targets:?}");
+        }
     }
 }

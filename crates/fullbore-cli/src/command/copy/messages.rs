@@ -1,0 +1,206 @@
+//! What is printed, in GNU's words: scripts match them.
+
+use std::error::Error as _;
+use std::io;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use std::os::unix::ffi::OsStrExt;
+
+use fullbore::error::{Error, Kind};
+use fullbore::operation::Encoding;
+use fullbore::pattern::{CopyAccount, CopyError};
+use fullbore::quote;
+use fullbore_cli::exit::{Exit, program, reason};
+
+use crate::locale;
+
+static ENCODING: LazyLock<Encoding> = LazyLock::new(locale::encoding);
+
+/// A path in quotes, as a shell reads it back.
+pub(super) fn quoted(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_bytes();
+    if bytes.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'\'') {
+        return [b"'", bytes, b"'"].concat();
+    }
+    quote::quoted(path, *ENCODING, true).into_bytes()
+}
+
+/// Texts and paths in quotes, one after the other.
+enum Piece<'a> {
+    Text(&'a str),
+    Path(&'a Path),
+}
+
+use Piece::{Path as P, Text as T};
+
+fn join(pieces: &[Piece<'_>]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for piece in pieces {
+        match piece {
+            T(piece) => text.extend(piece.as_bytes()),
+            P(path) => text.extend(quoted(path)),
+        }
+    }
+    text
+}
+
+/// Prints a message on standard error.
+pub(super) fn say(text: &[u8]) {
+    Exit::say(&[format!("{}: ", program("copy")).as_bytes(), text, b"\n"].concat());
+}
+
+/// Prints what is wrong, and ends the command.
+pub(super) fn fatal(text: &str) -> Exit {
+    fatal_bytes(text.as_bytes())
+}
+
+/// As [`fatal`], of bytes.
+pub(super) fn fatal_bytes(text: &[u8]) -> Exit {
+    say(text);
+    Exit::Told(1)
+}
+
+/// As [`fatal`], for a command line that is none, with the way to help.
+pub(super) fn usage(text: &str) -> Exit {
+    usage_bytes(text.as_bytes())
+}
+
+/// As [`usage`], of bytes.
+pub(super) fn usage_bytes(text: &[u8]) -> Exit {
+    let exit = fatal_bytes(text);
+    Exit::say(&format!("Try '{} --help' for more information.\n", program("copy")));
+    exit
+}
+
+/// A text that a path in quotes stands in.
+pub(super) fn about(before: &str, path: &Path, after: &str) -> Vec<u8> {
+    join(&[T(before), P(path), T(after)])
+}
+
+/// The line of a source that was named before.
+pub(super) fn repeated(source: &Path, directory: bool) -> Vec<u8> {
+    let before = if directory { "warning: source directory " } else { "warning: source file " };
+    about(before, source, " specified more than once")
+}
+
+/// The line of a copy.
+pub(super) fn copied(source: &Path, target: &Path, backup: Option<&Path>) -> Vec<u8> {
+    match backup {
+        Some(backup) => join(&[P(source), T(" -> "), P(target), T(" (backup: "), P(backup), T(")\n")]),
+        None => join(&[P(source), T(" -> "), P(target), T("\n")]),
+    }
+}
+
+/// The line of a directory that was made for a path: GNU prints it without quotes.
+pub(super) fn parent(source: &Path, target: &Path) -> Vec<u8> {
+    let [source, target] = [source, target].map(|path| quote::quoted(path, *ENCODING, false));
+    format!("{source} -> {target}\n").into_bytes()
+}
+
+/// The line of `--debug` for a file with bytes.
+pub(super) fn details(account: &CopyAccount) -> String {
+    let cloned = account.cloned > 0;
+    format!(
+        "copy offload: {}, reflink: {}, sparse detection: {}\n",
+        if cloned { "unknown" } else { "avoided" },
+        if cloned { "yes" } else { "unsupported" },
+        match () {
+            () if cloned => "unknown",
+            () if account.holes > 0 => "SEEK_HOLE",
+            () => "no",
+        }
+    )
+}
+
+/// The message of what was not copied.
+pub(super) fn failed(error: &CopyError) -> Vec<u8> {
+    match error {
+        CopyError::Failed(error) => of_the_system(error),
+        CopyError::SameFile { source, target } => {
+            join(&[P(source), T(" and "), P(target), T(" are the same file")])
+        }
+        CopyError::DirectoryOmitted { source } => about("-r not specified; omitting directory ", source, ""),
+        CopyError::DirectoryOverFile { source, target } => {
+            join(&[T("cannot overwrite non-directory "), P(target), T(" with directory "), P(source)])
+        }
+        CopyError::FileOverDirectory { target } => {
+            about("cannot overwrite directory ", target, " with non-directory")
+        }
+        CopyError::DanglingLink { target } => about("not writing through dangling symlink ", target, ""),
+        CopyError::JustCreated { source, target } => {
+            join(&[T("will not overwrite just-created "), P(target), T(" with "), P(source)])
+        }
+        CopyError::ThroughCreatedLink { source, target } => {
+            join(&[T("will not copy "), P(source), T(" through just-created symlink "), P(target)])
+        }
+        CopyError::IntoItself { source, target } => {
+            join(&[T("cannot copy a directory, "), P(source), T(", into itself, "), P(target)])
+        }
+        CopyError::Cycle { source } => about("cannot copy cyclic symbolic link ", source, ""),
+        CopyError::BackupOverSource { source, target } => {
+            join(&[T("backing up "), P(target), T(" might destroy source;  "), P(source), T(" not copied")])
+        }
+        CopyError::RelativeLink { target } => {
+            let name = quote::quoted(target, *ENCODING, false);
+            [name.as_bytes(), b": can make relative symbolic links only in current directory"].concat()
+        }
+        CopyError::Link { source, target, symbolic, error } => {
+            let kind = if *symbolic { "cannot create symbolic link " } else { "cannot create hard link " };
+            join(&[T(kind), P(target), T(" to "), P(source), T(": "), T(&reason(error))])
+        }
+        CopyError::NotReplaced { target } => about("not replacing ", target, ""),
+        CopyError::NotADirectory { path } => about("", path, " exists but is not a directory"),
+        other => other.to_string().into_bytes(),
+    }
+}
+
+fn of_the_system(error: &Error) -> Vec<u8> {
+    let path = error.path();
+    let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>()).map(reason);
+    let what = error.what().map(str::to_owned).into_iter().chain(cause).collect::<Vec<_>>().join(": ");
+    let after = format!(": {what}");
+    if error.kind() == Kind::Changed {
+        return about("", path, &after);
+    }
+    // Errors of permission come from the check of a target that exists: then nothing was written.
+    let refused = matches!(error.raw_os_error(), Some(1 | 13 | 26 | 30));
+    let before = match error.operation() {
+        "stat" | "inspect" => "cannot stat ",
+        "open" => return join(&[T("cannot open "), P(path), T(" for reading"), T(&after)]),
+        "read" => "error reading ",
+        "create" | "replace" => "cannot create regular file ",
+        "write" if refused => "cannot create regular file ",
+        "write" => "error writing ",
+        "back up" => "cannot backup ",
+        "make directory" => "cannot make directory ",
+        "get attributes of" => "failed to get attributes of ",
+        "preserve the owner of" => "failed to preserve ownership for ",
+        "preserve the mode of" => "preserving permissions for ",
+        "set the mode of" => "setting permissions for ",
+        "preserve the times of" => "preserving times for ",
+        "preserve the extended attributes of" => "setting attributes for ",
+        other => return join(&[T("cannot "), T(other), T(" "), P(path), T(&after)]),
+    };
+    about(before, path, &after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_words_that_scripts_know() {
+        let said = |operation, number| {
+            let error = Error::io(operation, "a b", io::Error::from_raw_os_error(number));
+            String::from_utf8(of_the_system(&error)).unwrap()
+        };
+        assert_eq!(said("stat", 2), "cannot stat 'a b': No such file or directory");
+        assert_eq!(said("open", 13), "cannot open 'a b' for reading: Permission denied");
+        assert_eq!(said("write", 28), "error writing 'a b': No space left on device");
+        assert_eq!(said("write", 13), "cannot create regular file 'a b': Permission denied");
+        assert_eq!(said("create directory", 13), "cannot create directory 'a b': Permission denied");
+        let copied = copied("a'".as_ref(), "b\n".as_ref(), Some("b~".as_ref()));
+        assert_eq!(copied, b"\"a'\" -> 'b'$'\\n' (backup: 'b~')\n");
+    }
+}

@@ -1,0 +1,143 @@
+//! `fullbore copy`: as `cp`, with its flags, words and exit codes.
+
+mod flags;
+mod messages;
+mod operands;
+mod options;
+mod prompt;
+mod summary;
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use fullbore::pattern::{self, CopyAccount, CopyEvent, CopyOptions, Follow};
+use fullbore_cli::exit::Exit;
+use fullbore_cli::progress::When;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use self::flags::Flags;
+use self::operands::Pair;
+use self::options::Order;
+use self::summary::{length, summary};
+
+/// Copy files and trees
+#[derive(Debug)]
+pub(crate) struct Copy {
+    flags: Flags,
+    order: Order,
+}
+
+impl Args for Copy {
+    fn augment_args(command: Command) -> Command {
+        Flags::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Flags::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Copy {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self { flags: Flags::from_arg_matches(matches)?, order: Order::of(matches) })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Copy {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        let Self { flags, order } = &self;
+        let mut options = flags.options(order)?;
+        let mut pairs = flags.pairs()?;
+        backup_of_itself(&mut pairs, &mut options);
+        let running = flags.ways.begin()?;
+        raise_limit();
+        let options = CopyOptions {
+            wish: running.wish().clone(),
+            asked: running.asked().map(str::to_owned),
+            profile: running.profile().cloned(),
+            workers: running.wish().workers,
+            ..options
+        };
+        let asks = options.confirm.is_some();
+        let following = match running.progress() {
+            When::Auto => std::io::stderr().is_terminal() && !asks,
+            When::Always => true,
+            When::Never => false,
+        };
+        let follow = options.follow == Follow::All;
+        // What there is to do is only looked for if somebody waits to see it: it is a walk of its own.
+        let len = following.then(|| pairs.iter().map(|(source, _)| length(source, true, follow)).sum());
+        if following || !asks {
+            running.follow("copy", len);
+        }
+        let unheard = AtomicBool::new(false);
+        let print = |line: &[u8]| {
+            // A question comes after the lines of what was done before.
+            let printed = running.print(line).and_then(|()| if asks { running.flush() } else { Ok(()) });
+            if printed.is_err() && !unheard.swap(true, Ordering::Relaxed) {
+                running.monitor().stop();
+            }
+        };
+        let tell = |event: CopyEvent| match event {
+            CopyEvent::Copied { source, target, backup, account } => {
+                let mut line = messages::copied(&source, &target, backup.as_deref());
+                if let Some(account) = account.filter(|_| flags.debug) {
+                    line.extend(messages::details(&account).into_bytes());
+                }
+                print(&line);
+            }
+            CopyEvent::Parent { source, target } => print(&messages::parent(&source, &target)),
+            CopyEvent::Removed(path) => print(&messages::about("removed ", &path, "\n")),
+            CopyEvent::Skipped(path) if flags.debug => print(&messages::about("skipped ", &path, "\n")),
+            CopyEvent::Skipped(_) => {}
+            CopyEvent::Repeated { source, directory } => {
+                running.aside(|| messages::say(&messages::repeated(&source, directory)));
+            }
+            CopyEvent::Planned { source, plan } => running.explain(&source, &plan),
+            CopyEvent::Failed(error) => running.aside(|| messages::say(&messages::failed(&error))),
+        };
+        let account = pattern::copy(&pairs, &options, running.monitor(), &tell);
+        running.rest();
+        if unheard.into_inner() {
+            return Err(Exit::BrokenPipe);
+        }
+        running.flush()?;
+        let account = account?;
+        running.summarize(&format!("copied: {}", summary(&account)));
+        let mut run = running.end(account.bytes());
+        if flags.json {
+            run["copy"] = serde_json::to_value(account).map_err(Exit::trouble)?;
+            Exit::print(&format!("{run}\n"))?;
+        }
+        match account {
+            CopyAccount { changed: 1.., .. } => Err(Exit::Told(3)),
+            CopyAccount { failed: 1.., .. } => Err(Exit::Told(1)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `cp --force --backup file file` makes the backup and nothing else.
+fn backup_of_itself(pairs: &mut [Pair], options: &mut CopyOptions) {
+    if let ([(source, target)], true) = (pairs, options.force)
+        && source == target
+        && let Some(backup) = &options.backup
+        && let Ok(Some(name)) = pattern::backup_name(target, backup)
+    {
+        *target = name;
+        options.backup = None;
+    }
+}
+
+/// Deep trees have many directories open: as many as may be had without asking anybody.
+fn raise_limit() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // With fewer, very deep trees cannot be copied, and it is said of which path.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}

@@ -1,0 +1,107 @@
+//! From the operands to pairs of source and target.
+
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use fullbore::file::{FileKind, look};
+use fullbore_cli::exit::{Exit, reason};
+
+use super::flags::Flags;
+use super::messages::{about, fatal_bytes, usage, usage_bytes};
+
+/// `ENOTDIR`: the path has a slash at the end, and no directory before it.
+const NOT_A_DIRECTORY: i32 = 20;
+
+/// A source and its target.
+pub(super) type Pair = (PathBuf, PathBuf);
+
+impl Flags {
+    /// Each source with its target.
+    pub(super) fn pairs(&self) -> Result<Vec<Pair>, Exit> {
+        let into = self.target_directory.is_some();
+        let (sources, target) = match (&self.target_directory, self.paths.split_last()) {
+            (_, None) => return Err(usage("missing file operand")),
+            (Some(directory), _) => (&self.paths[..], directory),
+            (None, Some((only, []))) => {
+                return Err(usage_bytes(&about("missing destination file operand after ", only, "")));
+            }
+            (None, Some((target, sources))) => (sources, target),
+        };
+        if self.no_target_directory
+            && let Some(extra) = self.paths.get(2)
+        {
+            return Err(usage_bytes(&about("extra operand ", extra, "")));
+        }
+        let found = look(target);
+        let is_directory = matches!(found, Ok(Some((FileKind::Directory, _))));
+        if (is_directory || into || sources.len() > 1) && !self.no_target_directory {
+            if !is_directory {
+                let before = if into { "target directory " } else { "target " };
+                let what = match found {
+                    Ok(Some(_)) => ": Not a directory".to_owned(),
+                    Ok(None) => ": No such file or directory".to_owned(),
+                    Err(error) => match error.raw_os_error() {
+                        Some(number) => {
+                            let error = std::io::Error::from_raw_os_error(number);
+                            format!(": {}", reason(&error))
+                        }
+                        None => String::new(),
+                    },
+                };
+                return Err(fatal_bytes(&about(before, target, &what)));
+            }
+            return Ok(sources.iter().map(|source| self.within(source, target)).collect());
+        }
+        if self.parents {
+            return Err(usage("with --parents, the destination must be a directory"));
+        }
+        let source = self.stripped(&sources[0]);
+        if let (Err(error), Ok(Some(_))) = (&found, look(&source))
+            && let Some(number @ NOT_A_DIRECTORY) = error.raw_os_error()
+        {
+            let error = std::io::Error::from_raw_os_error(number);
+            return Err(fatal_bytes(&about("cannot stat ", target, &format!(": {}", reason(&error)))));
+        }
+        let what = match look(&source) {
+            Ok(Some((FileKind::Directory, _))) => "cannot create directory ",
+            _ => "cannot create regular file ",
+        };
+        if target.as_os_str().is_empty() {
+            return Err(fatal_bytes(&about(what, target, ": No such file or directory")));
+        }
+        if target.as_os_str().as_bytes().ends_with(b"/") && !is_directory && what.ends_with("file ") {
+            return Err(fatal_bytes(&about(what, target, ": Not a directory")));
+        }
+        Ok(vec![(source, target.clone())])
+    }
+
+    fn stripped(&self, source: &Path) -> PathBuf {
+        let bytes = source.as_os_str().as_bytes();
+        match bytes.iter().rposition(|&byte| byte != b'/') {
+            Some(last) if self.strip_trailing_slashes => {
+                PathBuf::from(std::ffi::OsString::from_vec(bytes[..=last].to_vec()))
+            }
+            _ => source.to_owned(),
+        }
+    }
+
+    /// A source and its target in a directory.
+    fn within(&self, source: &Path, directory: &Path) -> Pair {
+        let source = self.stripped(source);
+        if self.parents {
+            let below: PathBuf = source
+                .components()
+                .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
+                .collect();
+            return (source, directory.join(below));
+        }
+        // A source that ends in `.` or `..` has no name: its content goes into the directory.
+        let target = match source.components().next_back() {
+            Some(Component::Normal(name)) if !source.as_os_str().as_bytes().ends_with(b"/.") => {
+                directory.join(name)
+            }
+            _ => directory.join("."),
+        };
+        (source, target)
+    }
+}

@@ -1,0 +1,319 @@
+//! From flags to options: of some flags the last one counts.
+
+use std::env;
+use std::ffi::OsString;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use fullbore::pattern::{
+    Backup, BackupControl, Confirm, CopyKind, CopyOptions, Existing, Follow, Preserve, Reflink, Sparse,
+};
+use fullbore_cli::exit::Exit;
+
+use super::flags::{CONTROLS, Flags, Holes, Kept, Sharing, Update};
+use super::{messages, prompt};
+
+/// The places of flags in the command line whose order counts.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    follow: Vec<(usize, Follow)>,
+    /// `true`: the source's; `false`: not.
+    keep: Vec<(usize, &'static [Kept], bool)>,
+    /// Whether `-i` comes after `-n`.
+    asks: bool,
+}
+
+const PLAIN: &[Kept] = &[Kept::Mode, Kept::Ownership, Kept::Timestamps];
+
+impl Order {
+    pub(super) fn of(matches: &ArgMatches) -> Self {
+        let last = |id: &str| match matches.value_source(id) {
+            Some(ValueSource::CommandLine) => matches.indices_of(id).and_then(Iterator::last),
+            _ => None,
+        };
+        let mut order = Self { asks: last("interactive") > last("no_clobber"), ..Self::default() };
+        for (id, follow) in [
+            ("archive", Follow::None),
+            ("as_links", Follow::None),
+            ("no_dereference", Follow::None),
+            ("dereference", Follow::All),
+            ("command_line", Follow::Sources),
+        ] {
+            order.follow.extend(last(id).map(|at| (at, follow)));
+        }
+        order.follow.sort_by_key(|(at, _)| *at);
+        order.keep.extend(last("archive").map(|at| (at, &[Kept::All][..], true)));
+        order.keep.extend(last("as_links").map(|at| (at, &[Kept::Links][..], true)));
+        order.keep.extend(last("keep").map(|at| (at, PLAIN, true)));
+        for (id, value) in [("preserve", true), ("no_preserve", false)] {
+            let places = matches.indices_of(id).into_iter().flatten();
+            let words = matches.get_many::<Kept>(id).into_iter().flatten();
+            order.keep.extend(places.zip(words).map(|(at, kept)| (at, one(*kept), value)));
+        }
+        order.keep.sort_by_key(|(at, ..)| *at);
+        order
+    }
+}
+
+fn one(kept: Kept) -> &'static [Kept] {
+    match kept {
+        Kept::Mode => &[Kept::Mode],
+        Kept::Ownership => &[Kept::Ownership],
+        Kept::Timestamps => &[Kept::Timestamps],
+        Kept::Links => &[Kept::Links],
+        Kept::Attributes => &[Kept::Attributes],
+        Kept::All => &[Kept::All],
+    }
+}
+
+impl Flags {
+    /// The options of the copy.
+    pub(super) fn options(&self, order: &Order) -> Result<CopyOptions, Exit> {
+        self.contradictions()?;
+        let recursive = self.recursive || self.archive;
+        let follow = match order.follow.last() {
+            Some((_, follow)) => *follow,
+            None if recursive && !self.link => Follow::None,
+            None => Follow::All,
+        };
+        let existing = self.existing(order);
+        let asks = order.asks && self.update != Some(Update::All);
+        let confirm = asks && !matches!(existing, Existing::Skip | Existing::Refuse);
+        Ok(CopyOptions {
+            recursive,
+            follow,
+            preserve: self.preserve(order),
+            existing,
+            confirm: confirm.then(|| {
+                let replaces = self.force || self.remove_destination;
+                Confirm::new(move |overwrite| prompt::overwrites(overwrite, replaces))
+            }),
+            force: self.force,
+            remove_destination: self.remove_destination,
+            through_dangling: env::var_os("POSIXLY_CORRECT").is_some(),
+            backup: self.backup()?,
+            kind: match () {
+                () if self.link => CopyKind::HardLink,
+                () if self.symbolic_link => CopyKind::SymbolicLink,
+                () if self.attributes_only => CopyKind::Attributes,
+                () => CopyKind::Data,
+            },
+            special_contents: self.copy_contents,
+            one_file_system: self.one_file_system,
+            parents: self.parents,
+            follow_directory_links: self.keep_directory_symlink,
+            reflink: match self.reflink {
+                Sharing::Auto => Reflink::Auto,
+                Sharing::Always => Reflink::Always,
+                Sharing::Never => Reflink::Never,
+            },
+            sparse: match self.sparse {
+                Holes::Auto => Sparse::Auto,
+                Holes::Always => Sparse::Always,
+                Holes::Never => Sparse::Never,
+            },
+            verify: self.verify,
+            resume: self.resume,
+            durability: self.sync.parse().map_err(Exit::Trouble)?,
+            tell_names: (self.verbose || self.debug) && !self.json,
+            tell_plans: true,
+            ..CopyOptions::default()
+        })
+    }
+
+    fn contradictions(&self) -> Result<(), Exit> {
+        let wrong = match () {
+            () if self.link && self.symbolic_link => "cannot make both hard and symbolic links",
+            () if self.no_clobber && (self.back_up || self.backup.is_some() || self.suffix.is_some()) => {
+                "options --backup and --no-clobber are mutually exclusive"
+            }
+            () if self.reflink == Sharing::Always && self.sparse != Holes::Auto => {
+                "--reflink can be used only with --sparse=auto"
+            }
+            () if self.sparse == Holes::Always && (self.verify || self.resume) => {
+                "--sparse=always cannot be combined with --verify or --resume"
+            }
+            () if self.target_directory.is_some() && self.no_target_directory => {
+                return Err(messages::fatal(
+                    "cannot combine --target-directory (-t) and --no-target-directory (-T)",
+                ));
+            }
+            () => return Ok(()),
+        };
+        Err(messages::usage(wrong))
+    }
+
+    /// As GNU decides: `-n` before everything, then the last of `-i` and `-n`.
+    fn existing(&self, order: &Order) -> Existing {
+        if self.no_clobber && !order.asks {
+            return Existing::Skip;
+        }
+        match self.update {
+            Some(Update::None) => Existing::Skip,
+            Some(Update::NoneFail) => Existing::Refuse,
+            Some(Update::All) => Existing::Replace,
+            Some(Update::Older) => Existing::Update,
+            None if self.update_older => Existing::Update,
+            None => Existing::Replace,
+        }
+    }
+
+    fn preserve(&self, order: &Order) -> Preserve {
+        let mut preserve = Preserve::default();
+        for (_, kept, value) in &order.keep {
+            for kept in *kept {
+                let all = *kept == Kept::All;
+                for (one, field) in [
+                    (Kept::Mode, &mut preserve.mode),
+                    (Kept::Ownership, &mut preserve.owner),
+                    (Kept::Timestamps, &mut preserve.times),
+                    (Kept::Links, &mut preserve.links),
+                    (Kept::Attributes, &mut preserve.attributes),
+                ] {
+                    if all || *kept == one {
+                        *field = *value;
+                    }
+                }
+                preserve.insist |= *kept == Kept::Attributes && *value;
+                preserve.default_mode |= matches!(kept, Kept::Mode | Kept::All) && !*value;
+            }
+        }
+        preserve.default_mode &= !preserve.mode;
+        preserve.times |= self.resume;
+        preserve
+    }
+
+    fn backup(&self) -> Result<Option<Backup>, Exit> {
+        if !self.back_up && self.backup.is_none() && self.suffix.is_none() {
+            return Ok(None);
+        }
+        let named = self.backup.clone().filter(|name| !name.is_empty());
+        let name = match named {
+            Some(name) => name,
+            None => match env::var("VERSION_CONTROL").ok().filter(|name| !name.is_empty()) {
+                Some(name) => control(&name).ok_or_else(|| {
+                    let mut said =
+                        format!("invalid argument '{name}' for '$VERSION_CONTROL'\nValid arguments are:");
+                    for names in CONTROLS.chunks(2) {
+                        said += &format!("\n  - '{}', '{}'", names[0], names[1]);
+                    }
+                    messages::usage(&said)
+                })?,
+                None => "existing".to_owned(),
+            },
+        };
+        let control = match name.as_str() {
+            "none" | "off" => return Ok(None),
+            "simple" | "never" => BackupControl::Simple,
+            "numbered" | "t" => BackupControl::Numbered,
+            _ => BackupControl::Existing,
+        };
+        let given = self.suffix.clone().or_else(|| env::var_os("SIMPLE_BACKUP_SUFFIX"));
+        // A suffix leads to no other directory.
+        let usable = |suffix: &OsString| !suffix.is_empty() && !suffix.as_encoded_bytes().contains(&b'/');
+        let suffix = given.filter(usable).unwrap_or_else(|| "~".into());
+        Ok(Some(Backup { control, suffix }))
+    }
+}
+
+/// The control that a name means, or a beginning of names that mean the same.
+fn control(text: &str) -> Option<String> {
+    if let Some(name) = CONTROLS.iter().find(|name| **name == text) {
+        return Some((*name).to_owned());
+    }
+    let mut places: Vec<_> =
+        (0..CONTROLS.len()).filter(|&at| CONTROLS[at].starts_with(text)).map(|at| at / 2).collect();
+    places.dedup();
+    match places[..] {
+        [place] => Some(CONTROLS[2 * place].to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, FromArgMatches};
+
+    use super::*;
+
+    fn options(words: &str) -> CopyOptions {
+        let command = Flags::augment_args(clap::Command::new("cp")).args_override_self(true);
+        let words = std::iter::once("cp").chain(words.split_whitespace());
+        let matches = command.try_get_matches_from(words).unwrap();
+        let flags = Flags::from_arg_matches(&matches).unwrap();
+        flags.options(&Order::of(&matches)).unwrap_or_else(|exit| panic!("{exit:?}"))
+    }
+
+    #[test]
+    fn of_flags_that_exclude_each_other_the_last_one_counts() {
+        for (words, existing, asks) in [
+            ("-n", Existing::Skip, false),
+            ("-n -f", Existing::Skip, false),
+            ("-f -n", Existing::Skip, false),
+            ("-rnf", Existing::Skip, false),
+            ("-n -u", Existing::Skip, false),
+            ("-u -n", Existing::Skip, false),
+            ("-i -n", Existing::Skip, false),
+            ("-n -i", Existing::Replace, true),
+            ("-f -i", Existing::Replace, true),
+            ("-i -f", Existing::Replace, true),
+            ("-i -u", Existing::Update, true),
+            ("-u -n -i", Existing::Update, true),
+            ("-f", Existing::Replace, false),
+            ("--update", Existing::Update, false),
+            ("--update=none", Existing::Skip, false),
+            ("--update=none-fail", Existing::Refuse, false),
+            ("--update=all", Existing::Replace, false),
+        ] {
+            let options = options(words);
+            assert_eq!((options.existing, options.confirm.is_some()), (existing, asks), "{words}");
+        }
+    }
+
+    #[test]
+    fn the_last_flag_about_links_counts() {
+        for (words, follow) in [
+            ("", Follow::All),
+            ("-r", Follow::None),
+            ("-rl", Follow::All),
+            ("-a", Follow::None),
+            ("-aL", Follow::All),
+            ("-La", Follow::None),
+            ("-dH", Follow::Sources),
+            ("-Hd", Follow::None),
+            ("-L -P -H -L", Follow::All),
+            ("-L -P -L -P", Follow::None),
+        ] {
+            assert_eq!(options(words).follow, follow, "{words}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_decided_in_order() {
+        let kept = |words| {
+            let preserve = options(words).preserve;
+            (preserve.mode, preserve.owner, preserve.links, preserve.default_mode)
+        };
+        assert_eq!(kept("-a --no-preserve=mode"), (false, true, true, true));
+        assert_eq!(kept("--no-preserve=mode -a"), (true, true, true, false));
+        assert_eq!(kept("-p --no-preserve=ownership,mode"), (false, false, false, true));
+        assert_eq!(kept("--preserve --no-preserve=all"), (false, false, false, true));
+        assert_eq!(kept("--preserve=mode,links"), (true, false, true, false));
+        assert_eq!(kept("-d --no-preserve=links"), (false, false, false, false));
+        assert_eq!(kept("--preserve=mode --preserve=links"), (true, false, true, false));
+    }
+
+    #[test]
+    fn backup_controls_have_two_names_each() {
+        for (text, wanted) in [
+            ("t", Some("t")),
+            ("num", Some("numbered")),
+            ("ne", Some("simple")),
+            ("ni", Some("existing")),
+            ("n", None),
+            ("x", None),
+        ] {
+            assert_eq!(control(text).as_deref(), wanted, "{text}");
+        }
+    }
+}

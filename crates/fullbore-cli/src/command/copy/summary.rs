@@ -1,0 +1,51 @@
+//! The account of a run in words, and the length of the line of progress.
+
+use std::path::Path;
+
+use fullbore::pattern::CopyAccount;
+use fullbore::size;
+
+/// How many files were copied, and how their bytes went.
+pub(super) fn summary(account: &CopyAccount) -> String {
+    let mut said = format!("{} files", account.files);
+    for (count, what) in [
+        (account.directories, "directories"),
+        (account.hard_links, "hard links"),
+        (account.others, "links and devices"),
+        (account.skipped, "skipped"),
+        (account.failed, "failed"),
+    ] {
+        if count > 0 {
+            said += &format!(", {count} {what}");
+        }
+    }
+    said += &format!("; {}", size::human(account.bytes()));
+    let ways: Vec<String> = [
+        (account.cloned, "cloned"),
+        (account.copied, "copied"),
+        (account.holes, "skipped as holes"),
+        (account.resumed, "there already"),
+        (account.verified, "verified"),
+    ]
+    .iter()
+    .filter(|(bytes, _)| *bytes > 0)
+    .map(|(bytes, what)| format!("{} {what}", size::human(*bytes)))
+    .collect();
+    if !ways.is_empty() {
+        said += &format!(": {}", ways.join(", "));
+    }
+    said
+}
+
+/// The bytes that lie under a path, as far as they can be looked at: for the line of progress only.
+pub(super) fn length(path: &Path, outermost: bool, follow: bool) -> u64 {
+    let look = if outermost || follow { path.metadata() } else { path.symlink_metadata() };
+    match look {
+        Ok(found) if found.is_dir() && (outermost || !path.is_symlink()) => {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            entries.map(|entry| length(&entry.path(), false, follow)).sum()
+        }
+        Ok(found) if found.is_file() => found.len(),
+        _ => 0,
+    }
+}

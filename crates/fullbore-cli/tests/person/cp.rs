@@ -1,0 +1,466 @@
+//! The binary in `cp`'s place, called by its name: the same words, the same exit codes, the same files.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use crate::copy::seen;
+use crate::ground::{Mount, Room, bytes, fullbore, has, run, run_with};
+
+/// Runs a line of a shell in which `cp` is ours or that of the machine.
+fn line(room: &Room, place: &Path, text: &str, ours: bool) -> crate::ground::Ended {
+    let names = room.at("names");
+    if !names.exists() {
+        fs::create_dir(&names).unwrap();
+        symlink(env!("CARGO_BIN_EXE_fullbore"), names.join("cp")).unwrap();
+    }
+    let mut command = Command::new("bash");
+    command.args(["-c", text]).current_dir(place).env("LC_ALL", "C").env("POSIXLY_CORRECT_NOT", "");
+    for name in ["VERSION_CONTROL", "SIMPLE_BACKUP_SUFFIX", "POSIXLY_CORRECT"] {
+        command.env_remove(name);
+    }
+    if ours {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let dirs = [names].into_iter().chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(dirs).unwrap());
+    }
+    run(&mut command)
+}
+
+const SETUP: &str = "umask 022; printf x > foo; printf yy > bar; ln -s foo link; ln -s link link2; ln -s nowhere dangling; \
+                     mkdir -p dir/sub tree/deep into; printf 1 > tree/a; printf 2 > tree/deep/b; ln -s a tree/l; \
+                     ln tree/a tree/h; printf old > into/foo; ln -s dir dlink; printf o > old; touch -d 2001-01-01 old; \
+                     printf z > 'sp ace'; printf q > \"it's\"; printf s > 600; chmod 600 600; printf t > 755; chmod 755 755; \
+                     mkdir 700; chmod 700 700; mkfifo fifo; chmod 600 fifo; printf n > $'n\\nl'; mkdir -p p/x q/x; \
+                     printf 1 > p/x/1; printf 2 > q/x/2; printf p > p/f; printf q > q/f; ln -s a a; \
+                     printf new > foo~; ";
+
+/// Lines whose outcome GNU's 9.1 and ours share to the last byte: standard output, standard error, files, exit code.
+const LINES: &[&str] = &[
+    "cp nothing x",
+    "cp nothing missing/x",
+    "cp foo missing/x",
+    "cp foo bar/x",
+    "cp tree x",
+    "cp tree foo into",
+    "cp foo",
+    "cp",
+    "cp foo bar nothing",
+    "cp foo bar 600",
+    "cp -t nothing foo",
+    "cp -t foo bar",
+    "cp -T foo bar 600",
+    "cp -t into -T foo",
+    "cp '' foo into",
+    "cp foo ''",
+    "cp -r tree ''",
+    "cp foo foo",
+    "cp foo ./foo",
+    "cp -P link foo",
+    "cp -a link foo",
+    "cp -df link foo",
+    "cp -r link foo",
+    "cp foo link",
+    "cp --remove-destination foo link",
+    "cp -v --remove-destination bar foo",
+    "cp -n foo foo",
+    "cp -nf bar foo",
+    "cp -fn bar foo",
+    "cp -rnf bar foo",
+    "cp -n -u bar old",
+    "cp -u bar old",
+    "cp -u old bar",
+    "cp -uv bar old",
+    "cp foo dangling",
+    "cp -f foo dangling",
+    "cp --remove-destination foo dangling",
+    "POSIXLY_CORRECT=1 cp foo dangling",
+    "cp -rP dangling link",
+    "cp bar a",
+    "cp -f bar a",
+    "cp -v foo x",
+    "cp -v 'sp ace' x",
+    "cp -v \"it's\" x",
+    "cp -v $'n\\nl' x",
+    "cp -v foo bar into",
+    "cp -rv tree/deep x",
+    "cp -b foo bar",
+    "cp -bv foo bar",
+    "cp -v --backup=t foo bar; cp -v --backup=numbered 600 bar; cp -v --backup=existing 755 bar",
+    "cp -v -S .old foo bar",
+    "cp --backup=simple --suffix=.b -v foo bar",
+    "SIMPLE_BACKUP_SUFFIX=.e VERSION_CONTROL=simple cp -bv foo bar",
+    "cp --backup=none -v foo bar",
+    "cp -b foo~ foo",
+    "cp --backup=t foo~ foo",
+    "cp -bf foo foo",
+    "cp -b foo foo",
+    "cp -bn foo bar",
+    "cp -b foo link",
+    "cp -bd link foo",
+    "cp -rb tree/deep into; cp -rb tree/deep into",
+    "cp -l foo x",
+    "cp -lv foo x",
+    "cp -l foo bar",
+    "cp -lf foo bar",
+    "cp -l link x",
+    "cp -lP link x",
+    "cp -lP link x; cp -P link x",
+    "cp -rl tree x",
+    "cp -l foo foo",
+    "cp -s foo x",
+    "cp -s foo bar",
+    "cp -sf foo bar",
+    "cp -s foo into",
+    "cp -rs \"$PWD/tree\" x",
+    "cp -ls foo x",
+    "cp -s foo foo",
+    "cp --attributes-only 600 x",
+    "cp -p --attributes-only 755 bar",
+    "cp -a --attributes-only link bar",
+    "cp -a --remove-destination --attributes-only link bar",
+    "cp --parents tree/deep/b into",
+    "cp -v --parents tree/deep/b tree/a into",
+    "cp -rv --parents tree/deep/ into",
+    "cp --parents \"$PWD/tree/a\" into",
+    "cp --parents foo/x into",
+    "cp --parents foo bar",
+    "cp -rp --parents 700/ into",
+    "cp --parents tree/deep/../a into",
+    "cp --strip-trailing-slashes link/ dlink/ -r into",
+    "cp link/ x",
+    "cp -r dlink/ x",
+    "cp -r p dlink",
+    "cp -rT dir dlink",
+    "cp -r dir foo",
+    "cp -rT foo dir",
+    "cp -rv p/x q/x into",
+    "cp p/f q/f into",
+    "cp -f p/f q/f into",
+    "cp -b p/f q/f into",
+    "cp --backup=t p/f q/f into",
+    "cp foo ./foo into",
+    "cp -r dir dir into",
+    "cp -dR link p/f into",
+    "cp -r p/. q/. into",
+    "cp -r p/x/.. into",
+    "cp -dR tree/l p/f into; cp -r tree into",
+    "cp -a --no-preserve=mode 600 755 700 fifo into",
+    "cp --no-preserve=mode 600 x; cp -r --no-preserve=mode 700 755 into",
+    "cp --preserve=ownership 600 x",
+    "cp -r --preserve=ownership 700 600 fifo into",
+    "cp -aL tree x",
+    "cp --preserve=links -RH link foo into",
+    "cp -RL --preserve=links link foo into",
+    "cp -a tree x; rm x/h; cp -au tree/. x",
+    "cp -aL link x; cp -La link y; cp -dH link z",
+    "cp -L -P -H link x",
+    "cp -R --copy-contents tree x",
+    "cp -x -r tree x",
+    "cp --sparse=always foo x; cp --sparse=never foo y",
+    "cp --reflink=always --sparse=never foo x",
+    "cp --update foo old",
+    "cp foo bar/",
+    "cp foo new/",
+    "cp -r tree new/",
+    "cp -a tree/. into",
+    "cp /dev/null x",
+    "cp foo /dev/null",
+    "cp -rL a into",
+    "cp -rL dangling into",
+    "cp -Hr dangling into",
+    "printf 'y\\nn\\n' | cp -i foo bar into",
+    "printf 'n\\n' | cp -i bar foo; cat foo",
+    "printf 'y\\n' | cp -i bar foo; cat foo",
+    "printf 'n\\n' | cp -nvi bar foo",
+    "printf 'y\\n' | cp -inv bar foo",
+    "cp -i foo new",
+    "cp -i bar foo < /dev/null",
+    "chmod 400 bar; printf 'y\\n' | cp -if foo bar",
+];
+
+#[test]
+fn what_people_type_does_what_it_does_with_gnu() {
+    let version = Command::new("cp").arg("--version").output().map(|output| output.stdout);
+    if !version.is_ok_and(|text| String::from_utf8_lossy(&text).starts_with("cp (GNU coreutils) 9.1")) {
+        return println!("skipped: cp of GNU coreutils 9.1 is not here");
+    }
+    let room = Room::new();
+    let mut wrong = Vec::new();
+    for arguments in LINES {
+        let [theirs, ours] = [false, true].map(|ours| {
+            let place = room.at("place");
+            fs::create_dir(&place).unwrap();
+            let ended = line(&room, &place, &format!("{SETUP}{arguments}"), ours);
+            let all = seen(&place, false);
+            run(Command::new("rm").arg("-rf").arg(&place)).succeeds();
+            let mut lines: Vec<String> = ended.text().lines().map(str::to_owned).collect();
+            lines.sort();
+            (ended.code(), lines, ended.stderr, all)
+        });
+        if (theirs.0, &theirs.1, &theirs.2) != (ours.0, &ours.1, &ours.2) {
+            let [theirs, ours] = [theirs, ours].map(|(code, out, err, _)| format!("{code} {out:?} {err:?}"));
+            wrong.push(format!("{arguments}\n  GNU:  {theirs}\n  ours: {ours}"));
+        } else if theirs.3 != ours.3 {
+            let names = theirs.3.keys().chain(ours.3.keys());
+            let differ = names.filter(|name| theirs.3.get(*name) != ours.3.get(*name)).map(|name| {
+                let said = [&theirs.3, &ours.3].map(|all| all.get(name));
+                format!("\n  {}: {said:?}", String::from_utf8_lossy(name))
+            });
+            wrong.push(format!("{arguments}{}", differ.collect::<String>()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_link_does_not_replace_the_file_that_it_leads_to() {
+    let room = Room::new();
+    room.file("foo", "x");
+    symlink("foo", room.at("link")).unwrap();
+    fs::create_dir_all(room.at("source")).unwrap();
+    fs::create_dir_all(room.at("target")).unwrap();
+    room.file("target/foo", "x");
+    symlink("../target/foo", room.at("source/foo")).unwrap();
+    for arguments in
+        ["-P link foo", "-d link foo", "-a link foo", "-r link foo", "-df link foo", "-r source/. target"]
+    {
+        let ended = line(&room, room.path(), &format!("cp {arguments}"), true);
+        ended.fails(1, &["are the same file"]);
+        for name in ["foo", "target/foo"] {
+            assert!(fs::symlink_metadata(room.at(name)).unwrap().is_file(), "{arguments}");
+            assert_eq!(fs::read(room.at(name)).unwrap(), b"x", "{arguments}");
+        }
+    }
+}
+
+#[test]
+fn no_clobber_and_dangling_links_are_not_forced() {
+    let room = Room::new();
+    room.file("new", "new");
+    room.file("old", "old");
+    symlink("nowhere", room.at("dangling")).unwrap();
+    for flags in ["-n", "-nf", "-f -n", "-n -f", "-rnf", "-n -u", "-u -n", "-in"] {
+        line(&room, room.path(), &format!("cp {flags} new old"), true).succeeds();
+        assert_eq!(fs::read(room.at("old")).unwrap(), b"old", "{flags}");
+    }
+    let ended = line(&room, room.path(), "cp -f new dangling", true);
+    ended.fails(1, &["cp: not writing through dangling symlink 'dangling'\n"]);
+    assert_eq!(fs::read_link(room.at("dangling")).unwrap(), Path::new("nowhere"));
+    line(&room, room.path(), "cp --update=none-fail new old", true).fails(1, &["not replacing 'old'"]);
+    line(&room, room.path(), "cp --update=none new old", true).succeeds();
+    assert_eq!(fs::read(room.at("old")).unwrap(), b"old");
+    line(&room, room.path(), "cp --update=all new old", true).succeeds();
+    assert_eq!(fs::read(room.at("old")).unwrap(), b"new");
+}
+
+#[test]
+fn directories_with_one_name_are_merged_whatever_the_workers_are() {
+    let room = Room::new();
+    for source in 0..8 {
+        for directory in 0..4 {
+            fs::create_dir_all(room.at(&format!("{source}/x/{directory}"))).unwrap();
+            room.file(&format!("{source}/x/{directory}/{source}"), [source]);
+        }
+    }
+    for workers in ["1", "2", "8"] {
+        let target = room.at("target");
+        fs::create_dir(&target).unwrap();
+        let text = format!("cp -r --workers {workers} [0-7]/x target");
+        line(&room, room.path(), &text, true).succeeds();
+        for source in 0..8u8 {
+            for directory in 0..4 {
+                let path = target.join(format!("x/{directory}/{source}"));
+                assert_eq!(fs::read(&path).unwrap(), [source], "{}", path.display());
+            }
+        }
+        assert_eq!(crate::ground::names(&target), ["x"]);
+        fs::remove_dir_all(&target).unwrap();
+    }
+}
+
+/// The system says of these files that they have a page of bytes.
+#[test]
+fn files_of_sysfs_are_copied() {
+    let Some(source) =
+        ["/sys/kernel/mm/transparent_hugepage", "/sys/class/net/lo/queues", "/sys/kernel/mm/ksm"]
+            .into_iter()
+            .map(Path::new)
+            .find(|path| path.is_dir())
+    else {
+        return println!("skipped: no sysfs");
+    };
+    let room = Room::new();
+    let target = room.at("target");
+    // Some of them may be written only; the others are copied all the same.
+    let _ = run(fullbore(["cp", "-r"]).arg(source).arg(&target));
+    let mut compared = 0;
+    let mut open = vec![source.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if let Ok(bytes) = fs::read(&path) {
+                let copy = target.join(path.strip_prefix(source).unwrap());
+                assert_eq!(fs::read(&copy).unwrap(), bytes, "{}", path.display());
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 0);
+    let one = fs::read_dir(source).unwrap().flatten().map(|entry| entry.path());
+    let Some(file) = one.into_iter().find(|path| fs::read(path).is_ok_and(|bytes| bytes.len() < 4096)) else {
+        return;
+    };
+    for flag in ["--sparse=always", "--sparse=never", "--reflink=never", "--verify"] {
+        run(fullbore(["cp", flag]).arg(&file).arg(room.at("one"))).succeeds();
+        assert_eq!(fs::read(room.at("one")).unwrap(), fs::read(&file).unwrap(), "{flag}");
+    }
+}
+
+#[test]
+fn holes_are_made_or_filled_as_asked() {
+    let room = Room::new();
+    let mut data = bytes(3 << 20, 4);
+    data[1 << 20..2 << 20].fill(0);
+    data.extend([0; 5000]);
+    let full = room.file("full", &data);
+    let blocks = |path: &Path| fs::metadata(path).unwrap().blocks() * 512;
+    let copied = |flag: &str, source: &Path, len: usize| {
+        let target = room.at("target");
+        let ended = run(fullbore(["cp", "--reflink=never", flag]).arg(source).arg(&target));
+        ended.succeeds();
+        assert!(fs::read(&target).unwrap() == data[..len], "{flag}");
+        blocks(&target)
+    };
+    let sparse = copied("--sparse=always", &full, data.len());
+    assert!(sparse < 5 << 19, "{sparse} bytes");
+    fs::rename(room.at("target"), room.at("sparse")).unwrap();
+    assert!(copied("--sparse=never", &room.at("sparse"), data.len()) >= 3 << 20);
+    assert!(copied("--sparse=auto", &room.at("sparse"), data.len()) < 5 << 19);
+    fs::write(&full, &data[(1 << 20)..(1 << 20) + 100_000]).unwrap();
+    run(fullbore(["cp", "--sparse=always"]).arg(&full).arg(room.at("zeros"))).succeeds();
+    assert_eq!((blocks(&room.at("zeros")), fs::metadata(room.at("zeros")).unwrap().len()), (0, 100_000));
+}
+
+#[test]
+fn debug_tells_how_and_time_tells_the_account() {
+    let room = Room::new();
+    room.file("a", "bytes");
+    let ended = line(&room, room.path(), "cp --debug --reflink=never a b", true).succeeds();
+    assert!(ended.text().starts_with("'a' -> 'b'\ncopy offload: "), "{ended}");
+    assert!(ended.text().contains("sparse detection: no\n"), "{ended}");
+    let ended = line(&room, room.path(), "cp --debug -n a b", true).succeeds();
+    assert_eq!(ended.text(), "skipped 'b'\n");
+    let ended = line(&room, room.path(), "cp -v a c", true).succeeds();
+    assert_eq!((ended.text().as_str(), ended.stderr.as_str()), ("'a' -> 'c'\n", ""));
+    let ended = line(&room, room.path(), "cp --time a c", true).succeeds();
+    assert!(ended.stdout.is_empty() && ended.stderr.starts_with("copied: 1 files; "), "{ended}");
+}
+
+#[test]
+fn links_to_directories_are_kept_if_asked() {
+    let room = Room::new();
+    fs::create_dir_all(room.at("s/d")).unwrap();
+    fs::create_dir_all(room.at("t")).unwrap();
+    fs::create_dir_all(room.at("other")).unwrap();
+    room.file("s/d/file", "x");
+    symlink("../other", room.at("t/d")).unwrap();
+    line(&room, room.path(), "cp -r s/. t", true)
+        .fails(1, &["cp: cannot overwrite non-directory 't/./d' with directory 's/./d'\n"]);
+    line(&room, room.path(), "cp -r --keep-directory-symlink s/. t", true).succeeds();
+    assert_eq!(fs::read(room.at("other/file")).unwrap(), b"x");
+    assert!(fs::symlink_metadata(room.at("t/d")).unwrap().is_symlink());
+}
+
+#[test]
+fn what_is_not_asked_for_twice_stays_on_one_file_system() {
+    let room = Room::new();
+    fs::create_dir_all(room.at("s/mount")).unwrap();
+    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &room.at("s/mount")) {
+        Ok(mount) => mount,
+        Err(reason) => return println!("skipped: a second file system: {reason}"),
+    };
+    room.file("s/mount/there", "x");
+    room.file("s/here", "x");
+    run(fullbore(["cp", "-rx"]).arg(room.at("s")).arg(room.at("t"))).succeeds();
+    assert_eq!(crate::ground::names(&room.at("t")), ["here", "mount"]);
+    assert!(crate::ground::names(&room.at("t/mount")).is_empty());
+    run(fullbore(["cp", "-rx"]).arg(room.at("s/mount")).arg(room.at("u"))).succeeds();
+    assert_eq!(crate::ground::names(&room.at("u")), ["there"]);
+}
+
+/// Access control lists, on every file system that tests are told of.
+#[test]
+fn access_control_lists_are_preserved() {
+    if !has("setfacl") || !has("getfacl") {
+        return println!("skipped: access control lists: no setfacl");
+    }
+    let dirs = std::env::var_os("FULLBORE_TEST_DIRS").unwrap_or_default();
+    let rooms = std::env::split_paths(&dirs).filter(|dir| dir.is_dir()).map(|dir| Room::within(&dir));
+    for room in rooms.chain([Room::new()]) {
+        fs::create_dir(room.at("tree")).unwrap();
+        let file = room.file("tree/file", bytes(300_000, 1));
+        room.file("tree/small", "x");
+        let set =
+            |list: &str, path: &Path| run(Command::new("setfacl").args(["-m", list]).arg(path)).code() == 0;
+        if !set("u:1:r,g:7:rw,m::rw", &file) {
+            println!("skipped: access control lists: not on {}", room.path().display());
+            continue;
+        }
+        assert!(set("u:1:r,g:7:rw", &room.at("tree/small")));
+        assert!(set("u:2:rwx", &room.at("tree")) && set("d:u:3:rwx,d:g::---", &room.at("tree")));
+        let lists = |root: &str| {
+            let text = format!("cd {root} && getfacl -Rn . | sort");
+            run(Command::new("bash").args(["-c", &text]).current_dir(room.path())).succeeds().text()
+        };
+        for flags in ["-a", "-rp", "-r --preserve=mode"] {
+            line(&room, room.path(), &format!("cp {flags} tree copy"), true).succeeds();
+            assert_eq!(lists("tree"), lists("copy"), "{flags} in {}", room.path().display());
+            line(&room, room.path(), &format!("cp {flags} tree/. copy"), true).succeeds();
+            assert_eq!(lists("tree"), lists("copy"), "{flags} over itself in {}", room.path().display());
+            fs::remove_dir_all(room.at("copy")).unwrap();
+        }
+        for flags in ["-p", "-a"] {
+            line(&room, room.path(), &format!("cp {flags} tree/file one"), true).succeeds();
+            let list = |path: &str| {
+                let text = format!("getfacl -n {path} | tail -n +2");
+                run(Command::new("bash").args(["-c", &text]).current_dir(room.path())).succeeds().text()
+            };
+            assert_eq!(list("tree/file"), list("one"));
+            fs::remove_file(room.at("one")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_question_is_asked_on_standard_error() {
+    let room = Room::new();
+    room.file("a", "new");
+    let target = room.file("b", "old");
+    for (answer, wanted) in [("n\n", "old"), ("", "old"), ("maybe\n", "old"), ("Yes\n", "new")] {
+        let mut command = fullbore(["cp", "-i", "a", "b"]);
+        let ended = run_with(command.current_dir(room.path()), answer.as_bytes()).succeeds();
+        assert_eq!(ended.stderr, "fullbore copy: overwrite 'b'? ");
+        assert!(ended.stdout.is_empty());
+        assert_eq!(fs::read_to_string(&target).unwrap(), wanted, "{answer:?}");
+    }
+}
+
+#[test]
+fn a_backup_is_taken_back_where_the_copy_fails() {
+    let room = Room::new();
+    room.file("b", "old");
+    room.file("b~", "older");
+    fs::create_dir(room.at("unreadable")).unwrap();
+    let source = room.file("a", "new");
+    fs::set_permissions(&source, fs::Permissions::from_mode(0o000)).unwrap();
+    // Root reads it all the same.
+    let failing = if fs::read(&source).is_ok() { "/proc/self/mem" } else { "a" };
+    line(&room, room.path(), &format!("cp --backup=t {failing} b"), true).fails(1, &["cp: "]);
+    assert_eq!(fs::read(room.at("b")).unwrap(), b"old");
+    assert!(!room.at("b.~1~").exists());
+    assert_eq!(fs::read(room.at("b~")).unwrap(), b"older");
+}

@@ -1,0 +1,169 @@
+//! Backups: what has the name of a target keeps its bytes under another.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::entry::Entry;
+use super::failure::{Copied, CopyError};
+use super::options::{Backup, BackupControl};
+use super::tree::Job;
+use crate::error::{Error, Result};
+use crate::file::{HeldDir, Temporary};
+
+/// A backup that was made.
+pub(super) struct Saved {
+    name: OsString,
+    /// Its path, for messages.
+    pub(super) path: PathBuf,
+    /// Whether the target has lost its name to it.
+    moved: bool,
+    /// Whether nothing had the backup's name before.
+    fresh: bool,
+}
+
+impl Saved {
+    /// Takes the backup back: the target was not replaced.
+    pub(super) fn undo(&self, entry: &Entry<'_>) {
+        let Ok(within) = entry.within() else { return };
+        // The bytes are under one of the names in any case.
+        if self.moved {
+            let _ = rustix::fs::renameat(&within, &self.name, &within, entry.target);
+        } else if self.fresh {
+            let _ = rustix::fs::unlinkat(&within, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Gives what has the target's name a second name. It has the first one until the copy takes that over.
+    pub(super) fn back_up(&self, entry: &Entry<'_>, stat: &Stat, backup: &Backup) -> Copied<Saved> {
+        let (source, target) = entry.names();
+        let within = entry.within()?;
+        let simple = [target, backup.suffix.as_bytes()].concat();
+        if backup.control != BackupControl::Numbered && source == simple {
+            let older = rustix::fs::statat(&within, OsStr::from_bytes(&simple), AtFlags::empty());
+            if older.is_ok_and(|older| (older.st_dev, older.st_ino) == (stat.st_dev, stat.st_ino)) {
+                let (source, target) = (entry.source_path(), entry.target_path());
+                return Err(CopyError::BackupOverSource { source, target });
+            }
+        }
+        let failed = |error: Errno| Error::io("back up", entry.target_path(), error.into());
+        let link = |name: &OsStr| {
+            rustix::fs::linkat(&within, OsStr::from_bytes(target), &within, name, AtFlags::empty())
+        };
+        let saved = |name: Vec<u8>, moved, fresh| {
+            let name = OsString::from_vec(name);
+            let path = entry.directory.target.path().join(&name);
+            Ok(Saved { name, path, moved, fresh })
+        };
+        let mut number = last_number(&within, target, backup.control).map_err(failed)?;
+        let mut name = simple;
+        loop {
+            if let Some(last) = &mut number {
+                *last += 1;
+                name = [target, format!(".~{last}~").as_bytes()].concat();
+            }
+            match link(OsStr::from_bytes(&name)) {
+                Ok(()) => return saved(name, false, true),
+                // Somebody else was faster.
+                Err(Errno::EXIST) if number.is_some() => {}
+                Err(Errno::EXIST) => {
+                    let stem = OsStr::from_bytes(&name);
+                    let (temporary, ()) =
+                        Temporary::create(&entry.directory.target, stem, false, |_, name| link(name))
+                            .map_err(|error| Error::io("back up", entry.target_path(), error))?;
+                    // Two names of one file stay both; then the backup is there already.
+                    rustix::fs::renameat(&within, temporary.name(), &within, stem).map_err(failed)?;
+                    return saved(name, false, false);
+                }
+                // A file system without hard links.
+                Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
+                    rustix::fs::renameat(
+                        &within,
+                        OsStr::from_bytes(target),
+                        &within,
+                        OsStr::from_bytes(&name),
+                    )
+                    .map_err(failed)?;
+                    return saved(name, true, true);
+                }
+                Err(error) => return Err(failed(error).into()),
+            }
+        }
+    }
+}
+
+/// The name that the next backup of a regular file gets; `None` if there is no such file.
+///
+/// ```
+/// use fullbore::pattern::{Backup, BackupControl, backup_name};
+/// let backup = Backup { control: BackupControl::Simple, suffix: "~".into() };
+/// assert_eq!(backup_name("Cargo.toml".as_ref(), &backup)?, Some("Cargo.toml~".into()));
+/// assert_eq!(backup_name("src".as_ref(), &backup)?, None);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+///
+/// # Errors
+/// If its directory cannot be read.
+pub fn backup_name(path: &Path, backup: &Backup) -> Result<Option<PathBuf>> {
+    let regular = rustix::fs::stat(path)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
+    let Some(name) = path.file_name().filter(|_| regular) else { return Ok(None) };
+    let failed = |error| Error::io("back up", path, error);
+    let (directory, _) = HeldDir::of(path).map_err(failed)?;
+    let within = directory.fd().map_err(failed)?;
+    let last = last_number(&within, name.as_bytes(), backup.control).map_err(|error| failed(error.into()))?;
+    let mut name = name.to_owned();
+    match last {
+        Some(last) => name.push(format!(".~{}~", last + 1)),
+        None => name.push(&backup.suffix),
+    }
+    Ok(Some(path.with_file_name(name)))
+}
+
+/// The highest number of the target's numbered backups, if its next one is numbered.
+fn last_number(within: &OwnedFd, target: &[u8], control: BackupControl) -> rustix::io::Result<Option<u64>> {
+    if control == BackupControl::Simple {
+        return Ok(None);
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut last = 0;
+    for found in Dir::new(rustix::fs::openat(within, ".", flags, Mode::empty())?)? {
+        last = last.max(number_of(found?.file_name().to_bytes(), target).unwrap_or(0));
+    }
+    Ok((last > 0 || control == BackupControl::Numbered).then_some(last))
+}
+
+/// The number of a numbered backup of `target`.
+fn number_of(name: &[u8], target: &[u8]) -> Option<u64> {
+    let digits = name.strip_prefix(target)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
+    let plain = digits.first().is_some_and(|&first| first != b'0') && digits.iter().all(u8::is_ascii_digit);
+    if plain { std::str::from_utf8(digits).ok()?.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbered_backups_are_known_by_their_names() {
+        for (name, wanted) in [
+            ("file.~1~", Some(1)),
+            ("file.~120~", Some(120)),
+            ("file.~01~", None),
+            ("file.~~", None),
+            ("file.~1", None),
+            ("file~", None),
+            ("file.~x~", None),
+            ("files.~1~", None),
+            ("file.~99999999999999999999999~", None),
+        ] {
+            assert_eq!(number_of(name.as_bytes(), b"file"), wanted, "{name}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A name that is copied: of a source, or of what is in a directory.
+
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Stat};
+
+use super::directory::Directory;
+use crate::error::{Error, Result};
+
+/// A name in a directory, and the name that its copy gets.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) directory: &'a Arc<Directory>,
+    pub(super) source: &'a CStr,
+    pub(super) target: &'a CStr,
+    /// Whether a symbolic link is followed.
+    pub(super) follow: bool,
+}
+
+impl Entry<'_> {
+    /// The path of the source.
+    pub(super) fn source_path(&self) -> PathBuf {
+        self.directory.source_path(self.source)
+    }
+
+    /// The path of the target.
+    pub(super) fn target_path(&self) -> PathBuf {
+        self.directory.target_path(self.target)
+    }
+
+    /// The directory of the target.
+    pub(super) fn within(&self) -> Result<Arc<OwnedFd>> {
+        self.directory.target()
+    }
+
+    /// Looks at the source, following a link as the entry does.
+    pub(super) fn stat(&self) -> Result<Stat> {
+        let flags = if self.follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        rustix::fs::statat(self.directory.source()?, self.source, flags)
+            .map_err(|error| Error::io("stat", self.source_path(), error.into()))
+    }
+
+    /// Looks at the source itself, without following a link.
+    pub(super) fn stat_itself(&self) -> Result<Stat> {
+        Self { follow: false, ..*self }.stat()
+    }
+
+    /// The source's and the target's names, without slashes at their ends.
+    pub(super) fn names(&self) -> (&[u8], &[u8]) {
+        let last = |name: &'_ CStr| -> usize {
+            let bytes = name.to_bytes();
+            bytes.iter().rposition(|&byte| byte != b'/').map_or(bytes.len(), |last| last + 1)
+        };
+        let source = &self.source.to_bytes()[..last(self.source)];
+        let start = source.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+        (&source[start..], &self.target.to_bytes()[..last(self.target)])
+    }
+
+    /// Whether source and target are one name in one directory.
+    pub(super) fn is_one_name(&self) -> bool {
+        let (source, target) = self.names();
+        source == target && self.source_directory() == Some(self.directory.target.identity())
+    }
+
+    /// The device and inode of the directory that the source's last name is in.
+    pub(super) fn source_directory(&self) -> Option<(u64, u64)> {
+        let stat = if self.directory.is_outermost() {
+            let path = super::directory::path(self.source);
+            let above = match path.parent() {
+                Some(above) if !above.as_os_str().is_empty() => above,
+                _ => ".".as_ref(),
+            };
+            rustix::fs::statat(self.directory.source().ok()?, above, AtFlags::empty())
+        } else {
+            rustix::fs::fstat(self.directory.source().ok()?)
+        };
+        stat.ok().map(|stat| (stat.st_dev, stat.st_ino))
+    }
+}

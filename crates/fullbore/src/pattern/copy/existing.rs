@@ -1,0 +1,258 @@
+//! Targets that exist: whether they stay, are written to, or give way.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{Access, AtFlags, FileType, Stat};
+use rustix::io::Errno;
+
+use super::backup::Saved;
+use super::entry::Entry;
+use super::failure::{Copied, CopyError};
+use super::options::{BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
+use super::tree::{Job, Worker};
+use crate::error::Error;
+
+/// A target as it was found.
+pub(super) enum Found {
+    /// Nothing has the name.
+    New,
+    /// Something is there. Its content is replaced; of a symbolic link, that of what it leads to.
+    There,
+    /// Whatever has the name gives way to the copy in one step, links not followed.
+    Replaced(Option<Saved>),
+    /// It stays.
+    Stays,
+}
+
+/// The sources and targets of a run with several sources, to know those that come again.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Sources by device, inode, directory and name.
+    sources: Mutex<HashMap<(u64, u64), Vec<SourceName>>>,
+    /// Targets that were made, and whether as symbolic links.
+    targets: Mutex<HashMap<PathBuf, bool>>,
+}
+
+/// The directory of a source, and its name there.
+type SourceName = (Option<(u64, u64)>, Vec<u8>);
+
+impl Seen {
+    /// Notes a source; true if it was noted before.
+    fn source(&self, entry: &Entry<'_>, stat: &Stat) -> bool {
+        let name = (entry.source_directory(), entry.names().0.to_vec());
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = sources.entry((stat.st_dev, stat.st_ino)).or_default();
+        let known = names.contains(&name);
+        if !known {
+            names.push(name);
+        }
+        known
+    }
+
+    fn target(&self, entry: &Entry<'_>) -> Option<bool> {
+        self.targets.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.target_path()).copied()
+    }
+}
+
+impl Job<'_> {
+    /// Whether a source that was named is one that was named before. That is told.
+    pub(super) fn is_repeated(&self, entry: &Entry<'_>, stat: &Stat) -> bool {
+        let directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        let counts = self.several && entry.directory.is_outermost();
+        if !counts || !directory && self.options.backup.is_some() || !self.seen.source(entry, stat) {
+            return false;
+        }
+        (self.tell)(CopyEvent::Repeated { source: entry.source_path(), directory });
+        true
+    }
+
+    /// Notes a target that was made for a source that was named.
+    pub(super) fn created(&self, entry: &Entry<'_>, link: bool) {
+        if self.several && entry.directory.is_outermost() {
+            let mut targets = self.seen.targets.lock().unwrap_or_else(PoisonError::into_inner);
+            targets.insert(entry.target_path(), link);
+        }
+    }
+
+    /// Finds out what a target is, and settles with the options what becomes of it. `plain`: the source's bytes are
+    /// copied, not the source as such.
+    pub(super) fn existing(&self, worker: &mut Worker, entry: &Entry<'_>, plain: bool) -> Copied<Found> {
+        let options = self.options;
+        if entry.directory.fresh {
+            return Ok(Found::New);
+        }
+        let links = matches!(options.kind, CopyKind::HardLink | CopyKind::SymbolicLink);
+        let itself = !plain || links || options.backup.is_some() || options.remove_destination;
+        let within = entry.within()?;
+        let of_target = |error: Errno| Error::io("stat", entry.target_path(), error.into());
+        let named = match rustix::fs::statat(&within, entry.target, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(Found::New),
+            Err(error) => return Err(of_target(error).into()),
+        };
+        let is_link = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        let created =
+            if self.several && entry.directory.is_outermost() { self.seen.target(entry) } else { None };
+        let through =
+            CopyError::ThroughCreatedLink { source: entry.source_path(), target: entry.target_path() };
+        let there = if is_link(&named) && !itself {
+            match rustix::fs::statat(&within, entry.target, AtFlags::empty()) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) if created.is_some() => return Err(through),
+                Err(Errno::NOENT) if options.through_dangling => return Ok(Found::New),
+                Err(Errno::NOENT) => return Err(CopyError::DanglingLink { target: entry.target_path() }),
+                Err(Errno::LOOP) if options.force => return Ok(Found::Replaced(None)),
+                Err(error) => return Err(of_target(error).into()),
+            }
+        } else {
+            named
+        };
+        let stat = entry.stat()?;
+        match options.existing {
+            Existing::Skip => return Ok(self.stays(worker, entry)),
+            Existing::Refuse => return Err(CopyError::NotReplaced { target: entry.target_path() }),
+            Existing::Replace | Existing::Update => {}
+        }
+        let nothing_to_do = self.collides(entry, &stat, &there)?;
+        let (new, old) = ((stat.st_mtime, stat.st_mtime_nsec), (there.st_mtime, there.st_mtime_nsec));
+        let whole = options.resume && new == old && stat.st_size == there.st_size;
+        if whole || options.existing == Existing::Update && new <= old {
+            // Other names of the source may come, and are to be names of this target.
+            if self.has_names(entry, &stat) && self.linked(worker, entry, &stat)? {
+                self.first(entry, &stat, Ok::<_, CopyError>(()))?;
+            }
+            return Ok(self.stays(worker, entry));
+        }
+        if let Some(confirm) = &options.confirm {
+            let writable = is_link(&there)
+                || rustix::fs::accessat(&within, entry.target, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
+            let overwrite = Overwrite { path: &entry.target_path(), mode: there.st_mode & 0o7777, writable };
+            if !confirm.confirms(&overwrite) {
+                return Ok(self.stays(worker, entry));
+            }
+        }
+        if nothing_to_do {
+            return Ok(Found::Stays);
+        }
+        let numbered =
+            options.backup.as_ref().is_some_and(|backup| backup.control == BackupControl::Numbered);
+        match created {
+            Some(_) if is_link(&named) && !itself => return Err(through),
+            Some(_) if !numbered => {
+                let (source, target) = (entry.source_path(), entry.target_path());
+                return Err(CopyError::JustCreated { source, target });
+            }
+            _ => {}
+        }
+        if FileType::from_raw_mode(there.st_mode) == FileType::Directory {
+            return Err(CopyError::FileOverDirectory { target: entry.target_path() });
+        }
+        if let Some(backup) = &options.backup
+            && !matches!(entry.names().0, b"." | b"..")
+        {
+            return Ok(Found::Replaced(Some(self.back_up(entry, &stat, backup)?)));
+        }
+        let source_plain = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let gives_way = options.remove_destination
+            || options.kind != CopyKind::Attributes
+                && (options.preserve.links && there.st_nlink > 1 || !entry.follow && !source_plain);
+        if !gives_way {
+            return Ok(Found::There);
+        }
+        if options.tell_names {
+            (self.tell)(CopyEvent::Removed(entry.target_path()));
+        }
+        Ok(Found::Replaced(None))
+    }
+
+    fn stays(&self, worker: &mut Worker, entry: &Entry<'_>) -> Found {
+        worker.account.skipped += 1;
+        if self.options.tell_names {
+            (self.tell)(CopyEvent::Skipped(entry.target_path()));
+        }
+        Found::Stays
+    }
+
+    /// An error if the copy would destroy its source. True if both are one file already, as they should be.
+    fn collides(&self, entry: &Entry<'_>, stat: &Stat, there: &Stat) -> Copied<bool> {
+        let options = self.options;
+        let same_file = || CopyError::SameFile { source: entry.source_path(), target: entry.target_path() };
+        let identity = |stat: &Stat| (stat.st_dev, stat.st_ino);
+        let is_link = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        let same = identity(stat) == identity(there);
+        let hard = options.kind == CopyKind::HardLink;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice {
+            return Ok(false);
+        }
+        if same && hard {
+            return Ok(true);
+        }
+        // The source and the target themselves, whatever links lead to.
+        let (source, target) = if entry.follow {
+            if !same {
+                return Ok(false);
+            }
+            let within = entry.within()?;
+            let named = rustix::fs::statat(&within, entry.target, AtFlags::SYMLINK_NOFOLLOW);
+            let (Ok(source), Ok(target)) = (entry.stat_itself(), named) else { return Ok(false) };
+            if is_link(&source) && is_link(&target) && options.remove_destination {
+                return Ok(false);
+            }
+            (source, target)
+        } else {
+            if is_link(stat) && is_link(there) {
+                return match (entry.is_one_name(), same && options.backup.is_none()) {
+                    (true, _) => Err(same_file()),
+                    (false, one_file) => Ok(one_file),
+                };
+            }
+            (*stat, *there)
+        };
+        let one_file = identity(&source) == identity(&target);
+        if options.backup.is_some() {
+            let lost = match one_file {
+                true => entry.is_one_name(),
+                // The source's link would lead to the copy.
+                false => entry.follow && is_link(&source) && !is_link(&target),
+            };
+            return if lost { Err(same_file()) } else { Ok(false) };
+        }
+        if options.remove_destination
+            && (is_link(&target) || one_file && target.st_nlink > 1 && !entry.is_one_name())
+        {
+            return Ok(false);
+        }
+        if !is_link(&source) && !is_link(&target) && !one_file {
+            return Ok(false);
+        }
+        if options.kind == CopyKind::SymbolicLink && is_link(&target) {
+            return Ok(false);
+        }
+        if !entry.follow {
+            // What links lead to in the end.
+            let leads = |entry: &Entry<'_>| Entry { follow: true, ..*entry }.stat();
+            let within = entry.within()?;
+            let (Ok(source), Ok(aim)) =
+                (leads(entry), rustix::fs::statat(&within, entry.target, AtFlags::empty()))
+            else {
+                return Ok(false);
+            };
+            if identity(&source) != identity(&aim) {
+                return Ok(false);
+            }
+            if hard {
+                return Ok(!is_link(&target));
+            }
+        }
+        Err(same_file())
+    }
+
+    /// After something was not copied: its target has its name again.
+    pub(super) fn undo(&self, entry: &Entry<'_>, found: &Found) {
+        if let Found::Replaced(Some(saved)) = found {
+            saved.undo(entry);
+        }
+    }
+}

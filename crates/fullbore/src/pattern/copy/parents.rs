@@ -1,0 +1,117 @@
+//! The directories of a source's path, made in the target's directory: `cp --parents`.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::attributes;
+use super::directory::{Directory, path};
+use super::failure::{Copied, CopyError};
+use super::options::CopyEvent;
+use super::tree::{Job, Worker};
+use crate::error::Error;
+use crate::file::HeldDir;
+
+impl Job<'_> {
+    /// Makes the directories that `source` is in below the one that its `target` is made of: that directory and all of
+    /// `source`. Each is finished when what is in it is.
+    pub(super) fn parents(
+        &self,
+        worker: &mut Worker,
+        source: &Path,
+        target: &Path,
+    ) -> Copied<(Arc<Directory>, OsString, OsString)> {
+        let names: Vec<&OsStr> = source
+            .components()
+            .filter_map(|component| match component {
+                Component::Normal(name) => Some(name),
+                Component::ParentDir => Some(OsStr::new("..")),
+                _ => None,
+            })
+            .collect();
+        let mut base = target.to_owned();
+        for _ in &names {
+            base.pop();
+        }
+        let held = HeldDir::open(&base).map_err(|error| Error::io("create directory", &base, error))?;
+        let mut directory = Directory::outermost(held);
+        let whole = source.as_os_str();
+        let Some((last, above)) = names.split_last() else {
+            return Ok((directory, whole.to_owned(), ".".into()));
+        };
+        if above.is_empty() {
+            return Ok((directory, whole.to_owned(), (*last).to_owned()));
+        }
+        for (at, name) in above.iter().enumerate() {
+            // The first is a path, with the root if it has one.
+            let looked_up = match at {
+                0 if source.is_absolute() => Path::new("/").join(name),
+                _ => Path::new(name).to_owned(),
+            };
+            directory = Arc::new(self.parent(worker, directory, &looked_up, name)?);
+        }
+        let Some(directory) = Arc::into_inner(directory) else {
+            return Err(
+                Error::new(crate::error::Kind::Invalid, "copy", source, "its directory is in use").into()
+            );
+        };
+        // A slash at the end stays with the source's name.
+        let mut name = (*last).to_owned();
+        if whole.as_bytes().ends_with(b"/") {
+            name.push("/");
+        }
+        Ok((Arc::new(directory.into_outermost()), name, (*last).to_owned()))
+    }
+
+    fn parent(
+        &self,
+        worker: &mut Worker,
+        above: Arc<Directory>,
+        source: &Path,
+        name: &OsStr,
+    ) -> Copied<Directory> {
+        let c_string = |name: &OsStr| {
+            CString::new(name.as_bytes())
+                .map_err(|_| Error::new(crate::error::Kind::Invalid, "copy", name, "a path has no NUL bytes"))
+        };
+        let (source_name, target_name) = (c_string(source.as_os_str())?, c_string(name)?);
+        let source_path = above.source_path(&source_name);
+        let target_path = above.target_path(&target_name);
+        let of_source = |error: Errno| match error {
+            Errno::NOTDIR => CopyError::NotADirectory { path: target_path.clone() },
+            error => Error::io("get attributes of", &source_path, error.into()).into(),
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let source =
+            rustix::fs::openat(above.source()?, &source_name, flags, Mode::empty()).map_err(of_source)?;
+        let stat = rustix::fs::fstat(&source).map_err(of_source)?;
+        let within = above.target()?;
+        let made = match rustix::fs::statat(&within, name, rustix::fs::AtFlags::empty()) {
+            Ok(there) if FileType::from_raw_mode(there.st_mode) != FileType::Directory => {
+                return Err(CopyError::NotADirectory { path: target_path });
+            }
+            Ok(_) => false,
+            Err(_) => {
+                let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
+                rustix::fs::mkdirat(&within, name, Mode::from_raw_mode(mode))
+                    .map_err(|error| Error::io("make directory", &target_path, error.into()))?;
+                worker.account.directories += 1;
+                if self.options.tell_names {
+                    let (source, target) = (source_path.clone(), target_path.clone());
+                    (self.tell)(CopyEvent::Parent { source, target });
+                }
+                true
+            }
+        };
+        let target =
+            above.target.child(name, !made).map_err(|error| Error::io("open", &target_path, error))?;
+        let identity = (stat.st_dev, stat.st_ino);
+        let source = above.source_child(source, &source_name, true, identity)?;
+        debug_assert!(path(&target_name) == Path::new(name), "the names are one");
+        Ok(Directory::new(above, (source, target), None, stat, made, true))
+    }
+}
