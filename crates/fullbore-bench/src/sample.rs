@@ -1,5 +1,6 @@
 //! One timed run of a trial, framed by the counters and the proof of what it is labelled.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
 
@@ -52,8 +53,17 @@ impl Place<'_> {
 /// Takes a sample: prepares, starts the clock, runs, and says whether it was what it is labelled.
 ///
 /// # Errors
-/// Those of the work.
+/// Those of the work. A panic is one too: run-times of others panic where they cannot start a thread.
 pub(crate) fn take(work: &mut dyn Work, turn: Turn, ramp: f64, place: &Place<'_>) -> Result<Sample> {
+    let taken = catch_unwind(AssertUnwindSafe(|| frame(work, turn, ramp, place)));
+    taken.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
+        Err(Error::new(Kind::Io, "measure", "the trial", what.to_owned()))
+    })
+}
+
+fn frame(work: &mut dyn Work, turn: Turn, ramp: f64, place: &Place<'_>) -> Result<Sample> {
     let claim = work.prepare(turn, place)?;
     if ramp > 0.0 {
         work.ramp_up(ramp, place)?;

@@ -7,6 +7,8 @@ use fullbore::error::{Error, Kind};
 use fullbore::file::File;
 use fullbore::operation::Fold;
 use fullbore::pattern::{Crew, Scratch};
+use rustix::fs::{FileType, fstat, stat};
+use rustix::stdio::stdin;
 
 use crate::exit::{Exit, program};
 use crate::ways::{Running, Ways};
@@ -17,6 +19,12 @@ use crate::ways::{Running, Ways};
 /// As [`File::open`].
 pub fn open(path: &Path, scratch: &mut Scratch) -> fullbore::Result<File> {
     if path == Path::new("-") { File::stdin() } else { scratch.open(path) }
+}
+
+/// True if what `path` names (`-` is standard input) comes from somebody who may still be writing it: a pipe, a terminal.
+pub fn arrives(path: &Path) -> bool {
+    let stat = if path == Path::new("-") { fstat(stdin()) } else { stat(path) };
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile)
 }
 
 /// Folds `operation` over each of the files that an argument list names (standard input, if it names none) and gives what comes

@@ -11,7 +11,7 @@ use fullbore::pattern::{Crew, Monitor};
 use fullbore::probe::ProcessUsage;
 use fullbore::quote::Shown;
 use fullbore::size;
-use fullbore::strategy::{NAMED, Plan, Profile, Wish};
+use fullbore::strategy::{BUDGET, NAMED, Plan, Profile, Wish};
 use serde_json::json;
 
 use crate::exit::{Exit, program};
@@ -80,6 +80,12 @@ impl Ways {
     /// What a tool has flags of its own for: how many threads work, if that was not said otherwise.
     pub fn prefer_workers(&mut self, workers: Option<u64>) {
         self.workers = self.workers.or(workers.map(|workers| workers.min(256)));
+    }
+
+    /// How much memory a run may take, in bytes.
+    pub fn budget(&self) -> u64 {
+        let budget = || self.strategy.parse::<Wish>().ok()?.budget;
+        self.memory.or_else(budget).unwrap_or(BUDGET)
     }
 
     /// Begins a run.

@@ -226,6 +226,8 @@ impl Query {
             .invert_match(settings.invert_match)
             .line_number(settings.line_number)
             .multi_line(settings.multiline)
+            // What may match over several lines is read into memory as a whole, if it must be read.
+            .heap_limit(settings.longest_line.filter(|_| !settings.multiline))
             .stop_on_nonmatch(settings.stop_on_nonmatch);
         if settings.passthru {
             builder.passthru(true);

@@ -133,6 +133,8 @@ pub struct Settings {
     pub colors: ColorSpecs,
     /// How paths are printed as links, if they are.
     pub hyperlinks: Option<HyperlinkConfig>,
+    /// How long a line may be that is read into memory, in bytes.
+    pub longest_line: Option<usize>,
 }
 
 impl Default for Settings {
@@ -181,6 +183,7 @@ impl Default for Settings {
             color: false,
             colors: ColorSpecs::default_with_color(),
             hyperlinks: None,
+            longest_line: None,
         }
     }
 }

@@ -279,6 +279,13 @@ impl<'w> Writer<'w> {
 impl Write for Writer<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = bytes.len();
+        if bytes.len() > BEGINNING && self.hand_on.is_some() {
+            self.hand_on()?;
+            if let Some(hand_on) = &mut self.hand_on {
+                bytes.chunks(16 * BEGINNING).try_for_each(hand_on)?;
+            }
+            return Ok(count);
+        }
         self.buffer.write_all(if self.at_path { &self.path } else { bytes })?;
         if self.hand_on.is_some() && self.buffer.len() >= BEGINNING {
             self.hand_on()?;

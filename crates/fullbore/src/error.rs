@@ -32,6 +32,8 @@ pub enum Kind {
     Changed,
     /// There is no room left where the output goes.
     NoSpace,
+    /// More memory is needed than the run may take.
+    Memory,
     /// Somebody else holds a lock against it.
     Locked,
     /// Input and output are the same file.
@@ -240,6 +242,7 @@ impl From<Error> for io::Error {
             (Some(source), _) => source.kind(),
             (None, Kind::Changed) => io::ErrorKind::UnexpectedEof,
             (None, Kind::NoSpace) => io::ErrorKind::StorageFull,
+            (None, Kind::Memory) => io::ErrorKind::OutOfMemory,
             (None, Kind::Locked) => io::ErrorKind::WouldBlock,
             (None, Kind::Unsupported) => io::ErrorKind::Unsupported,
             (None, Kind::Invalid | Kind::SameFile) => io::ErrorKind::InvalidInput,

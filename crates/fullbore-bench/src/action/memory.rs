@@ -1,6 +1,6 @@
 //! Copying from memory to memory: the roof of every path that copies.
 
-use std::sync::Barrier;
+use std::sync::{Barrier, OnceLock};
 use std::time::Instant;
 
 use fullbore::{Result, probe};
@@ -65,26 +65,27 @@ fn copy(bytes: u64) -> (u64, f64) {
     const BUFFER: usize = 256 << 10;
     let workers = probe::processors();
     let rounds = (bytes / (workers * PART) as u64).max(1);
-    let ready = Barrier::new(workers);
+    // Known once all threads are started, which may be fewer.
+    let ready: OnceLock<Barrier> = OnceLock::new();
     let seconds: Vec<f64> = std::thread::scope(|scope| {
-        let copiers: Vec<_> = (0..workers)
-            .map(|_| {
-                scope.spawn(|| {
-                    let source = vec![1u8; PART];
-                    let mut target = vec![2u8; BUFFER];
-                    ready.wait();
-                    let clock = Instant::now();
-                    for _ in 0..rounds {
-                        for part in source.chunks_exact(BUFFER) {
-                            target.copy_from_slice(std::hint::black_box(part));
-                            std::hint::black_box(&mut target);
-                        }
-                    }
-                    clock.elapsed().as_secs_f64()
-                })
-            })
-            .collect();
-        copiers.into_iter().filter_map(|copier| copier.join().ok()).collect()
+        let copy = || {
+            let source = vec![1u8; PART];
+            let mut target = vec![2u8; BUFFER];
+            ready.wait().wait();
+            let clock = Instant::now();
+            for _ in 0..rounds {
+                for part in source.chunks_exact(BUFFER) {
+                    target.copy_from_slice(std::hint::black_box(part));
+                    std::hint::black_box(&mut target);
+                }
+            }
+            clock.elapsed().as_secs_f64()
+        };
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, copy).ok();
+        let copiers: Vec<_> = (1..workers).map_while(start).collect();
+        let _ = ready.set(Barrier::new(1 + copiers.len()));
+        let mine = copy();
+        std::iter::once(mine).chain(copiers.into_iter().filter_map(|copier| copier.join().ok())).collect()
     });
     (rounds * PART as u64 * seconds.len() as u64, seconds.into_iter().fold(0.0, f64::max))
 }

@@ -5,7 +5,7 @@ mod lines;
 mod parse;
 mod pass;
 
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -15,7 +15,6 @@ use fullbore::pattern::{Crew, Scratch};
 use fullbore::quote::{Shown, printable_bytes};
 use fullbore::size;
 use fullbore_cli::each::Telling;
-use fullbore_cli::standard::StandardOutput;
 use fullbore_cli::ways::{Running, Ways};
 use serde_json::json;
 
@@ -151,7 +150,7 @@ impl Sum {
             hashes: &hashes,
             lines: Lines { shape, zero: self.zero },
             json: self.json,
-            out: Out::new(),
+            out: Out::new(&running),
             running: &running,
             bytes: 0,
             worst: 0,
@@ -257,7 +256,7 @@ struct Printer<'r> {
     hashes: &'r [Hash],
     lines: Lines,
     json: bool,
-    out: Out,
+    out: Out<'r>,
     running: &'r Running<'r>,
     bytes: u64,
     /// The exit code so far.
@@ -290,7 +289,7 @@ impl Printer<'_> {
                 }
             }
         }
-        self.running.aside(|| self.out.write(&text))
+        self.out.write(&text)
     }
 }
 
@@ -308,33 +307,24 @@ fn said(name: &Path, error: &Error) -> String {
 }
 
 /// Standard output, line by line on a terminal, in larger pieces elsewhere.
-pub(super) struct Out {
-    to: BufWriter<StandardOutput>,
+pub(super) struct Out<'r> {
+    running: &'r Running<'r>,
     terminal: bool,
 }
 
-impl Out {
-    pub(super) fn new() -> Self {
-        Self { to: BufWriter::with_capacity(64 << 10, StandardOutput), terminal: io::stdout().is_terminal() }
+impl<'r> Out<'r> {
+    pub(super) fn new(running: &'r Running<'r>) -> Self {
+        Self { running, terminal: io::stdout().is_terminal() }
     }
 
-    pub(super) fn write(&mut self, text: &[u8]) -> Result<(), Exit> {
-        let written = match self.terminal {
-            true => self.to.write_all(&printable_bytes(text)),
-            false => self.to.write_all(text),
-        };
-        let written = if self.terminal { written.and_then(|()| self.to.flush()) } else { written };
-        written.map_err(trouble)
+    pub(super) fn write(&self, text: &[u8]) -> Result<(), Exit> {
+        match self.terminal {
+            true => self.running.print(printable_bytes(text)),
+            false => self.running.print(text),
+        }
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), Exit> {
-        self.to.flush().map_err(trouble)
-    }
-}
-
-fn trouble(error: io::Error) -> Exit {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe => Exit::BrokenPipe,
-        _ => Exit::Trouble(format!("standard output: cannot write: {}", reason(&error))),
+    pub(super) fn flush(&self) -> Result<(), Exit> {
+        self.running.flush()
     }
 }

@@ -109,7 +109,15 @@ impl Search<'_> {
                     self.trouble(status, error.to_string())
                 }
                 Err(Trouble::System(error)) => {
-                    self.trouble(2, format!("{}: {error}", haystack.path.display()))
+                    let mut text = format!("{}: {error}", haystack.path.display());
+                    // The searcher's limit on its buffer has no kind of its own.
+                    if text.contains("configured allocation limit") {
+                        let more = (2 * crew.budget()).next_power_of_two() >> 20;
+                        text.push_str(&format!(
+                            ": a line is longer; grant more memory, such as --memory {more}M"
+                        ));
+                    }
+                    self.trouble(2, text)
                 }
             },
         };
@@ -235,23 +243,26 @@ impl Search<'_> {
         scratch: &mut Scratch,
         crew: &Crew<'_>,
     ) -> Result<(), Trouble> {
-        let mut printed = 0;
+        let (mut printed, mut long) = (0, false);
         if let Some(why) = self.query.uncut(opening) {
             self.running.remark(&format!("{}: searched by one worker as a whole: {why}", path.display()));
         } else {
-            match self.parts(path, opening, file, turn, scratch, crew)? {
+            let why = match self.parts(path, opening, file, turn, scratch, crew)? {
                 Parted::Done => return Ok(()),
-                Parted::Again(count) => printed = count,
-            }
-            self.running.remark(&format!(
-                "{}: searched again by one worker as a whole: there is a NUL in it",
-                path.display()
-            ));
+                Parted::Again(count, why) => {
+                    printed = count;
+                    why
+                }
+            };
+            long = why == Why::Long;
+            let why = if long { "a line of it is very long" } else { "there is a NUL in it" };
+            let path = path.display();
+            self.running.remark(&format!("{path}: searched again by one worker as a whole: {why}"));
         }
         let before = rustix::fs::fstat(file).map_err(io::Error::from)?;
         let len = if arrival == Arrival::Piped { None } else { file.seekable_len()? };
         if let Some(len) = len
-            && (arrival == Arrival::Mapped || self.query.settings().multiline)
+            && (long || arrival == Arrival::Mapped || self.query.settings().multiline)
         {
             let window = file.map(0..len)?;
             self.whole(turn, printed, |tool| {
@@ -295,10 +306,13 @@ impl Search<'_> {
             Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         });
         let printed = page.printed();
+        // What has a length can be mapped.
+        let long = searched.as_ref().is_err_and(|error| error.kind() == Kind::Memory) && file.seekable();
+        again |= long;
         let told = match (searched, again) {
             (Ok(_), false) => page.finish(&mut out),
             // What was found so far is printed before what went wrong is said.
-            (Ok(_), true) => Ok(Default::default()),
+            (_, true) => Ok(Default::default()),
             (Err(error), _) => Err(io::Error::other(error)),
         };
         let bytes = std::mem::take(&mut out);
@@ -309,7 +323,8 @@ impl Search<'_> {
         }
         let _ = give(turn, piece)?;
         told?;
-        Ok(if again { Parted::Again(printed) } else { Parted::Done })
+        let why = if long { Why::Long } else { Why::Nul };
+        Ok(if again { Parted::Again(printed, why) } else { Parted::Done })
     }
 
     /// Searches something as a whole, and hands on what is printed but for the first `printed` bytes.
@@ -363,7 +378,14 @@ impl Search<'_> {
 enum Parted {
     Done,
     /// The file must be searched as a whole; so many bytes were printed.
-    Again(u64),
+    Again(u64, Why),
+}
+
+/// What the parts of a file cannot be searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Nul,
+    Long,
 }
 
 fn give(turn: Give<'_, '_, '_>, piece: Piece) -> fullbore::Result<ControlFlow<()>> {

@@ -49,7 +49,8 @@ pub(crate) fn run(mut asked: Asked, arguments: Vec<OsString>, mut ways: Ways) ->
     let places =
         Places::new(arguments.map(PathBuf::from).collect(), stdin_used, &asked).map_err(Exit::Trouble)?;
     let terminal = std::io::stdout().is_terminal();
-    let settings = settings(&asked, patterns, &places, terminal);
+    let mut settings = settings(&asked, patterns, &places, terminal);
+    settings.longest_line = usize::try_from(ways.budget() / 4).ok();
     if asked.listing == Some(Listing::Files) {
         return list_files(&asked, &settings, &places);
     }
@@ -231,6 +232,7 @@ fn settings(asked: &Asked, patterns: Vec<String>, places: &Places, terminal: boo
         },
         colors: ColorSpecs::new(&colors),
         hyperlinks: hyperlinks(asked),
+        longest_line: None,
     }
 }
 

@@ -111,6 +111,16 @@ impl Seam {
         Self { bytes: Vec::new(), own: 0, offset }
     }
 
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Where it begins in the file.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Goes on with what the next block, which ends at `end`, left. `look` is shown the seam that it ends, if it ends one.
     pub(super) fn join<R>(&mut self, ends: Ends, end: u64, look: impl FnOnce(&Part<'_>) -> R) -> Option<R> {
         match ends {

@@ -1,15 +1,17 @@
 //! Searching a file: each worker the whole records of its blocks, the seams by whoever's turn it is, all in order.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use super::run::Run;
 use super::seam::{Ends, Seam, cut};
 use super::source::Source;
 use super::window::Window;
 use super::{Monitor, Outcome, Scope, lane};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::file::File;
 use crate::operation::{Part, Search, Split};
+use crate::size;
 use crate::strategy::{Completion, Strategy};
 
 /// Runs `operation` over all of `input` and gives its results to `emit` in the order of the file, one thread at a time, each as
@@ -43,7 +45,7 @@ use crate::strategy::{Completion, Strategy};
 /// ```
 ///
 /// # Errors
-/// As [`fold`](super::fold), and those of `emit`. What was emitted before an error may be of a file that changed.
+/// As [`fold`](super::fold), and those of `emit`; [`Kind::Memory`] for a record longer than a quarter of the strategy's budget. What was emitted before an error may be of a file that changed.
 pub fn search<S: Search>(
     operation: &S,
     input: &File,
@@ -52,7 +54,8 @@ pub fn search<S: Search>(
     emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
 ) -> Result<Outcome> {
     let source = Source::of(input)?;
-    let mut ordered = Ordered { operation, seam: Seam::new(0), emit };
+    let mut ordered =
+        Ordered { operation, seam: Seam::new(0), emit, path: input.path(), budget: strategy.budget };
     let outcome = ordered.run(&source, strategy, monitor)?;
     let Some(outcome) = outcome else { return Ok(Outcome::default()) };
     source.was_whole(&outcome)?;
@@ -97,11 +100,17 @@ pub fn search_bytes<S: Search>(
     Ok(())
 }
 
+/// A record may be as long as this part of the memory: it is copied to be searched, and again to be printed.
+const LONGEST: u64 = 4;
+
 /// What is done in the order of the file.
 struct Ordered<'s, S, E> {
     operation: &'s S,
     seam: Seam,
     emit: E,
+    path: &'s Path,
+    /// What the run may take, in bytes.
+    budget: u64,
 }
 
 impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_, S, E> {
@@ -142,6 +151,15 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     /// The results of the seam before a block come before the block's.
     fn next(&mut self, block: Block<S::Found>) -> Result<ControlFlow<()>> {
         let operation = self.operation;
+        let held = self.seam.len() as u64 + block.ends.weight() as u64;
+        if held > self.budget / LONGEST {
+            let longest = size::human(self.budget / LONGEST);
+            let what = format!("a record is longer than {longest}, and must be in memory as a whole");
+            let more = (LONGEST * held).max(2 * self.budget).next_power_of_two() >> 20;
+            return Err(Error::new(Kind::Memory, "search", self.path, what)
+                .at(self.seam.offset())
+                .advise(format!("grant more memory, such as --memory {more}M")));
+        }
         let seam = self.seam.join(block.ends, block.end, |part| operation.search(part));
         for found in seam.into_iter().chain(block.found) {
             if (self.emit)(found)?.is_break() {

@@ -98,24 +98,24 @@ impl<F: AtOffsets> Interface for Positional<F> {
         let next = AtomicU64::new(0);
         std::thread::scope(|scope| {
             let (file, bytes, next) = (&*file, &*bytes, &next);
-            let threads: Vec<_> = buffers
-                .iter_mut()
-                .map(|buffer| {
-                    scope.spawn(move || {
-                        loop {
-                            let index = next.fetch_add(1, Ordering::Relaxed);
-                            if index >= pass.count() {
-                                return Ok(());
-                            }
-                            let (offset, len) = pass.record(index);
-                            one(file, buffer, bytes, offset, len)?;
-                        }
-                    })
-                })
-                .collect();
-            threads
-                .into_iter()
-                .try_for_each(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            let work = move |buffer: &mut Buf| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= pass.count() {
+                        return Ok(());
+                    }
+                    let (offset, len) = pass.record(index);
+                    one(file, buffer, bytes, offset, len)?;
+                }
+            };
+            let start = |buffer| {
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || work(buffer));
+                thread.map_err(|error| Error::io("start a thread for", "a record", error))
+            };
+            let threads: Vec<_> = buffers.iter_mut().map(start).collect();
+            threads.into_iter().try_for_each(|thread| {
+                thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
         })
     }
 

@@ -45,11 +45,13 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
         latencies: Latencies::default(),
         given_up: 0,
     });
-    let ready = std::sync::Barrier::new(threads);
+    // None, if not all threads could be started.
+    let ready: std::sync::OnceLock<Option<std::sync::Barrier>> = std::sync::OnceLock::new();
     let start = std::sync::OnceLock::new();
     let one = || -> Result<Share> {
         sleep_lightly();
         let opened = call();
+        let Some(ready) = ready.wait() else { return Ok(Share::default()) };
         ready.wait();
         let start = *start.get_or_init(Instant::now);
         let mut share = Share::default();
@@ -68,9 +70,18 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
         Ok(share)
     };
     let shares: Vec<Result<Share>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, one);
+        let (mut started, mut refused) = (Vec::with_capacity(threads), None);
+        for thread in (0..threads).map(start) {
+            match thread {
+                Ok(thread) => started.push(thread),
+                Err(error) => refused = Some(Error::io("start a thread for", "the requests", error)),
+            }
+        }
+        let _ = ready.set(refused.is_none().then(|| std::sync::Barrier::new(threads)));
         let lost = |_| Err(Error::new(Kind::Io, "measure with", "a thread", "it ended before its time"));
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(lost)).collect()
+        let shares = started.into_iter().map(|thread| thread.join().unwrap_or_else(lost));
+        refused.map(Err).into_iter().chain(shares).collect()
     });
     let turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut served = Served {

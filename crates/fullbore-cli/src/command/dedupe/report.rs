@@ -16,18 +16,18 @@ use crate::exit::Exit;
 pub(super) struct Report<'r> {
     running: &'r Running<'r>,
     json: bool,
-    out: Out,
+    out: Out<'r>,
     summary: Value,
     linked: u64,
 }
 
 impl<'r> Report<'r> {
     pub(super) fn new(running: &'r Running<'r>, json: bool) -> Self {
-        Self { running, json, out: Out::new(), summary: Value::Null, linked: 0 }
+        Self { running, json, out: Out::new(running), summary: Value::Null, linked: 0 }
     }
 
     fn print(&mut self, text: &[u8]) -> Result<(), Exit> {
-        self.running.aside(|| self.out.write(text))
+        self.out.write(text)
     }
 
     /// What all groups come to.

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::Args;
 use fullbore::error::{Error, Kind};
 use fullbore::operation::hash::{Algorithm, Hash};
-use fullbore::pattern::{Crew, Scratch};
+use fullbore::pattern::{Crew, Scratch, Turn};
 use fullbore::quote::Shown;
-use fullbore_cli::each::Telling;
+use fullbore_cli::each::{Telling, arrives};
 use fullbore_cli::ways::Running;
 use serde_json::json;
 
@@ -82,34 +82,34 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
         json: sum.json,
         one: if let [only] = asked[..] { Some(only) } else { None },
         running: &running,
-        out: Out::new(),
+        out: Out::new(&running),
         list: List::default(),
         bytes: 0,
         bad: false,
         changed: false,
     };
     let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0) };
+    let arriving = files.iter().any(|list| arrives(list));
     let lists = Lists { files: files.into(), parser: Parser::new(asked), open: None };
     let mut telling = Telling::default();
+    let work = |item: Item, turn: &mut Turn<'_, '_, Verdict>, scratch: &mut Scratch, crew: &Crew<'_>| {
+        let verdict = match item {
+            Item::Claim(claim) => checker.check(claim, crew, scratch)?,
+            other => Verdict::Passed(other),
+        };
+        let weight = match &verdict {
+            Verdict::Compared(claim, ..) | Verdict::Failed(claim, _) => {
+                2 * claim.written.len() + claim.sum.len()
+            }
+            Verdict::Passed(_) => 0,
+        };
+        turn.give(verdict, weight).map(drop)
+    };
+    let emit = |verdict| Ok(telling.goes_on(judge.tell(verdict)));
     running
-        .with_crew("check", None, |crew| {
-            crew.many(
-                lists,
-                |item, turn, scratch, crew| {
-                    let verdict = match item {
-                        Item::Claim(claim) => checker.check(claim, crew, scratch)?,
-                        other => Verdict::Passed(other),
-                    };
-                    let weight = match &verdict {
-                        Verdict::Compared(claim, ..) | Verdict::Failed(claim, _) => {
-                            2 * claim.written.len() + claim.sum.len()
-                        }
-                        Verdict::Passed(_) => 0,
-                    };
-                    turn.give(verdict, weight).map(drop)
-                },
-                |verdict| Ok(telling.goes_on(judge.tell(verdict))),
-            )
+        .with_crew("check", None, |crew| match arriving {
+            true => crew.many_arriving(lists, work, emit),
+            false => crew.many(lists, work, emit),
         })
         .map_err(Exit::from)?;
     telling.end()?;
@@ -266,7 +266,7 @@ struct Judge<'r> {
     /// The one algorithm that was asked for.
     one: Option<&'static Algorithm>,
     running: &'r Running<'r>,
-    out: Out,
+    out: Out<'r>,
     list: List,
     bytes: u64,
     bad: bool,
@@ -378,7 +378,7 @@ impl Judge<'_> {
             text.extend_from_slice(verdict.as_bytes());
         }
         text.push(b'\n');
-        self.running.aside(|| self.out.write(&text))
+        self.out.write(&text)
     }
 
     /// The list is through.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use fullbore::error::{Error, Kind};
 use fullbore::operation::{Count, Counts, Encoding};
-use fullbore::pattern::{Crew, Scratch};
-use fullbore_cli::each::Telling;
+use fullbore::pattern::{Crew, Scratch, Turn};
+use fullbore_cli::each::{Telling, arrives};
 use fullbore_cli::exit::{self, Exit, program};
 use fullbore_cli::values::names;
 use fullbore_cli::ways::{Running, Ways};
@@ -155,22 +155,22 @@ impl Wc {
         };
         let mut report = Report::new(columns, width, self.total, self.json, encoding);
         let (mut telling, mut code) = (Telling::default(), 0);
-        let result = running.with_crew("wc", None, |crew| {
-            crew.many(
-                inputs,
-                |input, turn, scratch, crew| {
-                    let told = task.tell(input, scratch, crew)?;
-                    let weight = told.name.as_ref().map_or(0, |name| name.as_os_str().len());
-                    turn.give(told, weight).map(drop)
-                },
-                |told| {
-                    if let Some(trouble) = &told.trouble {
-                        trouble.say(&running);
-                        code = code.max(trouble.code);
-                    }
-                    Ok(telling.goes_on(report.file(told.name.as_deref(), told.counts, &running)))
-                },
-            )
+        let arriving = self.files0_from.as_deref().is_some_and(arrives);
+        let work = |input: Input, turn: &mut Turn<'_, '_, Told>, scratch: &mut Scratch, crew: &Crew<'_>| {
+            let told = task.tell(input, scratch, crew)?;
+            let weight = told.name.as_ref().map_or(0, |name| name.as_os_str().len());
+            turn.give(told, weight).map(drop)
+        };
+        let emit = |told: Told| {
+            if let Some(trouble) = &told.trouble {
+                trouble.say(&running);
+                code = code.max(trouble.code);
+            }
+            Ok(telling.goes_on(report.file(told.name.as_deref(), told.counts, &running)))
+        };
+        let result = running.with_crew("wc", None, |crew| match arriving {
+            true => crew.many_arriving(inputs, work, emit),
+            false => crew.many(inputs, work, emit),
         });
         telling.end()?;
         result?;

@@ -1,0 +1,162 @@
+//! Flags of `grep` that need more than a search: PCRE2, commands that read files, links, a configuration file; and lines
+//! that are longer than the memory.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use crate::ground::{Room, fullbore, has, run, run_with};
+
+#[test]
+fn pcre2_looks_around_and_back() {
+    let room = Room::new();
+    let lines: String = (0..200_000).map(|number| format!("{number} ab{} \u{e9}\n", number % 7)).collect();
+    let file = room.file("in", &lines);
+    for pattern in [r"(\d)\1\1\1", r"\d(?= ab3)", r"(?<!9)9 ab", r"(?i)AB[12]", r"^(?:(?!ab4).)*$"] {
+        for flags in [&["-n"][..], &["-c"], &["-o"], &["-m3"], &["-v", "-c"], &["-nb", "--color=always"]] {
+            let count = |workers: &str| {
+                let mut command = fullbore(["grep", "-P", pattern, "--workers", workers]);
+                run(command.args(flags).arg(&file)).succeeds().stdout
+            };
+            assert!(count("1") == count("4"), "{pattern} {flags:?}");
+        }
+        if !Command::new("grep").args(["-P", "a"]).arg(&file).output().is_ok_and(|out| out.status.success()) {
+            println!("skipped: comparing -P: this grep has none");
+            continue;
+        }
+        let mut peer = Command::new("grep");
+        let expected = run(peer.args(["-nP", pattern]).arg(&file).env("LC_ALL", "C.UTF-8"));
+        assert!(run(fullbore(["grep", "-nP", pattern]).arg(&file)).stdout == expected.stdout, "{pattern}");
+    }
+    run(fullbore(["grep", r"(a)\1"]).arg(&file)).fails(2, &["--pcre2"]);
+    run(fullbore(["grep", "--engine=auto", "-c", r"(8)\1{4}"]).arg(&file)).succeeds();
+    run(fullbore(["grep", "-P", "("]).arg(&file)).fails(2, &["PCRE2"]);
+    assert!(run(&mut fullbore(["grep", "--pcre2-version"])).succeeds().text().starts_with("PCRE2 10."));
+}
+
+#[test]
+fn a_command_reads_what_is_searched() {
+    let room = Room::new();
+    let file = room.file("a.up", "NEEDLE\n");
+    room.file("b", "needle\n");
+    let script = room.file("lower", "#!/bin/sh\nexec tr A-Z a-z\n");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let grep = |words: &[&str]| {
+        let mut command = fullbore(["grep", "--sort=path"]);
+        command.args(words).current_dir(room.path());
+        run(&mut command)
+    };
+    let pre = script.to_str().unwrap();
+    assert_eq!(grep(&["--pre", pre, "needle", "a.up", "b"]).succeeds().text(), "a.up:needle\nb:needle\n");
+    assert_eq!(grep(&["--pre", pre, "--pre-glob", "*.zz", "needle", "a.up", "b"]).text(), "b:needle\n");
+    assert_eq!(grep(&["--pre", pre, "--no-pre", "needle", "a.up", "b"]).text(), "b:needle\n");
+    assert_eq!(grep(&["--pre", pre, "--pre", "", "needle", "a.up", "b"]).text(), "b:needle\n");
+    grep(&["--pre", "false", "needle", "b"]).fails(2, &["preprocessor command failed", "b"]);
+    grep(&["--pre", "no-such-program", "needle", "b"]).fails(2, &["no-such-program"]);
+    // More messages than a pipe takes, while nobody reads them.
+    let noisy = room.file("noisy", "#!/bin/sh\nhead -c 500000 /dev/zero >&2\necho needle\nexit 3\n");
+    fs::set_permissions(&noisy, fs::Permissions::from_mode(0o755)).unwrap();
+    let noisy = grep(&["--pre", noisy.to_str().unwrap(), "needle", "b"]).fails(2, &["failed"]);
+    assert_eq!(noisy.text(), "needle\n");
+    if has("gzip") {
+        assert!(Command::new("gzip").arg(&file).status().unwrap().success());
+        assert_eq!(grep(&["-z", "-c", "NEEDLE", "a.up.gz"]).succeeds().text(), "1\n");
+        room.file("bad.gz", "this is none\n");
+        grep(&["-z", "x", "bad.gz"]).fails(2, &["bad.gz"]);
+    }
+}
+
+#[test]
+fn paths_are_links_where_that_is_asked_for() {
+    let room = Room::new();
+    let lines: String = (1..300_000).map(|number| format!("line {number}\n")).collect();
+    room.file("in", &lines);
+    let grep = |words: &[&str]| {
+        let mut command = fullbore(["grep", "--color=always", "-nH", "line 299999"]);
+        command.args(words).arg("in").current_dir(room.path());
+        run(&mut command).succeeds().text()
+    };
+    let path = fs::canonicalize(room.at("in")).unwrap();
+    let link = format!("\x1b]8;;x://{}#299999\x1b\\", path.display());
+    let text = grep(&["--hyperlink-format", "x://{path}#{line}"]);
+    assert!(text.starts_with(&link) && text.contains("\x1b]8;;\x1b\\"), "{text:?}");
+    let plain = grep(&[]);
+    assert!(!plain.contains("\x1b]8"), "{plain:?}");
+    assert_eq!(grep(&["--hyperlink-format", "file", "--no-hyperlink-format"]), plain);
+    assert_eq!(grep(&["--hyperlink-format=none"]), plain);
+    run(&mut fullbore(["grep", "--hyperlink-format", "{nothing}", "a"])).fails(2, &["--hyperlink-format"]);
+}
+
+#[test]
+fn a_configuration_file_has_flags_before_those_of_the_command_line() {
+    let room = Room::new();
+    let file = room.file("in", "Needle\nneedle\n");
+    let config = room.file("config", "# a comment\n\n  --ignore-case\n--max-count\n1\n");
+    let grep = |words: &[&str]| {
+        let mut command = fullbore(["grep"]);
+        command.args(words).arg(&file).env("FULLBORE_GREP_CONFIG_PATH", &config);
+        run(&mut command)
+    };
+    assert_eq!(grep(&["needle"]).succeeds().text(), "Needle\n");
+    assert_eq!(grep(&["-s", "needle"]).succeeds().text(), "needle\n");
+    assert_eq!(grep(&["--no-config", "-c", "needle"]).succeeds().text(), "1\n");
+    let mut missing = fullbore(["grep", "-c", "needle"]);
+    let missing = run(missing.arg(&file).env("FULLBORE_GREP_CONFIG_PATH", room.at("missing"))).succeeds();
+    assert!(missing.stderr.contains("FULLBORE_GREP_CONFIG_PATH"), "{missing}");
+    assert_eq!(missing.text(), "1\n");
+}
+
+#[test]
+fn what_is_said_beside_the_results() {
+    let room = Room::new();
+    room.file("in", "needle\n");
+    room.file(".ignore", "in\n");
+    let grep = |words: &[&str]| {
+        let mut command = fullbore(["grep"]);
+        command.args(words).current_dir(room.path());
+        run(&mut command)
+    };
+    grep(&["needle"]).fails(2, &["No files were searched"]);
+    assert_eq!(grep(&["--no-messages", "needle"]).fails(2, &[]).stderr, "");
+    grep(&["--debug", "needle"]).fails(2, &["DEBUG", "ignore"]);
+    assert!(grep(&["--trace", "needle", "in"]).succeeds().stderr.contains("TRACE"));
+    assert!(grep(&["--generate", "man"]).succeeds().text().contains("hyperlink\\-format"));
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let kind = format!("complete-{shell}");
+        assert!(grep(&["--generate", &kind]).succeeds().text().contains("hyperlink-format"), "{shell}");
+    }
+    grep(&["--generate", "nothing"]).fails(2, &["nothing"]);
+}
+
+#[test]
+fn a_line_longer_than_the_memory_is_searched_all_the_same() {
+    let room = Room::new();
+    let long = room.at("long");
+    let mut out = fs::File::create(&long).unwrap();
+    let block = [b'x'; 1 << 20];
+    out.write_all(b"first needle\n").unwrap();
+    (0..200).for_each(|_| out.write_all(&block).unwrap());
+    out.write_all(b" needle ").unwrap();
+    (0..100).for_each(|_| out.write_all(&block).unwrap());
+    out.write_all(b"\nlast needle\n").unwrap();
+    drop(out);
+    // Anonymous memory alone counts here: what is mapped can be let go at any time.
+    let line = r#"ulimit -d 150000; exec "$@""#;
+    for words in [&["-c", "needle"][..], &["-n", "needle"], &["-ob", "n..dle"], &["-c", "-v", "xyz"]] {
+        let mut limited = Command::new("bash");
+        limited.args(["-c", line, "bash"]).arg(env!("CARGO_BIN_EXE_fullbore")).arg("grep").args(words);
+        limited.args(["--memory", "16M"]).env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
+        let ours = run(limited.arg(&long)).succeeds();
+        let theirs = run(Command::new("grep").args(words).arg(&long).env("LC_ALL", "C"));
+        assert!(ours.stdout == theirs.stdout, "{words:?}");
+    }
+    let input = fs::read(&long).unwrap();
+    let piped = |memory: &str| run_with(&mut fullbore(["grep", "-c", "needle", "--memory", memory]), &input);
+    piped("16M").fails(2, &["longer than", "--memory 32M"]);
+    assert_eq!(piped("2G").succeeds().text(), "3\n");
+    let coded =
+        |memory: &str| run(fullbore(["grep", "-c", "-Elatin1", "needle", "--memory", memory]).arg(&long));
+    coded("16M").fails(2, &["long", "--memory 32M"]);
+    assert_eq!(coded("4G").succeeds().text(), "3\n");
+}

@@ -1,0 +1,70 @@
+//! A slow file in the middle of quick ones: what comes before it is printed at once, whoever waits for it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::ground::{Room, fullbore, run, start_unread};
+
+fn fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn results_do_not_wait_for_a_slow_file_behind_them() {
+    let room = Room::new();
+    let names: Vec<String> = (0..60).map(|number| format!("{number:02}")).collect();
+    for name in &names {
+        room.file(name, format!("content of {name}\n"));
+    }
+    fs::remove_file(room.at("37")).unwrap();
+    fifo(&room.at("37"));
+    let tools: [&[&str]; 4] = [&["wc", "-c"], &["sum"], &["sum", "-a", "crc32c"], &["grep", "content"]];
+    for tool in tools {
+        for workers in ["1", "2", "3", "8"] {
+            let mut command = fullbore(tool);
+            command.args(["--workers", workers]).args(&names).current_dir(room.path());
+            let mut running = start_unread(&mut command);
+            let mut lines = BufReader::new(running.child.stdout.take().unwrap()).lines();
+            // Nobody has opened the pipe for writing yet. That these come is the test: else it hangs.
+            for name in &names[..37] {
+                let line = lines.next().unwrap().unwrap();
+                assert!(line.contains(name.as_str()), "{tool:?} {workers}: {line}");
+            }
+            fs::write(room.at("37"), "content at last\n").unwrap();
+            for name in &names[37..] {
+                let line = lines.next().unwrap().unwrap();
+                assert!(line.contains(name.as_str()), "{tool:?} {workers}: {line}");
+            }
+            drop(lines);
+            running.end().succeeds();
+        }
+    }
+}
+
+#[test]
+fn a_name_is_worked_on_when_it_arrives() {
+    let room = Room::new();
+    let names = ["one", "two", "three"];
+    let sums = run(fullbore(["sum"]).args(names.map(|name| room.file(name, name)))).succeeds().text();
+    let list: Vec<String> = names.iter().map(|name| format!("{}\0", room.at(name).display())).collect();
+    let claims: Vec<String> = sums.lines().map(|line| format!("{line}\n")).collect();
+    for (words, said) in [(&["wc", "-c", "--files0-from=-"][..], list), (&["sum", "-c"], claims)] {
+        for workers in ["1", "4"] {
+            let mut command = fullbore(words);
+            command.args(["--workers", workers]).stdin(Stdio::piped());
+            let mut running = start_unread(&mut command);
+            let mut lines = BufReader::new(running.child.stdout.take().unwrap()).lines();
+            let mut input = running.child.stdin.take().unwrap();
+            for (name, said) in names.iter().zip(&said) {
+                input.write_all(said.as_bytes()).unwrap();
+                let line = lines.next().unwrap().unwrap();
+                assert!(line.contains(name), "{words:?} {workers}: {line}");
+            }
+            drop(input);
+            lines.for_each(|line| drop(line.unwrap()));
+            running.end().succeeds();
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Where the system lets few threads start, or none, every command does its work with those it gets.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::ground::{Room, bytes, has, run};
+
+/// A user whom nobody else is: processes of other users do not count against the limit.
+const USER: &str = "61234";
+
+/// A room that the user may work in, with the binary.
+struct Place {
+    room: Room,
+    binary: PathBuf,
+    root: bool,
+}
+
+impl Place {
+    /// `None`, with the reason printed, where there is no user with a limit.
+    fn new() -> Option<Self> {
+        let root = rustix::process::geteuid().is_root();
+        if root && !has("setpriv") {
+            println!("skipped: a limit on threads holds for others than root, and there is no setpriv");
+            return None;
+        }
+        let room = Room::open_to_all();
+        let binary = room.at("fullbore");
+        fs::copy(env!("CARGO_BIN_EXE_fullbore"), &binary).unwrap();
+        let place = Self { room, binary, root };
+        place.fill();
+        Some(place)
+    }
+
+    /// Small files, large ones, and directories.
+    fn fill(&self) {
+        let tree = self.room.at("tree");
+        for number in 0..40 {
+            let directory = tree.join(format!("{}/{}", number % 5, number % 3));
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join(number.to_string()), format!("needle {number}\nhay\n")).unwrap();
+        }
+        let large = [&bytes(6_000_000, 1)[..], b"\nneedle\n", &bytes(6_000_000, 2)].concat();
+        self.room.file("large", &large);
+        self.room.file("same", &large);
+        let names = ["tree", "large", "same"].map(|name| self.room.at(name));
+        let open = Command::new("chmod").arg("-R").arg("a+rwX").args(names).status().unwrap();
+        assert!(open.success());
+    }
+
+    /// The words of a command line as `run` in a shell, `setup` before it.
+    fn command(&self, user: bool, setup: &str, words: &[&str]) -> Command {
+        let mut command = Command::new("bash");
+        command.args(["-c", &format!("{setup}; exec \"$@\""), "bash"]);
+        if user && self.root {
+            command.args(["setpriv", "--clear-groups"]);
+            command.args([format!("--reuid={USER}"), format!("--regid={USER}")]);
+        }
+        command.arg(&self.binary).args(words).current_dir(self.room.path());
+        command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
+        command
+    }
+}
+
+/// Each command with work for several threads; what it prints must not depend on how many there are.
+const COMMANDS: &[&[&str]] = &[
+    &["wc", "large", "same", "tree/0/0/0"],
+    &["grep", "-c", "needle", "tree"],
+    &["grep", "-c", "-a", "needle", "large"],
+    &["grep", "--files", "tree"],
+    &["grep", "--sort", "modified", "-l", "needle 39", "tree"],
+    &["grep", "--pre", "cat", "needle 7", "tree"],
+    &["sum", "-r", "tree", "large"],
+    &["sum", "-a", "blake3", "-a", "sha256", "-a", "crc32c", "large", "same"],
+    &["cmp", "large", "same"],
+    &["cmp", "--strategy", "workers=4,model=striped,request=64K", "large", "same"],
+    &["transform", "upper", "large", "-", "--strategy", "workers=4,model=striped,request=64K,stripe=256K"],
+    &["transform", "upper", "large", "-", "--strategy", "workers=4,model=pool,request=64K"],
+    &["transform", "upper", "large", "-", "--strategy", "method=uring,depth=8"],
+    &["dedupe", "tree", "large", "same"],
+    &["gen", "3M", "-", "--seed", "7"],
+    &["probe", "large"],
+];
+
+/// Runs each command as `limited` starts it, and compares its output with that of a run without a limit.
+#[track_caller]
+fn all_work(place: &Place, limited: impl Fn(&[&str]) -> Command) {
+    for words in COMMANDS {
+        let free = run(&mut place.command(false, ":", words));
+        let few = run(&mut limited(words));
+        assert!(!few.stderr.contains("panicked"), "{words:?}: {few}");
+        // A preprocessor is a process, and needs one.
+        let starved = few.code() == 2 && few.stderr.contains("Resource temporarily unavailable");
+        if words.contains(&"--pre") && starved {
+            continue;
+        }
+        assert_eq!(few.code(), free.code(), "{words:?}: {few}");
+        if words[0] != "probe" {
+            assert!(few.stdout == free.stdout, "{words:?}: {few}");
+        }
+    }
+    for (number, words) in [["copy", "large"], ["copy", "same"]].iter().enumerate() {
+        let target = format!("copied-{number}");
+        run(&mut limited(&[words[0], words[1], &target])).succeeds();
+        assert!(fs::read(place.room.at(&target)).unwrap() == fs::read(place.room.at("large")).unwrap());
+        fs::remove_file(place.room.at(&target)).unwrap();
+    }
+    run(&mut limited(&["copy", "-r", "tree", "tree-copied"])).succeeds();
+    let same = |words: &[&str]| run(Command::new(words[0]).args(&words[1..]).current_dir(place.room.path()));
+    same(&["diff", "-r", "tree", "tree-copied"]).succeeds();
+    fs::remove_dir_all(place.room.at("tree-copied")).unwrap();
+}
+
+#[test]
+fn a_user_at_the_limit_of_processes() {
+    let Some(place) = Place::new() else { return };
+    for limit in 1..=5 {
+        all_work(&place, |words| place.command(true, &format!("ulimit -u {limit}"), words));
+    }
+}
+
+/// A control group of a test's own.
+struct Group(PathBuf);
+
+impl Group {
+    fn new(pids: u32) -> Option<Self> {
+        ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].iter().find_map(|root| {
+            let path = Path::new(root).join(format!("fullbore-test-{}-{pids}", std::process::id()));
+            fs::create_dir(&path).ok()?;
+            let group = Self(path);
+            fs::write(group.0.join("pids.max"), pids.to_string()).ok()?;
+            Some(group)
+        })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_control_group_with_few_threads() {
+    let Some(place) = Place::new() else { return };
+    for pids in [1, 2, 3, 4] {
+        let Some(group) = Group::new(pids) else {
+            println!("skipped: threads in a control group: none with pids.max can be made");
+            return;
+        };
+        let enter = format!("echo $$ > {}/cgroup.procs", group.0.display());
+        all_work(&place, |words| place.command(false, &enter, words));
+    }
+}
