@@ -1,8 +1,10 @@
 //! `fullbore dedupe`: files of the same content, told of and, only when told to, made one.
 
+mod content;
 mod find;
 mod kinship;
 mod link;
+mod places;
 mod report;
 
 use std::path::PathBuf;
@@ -91,7 +93,7 @@ impl Dedupe {
         report.head(&found.groups)?;
         let mut trouble = found.trouble;
         for group in &found.groups {
-            let outcomes = links.map(|links| links.group(group));
+            let outcomes = links.map(|links| links.group(group, &found.places));
             trouble |= outcomes.iter().flatten().any(|(_, outcome)| outcome.is_trouble());
             report.group(group, outcomes.as_deref())?;
         }

@@ -167,7 +167,10 @@ impl Sum {
             Told { name, result }
         };
         let walked: Box<dyn Iterator<Item = _> + Send> = match self.recursive {
-            true => Box::new(Walk::new(files.into_iter(), Rules { follow: self.dereference, hidden: true })),
+            true => {
+                let walk = Walk::new(files.into_iter(), Rules { follow: self.dereference, hidden: true });
+                Box::new(walk.map(|(name, found)| (name, found.map(drop))))
+            }
             false => Box::new(files.into_iter().map(|name| (name, Ok(())))),
         };
         let mut telling = Telling::default();

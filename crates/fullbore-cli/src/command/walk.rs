@@ -1,12 +1,14 @@
 //! The files of a tree, in the order of their bytes-wise sorted paths.
 
-use std::ffi::OsString;
-use std::fs::{self, FileType};
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, Kind};
+use fullbore::file::HeldDir;
+use rustix::fs::{AtFlags, Dir, FileType};
+use rustix::io::Errno;
 
 /// What a walk goes into and what it leaves out.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +32,7 @@ pub(crate) struct Walk<N> {
 
 struct Open {
     path: PathBuf,
-    identity: (u64, u64),
+    held: HeldDir,
     left: Vec<(OsString, Sort)>,
 }
 
@@ -45,23 +47,35 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
         Self { named, rules, open: Vec::new() }
     }
 
-    /// Goes into a directory.
-    fn enter(&mut self, path: PathBuf) -> Result<(), Error> {
-        let fail = |error| Error::io("read directory", &path, error);
-        let metadata = fs::metadata(&path).map_err(fail)?;
-        let identity = (metadata.dev(), metadata.ino());
-        if self.open.iter().any(|above| above.identity == identity) {
+    /// Goes into a directory: one that the user named, or one in the last that was gone into. It is held, so that what is in
+    /// it is what was found in it, whatever others do to the path.
+    fn enter(&mut self, path: PathBuf, named: bool) -> Result<(), Error> {
+        let fail = |error: std::io::Error| Error::io("read directory", &path, error);
+        let system = |error: Errno| fail(error.into());
+        let held = match (self.open.last(), path.file_name()) {
+            (Some(above), Some(name)) if !named => above.held.child(name, self.rules.follow),
+            _ => HeldDir::open(&path),
+        }
+        .map_err(fail)?;
+        if self.open.iter().any(|above| above.held.identity() == held.identity()) {
             let what = "it leads back to a directory that it is in";
             return Err(Error::new(Kind::Invalid, "read directory", &path, what));
         }
         let mut left = Vec::new();
-        for entry in fs::read_dir(&path).map_err(fail)? {
-            let entry = entry.map_err(fail)?;
-            let name = entry.file_name();
-            if !self.rules.hidden && name.as_bytes().starts_with(b".") {
+        let fd = held.fd().map_err(fail)?;
+        let mut entries = Dir::read_from(&fd).map_err(system)?;
+        while let Some(entry) = entries.read() {
+            let entry = entry.map_err(system)?;
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") || !self.rules.hidden && name.starts_with(b".") {
                 continue;
             }
-            match self.sort(entry.file_type().map_err(fail)?, || path.join(&name)) {
+            let name = OsStr::from_bytes(name).to_owned();
+            let stat = |follow: bool| {
+                let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+                rustix::fs::statat(&fd, &name, flags).map(|stat| FileType::from_raw_mode(stat.st_mode))
+            };
+            match self.sort(entry.file_type(), stat) {
                 Ok(Some(sort)) => left.push((name, sort)),
                 // What is no regular file has no content to speak of.
                 Ok(None) => {}
@@ -77,14 +91,21 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
             std::cmp::Reverse(key)
         };
         left.sort_by_cached_key(key);
-        self.open.push(Open { path, identity, left });
+        self.open.push(Open { path, held, left });
         Ok(())
     }
 
     /// What to do with an entry; `None`: nothing.
-    fn sort(&self, kind: FileType, path: impl Fn() -> PathBuf) -> std::io::Result<Option<Sort>> {
-        let kind =
-            if kind.is_symlink() && self.rules.follow { fs::metadata(path())?.file_type() } else { kind };
+    fn sort(
+        &self,
+        kind: FileType,
+        stat: impl Fn(bool) -> rustix::io::Result<FileType>,
+    ) -> rustix::io::Result<Option<Sort>> {
+        let kind = match kind {
+            FileType::Unknown => stat(self.rules.follow)?,
+            FileType::Symlink if self.rules.follow => stat(true)?,
+            kind => kind,
+        };
         Ok(if kind.is_dir() {
             Some(Sort::Directory)
         } else if kind.is_file() {
@@ -96,28 +117,31 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
 }
 
 impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
-    type Item = (PathBuf, Result<(), Error>);
+    /// A path, and the directory that holds the name if it was gone into.
+    type Item = (PathBuf, Result<Option<HeldDir>, Error>);
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let path = match self.open.last_mut() {
+            let (path, named) = match self.open.last_mut() {
                 None => {
                     let path = self.named.next()?;
                     if path == Path::new("-") || !fs::metadata(&path).is_ok_and(|it| it.is_dir()) {
-                        return Some((path, Ok(())));
+                        return Some((path, Ok(None)));
                     }
-                    path
+                    (path, true)
                 }
                 Some(open) => match open.left.pop() {
                     None => {
                         self.open.pop();
                         continue;
                     }
-                    Some((name, Sort::File)) => return Some((open.path.join(name), Ok(()))),
-                    Some((name, Sort::Directory)) => open.path.join(name),
+                    Some((name, Sort::File)) => {
+                        return Some((open.path.join(name), Ok(Some(open.held.clone()))));
+                    }
+                    Some((name, Sort::Directory)) => (open.path.join(name), false),
                 },
             };
-            if let Err(error) = self.enter(path.clone()) {
+            if let Err(error) = self.enter(path.clone(), named) {
                 return Some((path, Err(error)));
             }
         }

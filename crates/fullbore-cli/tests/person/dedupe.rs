@@ -289,6 +289,55 @@ fn another_file_system_is_left() {
 }
 
 #[test]
+fn files_of_another_file_system_are_linked_among_themselves() {
+    let room = Room::new();
+    room.file("a", "the same");
+    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &room.at("m")) {
+        Ok(mount) => mount,
+        Err(reason) => return println!("skipped: {reason}"),
+    };
+    for name in ["b", "m/c", "m/d", "m/e"] {
+        room.file(name, "the same");
+    }
+    let text = run(&mut dedupe(room.path(), ["--link", "hard", "."])).succeeds().text();
+    assert!(text.contains("./m/c\n") && text.contains("./m/d: linked"), "{text}");
+    let inode = |name: &str| fs::metadata(room.at(name)).unwrap().ino();
+    assert_eq!((inode("a"), inode("m/c"), inode("m/c")), (inode("b"), inode("m/d"), inode("m/e")));
+}
+
+/// A run that read the holes would take hours.
+#[test]
+fn holes_are_not_read() {
+    use std::os::unix::fs::FileExt;
+    let room = Room::new();
+    // As long as files may be here.
+    let longest = |file: &fs::File| (40..47).rev().find(|&bits| file.set_len(1 << bits).is_ok());
+    let Some(bits) = longest(&fs::File::create(room.at("probe")).unwrap()) else {
+        return println!("skipped: files cannot be long here");
+    };
+    fs::remove_file(room.at("probe")).unwrap();
+    for (name, data) in [("a", "data"), ("b", "data"), ("c", "dota"), ("d", "data")] {
+        let file = fs::File::create(room.at(name)).unwrap();
+        file.set_len(1 << bits).unwrap();
+        file.write_all_at(data.as_bytes(), 1 << (bits - 1)).unwrap();
+    }
+    // The same zeros, some of them written.
+    fs::File::options().write(true).open(room.at("d")).unwrap().write_all_at(&[0; 1 << 20], 1 << 30).unwrap();
+    let wanted = set(&[&[&["./a"], &["./b"], &["./d"]]]);
+    for options in [&["--json", "."][..], &["--json", "--bytes", "."]] {
+        assert_eq!(groups(&run(&mut dedupe(room.path(), options)).succeeds().text()), wanted);
+    }
+    run(&mut dedupe(room.path(), ["--link", "hard", "."])).succeeds();
+    assert_eq!(fs::metadata(room.at("d")).unwrap().ino(), fs::metadata(room.at("a")).unwrap().ino());
+    // One with long holes and one without.
+    let len = 80 << 20;
+    room.file("dense", vec![0; len]);
+    fs::File::create(room.at("sparse")).unwrap().set_len(len as u64).unwrap();
+    let found = groups(&run(&mut dedupe(room.path(), ["--json", "dense", "sparse"])).succeeds().text());
+    assert_eq!(found, set(&[&[&["dense"], &["sparse"]]]));
+}
+
+#[test]
 fn reflinks_share_blocks_and_keep_the_rest() {
     let room = Room::new();
     let content = bytes(1 << 20, 1);

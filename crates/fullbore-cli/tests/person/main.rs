@@ -20,6 +20,7 @@ mod generate;
 mod grep;
 mod grep_flags;
 mod ground;
+mod held;
 mod killed;
 mod limits;
 mod memory;

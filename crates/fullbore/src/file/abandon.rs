@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::closing::Doomed;
 use super::held::HeldDir;
-use super::sweep::{remove, remove_tree};
+use super::sweep::{remove, remove_tree, reserve};
 use crate::error::{Error, Result};
 
 /// Whether all is being removed.
@@ -171,6 +171,9 @@ impl Temporary {
     fn entered(state: &mut State, directory: HeldDir, name: OsString, path: PathBuf, tree: bool) -> Self {
         let (place, of) = (directory.clone(), name.clone());
         let id = state.enter(if tree { Left::Tree(place, of) } else { Left::Name(place, of) });
+        if tree {
+            reserve(true);
+        }
         Self { id, directory, name, path, tree, kept: false }
     }
 
@@ -269,6 +272,9 @@ impl Drop for Temporary {
             (true, _) => {}
             (false, false) => remove(&self.directory, &self.name),
             (false, true) => remove_tree(&self.directory, &self.name),
+        }
+        if self.tree {
+            reserve(state.files.iter().any(|(_, left)| matches!(left, Left::Tree(..))));
         }
     }
 }

@@ -503,12 +503,14 @@ impl File {
             return match fallocate(&self.inner.fd, FallocateFlags::empty(), 0, len) {
                 Ok(()) => Ok(()),
                 Err(rustix::io::Errno::INTR) => continue,
-                Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => Err(Error::new(
-                    Kind::Unsupported,
-                    "preallocate",
-                    &self.inner.path,
-                    "the file system cannot",
-                )),
+                Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV | rustix::io::Errno::NOSYS) => {
+                    Err(Error::new(
+                        Kind::Unsupported,
+                        "preallocate",
+                        &self.inner.path,
+                        "the file system cannot",
+                    ))
+                }
                 Err(rustix::io::Errno::NOSPC) => Err(Error::new(
                     Kind::NoSpace,
                     "write",

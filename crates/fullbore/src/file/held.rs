@@ -63,6 +63,12 @@ static MOST: LazyLock<usize> = LazyLock::new(|| {
     (limit.saturating_sub(8) / 2).clamp(4, 1 << 10) as usize
 });
 
+/// How many more descriptors of directories a walk may hold than those of [`HeldDir`]s, and how many threads find enough for
+/// what each has open besides.
+pub(crate) fn spare() -> usize {
+    *MOST / 4
+}
+
 impl HeldDir {
     /// Opens the directory that a path leads to; the empty path is the working directory.
     ///
@@ -229,8 +235,36 @@ impl HeldDir {
         }
     }
 
+    /// Opens a file for reading by its name in this directory. A symbolic link is not followed, and nobody is waited for.
+    ///
+    /// ```
+    /// let src = fullbore::file::HeldDir::open("src")?;
+    /// assert_eq!(src.open_file("lib.rs")?.path().to_str(), Some("src/lib.rs"));
+    /// assert!(src.open_file("missing").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn open_file(&self, name: impl AsRef<OsStr>) -> crate::Result<super::File> {
+        let path = self.path().join(name.as_ref());
+        let fail = |error| crate::Error::io("open", &path, error);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
+        // Of a pipe that somebody put there instead nobody may be the writer.
+        let file =
+            super::File::open_at(self.fd().map_err(fail)?, name.as_ref(), &path, flags | OFlags::NONBLOCK)?;
+        rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(|error| fail(error.into()))?;
+        Ok(file)
+    }
+
     /// The device and inode numbers.
-    pub(crate) fn identity(&self) -> (u64, u64) {
+    ///
+    /// ```
+    /// let src = fullbore::file::HeldDir::open("src")?;
+    /// assert_eq!(src.identity(), fullbore::file::HeldDir::open("./src")?.identity());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn identity(&self) -> (u64, u64) {
         self.0.identity
     }
 

@@ -45,6 +45,7 @@ pub use copy::CopyReport;
 pub use explain::{Answer, Explanation};
 pub use handle::File;
 pub use held::HeldDir;
+pub(crate) use held::spare;
 pub use kind::{FileKind, Snapshot, look};
 pub(crate) use ladder::{clones, share_all};
 pub(crate) use naming::{directory_of, linkable, name_unnamed, umask, usual_mode};

@@ -3,9 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::abandon::Temporary;
@@ -93,8 +94,14 @@ pub(crate) fn linkable(fd: &OwnedFd) -> bool {
     linking(fd).is_some()
 }
 
+/// Whether a file system has refused to give a name to a file that has none.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
 fn linking(fd: &OwnedFd) -> Option<Linking> {
     static FOUND: OnceLock<Option<Linking>> = OnceLock::new();
+    if REFUSED.load(Ordering::Relaxed) {
+        return None;
+    }
     *FOUND.get_or_init(|| {
         // That the name is taken is found out last.
         let works = |&linking: &Linking| call(linking, fd, CWD, OsStr::new(".")) == Err(Errno::EXIST);
@@ -112,30 +119,85 @@ fn call(linking: Linking, fd: impl AsFd, directory: impl AsFd, name: &OsStr) -> 
     }
 }
 
-/// Gives a file without a name one in a directory.
-pub(crate) fn name_unnamed(fd: impl AsFd, directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
-    match linking(directory).unwrap_or(Linking::Proc) {
+/// Gives a file without a name one in a directory. `false`: that cannot be done here, whatever the name, and files that begin
+/// later have one from the start.
+pub(crate) fn name_unnamed(fd: impl AsFd, directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<bool> {
+    let named = match linking(directory).unwrap_or(Linking::Proc) {
         Linking::Descriptor => match call(Linking::Descriptor, &fd, directory, name) {
             // Rights were given up meanwhile.
             Err(Errno::NOENT | Errno::PERM) => call(Linking::Proc, fd, directory, name),
             other => other,
         },
         Linking::Proc => call(Linking::Proc, fd, directory, name),
+    };
+    match named {
+        Ok(()) => Ok(true),
+        Err(Errno::PERM | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            REFUSED.store(true, Ordering::Relaxed);
+            Ok(false)
+        }
+        Err(error) => Err(error),
     }
 }
 
-/// Gives an unnamed file the name `place`; `false` if something has that name.
-pub(super) fn link(file: &File, place: &Place) -> Result<bool> {
+/// What came of giving a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Link {
+    /// It has the name.
+    Done,
+    /// Something else has it.
+    Taken,
+    /// It can have none.
+    Refused,
+}
+
+/// Gives an unnamed file the name `place`, if nothing has it.
+pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
     let failed = |error: std::io::Error| Error::io("create", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
     match name_unnamed(file, &directory, &place.name) {
-        Ok(()) => {
+        Ok(true) => {
             file.before_name(None, &place.path()).map_err(failed)?;
-            Ok(true)
+            Ok(Link::Done)
         }
-        Err(Errno::EXIST) => Ok(false),
+        Ok(false) => Ok(Link::Refused),
+        Err(Errno::EXIST) => Ok(Link::Taken),
         Err(error) => Err(failed(error.into())),
     }
+}
+
+/// A copy, under a temporary name, of a file that can have none, with all that belongs to it.
+pub(super) fn named_copy(file: &File, place: &Place) -> Result<(Temporary, File)> {
+    let failed = |error: Errno| Error::io("create", place.path(), error.into());
+    let (temporary, fd) = create_named(place, OFlags::RDWR)?;
+    let copy = File::from_fd(fd, place.path())?;
+    let stat = rustix::fs::fstat(file).map_err(failed)?;
+    let len = stat.st_size as u64;
+    copy.set_len(len)?;
+    let mut at = 0;
+    while let Some(start) = file.seek_data(at)?.filter(|start| *start < len) {
+        at = file.seek_hole(start)?.map_or(len, |hole| hole.clamp(start + 1, len));
+        file.copy_range(start..at, &copy, start)?;
+    }
+    let made = rustix::fs::fstat(&copy).map_err(failed)?;
+    if (made.st_uid, made.st_gid) != (stat.st_uid, stat.st_gid) {
+        let (user, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+        rustix::fs::fchown(&copy, Some(user), Some(group)).map_err(failed)?;
+    }
+    let mut names = vec![0; 64 << 10];
+    let mut value = vec![0; 64 << 10];
+    let listed = rustix::fs::flistxattr(file, &mut names[..]).unwrap_or(0);
+    for name in names[..listed].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+        let len = rustix::fs::fgetxattr(file, name, &mut value[..]).map_err(failed)?;
+        rustix::fs::fsetxattr(&copy, name, &value[..len], XattrFlags::empty()).map_err(failed)?;
+    }
+    rustix::fs::fchmod(&copy, Mode::from_raw_mode(stat.st_mode & 0o7777)).map_err(failed)?;
+    let times = Timestamps {
+        last_access: Timespec { tv_sec: stat.st_atime, tv_nsec: stat.st_atime_nsec as _ },
+        last_modification: Timespec { tv_sec: stat.st_mtime, tv_nsec: stat.st_mtime_nsec as _ },
+    };
+    rustix::fs::futimens(&copy, &times).map_err(failed)?;
+    Ok((temporary, copy))
 }
 
 /// Gives a file that has a temporary name the name `place`, over whatever has it.

@@ -7,7 +7,9 @@ use rustix::fs::{Gid, Mode, OFlags, RawMode, Uid};
 use rustix::io::Errno;
 
 use super::abandon::{Temporary, Unfinished};
-use super::naming::{Place, create_named, link, linkable, rename, rename_to, sync_directory, usual_mode};
+use super::naming::{
+    Link, Place, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
+};
 use super::{Durability, File, Receipt, Step};
 use crate::error::{Error, Kind, Result};
 
@@ -92,25 +94,21 @@ pub(super) fn publish(file: &File, state: State, durability: Durability) -> Resu
             }
             sync(file, durability, &mut receipt)?;
             // Straight to its name if nothing is there; else by a name of our own and a rename.
-            let linked = !matches!(finish, Finish::Inherit(_)) && link(file, &place)?;
-            receipt.note(Step::Linked);
-            if !linked {
-                let mut refused = None;
-                let made = Temporary::create(&place.directory, &place.name, false, |_, name| {
-                    let directory = place.directory.clone();
-                    match link(file, &Place { directory, name: name.to_owned() }) {
-                        Ok(true) => Ok(()),
-                        Ok(false) => Err(Errno::EXIST),
-                        Err(error) => {
-                            let number = error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error);
-                            refused = Some(error.naming(place.path()));
-                            Err(number)
-                        }
-                    }
-                });
-                let (temporary, ()) = made
-                    .map_err(|error| refused.unwrap_or_else(|| Error::io("create", place.path(), error)))?;
-                rename(file, temporary, &place, &mut receipt)?;
+            let linked = match finish {
+                Finish::Inherit(_) => Link::Taken,
+                Finish::Usual | Finish::Set => link(file, &place)?,
+            };
+            match if linked == Link::Taken { beside(file, &place)? } else { None } {
+                Some(temporary) => {
+                    receipt.note(Step::Linked);
+                    rename(file, temporary, &place, &mut receipt)?;
+                }
+                None if linked == Link::Done => receipt.note(Step::Linked),
+                None => {
+                    let (temporary, copy) = named_copy(file, &place)?;
+                    sync(&copy, durability, &mut receipt)?;
+                    rename(file, temporary, &place, &mut receipt)?;
+                }
             }
             sync_directory(file, &place, durability, &mut receipt)?;
         }
@@ -128,6 +126,28 @@ pub(super) fn publish(file: &File, state: State, durability: Durability) -> Resu
         }
     }
     Ok(receipt)
+}
+
+/// Gives a file without a name a temporary one beside `place`; `None` if it can have none.
+fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
+    let mut failed = None;
+    let made = Temporary::create(&place.directory, &place.name, false, |_, name| {
+        match link(file, &Place { directory: place.directory.clone(), name: name.to_owned() }) {
+            Ok(Link::Done) => Ok(()),
+            Ok(Link::Taken) => Err(Errno::EXIST),
+            Ok(Link::Refused) => Err(Errno::PERM),
+            Err(error) => {
+                failed = Some(error.naming(place.path()));
+                Err(Errno::IO)
+            }
+        }
+    });
+    match (made, failed) {
+        (_, Some(error)) => Err(error),
+        (Ok((temporary, ())), None) => Ok(Some(temporary)),
+        (Err(error), None) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(None),
+        (Err(error), None) => Err(Error::io("create", place.path(), error)),
+    }
 }
 
 /// Gives a file that only this user could open the mode it is published with.

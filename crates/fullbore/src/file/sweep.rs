@@ -3,7 +3,9 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
 
+use rustix::event::EventfdFlags;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -20,9 +22,31 @@ pub(super) fn remove(directory: &HeldDir, name: &OsStr) {
     }
 }
 
+/// Descriptors that are kept for emptying a directory: what fails because there are no more shall leave nothing behind.
+static RESERVE: Mutex<Vec<OwnedFd>> = Mutex::new(Vec::new());
+
+/// Keeps the descriptors that emptying a directory takes, or gives them back.
+pub(super) fn reserve(keep: bool) {
+    const NEEDED: usize = 2;
+    let mut reserve = RESERVE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !keep {
+        reserve.clear();
+    }
+    while keep
+        && reserve.len() < NEEDED
+        && let Ok(fd) = rustix::event::eventfd(0, EventfdFlags::CLOEXEC)
+    {
+        reserve.push(fd);
+    }
+}
+
 /// Removes a directory and all that is in it.
 pub(super) fn remove_tree(directory: &HeldDir, name: &OsStr) {
     let Ok(fd) = directory.fd() else { return };
+    if rustix::fs::unlinkat(&fd, name, AtFlags::REMOVEDIR).is_ok() {
+        return;
+    }
+    reserve(false);
     for _ in 0..SWEEPS {
         match emptied(&fd, name) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}

@@ -1,12 +1,13 @@
 //! The results folder: made at the start, holding what is measured as soon as anything is, whole at the end.
 
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use fullbore::Error;
-use fullbore::file::Temporary;
+use fullbore::file::{Durability, Output, Temporary};
+use fullbore::stream::FileStream;
 use fullbore_bench::document::{Document, rfc3339};
 use fullbore_bench::{csv, report};
 
@@ -62,8 +63,8 @@ impl Folder {
     pub(super) fn finish(&mut self, document: &Document) -> Result<(), Exit> {
         self.replace("results.csv", |file| csv::write(document, file).map_err(|error| error.to_string()))?;
         let html = report::html(document);
-        self.replace("report.html", |mut file| {
-            file.write_all(html.as_bytes()).and_then(|()| file.flush()).map_err(|error| error.to_string())
+        self.replace("report.html", |file| {
+            file.write_all(html.as_bytes()).map_err(|error| error.to_string())
         })?;
         self.keep(document)
     }
@@ -72,18 +73,16 @@ impl Folder {
     fn replace(
         &self,
         name: &str,
-        fill: impl FnOnce(BufWriter<fs::File>) -> Result<(), String>,
+        fill: impl FnOnce(&mut FileStream) -> Result<(), String>,
     ) -> Result<(), Exit> {
         let path = self.path.join(name);
-        let (part, file) = Temporary::make(self.path.join(format!(".{name}.part")), |part| {
-            fs::File::create(part).map_err(|error| Error::io("write", part, error))
-        })?;
-        let cannot = |error: &dyn std::fmt::Display| {
-            Exit::trouble(format!("{}: cannot write: {error}", path.display()))
-        };
-        fill(BufWriter::new(file)).map_err(|error| cannot(&error))?;
-        fs::rename(part.path(), &path).map_err(|error| cannot(&error))?;
-        part.keep();
+        let output = Output::replace(&path)?;
+        let mut stream = FileStream::new(output.file().clone());
+        fill(&mut stream)
+            .and_then(|()| stream.flush().map_err(|error| error.to_string()))
+            .map_err(|error| Exit::trouble(format!("{}: cannot write: {error}", path.display())))?;
+        drop(stream);
+        output.commit(Durability::Process)?;
         Ok(())
     }
 }

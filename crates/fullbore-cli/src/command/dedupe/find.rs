@@ -1,17 +1,20 @@
 //! Finding: every file is looked at, few are read in part, fewer are read whole.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use fullbore::error::{Error, Kind, Result};
-use fullbore::file::{File, Snapshot};
+use fullbore::file::{File, HeldDir, Snapshot};
 use fullbore::operation::duplicates::{Inode, alike, inodes};
 use fullbore::operation::hash::Hash;
 use fullbore::pattern::Crew;
 use fullbore_cli::ways::Running;
-use rustix::fs::{AtFlags, CWD, FileType};
+use rustix::fs::FileType;
 
+use super::content;
+use super::places::{self, Places};
 use crate::command::walk::{Rules, Walk};
 use crate::exit::Exit;
 
@@ -24,6 +27,9 @@ const END: u64 = 16 << 10;
 /// How many files a worker looks at before the next takes some: a look is cheaper than asking for work.
 const LOOKS: usize = 256;
 
+/// A file whose holes are longer than this, in bytes, is not read whole, and neither are those that may be equal to it.
+const HOLES: u64 = 64 << 20;
+
 /// Which files are of interest, and how sure to be.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
@@ -35,8 +41,10 @@ pub(super) struct Bounds {
 
 /// Files of the same content.
 pub(super) struct Group {
-    /// The hash of the content.
+    /// The hash of the content, or of what is not zeros in it.
     pub(super) sum: Vec<u8>,
+    /// Whether holes were left out of the hash.
+    pub(super) sparse: bool,
     /// In bytes.
     pub(super) len: u64,
     /// In the order of their first names.
@@ -53,17 +61,26 @@ pub(super) struct Known {
 pub(super) struct Found {
     /// The longest files first.
     pub(super) groups: Vec<Group>,
+    /// Where the names are.
+    pub(super) places: Places,
     /// How many bytes were read.
     pub(super) read: u64,
     /// Something could not be read, which was said.
     pub(super) trouble: bool,
 }
 
-/// A name, the device and inode numbers it leads to, and the length there.
-type Seen = (PathBuf, (u64, u64), u64);
+/// A name that is of interest.
+struct Seen {
+    path: PathBuf,
+    held: HeldDir,
+    identity: (u64, u64),
+    len: u64,
+    /// Whether it has long holes.
+    sparse: bool,
+}
 
-/// The hash of a file, and when it was modified last.
-type Read = (Vec<u8>, (i64, i64));
+/// The hash of a file, whether it leaves holes out, and when the file was modified last.
+type Read = ((Vec<u8>, bool), (i64, i64));
 
 /// Groups whose files have a key each; `None`: it could not be read.
 type Keyed<K> = Vec<Vec<(Inode, Option<K>)>>;
@@ -72,6 +89,9 @@ type Keyed<K> = Vec<Vec<(Inode, Option<K>)>>;
 struct Search<'a> {
     crew: &'a Crew<'a>,
     running: &'a Running<'a>,
+    places: Places,
+    /// The files with long holes.
+    sparse: HashSet<(u64, u64)>,
     trouble: bool,
     read: u64,
 }
@@ -82,12 +102,13 @@ pub(super) fn find(
     crew: &Crew<'_>,
     running: &Running<'_>,
 ) -> std::result::Result<Found, Exit> {
-    let mut search = Search { crew, running, trouble: false, read: 0 };
+    let (places, sparse) = (Places::default(), HashSet::new());
+    let mut search = Search { crew, running, places, sparse, trouble: false, read: 0 };
     let files = search.look(paths, bounds)?;
     let by_len = alike(vec![files], |inode| Some(inode.len));
     let (short, long): (Vec<_>, Vec<_>) = by_len.into_iter().partition(|group| group[0].len <= NO_ENDS);
-    let ends = |inode: &Inode, _: &Crew<'_>, _: &mut _| {
-        let file = open(inode)?;
+    let ends = |inode: &Inode, places: &Places, _: &Crew<'_>, _: &mut _| {
+        let file = open(inode, places)?;
         let mut bytes = vec![0; 2 * END as usize];
         file.read_exact_at(&mut bytes[..END as usize], 0)?;
         file.read_exact_at(&mut bytes[END as usize..], inode.len - END)?;
@@ -95,23 +116,39 @@ pub(super) fn find(
     };
     let mut groups = search.refine(long, ends)?;
     groups.extend(short);
-    let whole = |inode: &Inode, crew: &Crew<'_>, scratch: &mut _| {
-        let file = open(inode)?;
+    // Those that may be equal are hashed alike: of files with long holes only what is no zeros.
+    let has_holes = |group: &Vec<Inode>| group.iter().any(|inode| search.sparse.contains(&inode.identity));
+    let sparse: HashSet<_> =
+        groups.iter().filter(|group| has_holes(group)).flatten().map(|inode| inode.identity).collect();
+    let whole = |inode: &Inode, places: &Places, crew: &Crew<'_>, scratch: &mut _| {
+        let file = open(inode, places)?;
         let before = file.snapshot()?;
-        let (outcome, sum) = crew.fold(&Hash::default(), &file, scratch)?;
-        if outcome.bytes != inode.len || before.len != inode.len {
-            return Err(Error::new(Kind::Changed, "trust", file.path(), "it was changed while it was read"));
+        let changed = || Error::new(Kind::Changed, "trust", file.path(), "it was changed while it was read");
+        if before.len != inode.len {
+            return Err(changed());
         }
-        Ok((outcome.bytes, (sum.finish(), before.modified)))
+        if sparse.contains(&inode.identity) {
+            let (read, sum) = content::data(&file, inode.len)?;
+            return if file.snapshot()? == before {
+                Ok((read, ((sum, true), before.modified)))
+            } else {
+                Err(changed())
+            };
+        }
+        let (outcome, sum) = crew.fold(&Hash::default(), &file, scratch)?;
+        if outcome.bytes != inode.len {
+            return Err(changed());
+        }
+        Ok((outcome.bytes, ((sum.finish(), false), before.modified)))
     };
     let keyed = search.keys(groups, whole)?;
     let mut groups: Vec<Group> = alike(keyed, |(_, key)| key.as_ref().map(|(sum, _)| sum.clone()))
         .into_iter()
         .filter_map(|group| {
-            let sum = group[0].1.as_ref()?.0.clone();
+            let (sum, sparse) = group[0].1.as_ref()?.0.clone();
             let known = |(inode, key): (Inode, Option<Read>)| Some(Known { inode, modified: key?.1 });
             let files: Vec<Known> = group.into_iter().filter_map(known).collect();
-            Some(Group { sum, len: files[0].inode.len, files })
+            Some(Group { sum, sparse, len: files[0].inode.len, files })
         })
         .collect();
     if bounds.bytes {
@@ -119,12 +156,12 @@ pub(super) fn find(
     }
     groups
         .sort_by(|a, b| b.len.cmp(&a.len).then_with(|| a.files[0].inode.names.cmp(&b.files[0].inode.names)));
-    Ok(Found { groups, read: search.read, trouble: search.trouble })
+    Ok(Found { groups, places: search.places, read: search.read, trouble: search.trouble })
 }
 
 /// Opens a file, if it still is the one that was found.
-fn open(inode: &Inode) -> Result<File> {
-    let file = File::open(&inode.names[0])?;
+fn open(inode: &Inode, places: &Places) -> Result<File> {
+    let file = places.of(&inode.names[0])?.open()?;
     let Snapshot { identity, len, .. } = file.snapshot()?;
     if (identity, len) != (inode.identity, inode.len) {
         return Err(Error::new(Kind::Changed, "read", file.path(), "it was changed since it was found"));
@@ -133,13 +170,17 @@ fn open(inode: &Inode) -> Result<File> {
 }
 
 /// What a look at a name gives; `None`: nothing of interest.
-fn look(path: PathBuf, bounds: Bounds) -> Result<Option<Seen>> {
-    let stat = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW)
-        .map_err(|error| Error::io("inspect", &path, error.into()))?;
+fn look(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Option<Seen>> {
+    let held = match held {
+        Some(held) => held,
+        None => HeldDir::of(&path).map_err(|error| Error::io("inspect", &path, error))?.0,
+    };
+    let stat = places::stat(&held, path.file_name().unwrap_or_default(), &path)?;
     let len = stat.st_size as u64;
     let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     let wanted = regular && (bounds.min..=bounds.max).contains(&len);
-    Ok(wanted.then_some((path, (stat.st_dev, stat.st_ino), len)))
+    let sparse = len.saturating_sub((stat.st_blocks as u64).saturating_mul(512)) > HOLES;
+    Ok(wanted.then_some(Seen { path, held, identity: (stat.st_dev, stat.st_ino), len, sparse }))
 }
 
 impl Search<'_> {
@@ -156,17 +197,26 @@ impl Search<'_> {
             (!batch.is_empty()).then_some(batch)
         });
         let (mut files, mut errors) = (Vec::new(), Vec::new());
+        let (places, sparse) = (&mut self.places, &mut self.sparse);
         self.crew.many(
             batches,
             |batch, turn, _, _| {
-                let look = |(path, found): (PathBuf, Result<()>)| found.and_then(|()| look(path, bounds));
+                let look = |(path, found): (PathBuf, Result<Option<HeldDir>>)| {
+                    found.and_then(|held| look(path, held, bounds))
+                };
                 let seen: Vec<_> = batch.into_iter().filter_map(|one| look(one).transpose()).collect();
                 turn.give(seen, 128 * LOOKS).map(drop)
             },
             |seen| {
                 for one in seen {
                     match one {
-                        Ok(file) => files.push(file),
+                        Ok(Seen { path, held, identity, len, sparse: holes }) => {
+                            places.note(&path, held);
+                            if holes {
+                                sparse.insert(identity);
+                            }
+                            files.push((path, identity, len));
+                        }
                         Err(error) => errors.push(error),
                     }
                 }
@@ -181,14 +231,14 @@ impl Search<'_> {
     fn keys<K: Send>(
         &mut self,
         groups: Vec<Vec<Inode>>,
-        key: impl Fn(&Inode, &Crew<'_>, &mut fullbore::pattern::Scratch) -> Result<(u64, K)> + Sync,
+        key: impl Fn(&Inode, &Places, &Crew<'_>, &mut fullbore::pattern::Scratch) -> Result<(u64, K)> + Sync,
     ) -> Result<Keyed<K>> {
         let mut keys = Vec::with_capacity(groups.iter().map(Vec::len).sum());
         let mut errors = Vec::new();
-        let (crew, read) = (self.crew, &mut self.read);
+        let (crew, places, read) = (self.crew, &self.places, &mut self.read);
         crew.many(
             groups.iter().flatten(),
-            |inode, turn, scratch, crew| match key(inode, crew, scratch) {
+            |inode, turn, scratch, crew| match key(inode, places, crew, scratch) {
                 Err(error) if error.kind() == Kind::Interrupted => Err(error),
                 result => turn.give(result, 64).map(drop),
             },
@@ -216,7 +266,7 @@ impl Search<'_> {
     fn refine<K: Ord + Clone + Send>(
         &mut self,
         groups: Vec<Vec<Inode>>,
-        key: impl Fn(&Inode, &Crew<'_>, &mut fullbore::pattern::Scratch) -> Result<(u64, K)> + Sync,
+        key: impl Fn(&Inode, &Places, &Crew<'_>, &mut fullbore::pattern::Scratch) -> Result<(u64, K)> + Sync,
     ) -> Result<Vec<Vec<Inode>>> {
         let keyed = self.keys(groups, key)?;
         let split = alike(keyed, |(_, key)| key.clone());
@@ -227,6 +277,7 @@ impl Search<'_> {
     fn compared(&mut self, groups: Vec<Group>) -> Result<Vec<Group>> {
         let (mut result, mut errors) = (Vec::new(), Vec::new());
         let read = Mutex::new(0);
+        let places = &self.places;
         self.crew.many(
             groups.into_iter(),
             |group, turn, _, _| {
@@ -236,7 +287,7 @@ impl Search<'_> {
                     let mut place = Ok(classes.len());
                     for (number, class) in classes.iter().enumerate() {
                         *read.lock().unwrap_or_else(PoisonError::into_inner) += 2 * group.len;
-                        match equal(&class[0].inode.names[0], &file.inode.names[0]) {
+                        match equal(places, &class[0], &file) {
                             Ok(false) => continue,
                             Ok(true) => place = Ok(number),
                             Err(error) => place = Err(error),
@@ -252,7 +303,7 @@ impl Search<'_> {
                 let classes: Vec<_> = classes
                     .into_iter()
                     .filter(|files| files.len() > 1)
-                    .map(|files| Group { sum: group.sum.clone(), len: group.len, files })
+                    .map(|files| Group { sum: group.sum.clone(), files, ..group })
                     .collect();
                 turn.give((classes, failed), 256).map(drop)
             },
@@ -268,24 +319,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether two files have the same bytes.
-pub(super) fn equal(one: &Path, other: &Path) -> Result<bool> {
-    const REQUEST: usize = 128 << 10;
-    let (one, other) = (File::open(one)?, File::open(other)?);
-    let (mut left, mut right) = (vec![0; REQUEST], vec![0; REQUEST]);
-    let (len, other_len) = (one.snapshot()?.len, other.snapshot()?.len);
-    if len != other_len {
-        return Ok(false);
-    }
-    let mut offset = 0;
-    while offset < len {
-        let count = (len - offset).min(REQUEST as u64) as usize;
-        one.read_exact_at(&mut left[..count], offset)?;
-        other.read_exact_at(&mut right[..count], offset)?;
-        if left[..count] != right[..count] {
-            return Ok(false);
-        }
-        offset += count as u64;
-    }
-    Ok(true)
+/// Whether two files that were found have the same bytes.
+fn equal(places: &Places, one: &Known, other: &Known) -> Result<bool> {
+    content::equal(&open(&one.inode, places)?, &open(&other.inode, places)?)
 }

@@ -5,38 +5,37 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use fullbore::error::{Error, Kind, Result};
-use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, Stat};
+use fullbore::file::File;
+use rustix::fs::{IFlags, Mode, Stat};
 use rustix::io::Errno;
+
+use super::places::Place;
 
 /// A file as it is now: open, so that nobody can put another in its place, and what the system says of it.
 pub(super) struct Kin {
-    pub(super) fd: OwnedFd,
+    pub(super) file: File,
     pub(super) stat: Stat,
 }
 
 impl Kin {
     /// Opens a name that is of a regular file and not a symbolic link, without waiting.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let fail = |error: Errno| Error::io("open", path, error.into());
-        let fd = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(fail)?;
-        let stat = rustix::fs::fstat(&fd).map_err(fail)?;
-        Ok(Self { fd, stat })
+    pub(super) fn open(place: &Place<'_>) -> Result<Self> {
+        let file = place.open()?;
+        let stat = rustix::fs::fstat(&file).map_err(|error| Error::io("open", place.path, error.into()))?;
+        Ok(Self { file, stat })
     }
 
-    /// Whether a name leads to this file, as it was when it was opened.
-    pub(super) fn is_still(&self, path: &Path) -> Result<bool> {
-        let now = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|error| Error::io("inspect", path, error.into()))?;
+    /// Whether what a name leads to now is this file, as it was when it was opened.
+    pub(super) fn is_still(&self, now: &Stat) -> bool {
         let mark = |stat: &Stat| {
             (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_mode)
         };
-        Ok(mark(&now) == mark(&self.stat))
+        mark(now) == mark(&self.stat)
     }
 
     /// Whether it may be replaced, or be what others are replaced by.
     pub(super) fn is_free(&self) -> bool {
-        match rustix::fs::ioctl_getflags(&self.fd) {
+        match rustix::fs::ioctl_getflags(&self.file) {
             Ok(flags) => !flags.intersects(IFlags::IMMUTABLE | IFlags::APPEND),
             // A file system without such flags.
             Err(_) => true,
@@ -60,7 +59,7 @@ impl Kin {
     pub(super) fn attributes(&self, path: &Path) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         let fail = |error: Errno| Error::io("read the extended attributes of", path, error.into());
         let mut names = vec![0; 64 << 10];
-        let len = match rustix::fs::flistxattr(&self.fd, &mut names[..]) {
+        let len = match rustix::fs::flistxattr(&self.file, &mut names[..]) {
             Ok(len) => len,
             Err(Errno::NOTSUP | Errno::NOSYS) => 0,
             Err(error) => return Err(fail(error)),
@@ -68,7 +67,7 @@ impl Kin {
         let mut value = vec![0; 64 << 10];
         let mut all = BTreeMap::new();
         for name in names[..len].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
-            let len = rustix::fs::fgetxattr(&self.fd, name, &mut value[..]).map_err(fail)?;
+            let len = rustix::fs::fgetxattr(&self.file, name, &mut value[..]).map_err(fail)?;
             all.insert(name.to_vec(), value[..len].to_vec());
         }
         Ok(all)

@@ -1,18 +1,18 @@
 //! Linking: a name is given to another file of the same content, by one rename, or stays what it is.
 
-use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use fullbore::error::{Error, Kind, Result};
-use fullbore::file::Temporary;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use fullbore::error::{Error, Result};
+use fullbore::file::{File, Temporary};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::How;
-use super::find::{Group, Known, equal};
+use super::content::equal;
+use super::find::{Group, Known};
 use super::kinship::{Kin, changed, dress};
+use super::places::{Place, Places, stat};
 
 /// What to do with the files of a group.
 #[derive(Debug, Clone, Copy)]
@@ -42,22 +42,32 @@ impl Outcome {
 }
 
 impl Links {
-    /// Replaces every name of the group that is not of its first file; the names with what became of them, in their order.
-    pub(super) fn group(self, group: &Group) -> Vec<(PathBuf, Outcome)> {
+    /// Replaces every name of the group that is not of the first file on its device; the names with what became of them, in
+    /// their order.
+    pub(super) fn group(self, group: &Group, places: &Places) -> Vec<(PathBuf, Outcome)> {
         let mut outcomes = Vec::new();
-        let mut keep = &group.files[0];
+        let device = |file: &Known| file.inode.identity.0;
+        let first = device(&group.files[0]);
+        let mut kept: HashMap<u64, &Known> = HashMap::new();
         for file in &group.files {
+            let alone = || group.files.iter().filter(|other| device(other) == device(file)).count() == 1;
+            if device(file) != first && alone() {
+                let left = |name: &PathBuf| (name.clone(), Outcome::Left("it is on another file system"));
+                outcomes.extend(file.inode.names.iter().map(left));
+                continue;
+            }
             for name in &file.inode.names {
+                let keep: &Known = kept.entry(device(file)).or_insert(file);
                 let outcome = if std::ptr::eq(keep, file) {
                     Outcome::Kept
                 } else {
-                    match self.replace(keep, file, name) {
+                    match self.replace(keep, file, name, places) {
                         Ok(Some(reason)) => Outcome::Left(reason),
                         Ok(None) if self.dry_run => Outcome::Would,
                         Ok(None) => Outcome::Linked,
                         Err(error) if error.raw_os_error() == Some(Errno::MLINK.raw_os_error()) => {
                             // That file has all the names it may have: from here on this one is kept.
-                            keep = file;
+                            kept.insert(device(file), file);
                             Outcome::Kept
                         }
                         Err(error) => Outcome::Failed(error),
@@ -69,11 +79,19 @@ impl Links {
         outcomes
     }
 
-    /// Replaces one name, or says why it must not be.
-    fn replace(self, keep: &Known, file: &Known, name: &Path) -> Result<Option<&'static str>> {
-        let source = &keep.inode.names[0];
-        let (one, other) = (Kin::open(source)?, Kin::open(name)?);
-        for (kin, known, path) in [(&one, keep, source.as_path()), (&other, file, name)] {
+    /// Replaces one name, or says why it must not be. Files and directories are those that were found and are held: what
+    /// paths lead to meanwhile is nobody's business here.
+    fn replace(
+        self,
+        keep: &Known,
+        file: &Known,
+        name: &Path,
+        places: &Places,
+    ) -> Result<Option<&'static str>> {
+        let source = places.of(&keep.inode.names[0])?;
+        let target = places.of(name)?;
+        let (one, other) = (Kin::open(&source)?, Kin::open(&target)?);
+        for (kin, known, path) in [(&one, keep, source.path), (&other, file, name)] {
             let stat = &kin.stat;
             let now = (
                 (stat.st_dev, stat.st_ino),
@@ -83,9 +101,6 @@ impl Links {
             if now != (known.inode.identity, known.inode.len, known.modified) {
                 return Err(changed(path));
             }
-        }
-        if one.stat.st_dev != other.stat.st_dev {
-            return Ok(Some("it is on another file system"));
         }
         if !one.is_free() || !other.is_free() {
             return Ok(Some("one of them is immutable or may only be appended to"));
@@ -100,12 +115,8 @@ impl Links {
             return Ok(None);
         }
         let made = match self.how {
-            How::Hard => beside(name, |path| {
-                rustix::fs::linkat(CWD, source, CWD, path, AtFlags::empty())
-                    .map_err(|error| Error::io("link", source, error.into()))
-            })
-            .map(|(temporary, ())| temporary),
-            How::Reflink => match shared(&one, &other, name) {
+            How::Hard => linked(&one, &other.file, &source, &target),
+            How::Reflink => match shared(&one, &other, &target) {
                 Err(error) if refuses(&error) => {
                     return Ok(Some("this file system does not share blocks between these"));
                 }
@@ -118,30 +129,52 @@ impl Links {
             }
             other => other?,
         };
-        // What will stand there is compared with what stands there, however long ago the hashes were made.
-        if !equal(temporary.path(), name)? || !other.is_still(name)? {
+        // What will stand there was compared with what stood there, and it still stands there.
+        if !other.is_still(&target.stat()?) {
             return Err(changed(name));
         }
-        if self.how == How::Hard && !one.is_still(temporary.path())? {
-            return Err(changed(source));
-        }
-        rustix::fs::renameat(CWD, temporary.path(), CWD, name)
-            .map_err(|error| Error::io("replace", name, error.into()))?;
-        temporary.keep();
+        let failed = |error: std::io::Error| Error::io("replace", name, error);
+        let held = target.held.fd().map_err(failed)?;
+        temporary
+            .settle(|_, made| rustix::fs::renameat(&held, made, &held, target.name))
+            .map_err(|error| failed(error.into()))?;
         Ok(None)
     }
 }
 
-/// A file beside `name` that shares the blocks of `one` and is otherwise as `other`.
-fn shared(one: &Kin, other: &Kin, name: &Path) -> Result<Temporary> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let (temporary, fd): (Temporary, OwnedFd) = beside(name, |path| {
-        rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600))
-            .map_err(|error| Error::io("create a file beside", name, error.into()))
-    })?;
-    rustix::fs::ioctl_ficlone(&fd, &one.fd)
-        .map_err(|error| Error::io("share the blocks of", name, error.into()))?;
-    dress(&fd, other, name)?;
+/// Another name of `one` beside `target`, which has the same bytes.
+fn linked(one: &Kin, other: &File, source: &Place<'_>, target: &Place<'_>) -> Result<Temporary> {
+    let failed = |error: std::io::Error| Error::io("link", source.path, error);
+    let from = source.held.fd().map_err(failed)?;
+    let (temporary, ()) = Temporary::create(target.held, target.name, false, |directory, name| {
+        rustix::fs::linkat(&from, source.name, directory, name, AtFlags::empty())
+    })
+    .map_err(failed)?;
+    if !equal(&one.file, other)? {
+        return Err(changed(target.path));
+    }
+    // Of the name that was linked nobody knows for sure that it led to the file still.
+    if !one.is_still(&stat(temporary.directory(), temporary.name(), source.path)?) {
+        return Err(changed(source.path));
+    }
+    Ok(temporary)
+}
+
+/// A file beside `target` that shares the blocks of `one`, has the bytes of `other` and is otherwise as that.
+fn shared(one: &Kin, other: &Kin, target: &Place<'_>) -> Result<Temporary> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let (temporary, fd) = Temporary::create(target.held, target.name, false, |directory, name| {
+        rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
+    })
+    .map_err(|error| Error::io("create a file beside", target.path, error))?;
+    rustix::fs::ioctl_ficlone(&fd, &one.file)
+        .map_err(|error| Error::io("share the blocks of", target.path, error.into()))?;
+    let read = rustix::io::fcntl_dupfd_cloexec(&fd, 3)
+        .map_err(|error| Error::io("read", target.path, error.into()))?;
+    if !equal(&File::from_fd(read, target.path)?, &other.file)? {
+        return Err(changed(target.path));
+    }
+    dress(&fd, other, target.path)?;
     Ok(temporary)
 }
 
@@ -149,19 +182,4 @@ fn shared(one: &Kin, other: &Kin, name: &Path) -> Result<Temporary> {
 fn refuses(error: &Error) -> bool {
     let refusals = [Errno::NOTSUP, Errno::NOTTY, Errno::XDEV, Errno::INVAL, Errno::NOSYS];
     refusals.iter().any(|refusal| error.raw_os_error() == Some(refusal.raw_os_error()))
-}
-
-/// Makes something under a name of its own in the directory of `name`.
-fn beside<T>(name: &Path, make: impl Fn(&Path) -> Result<T>) -> Result<(Temporary, T)> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let directory = name.parent().unwrap_or(Path::new(""));
-    loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let own = OsString::from(format!(".fullbore-{}-{number}", std::process::id()));
-        match Temporary::make(directory.join(own), &make) {
-            Err(error)
-                if error.raw_os_error() == Some(Errno::EXIST.raw_os_error()) && error.kind() == Kind::Io => {}
-            other => return other,
-        }
-    }
 }

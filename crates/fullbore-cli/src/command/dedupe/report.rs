@@ -66,7 +66,8 @@ impl<'r> Report<'r> {
 
     fn lines(group: &Group, outcomes: Option<&[(PathBuf, Outcome)]>) -> Vec<u8> {
         let (sum, len, count) = (hex(&group.sum), group.len, group.files.len());
-        let mut text = format!("{sum}, {len} B ({}) * {count}:\n", size::human(len)).into_bytes();
+        let of = if group.sparse { " (without zeros)" } else { "" };
+        let mut text = format!("{sum}{of}, {len} B ({}) * {count}:\n", size::human(len)).into_bytes();
         let mut names = outcomes.into_iter().flatten().map(|(_, outcome)| outcome);
         for file in &group.files {
             for (number, name) in file.inode.names.iter().enumerate() {
@@ -117,7 +118,8 @@ impl<'r> Report<'r> {
             });
             files.push(json!({ "names": names.collect::<Vec<_>>() }));
         }
-        format!("{}\n", json!({ "blake3": hex(&group.sum), "bytes": group.len, "files": files })).into_bytes()
+        let sum = if group.sparse { "blake3_without_zeros" } else { "blake3" };
+        format!("{}\n", json!({ sum: hex(&group.sum), "bytes": group.len, "files": files })).into_bytes()
     }
 
     /// The run is over.

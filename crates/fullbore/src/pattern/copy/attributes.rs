@@ -5,7 +5,7 @@ use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::options::Preserve;
@@ -98,7 +98,7 @@ pub(super) fn keep(
         let bits = Mode::from_raw_mode(mode);
         match target {
             Place::Open(fd) => rustix::fs::fchmod(fd, bits),
-            Place::Name(directory, name) => rustix::fs::chmodat(directory, name, bits, AtFlags::empty()),
+            Place::Name(directory, name) => chmod(directory, name, stat, bits),
         }
         .map_err(failed("preserve the mode of"))?;
     }
@@ -106,6 +106,19 @@ pub(super) fn keep(
         times(stat, target).map_err(failed("preserve the times of"))?;
     }
     Ok(())
+}
+
+/// Sets the mode of what was made under a name, and of nothing that somebody put there since.
+fn chmod(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat, mode: Mode) -> rustix::io::Result<()> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(directory, name, flags, Mode::empty())?;
+    let there = rustix::fs::fstat(&fd)?;
+    let kind = |stat: &Stat| FileType::from_raw_mode(stat.st_mode);
+    if kind(&there) != kind(stat) || there.st_nlink != 1 {
+        return Err(Errno::STALE);
+    }
+    // No call sets a mode by such a descriptor alone.
+    rustix::fs::chmod(format!("/proc/self/fd/{}", fd.as_raw_fd()), mode)
 }
 
 /// Gives away what was made; whether it has the owner now that it should. That nobody but root may do that is no error.

@@ -187,18 +187,21 @@ impl Job<'_> {
                 attributes::widen(preserve, stat, &within, to).map_err(of_target)?;
                 attributes::keep(preserve, from, stat, to, &|| directory.target_path(target), false)
             })
-            .and_then(|()| {
-                if !nameless {
-                    return Ok(());
-                }
-                name_unnamed(&made, &within, path(target).as_os_str()).map_err(of_target)
+            .and_then(|()| match nameless {
+                true => name_unnamed(&made, &within, path(target).as_os_str()).map_err(of_target),
+                false => Ok(true),
             });
-        if let Err(error) = result {
-            if !nameless {
-                // Half a file shall not be found there when the directory gets its name.
-                let _ = rustix::fs::unlinkat(&within, target, AtFlags::empty());
+        match result {
+            Ok(true) => {}
+            // It can have no name here after all.
+            Ok(false) => return self.again(fd, of_source),
+            Err(error) => {
+                if !nameless {
+                    // Half a file shall not be found there when the directory gets its name.
+                    let _ = rustix::fs::unlinkat(&within, target, AtFlags::empty());
+                }
+                return Err(error);
             }
-            return Err(error);
         }
         self.monitor.add(read as u64);
         Ok(Some(account))

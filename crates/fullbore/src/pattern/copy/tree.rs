@@ -9,6 +9,7 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
@@ -23,7 +24,7 @@ use super::links::Links;
 use super::options::{CopyEvent, CopyKind, CopyOptions, Follow};
 use super::queue::Queue;
 use crate::error::{Error, Kind, Result};
-use crate::file::{HeldDir, Temporary, abandoned};
+use crate::file::{HeldDir, Temporary, abandoned, spare};
 use crate::pattern::Monitor;
 
 /// How many names of a directory are read at a time.
@@ -47,6 +48,8 @@ pub(super) struct Job<'a> {
     /// Directories that are whole and have no name yet, with what they are in.
     pub(super) whole: Mutex<Vec<(Temporary, HeldDir, Arc<Directory>)>>,
     queue: Queue<Task>,
+    /// How many directories that are read in part wait.
+    rests: AtomicUsize,
     total: Shared,
 }
 
@@ -70,8 +73,8 @@ pub(super) fn copy(
     monitor: &Monitor,
     tell: &(dyn Fn(CopyEvent) + Sync),
 ) -> Result<CopyAccount> {
-    // Questions come in the order of the sources, one at a time.
-    let workers = if options.confirm.is_some() { 1 } else { content::workers(options) };
+    // Questions come in the order of the sources, one at a time. Each worker has a directory and a file open, and both twice.
+    let workers = if options.confirm.is_some() { 1 } else { content::workers(options).min(spare()) };
     let mut job = Job {
         options,
         monitor,
@@ -83,6 +86,7 @@ pub(super) fn copy(
         later: Mutex::default(),
         whole: Mutex::default(),
         queue: Queue::new(workers),
+        rests: AtomicUsize::new(0),
         total: Shared::default(),
     };
     for pairs in waves(pairs, options) {
@@ -207,6 +211,7 @@ impl Job<'_> {
                     self.release(&mut worker, directory);
                 }
                 Task::Rest(directory, names) => {
+                    self.rests.fetch_sub(1, Ordering::Relaxed);
                     self.scan(&mut worker, &directory, names);
                     self.release(&mut worker, directory);
                 }
@@ -330,8 +335,10 @@ impl Job<'_> {
             let mut rest = more.then_some(names);
             // With too many waiting, what waits comes first; and nobody shall have nothing to do.
             if (self.queue.hungry() || inner.len() + self.queue.len() > WAITING)
+                && self.rests.load(Ordering::Relaxed) < spare()
                 && let Some(names) = rest.take()
             {
+                self.rests.fetch_add(1, Ordering::Relaxed);
                 self.queue.push(Task::Rest(directory.clone(), names));
             }
             for name in inner {

@@ -1,0 +1,22 @@
+//! Has two names change places without a pause until it is killed, as somebody would who wants a program to write elsewhere:
+//! `exchange ONE OTHER`. `scripts/attack` uses it.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use rustix::fs::{CWD, RenameFlags};
+
+fn main() -> ExitCode {
+    let names: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [one, other] = names.as_slice() else {
+        eprintln!("usage: exchange ONE OTHER");
+        return ExitCode::from(2);
+    };
+    loop {
+        if let Err(error) = rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+            eprintln!("exchange: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+}

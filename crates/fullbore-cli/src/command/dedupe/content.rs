@@ -1,0 +1,120 @@
+//! What is in files: compared, and told in short, without a look at what holes leave out.
+
+use fullbore::error::Result;
+use fullbore::file::File;
+use fullbore::operation::Fold;
+use fullbore::operation::hash::Hash;
+
+/// How much is read at once, in bytes.
+const REQUEST: u64 = 1 << 20;
+
+/// The unit in which zeros are left out, in bytes.
+const BLOCK: u64 = 4 << 10;
+
+/// The hash of all blocks that are not zeros, each with its offset: the same for all files of the same content, however much
+/// of it is in holes. With it, how many bytes were read.
+pub(super) fn data(file: &File, len: u64) -> Result<(u64, Vec<u8>)> {
+    let mut memory = vec![0; REQUEST as usize];
+    let mut sum = Hash::default().identity();
+    let (mut hashed, mut read, mut at) = (0, 0, 0);
+    let mut add = |bytes: &[u8]| {
+        sum.update(hashed, bytes);
+        hashed += bytes.len() as u64;
+    };
+    while at < len {
+        let count = (len - at).min(REQUEST - at % REQUEST);
+        let bytes = &mut memory[..count as usize];
+        file.read_exact_at(bytes, at)?;
+        read += count;
+        let mut zeros = true;
+        for (number, block) in bytes.chunks(BLOCK as usize).enumerate() {
+            if !is_zero(block) {
+                zeros = false;
+                add(&(at + number as u64 * BLOCK).to_le_bytes());
+                add(block);
+            }
+        }
+        at += count;
+        if zeros {
+            at = next(file, at, len)?;
+        }
+    }
+    Ok((read, sum.finish()))
+}
+
+/// Whether two files have the same bytes.
+pub(super) fn equal(one: &File, other: &File) -> Result<bool> {
+    const REQUEST: u64 = 128 << 10;
+    let (mut left, mut right) = (vec![0; REQUEST as usize], vec![0; REQUEST as usize]);
+    let (len, other_len) = (one.snapshot()?.len, other.snapshot()?.len);
+    if len != other_len {
+        return Ok(false);
+    }
+    let mut at = 0;
+    while at < len {
+        let count = (len - at).min(REQUEST) as usize;
+        one.read_exact_at(&mut left[..count], at)?;
+        other.read_exact_at(&mut right[..count], at)?;
+        if left[..count] != right[..count] {
+            return Ok(false);
+        }
+        at += count as u64;
+        if is_zero(&left[..count]) {
+            // Where neither has data, both have zeros.
+            at = next(one, at, len)?.min(next(other, at, len)?);
+        }
+    }
+    Ok(true)
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().fold(0, |any, byte| any | byte) == 0
+}
+
+/// The block with the next data at or after `at`, which is the start of one, or the end.
+fn next(file: &File, at: u64, len: u64) -> Result<u64> {
+    if at >= len {
+        return Ok(len);
+    }
+    match file.seek_data(at)? {
+        Some(data) => Ok((data - data % BLOCK).clamp(at, len)),
+        None => Ok(len),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(runs: &[(u64, &[u8])], len: u64) -> File {
+        let directory = tempfile::tempdir().unwrap();
+        let file = File::create_new(directory.path().join("file")).unwrap();
+        file.set_len(len).unwrap();
+        runs.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).unwrap());
+        file
+    }
+
+    #[test]
+    fn holes_and_zeros_are_the_same_and_offsets_are_not() {
+        let zeros = vec![0; 3 << 20];
+        let files = [
+            file(&[(1 << 20, b"data"), (3_000_001, b"end")], 3_000_004),
+            file(&[(0, &zeros[..3_000_000]), (1 << 20, b"data"), (3_000_001, b"end")], 3_000_004),
+            file(
+                &[(0, &zeros[..5]), (2 << 20, &zeros[..70_000]), (1 << 20, b"data"), (3_000_001, b"end")],
+                3_000_004,
+            ),
+            file(&[((1 << 20) + BLOCK, b"data"), (3_000_001, b"end")], 3_000_004),
+            file(&[(1 << 20, b"data"), (3_000_001, b"End")], 3_000_004),
+            file(&[], 3_000_004),
+        ];
+        for (i, one) in files.iter().enumerate() {
+            for (j, other) in files.iter().enumerate() {
+                let same = i == j || i < 3 && j < 3;
+                assert_eq!(equal(one, other).unwrap(), same, "{i} {j}");
+                let sums = [one, other].map(|file| data(file, 3_000_004).unwrap().1);
+                assert_eq!(sums[0] == sums[1], same, "{i} {j}");
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Names that others change while a run goes on, and systems that lack a call: nothing is written elsewhere, nothing is left.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{CWD, RenameFlags};
+
+use crate::ground::{Mount, Room, bytes, fullbore, has, names, run};
+
+/// Runs `work` while the two paths change places without a pause; `false` if they cannot here.
+fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
+    let swap = || rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
+    if let Err(error) = swap().and_then(|()| swap()) {
+        println!("skipped: names cannot be exchanged here: {error}");
+        return false;
+    }
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let swapping = scope.spawn(|| {
+            let mut odd = false;
+            while !over.load(Ordering::Relaxed) || odd {
+                swap().unwrap();
+                odd = !odd;
+            }
+        });
+        work();
+        over.store(true, Ordering::Relaxed);
+        swapping.join().unwrap();
+    });
+    true
+}
+
+/// All names below a directory.
+fn all(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in names(directory) {
+        let path = directory.join(&name);
+        if path.symlink_metadata().unwrap().is_dir() {
+            found.extend(all(&path).into_iter().map(|inner| format!("{name}/{inner}")));
+        }
+        found.push(name);
+    }
+    found.sort();
+    found
+}
+
+/// What is left of temporary names.
+fn left(directory: &Path) -> Vec<String> {
+    all(directory).into_iter().filter(|name| name.contains(".fullbore")).collect()
+}
+
+/// Each file of a directory with its content and inode.
+fn state(directory: &Path) -> Vec<(String, Vec<u8>, u64, u64)> {
+    let look = |name: String| {
+        let path = directory.join(&name);
+        let found = fs::symlink_metadata(&path).unwrap();
+        (name, fs::read(&path).unwrap_or_default(), found.ino(), found.nlink())
+    };
+    names(directory).into_iter().map(look).collect()
+}
+
+#[test]
+fn dedupe_replaces_nothing_behind_a_directory_that_was_exchanged() {
+    for trial in 0..24 {
+        let how = ["hard", "reflink"][trial % 2];
+        let room = Room::new();
+        for directory in ["t", "t/a", "t/d", "foreign"] {
+            fs::create_dir(room.at(directory)).unwrap();
+        }
+        symlink(room.at("foreign"), room.at("link")).unwrap();
+        for directory in ["t/a", "t/d", "foreign"] {
+            (0..50).for_each(|file| drop(room.file(&format!("{directory}/{file}"), format!("file {file}"))));
+        }
+        let before = state(&room.at("foreign"));
+        let dedupe = || drop(run(fullbore(["dedupe", "--link", how, "t"]).current_dir(room.path())));
+        if !exchanged(&room.at("t/d"), &room.at("link"), dedupe) {
+            return;
+        }
+        assert_eq!(state(&room.at("foreign")), before, "trial {trial}");
+        assert_eq!(left(room.path()), [""; 0], "trial {trial}");
+    }
+}
+
+#[test]
+fn copy_writes_nothing_behind_a_directory_that_was_exchanged() {
+    for trial in 0..24 {
+        let room = Room::new();
+        for directory in ["s", "s/d", "s/d/new", "t", "t/d", "foreign"] {
+            fs::create_dir(room.at(directory)).unwrap();
+        }
+        symlink(room.at("foreign"), room.at("link")).unwrap();
+        for file in 0..100 {
+            room.file(&format!("s/d/{file}"), "ours");
+            room.file(&format!("s/d/new/{file}"), "ours");
+            if file % 2 == 0 {
+                room.file(&format!("t/d/{file}"), "old");
+                room.file(&format!("foreign/{file}"), "theirs");
+            }
+        }
+        fs::hard_link(room.at("s/d/1"), room.at("s/d/one")).unwrap();
+        symlink("1", room.at("s/d/soft")).unwrap();
+        let before = state(&room.at("foreign"));
+        let options: &[&str] = [&["-rT"][..], &["-aT"], &["-rTf", "--resume"]][trial % 3];
+        let copy = || drop(run(fullbore(["copy"]).args(options).args(["s", "t"]).current_dir(room.path())));
+        if !exchanged(&room.at("t/d"), &room.at("link"), copy) {
+            return;
+        }
+        assert_eq!(state(&room.at("foreign")), before, "trial {trial}");
+        assert_eq!(left(room.path()), [""; 0], "trial {trial}");
+    }
+}
+
+#[test]
+fn deep_trees_are_copied_with_few_descriptors() {
+    let room = Room::new();
+    let mut directory = room.at("s");
+    for level in 0..30 {
+        fs::create_dir(&directory).unwrap();
+        (0..3).for_each(|file| {
+            fs::write(directory.join(format!("f{file}")), format!("{level} {file}")).unwrap()
+        });
+        fs::write(directory.join("large"), bytes(300_000, level)).unwrap();
+        let _ = fs::hard_link(room.at("s/f1"), directory.join("again"));
+        directory.push(format!("d{level}"));
+    }
+    for (options, target) in [("-r", "new"), ("-a", "archive"), ("-rT", "new"), ("-rT --resume", "resumed")] {
+        let line = format!("ulimit -n 20; cd \"$1\"; exec \"$0\" copy {options} s {target}");
+        crate::ground::shell(&line, &[room.path()]).succeeds();
+        let same = Command::new("diff").arg("-r").arg(room.at("s")).arg(room.at(target)).output().unwrap();
+        assert!(same.status.success(), "{options}: {}", String::from_utf8_lossy(&same.stdout));
+        assert_eq!(left(room.path()), [""; 0], "{options}");
+    }
+    let (one, deep) = (fs::metadata(room.at("archive/f1")).unwrap(), room.at("archive/d0/d1/again"));
+    assert_eq!(fs::metadata(deep).unwrap().ino(), one.ino());
+}
+
+#[test]
+fn an_error_leaves_no_temporary_directory() {
+    let room = Room::new();
+    for directory in ["s", "s/a", "s/a/b"] {
+        fs::create_dir(room.at(directory)).unwrap();
+        room.file(&format!("{directory}/file"), "bytes");
+    }
+    for limit in 3..14 {
+        let line = format!("ulimit -n {limit}; cd \"$1\"; exec \"$0\" copy -r s d");
+        let ended = crate::ground::shell(&line, &[room.path()]);
+        assert_eq!(left(room.path()), [""; 0], "{limit}: {ended}");
+        if room.at("d").exists() {
+            fs::remove_dir_all(room.at("d")).unwrap();
+        }
+    }
+}
+
+/// Runs the command with system calls made to fail; `None` where that cannot be had. The calls come with it.
+fn failing(room: &Room, inject: &[&str], arguments: &[&str]) -> Option<(crate::ground::Ended, String)> {
+    let trace = room.at("trace");
+    let traced = |inject: &[&str], command: &Command| {
+        let mut traced = Command::new("strace");
+        traced.arg("-f").arg("-o").arg(&trace).args(inject.iter().map(|call| format!("--inject={call}")));
+        traced.arg(command.get_program()).args(command.get_args()).current_dir(room.path());
+        traced
+    };
+    if !has("strace")
+        || !traced(inject, &Command::new("true")).output().is_ok_and(|said| said.status.success())
+    {
+        println!("skipped: strace cannot make calls fail here");
+        return None;
+    }
+    let ended = run(&mut traced(inject, &fullbore(arguments)));
+    let calls = String::from_utf8_lossy(&fs::read(&trace).unwrap()).into_owned();
+    fs::remove_file(&trace).unwrap();
+    Some((ended, calls))
+}
+
+#[test]
+fn without_a_call_another_is_used_and_nobody_else_can_read_what_is_not_there_yet() {
+    let room = Room::new();
+    let content = bytes(3_000_000, 1);
+    room.file("source", &content);
+    fs::set_permissions(room.at("source"), fs::Permissions::from_mode(0o640)).unwrap();
+    room.file("t", "");
+    let usual = fs::metadata(room.at("t")).unwrap().mode() & 0o7777;
+    fs::remove_file(room.at("t")).unwrap();
+    let fail = "linkat:error=EPERM";
+    let later = "linkat:error=EPERM:when=3+";
+    for (inject, arguments, mode) in [
+        (vec![fail], vec!["copy", "source", "t"], usual & 0o640),
+        (vec![fail, "fallocate:error=ENOSYS"], vec!["copy", "source", "t"], usual & 0o640),
+        (vec![later], vec!["copy", "source", "t"], usual & 0o640),
+        (vec![later], vec!["copy", "-p", "source", "t"], 0o640),
+        (vec![fail], vec!["copy", "-p", "source", "t"], 0o640),
+        (vec![fail, "fallocate:error=ENOSYS"], vec!["transform", "none", "source", "t"], usual),
+        (vec!["openat2:error=EPERM", fail], vec!["transform", "none", "source", "t"], usual),
+    ] {
+        for old in [None, Some(0o604)] {
+            if let Some(mode) = old {
+                room.file("t", "old");
+                fs::set_permissions(room.at("t"), fs::Permissions::from_mode(mode)).unwrap();
+            }
+            let Some((ended, calls)) = failing(&room, &inject, &arguments) else { return };
+            let about = format!("{inject:?} {arguments:?} {old:?}");
+            assert_eq!(ended.code(), 0, "{about}: {ended}");
+            assert!(fs::read(room.at("t")).unwrap() == content, "{about}");
+            let kept = arguments.contains(&"-p");
+            let wanted = if kept { mode } else { old.unwrap_or(mode) };
+            assert_eq!(fs::metadata(room.at("t")).unwrap().mode() & 0o7777, wanted, "{about}");
+            assert_eq!(left(room.path()), [""; 0], "{about}");
+            let named = calls.lines().filter(|line| line.contains(".fullbore-") && line.contains("O_CREAT"));
+            for line in named {
+                assert!(line.contains(", 0600"), "{about}: {line}");
+            }
+            fs::remove_file(room.at("t")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn without_proc_temporaries_are_their_owners_alone() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: only root can hide /proc");
+    }
+    let room = Room::open_to_all();
+    room.file("source", bytes(3_000_000, 1));
+    let Some(user) = crate::ground::Unprivileged::new() else { return };
+    fs::set_permissions(room.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let mount = Room::new();
+    let Ok(_mounted) = Mount::new(&["-t", "tmpfs", "tmpfs"], &mount.at("probe")) else {
+        return println!("skipped: nothing can be mounted here");
+    };
+    let hidden = |command: &Command| {
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let mut hidden = Command::new("unshare");
+        hidden.args(["-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]).args(words);
+        hidden.current_dir(room.path());
+        hidden
+    };
+    if !hidden(&Command::new("true")).output().is_ok_and(|said| said.status.success()) {
+        return println!("skipped: /proc cannot be hidden here");
+    }
+    for command in [fullbore(["copy", "source", "t"]), user.command(["copy", "source", "t"])] {
+        run(&mut hidden(&command)).succeeds();
+        assert_eq!(fs::metadata(room.at("t")).unwrap().len(), 3_000_000);
+        assert_eq!(room.names(), ["source", "t"]);
+        fs::remove_file(room.at("t")).unwrap();
+    }
+}
