@@ -110,9 +110,11 @@ fn without_proc_outputs_are_as_safe() {
     for (turn, signal) in [Signal::INT, Signal::TERM, Signal::INT].into_iter().enumerate() {
         let line = r#"exec "$0" transform upper /dev/zero "$1""#;
         let running = start(&mut without_proc(line, &[&output]).unwrap());
-        // Until its temporary file is there.
-        while room.names().len() == 2 {
+        // Until its temporary file is there, which has no name where root runs it.
+        let mut waits = 0;
+        while room.names().len() == 2 && waits < 300 {
             sleep(Duration::from_millis(1));
+            waits += 1;
         }
         sleep(Duration::from_millis(20 * turn as u64));
         running.signal(signal);

@@ -60,7 +60,7 @@ static OLDEST: Mutex<VecDeque<Weak<Held>>> = Mutex::new(VecDeque::new());
 /// anyway.
 static MOST: LazyLock<usize> = LazyLock::new(|| {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 12);
-    (limit.saturating_sub(8) / 2).clamp(4, 1 << 10) as usize
+    (limit.saturating_sub(12) / 2).clamp(4, 1 << 10) as usize
 });
 
 /// How many more descriptors of directories a walk may hold than those of [`HeldDir`]s, and how many threads find enough for
