@@ -194,7 +194,7 @@ impl Job<'_> {
         match result {
             Ok(true) => {}
             // It can have no name here after all.
-            Ok(false) => return self.again(fd, of_source),
+            Ok(false) => return self.rewound(fd, of_source),
             Err(error) => {
                 if !nameless {
                     // Half a file shall not be found there when the directory gets its name.
