@@ -32,6 +32,11 @@ pub fn program(command: &str) -> String {
     }
 }
 
+/// The tool by whose name the program was called.
+pub fn called() -> Option<&'static str> {
+    PROGRAM.get().copied()
+}
+
 /// From now on [trouble](Exit::Trouble) ends the program with this exit code.
 pub fn set_trouble_code(code: u8) {
     TROUBLE.store(code, Ordering::Relaxed);

@@ -88,6 +88,13 @@ impl Ways {
         self.memory.or_else(budget).unwrap_or(BUDGET)
     }
 
+    /// As [`prefer_workers`](Self::prefer_workers), of the strategy.
+    pub fn prefer_strategy(&mut self, strategy: &str) {
+        if self.strategy == "auto" {
+            strategy.clone_into(&mut self.strategy);
+        }
+    }
+
     /// Begins a run.
     ///
     /// # Errors

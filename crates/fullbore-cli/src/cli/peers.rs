@@ -14,6 +14,10 @@ const PEERS: &[(&str, &[&str])] = &[
     ("b3sum", &["sum"]),
     ("md5sum", &["sum", "--algorithm=md5"]),
     ("sha1sum", &["sum", "--algorithm=sha1"]),
+    ("cksum", &["sum"]),
+    ("b2sum", &["sum", "--algorithm=blake2b"]),
+    ("sha224sum", &["sum", "--algorithm=sha224"]),
+    ("sha384sum", &["sum", "--algorithm=sha384"]),
     ("sha256sum", &["sum", "--algorithm=sha256"]),
     ("sha512sum", &["sum", "--algorithm=sha512"]),
 ];

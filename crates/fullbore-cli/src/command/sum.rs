@@ -1,31 +1,29 @@
 //! `fullbore sum`: hashes of files, and lists of them checked.
 
 mod check;
+mod choice;
 mod lines;
 mod parse;
 mod pass;
 
-use std::io::{self, IsTerminal, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fullbore::error::{Error, Kind};
-use fullbore::operation::hash::{Blake3Mode, Hash, algorithms, derive_context, hex};
+use fullbore::operation::hash::{Hash, algorithms, hex};
 use fullbore::pattern::{Crew, Scratch};
-use fullbore::quote::{Shown, printable_bytes};
-use fullbore::size;
+use fullbore::quote::Shown;
 use fullbore_cli::each::Telling;
 use fullbore_cli::ways::{Running, Ways};
 use serde_json::json;
 
+use self::choice::Choice;
 use self::lines::{Lines, Shape};
 pub(super) use self::lines::{escape, named};
 use self::pass::Passes;
 use super::walk::{Rules, Walk};
-use crate::exit::{Exit, program, reason};
-
-/// Output of blake3 may be longer than a sum, but not so long that it fills the memory, in bytes.
-const LONGEST: u64 = 16 << 20;
+use crate::exit::{self, Exit, program, reason};
 
 /// Sum files: hashes that tell whether bytes are the same, and lists of them checked
 #[derive(Debug, Args)]
@@ -36,8 +34,8 @@ pub(crate) struct Sum {
     files: Vec<PathBuf>,
 
     /// The algorithm [default: blake3]; several, given again or joined by commas, in one pass (and tagged lines)
-    #[arg(short, long = "algorithm", value_name = "NAME", value_delimiter = ',', value_parser = Hash::named)]
-    algorithms: Vec<Hash>,
+    #[arg(short, long = "algorithm", value_name = "NAME", value_delimiter = ',', value_parser = choice::algorithm)]
+    algorithms: Vec<Choice>,
 
     /// Sum the files below directories, in the order of their sorted paths
     #[arg(short, long, conflicts_with = "check")]
@@ -48,8 +46,12 @@ pub(crate) struct Sum {
     dereference: bool,
 
     /// Lines as BSD has them: ALGORITHM (FILE) = HEX
-    #[arg(long, conflicts_with_all = ["check", "text"])]
+    #[arg(long, conflicts_with_all = ["check", "text"], overrides_with = "untagged")]
     tag: bool,
+
+    /// Lines as sha256sum has them: HEX  FILE (the default for one algorithm)
+    #[arg(long, conflicts_with = "check", overrides_with = "tag")]
+    untagged: bool,
 
     /// End lines with NUL, and do not escape names
     #[arg(short, long, conflicts_with = "check")]
@@ -64,15 +66,15 @@ pub(crate) struct Sum {
     text: bool,
 
     /// Leave the names out
-    #[arg(long, conflicts_with_all = ["check", "tag"])]
+    #[arg(long, conflicts_with = "check")]
     no_names: bool,
 
     /// Write the bytes of the sum, not their digits: of one file and by one algorithm
     #[arg(long, conflicts_with_all = ["check", "tag", "zero", "json"])]
     raw: bool,
 
-    /// blake3: how many bytes of output [default: 32]
-    #[arg(short, long, value_name = "BYTES", conflicts_with = "check")]
+    /// blake3: how many bytes of output [default: 32], as b3sum; blake2b, sha2 and sha3: how many bits, as b2sum and cksum
+    #[arg(short, long, value_name = "LENGTH")]
     length: Option<u64>,
 
     /// blake3: from which byte of the output on
@@ -92,6 +94,14 @@ pub(crate) struct Sum {
     /// blake3: derive a key for this context
     #[arg(long, value_name = "CONTEXT", conflicts_with_all = ["check", "keyed"])]
     derive_key: Option<String>,
+
+    /// Read by calls of the system, not through a memory map, as with --strategy method=buffered
+    #[arg(long)]
+    no_mmap: bool,
+
+    /// As --workers, but 0 is as many as processors
+    #[arg(long, value_name = "N")]
+    num_threads: Option<u64>,
 
     /// Print each result as a line of JSON, and then an account of the run
     #[arg(long)]
@@ -129,6 +139,14 @@ struct Told {
 
 impl Sum {
     pub(crate) fn run(mut self) -> Result<(), Exit> {
+        self.ways.prefer_workers(self.num_threads.filter(|&threads| threads > 0));
+        if self.no_mmap {
+            self.ways.prefer_strategy("method=buffered");
+        }
+        let cksum = exit::called() == Some("cksum");
+        if cksum && self.algorithms.is_empty() && !self.check {
+            self.algorithms = choice::algorithm("crc").into_iter().collect();
+        }
         if self.check {
             return check::run(self);
         }
@@ -136,9 +154,10 @@ impl Sum {
         let shape = match hashes.len() {
             _ if self.raw => Shape::Raw,
             _ if self.no_names => Shape::Nameless,
-            1 if !self.tag => Shape::Plain { binary: self.binary },
+            1 if self.untagged || !(self.tag || cksum) => Shape::Plain { binary: self.binary },
             _ => Shape::Tagged,
         };
+        let dashed = !self.files.is_empty();
         let files = self.files();
         if self.raw && (files.len() > 1 || hashes.len() > 1 || self.recursive) {
             return Err(Exit::trouble(
@@ -148,7 +167,7 @@ impl Sum {
         let running = self.ways.begin()?;
         let mut printer = Printer {
             hashes: &hashes,
-            lines: Lines { shape, zero: self.zero },
+            lines: Lines { shape, zero: self.zero, unnamed: files == [Path::new("-")] && !dashed },
             json: self.json,
             out: Out::new(&running),
             running: &running,
@@ -205,53 +224,6 @@ impl Sum {
     fn files(&mut self) -> Vec<PathBuf> {
         if self.files.is_empty() { vec!["-".into()] } else { std::mem::take(&mut self.files) }
     }
-
-    /// What is to be computed, each once.
-    fn hashes(&self) -> Result<Vec<Hash>, Exit> {
-        let mut hashes: Vec<Hash> = Vec::new();
-        for hash in &self.algorithms {
-            if !hashes.iter().any(|known| known.algorithm() == hash.algorithm()) {
-                hashes.push(hash.clone());
-            }
-        }
-        if hashes.is_empty() {
-            hashes.push(Hash::default());
-        }
-        let special = self.keyed || self.derive_key.is_some() || self.length.is_some() || self.seek > 0;
-        if !special {
-            return Ok(hashes);
-        }
-        let Some(blake3) = hashes.iter_mut().find(|hash| hash.algorithm().name == "blake3") else {
-            return Err(Exit::trouble(
-                "--length, --seek, --keyed and --derive-key are of blake3; ask for it too",
-            ));
-        };
-        let len = self.length.unwrap_or(blake3.algorithm().len as u64);
-        if len > LONGEST {
-            let (asked, most) = (size::human(len), size::human(LONGEST));
-            return Err(Exit::trouble(format!(
-                "--length: {asked} of output are more than the {most} there may be"
-            )));
-        }
-        let mode = match &self.derive_key {
-            _ if self.keyed => Blake3Mode::Keyed(read_key()?),
-            Some(context) => Blake3Mode::Derive(derive_context(context)),
-            None => Blake3Mode::Plain,
-        };
-        *blake3 = Hash::blake3(mode, self.seek, len as usize);
-        Ok(hashes)
-    }
-}
-
-/// The key of the keyed mode: standard input, all of it.
-fn read_key() -> Result<[u8; 32], Exit> {
-    let mut key = Vec::with_capacity(33);
-    let read = io::stdin().lock().take(33).read_to_end(&mut key);
-    read.map_err(|error| Exit::trouble(format!("--keyed: standard input: {error}")))?;
-    key.as_slice().try_into().map_err(|_| {
-        let found = if key.len() > 32 { "more".into() } else { key.len().to_string() };
-        Exit::trouble(format!("--keyed: the key has 32 bytes; there are {found} on standard input"))
-    })
 }
 
 /// Prints what comes, in the order in which it comes.
@@ -288,7 +260,10 @@ impl Printer<'_> {
                     each.for_each(|(algorithm, sum)| value[algorithm.name] = hex(sum).into());
                     text.extend_from_slice(format!("{value}\n").as_bytes());
                 } else {
-                    each.for_each(|(algorithm, sum)| self.lines.add(&mut text, algorithm, &told.name, sum));
+                    let mut add = |(algorithm, sum): (_, &Vec<u8>)| {
+                        self.lines.add(&mut text, algorithm, &told.name, sum, *bytes);
+                    };
+                    each.for_each(&mut add);
                 }
             }
         }
@@ -299,7 +274,10 @@ impl Printer<'_> {
 /// What went wrong, as the peers say it where it is the system that said so.
 fn message(error: &Error) -> String {
     match error.raw_os_error() {
-        Some(number) => reason(&io::Error::from_raw_os_error(number)),
+        Some(number) => match (io::Error::from_raw_os_error(number), exit::called()) {
+            (error, Some("b3sum")) => error.to_string(),
+            (error, _) => reason(&error),
+        },
         None => error.what().map_or_else(|| error.to_string(), str::to_owned),
     }
 }
@@ -312,19 +290,15 @@ fn said(name: &Path, error: &Error) -> String {
 /// Standard output, line by line on a terminal, in larger pieces elsewhere.
 pub(super) struct Out<'r> {
     running: &'r Running<'r>,
-    terminal: bool,
 }
 
 impl<'r> Out<'r> {
     pub(super) fn new(running: &'r Running<'r>) -> Self {
-        Self { running, terminal: io::stdout().is_terminal() }
+        Self { running }
     }
 
     pub(super) fn write(&self, text: &[u8]) -> Result<(), Exit> {
-        match self.terminal {
-            true => self.running.print(printable_bytes(text)),
-            false => self.running.print(text),
-        }
+        self.running.print(text)
     }
 
     pub(super) fn flush(&self) -> Result<(), Exit> {

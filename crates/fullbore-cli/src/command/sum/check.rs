@@ -20,7 +20,7 @@ use super::lines::{escape, named};
 use super::parse::{Claim, Line, Parser};
 use super::pass::Passes;
 use super::{Out, Sum, message, said};
-use crate::exit::Exit;
+use crate::exit::{Exit, program};
 
 /// How verdicts are told.
 #[derive(Debug, Args)]
@@ -69,12 +69,16 @@ enum Verdict {
 }
 
 pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
+    if sum.length.is_some()
+        && (sum.algorithms.is_empty()
+            || sum.hashes()?.iter().any(|hash| *hash.algorithm() == *Hash::default().algorithm()))
+    {
+        return Err(Exit::trouble("--check: of blake3 whole sums are checked only; leave --length out"));
+    }
     let files = sum.files();
-    let mut asked: Vec<&'static Algorithm> = Vec::new();
-    for hash in &sum.algorithms {
-        if !asked.contains(&hash.algorithm()) {
-            asked.push(hash.algorithm());
-        }
+    let asked: Vec<&'static Algorithm> = sum.named()?.iter().map(Hash::algorithm).collect();
+    if let Some(wrong) = asked.iter().find(|asked| ["crc", "bsd", "sysv"].contains(&asked.name)) {
+        return Err(Exit::trouble(format!("--check is not supported with --algorithm={}", wrong.name)));
     }
     let running = sum.ways.begin()?;
     let mut judge = Judge {
@@ -211,7 +215,14 @@ struct Checker {
 
 impl Checker {
     fn check(&self, claim: Claim, crew: &Crew<'_>, scratch: &mut Scratch) -> Result<Verdict, Error> {
-        let all: Vec<Hash> = claim.algorithms.iter().map(|&algorithm| Hash::from(algorithm)).collect();
+        let all: Vec<Hash> = claim
+            .algorithms
+            .iter()
+            .map(|&algorithm| match algorithm.name {
+                "blake2b" => Hash::blake2b(claim.sum.len()),
+                _ => Hash::from(algorithm),
+            })
+            .collect();
         let first = self.last.load(Ordering::Relaxed).min(all.len() - 1);
         let mut bytes = 0;
         // What comes through a pipe cannot be read again.
@@ -287,8 +298,10 @@ impl Judge<'_> {
                 if self.how.warn {
                     let tag = self.one.map_or_else(String::new, |one| format!("{} ", one.tag));
                     let path = Shown(&self.list.path);
-                    let text =
-                        format!("fullbore: {path}: {number}: improperly formatted {tag}checksum line\n");
+                    let text = format!(
+                        "{}: {path}: {number}: improperly formatted {tag}checksum line\n",
+                        program("")
+                    );
                     self.say(&text);
                 }
             }
@@ -321,15 +334,17 @@ impl Judge<'_> {
                 {
                     return Ok(());
                 }
-                self.list.unreadable += 1;
                 self.changed |= error.kind() == Kind::Changed;
                 if self.as_b3sum() && error.kind() != Kind::Changed {
+                    // To b3sum a file that cannot be read is one that does not match.
+                    self.list.mismatched += 1;
                     let told = match error.raw_os_error() {
                         Some(number) => io::Error::from_raw_os_error(number).to_string(),
                         None => message(&error),
                     };
                     return self.line(&claim, &format!("FAILED ({told})"), None);
                 }
+                self.list.unreadable += 1;
                 self.say(&said(&claim.name, &error));
                 return self.line(&claim, "FAILED open or read", None);
             }
@@ -386,21 +401,22 @@ impl Judge<'_> {
         let List { path, claims, malformed, matched, mismatched, unreadable, kinds, .. } =
             std::mem::take(&mut self.list);
         let name = Shown(&path);
+        let me = program("");
         let mut text = String::new();
         if claims == 0 {
-            text = format!("fullbore: {name}: no properly formatted checksum lines found\n");
+            text = format!("{me}: {name}: no properly formatted checksum lines found\n");
         } else if !self.how.status {
             let plural = |count: u64, one: &str, many: &str| match count {
                 0 => String::new(),
-                1 => format!("fullbore: WARNING: 1 {one}\n"),
-                _ => format!("fullbore: WARNING: {count} {many}\n"),
+                1 => format!("{me}: WARNING: 1 {one}\n"),
+                _ => format!("{me}: WARNING: {count} {many}\n"),
             };
             text += &plural(malformed, "line is improperly formatted", "lines are improperly formatted");
             text += &plural(unreadable, "listed file could not be read", "listed files could not be read");
             text +=
                 &plural(mismatched, "computed checksum did NOT match", "computed checksums did NOT match");
             if self.how.ignore_missing && matched == 0 {
-                text += &format!("fullbore: {name}: no file was verified\n");
+                text += &format!("{me}: {name}: no file was verified\n");
             }
         }
         // b3sum takes a line that is none for a failure.

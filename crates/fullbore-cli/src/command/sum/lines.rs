@@ -25,11 +25,21 @@ pub(super) struct Lines {
     pub(super) shape: Shape,
     /// Lines end with NUL, and names are not escaped.
     pub(super) zero: bool,
+    /// Standard input was not named: lines of `cksum` and `sum` have no name then.
+    pub(super) unnamed: bool,
 }
 
 impl Lines {
     /// Adds the line of one sum.
-    pub(super) fn add(self, out: &mut Vec<u8>, algorithm: &Algorithm, name: &Path, sum: &[u8]) {
+    pub(super) fn add(self, out: &mut Vec<u8>, algorithm: &Algorithm, name: &Path, sum: &[u8], bytes: u64) {
+        if let Some(text) = decimal(algorithm, sum, bytes).filter(|_| self.shape != Shape::Raw) {
+            out.extend_from_slice(text.as_bytes());
+            if !self.unnamed && self.shape != Shape::Nameless {
+                out.push(b' ');
+                out.extend_from_slice(name.as_os_str().as_bytes());
+            }
+            return out.push(if self.zero { b'\0' } else { b'\n' });
+        }
         let end = if self.zero { b'\0' } else { b'\n' };
         let name = name.as_os_str().as_bytes();
         let escaped = if self.zero { None } else { escape(name) };
@@ -48,6 +58,9 @@ impl Lines {
             }
             Shape::Tagged => {
                 out.extend_from_slice(algorithm.tag.as_bytes());
+                if algorithm.name == "blake2b" && sum.len() != algorithm.len {
+                    out.extend_from_slice(format!("-{}", 8 * sum.len()).as_bytes());
+                }
                 out.extend_from_slice(b" (");
                 out.extend_from_slice(shown);
                 out.extend_from_slice(b") = ");
@@ -55,6 +68,17 @@ impl Lines {
             }
         }
         out.push(end);
+    }
+}
+
+/// The sum and the length of what `cksum` and `sum` print in decimal; `None`: it is printed in hexadecimal.
+fn decimal(algorithm: &Algorithm, sum: &[u8], bytes: u64) -> Option<String> {
+    let value = sum.iter().take(4).fold(0u32, |value, &byte| value << 8 | u32::from(byte));
+    match algorithm.name {
+        "crc" => Some(format!("{value} {bytes}")),
+        "bsd" => Some(format!("{value:05} {:5}", bytes.div_ceil(1024))),
+        "sysv" => Some(format!("{value} {}", bytes.div_ceil(512))),
+        _ => None,
     }
 }
 

@@ -11,6 +11,10 @@ use super::lines::{prefix, unescape};
 /// A line longer than this is none, in bytes: paths have at most 4,096.
 const LONGEST: usize = 64 << 10;
 
+/// The algorithms that lines without a tag may be of, unless others were asked for: those of widespread tools.
+const UNTAGGED: &[&str] =
+    &["blake3", "sha256", "sha512", "sha1", "md5", "xxh3", "crc32c", "sha224", "sha384", "blake2b"];
+
 /// What a line says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Claim {
@@ -82,18 +86,22 @@ impl Parser {
     fn tagged<'l>(&self, line: &'l [u8]) -> Option<(Vec<&'static Algorithm>, Vec<u8>, &'l [u8])> {
         algorithms().iter().filter(|algorithm| self.allowed(algorithm)).find_map(|algorithm| {
             let rest = line.strip_prefix(algorithm.tag.as_bytes())?;
+            let (len, rest) = shortened(algorithm, rest)?;
             let rest = rest.strip_prefix(b" ").unwrap_or(rest).strip_prefix(b"(")?;
             // No digit is a parenthesis, so the last one ends the name.
             let end = rest.iter().rposition(|&byte| byte == b')')?;
             let digits = rest[end + 1..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
-            let sum = unhex(digits).filter(|sum| sum.len() == algorithm.len)?;
+            let sum = unhex(digits).filter(|sum| sum.len() == len)?;
             Some((vec![algorithm], sum, &rest[..end]))
         })
     }
 
     /// `HEX  NAME` or `HEX *NAME`, or, from the first line on, `HEX NAME`.
     fn plain<'l>(&mut self, line: &'l [u8]) -> Option<(Vec<&'static Algorithm>, Vec<u8>, &'l [u8])> {
-        let candidates = algorithms().iter().filter(|algorithm| self.allowed(algorithm));
+        let candidates = algorithms().iter().filter(|algorithm| match self.asked.is_empty() {
+            true => UNTAGGED.contains(&algorithm.name),
+            false => self.allowed(algorithm),
+        });
         let (mut found, mut sum, mut behind) = (Vec::new(), Vec::new(), &line[..0]);
         for algorithm in candidates {
             let digits = match line.strip_prefix(prefix(algorithm).as_bytes()) {
@@ -101,7 +109,9 @@ impl Parser {
                 None => line,
             };
             let end = digits.iter().position(|byte| !byte.is_ascii_hexdigit())?;
-            if end == 2 * algorithm.len {
+            // Of blake2b the digits tell the length, if nothing else can be meant.
+            let any = algorithm.name == "blake2b" && self.asked.len() == 1 && (2..=128).contains(&end);
+            if end == 2 * algorithm.len || any && end % 2 == 0 {
                 found.push(algorithm);
                 (sum, behind) = (unhex(&digits[..end])?, &digits[end..]);
             }
@@ -121,6 +131,16 @@ impl Parser {
         };
         (!name.is_empty()).then_some((found, sum, name))
     }
+}
+
+/// The length of a sum, which stands behind the tag of a blake2b that is not whole, and what follows.
+fn shortened<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<(usize, &'l [u8])> {
+    let Some(bits) = line.strip_prefix(b"-").filter(|_| algorithm.name == "blake2b") else {
+        return Some((algorithm.len, line));
+    };
+    let end = bits.iter().position(|byte| !byte.is_ascii_digit())?;
+    let len: usize = std::str::from_utf8(&bits[..end]).ok()?.parse().ok()?;
+    ((8..=512).contains(&len) && len.is_multiple_of(8)).then_some((len / 8, &bits[end..]))
 }
 
 /// The bytes that pairs of hexadecimal digits stand for.
@@ -157,6 +177,9 @@ mod tests {
             (format!("{MD5}  a b\n"), &["md5"][..], "a b"),
             (format!("{MD5} *a\r\n"), &["md5"], "a"),
             (format!("  \t{MD5}  a"), &["md5"], "a"),
+            (format!("SM3 (a) = {SHA256}"), &["sm3"], "a"),
+            (format!("SHA3-256(a)= {SHA256}"), &["sha3-256"], "a"),
+            (format!("BLAKE2b-128 (a) = {MD5}"), &["blake2b"], "a"),
             (format!("{SHA256}  a"), &["blake3", "sha256"], "a"),
             (format!("{}  a", SHA256.to_uppercase()), &["blake3", "sha256"], "a"),
             (format!("\\{MD5}  a\\nb\\\\"), &["md5"], "a\nb\\"),
@@ -188,6 +211,9 @@ mod tests {
             &format!("SHA256 (a = {SHA256}"),
             &format!("SHA256 (a) {SHA256}"),
             &format!("SHA256 () = {SHA256}"),
+            &format!("SHA256-256 (a) = {SHA256}"),
+            &format!("BLAKE2b-128 (a) = {SHA256}"),
+            &format!("BLAKE2b-130 (a) = {SHA256}"),
             &format!("{}  a", &MD5[1..]),
             &format!("{MD5}  {}", "a".repeat(70_000)),
         ] {

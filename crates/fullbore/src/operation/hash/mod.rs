@@ -20,13 +20,18 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod additive;
+mod blake2b;
 mod blake3;
+mod cksum;
 mod crc32c;
 mod md5;
 mod relay;
 mod sequential;
 mod sha1;
 mod sha2;
+mod sha3;
+mod sm3;
 mod together;
 #[cfg(test)]
 mod vectors;
@@ -43,8 +48,26 @@ pub use together::Together;
 use super::{Fold, Split};
 
 /// Every algorithm, in the order in which help lists them. A new one is its file (with its `mod`) and its line here.
-const ALGORITHMS: &[Algorithm] =
-    &[blake3::BLAKE3, sha2::SHA256, sha2::SHA512, sha1::SHA1, md5::MD5, xxh3::XXH3, crc32c::CRC32C];
+const ALGORITHMS: &[Algorithm] = &[
+    blake3::BLAKE3,
+    sha2::SHA256,
+    sha2::SHA512,
+    sha1::SHA1,
+    md5::MD5,
+    xxh3::XXH3,
+    crc32c::CRC32C,
+    sha2::SHA224,
+    sha2::SHA384,
+    blake2b::BLAKE2B,
+    sha3::SHA3_224,
+    sha3::SHA3_256,
+    sha3::SHA3_384,
+    sha3::SHA3_512,
+    sm3::SM3,
+    cksum::CRC,
+    additive::BSD,
+    additive::SYSV,
+];
 
 /// A shipped algorithm.
 ///
@@ -81,7 +104,7 @@ impl Eq for Algorithm {}
 ///
 /// ```
 /// let names: Vec<_> = fullbore::operation::hash::algorithms().iter().map(|algorithm| algorithm.name).collect();
-/// assert_eq!(names, ["blake3", "sha256", "sha512", "sha1", "md5", "xxh3", "crc32c"]);
+/// assert_eq!(names[..7], ["blake3", "sha256", "sha512", "sha1", "md5", "xxh3", "crc32c"]);
 /// ```
 #[must_use]
 pub fn algorithms() -> &'static [Algorithm] {
@@ -169,7 +192,7 @@ impl Hash {
     /// ```
     /// use fullbore::operation::hash::Hash;
     /// assert_eq!(Hash::named("xxh3")?.algorithm().len, 8);
-    /// assert!(Hash::named("sha3").unwrap_err().to_string().contains("blake3, sha256"));
+    /// assert!(Hash::named("sha0").unwrap_err().to_string().contains("blake3, sha256"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -190,6 +213,17 @@ impl Hash {
     #[must_use]
     pub fn blake3(mode: Blake3Mode, seek: u64, len: usize) -> Self {
         Self { algorithm: &ALGORITHMS[0], begin: Arc::new(move || blake3::begin(mode, seek, len)) }
+    }
+
+    /// blake2b with a sum of `len` bytes, 1 to 64.
+    ///
+    /// ```
+    /// use fullbore::operation::hash::{Hash, hex};
+    /// assert_eq!(hex(&Hash::blake2b(4).of(b"abc")), "63906248");
+    /// ```
+    #[must_use]
+    pub fn blake2b(len: usize) -> Self {
+        Self { algorithm: &blake2b::BLAKE2B, begin: Arc::new(move || blake2b::begin(len)) }
     }
 
     /// Which algorithm it is.
@@ -276,8 +310,8 @@ pub fn hex(sum: &[u8]) -> String {
 /// There is no algorithm of that name.
 ///
 /// ```
-/// let error = fullbore::operation::hash::Hash::named("crc").unwrap_err();
-/// assert!(error.to_string().starts_with("there is no algorithm \"crc\"; there are blake3, "));
+/// let error = fullbore::operation::hash::Hash::named("crc8").unwrap_err();
+/// assert!(error.to_string().starts_with("there is no algorithm \"crc8\"; there are blake3, "));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownAlgorithm {

@@ -1,6 +1,6 @@
-//! sha256 and sha512 (FIPS 180-4).
+//! sha224, sha256, sha384 and sha512 (FIPS 180-4).
 
-use sha2::{Digest, Sha256, Sha512};
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use super::sequential::{Crypto, Sequential};
 use super::{Algorithm, Split};
@@ -21,4 +21,22 @@ pub(super) const SHA512: Algorithm = Algorithm {
     summary: "cryptographic; as sha512sum",
     split: Split::Sequential,
     begin: || Sequential::begin(Crypto(Sha512::new())),
+};
+
+pub(super) const SHA224: Algorithm = Algorithm {
+    name: "sha224",
+    tag: "SHA224",
+    len: 28,
+    summary: "cryptographic, sha256 cut short; as sha224sum",
+    split: Split::Sequential,
+    begin: || Sequential::begin(Crypto(Sha224::new())),
+};
+
+pub(super) const SHA384: Algorithm = Algorithm {
+    name: "sha384",
+    tag: "SHA384",
+    len: 48,
+    summary: "cryptographic, sha512 cut short; as sha384sum",
+    split: Split::Sequential,
+    begin: || Sequential::begin(Crypto(Sha384::new())),
 };

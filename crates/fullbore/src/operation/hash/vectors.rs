@@ -465,3 +465,63 @@ fn parts_of_a_sequential_hash_are_not_joined() {
     right.update(1, b"b");
     md5.merge(&mut left, right);
 }
+
+/// FIPS 180-4 and FIPS 202 (NIST, "Example Values"), RFC 7693, GB/T 32905-2016, and POSIX `cksum` of nothing.
+#[test]
+fn published_sums_of_what_cksum_knows() {
+    for (name, bytes, wanted) in [
+        ("sha224", &b"abc"[..], "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
+        (
+            "sha384",
+            b"abc",
+            "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7",
+        ),
+        (
+            "blake2b",
+            b"abc",
+            "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1\
+             7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923",
+        ),
+        ("sha3-224", b"abc", "e642824c3f8cf24ad09234ee7d3c766fc9a3a5168d0c94ad73b46fdf"),
+        ("sha3-256", b"abc", "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"),
+        (
+            "sha3-384",
+            b"abc",
+            "ec01498288516fc926459f58e2c6ad8df9b473cb0fc08c2596da7cf0e49be4b298d88cea927ac7f539f1edf228376d25",
+        ),
+        (
+            "sha3-512",
+            b"abc",
+            "b751850b1a57168a5693cd924b6b096e08f621827444f70d884f5d0240d2712e\
+             10e116e9192af3c91a7ec57647e3934057340b4cf408d5a56592f8274eec53f0",
+        ),
+        ("sm3", b"abc", "66c7f0f462eeedd9d1f2d46bdc10e4e24167c4875cf2f7a2297da02b8f4ba8e0"),
+        ("crc", b"", "ffffffff"),
+        ("crc", b"123456789", "377a6011"),
+        ("bsd", b"abc", "40ac"),
+        ("sysv", b"abc", "0126"),
+    ] {
+        assert_eq!(sum(name, bytes), wanted, "{name} of {:?}", bytes.escape_ascii().to_string());
+    }
+}
+
+proptest! {
+    #[test]
+    fn checksums_may_be_cut_anywhere(
+        len in 0usize..3000, cuts in proptest::collection::vec(any::<usize>(), 0..12),
+        order in proptest::collection::vec(any::<usize>(), 1..6),
+    ) {
+        let bytes = pattern(len);
+        for name in ["crc", "sysv"] {
+            let hash = Hash::named(name).unwrap();
+            prop_assert_eq!(folded(&hash, &bytes, 1, &cuts, &order), hash.of(&bytes), "{}", name);
+        }
+        // Bit by bit, from the definition of POSIX.
+        let octets = (0..8).map(|place| (len >> (8 * place)) as u8);
+        let octets = octets.take((usize::BITS - len.leading_zeros()).div_ceil(8) as usize);
+        let remainder = bytes.iter().copied().chain(octets).fold(0u32, |crc, byte| {
+            (0..8).fold(crc ^ u32::from(byte) << 24, |crc, _| (crc << 1) ^ ((crc >> 31) * 0x04c1_1db7))
+        });
+        prop_assert_eq!(Hash::named("crc").unwrap().of(&bytes), (!remainder).to_be_bytes());
+    }
+}
