@@ -28,6 +28,7 @@ mod outputs;
 mod probe;
 mod profile;
 mod report;
+mod resume;
 mod signals;
 mod slow;
 mod standard_output;

@@ -280,7 +280,7 @@ impl Drop for Temporary {
 }
 
 /// A hidden name like `stem` that nobody can foresee.
-pub(super) fn hidden_name(stem: &OsStr) -> OsString {
+pub(crate) fn hidden_name(stem: &OsStr) -> OsString {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     // Its keys are random, and differ each time.
     let random = std::hash::RandomState::new().hash_one(std::process::id());

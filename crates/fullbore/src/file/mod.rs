@@ -37,8 +37,8 @@ mod vectored;
 mod way;
 mod window;
 
-pub(crate) use abandon::abandoned;
 pub use abandon::{Temporary, abandon_all, unfinished};
+pub(crate) use abandon::{abandoned, hidden_name};
 pub(crate) use behind::Behind;
 pub(crate) use calls::{LONGEST, cut};
 pub use copy::CopyReport;
@@ -48,7 +48,7 @@ pub use held::HeldDir;
 pub(crate) use held::spare;
 pub use kind::{FileKind, Snapshot, look};
 pub(crate) use ladder::{clones, share_all};
-pub(crate) use naming::{directory_of, linkable, name_unnamed, umask, usual_mode};
+pub(crate) use naming::{linkable, name_unnamed, umask, usual_mode};
 pub use neighbours::Neighbours;
 pub use options::{Access, Hint, Mode, OpenOptions, Share, WriteThrough};
 pub use output::{Output, Placement};

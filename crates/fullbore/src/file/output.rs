@@ -3,7 +3,8 @@
 //! A new output is written to a file without a name (`O_TMPFILE`) or with a temporary one, beside its
 //! destination, and takes the destination's name when it is whole. Until then the old file is as it was.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags, Stat};
@@ -11,7 +12,7 @@ use rustix::fs::{Access, AtFlags, Mode, OFlags, Stat};
 use super::abandon;
 use super::held::HeldDir;
 use super::naming::Place;
-use super::publish::{Attributes, Finish, State, begin, begin_kept, dangling, publish};
+use super::publish::{Attributes, Finish, State, begin, dangling, publish};
 use super::{Durability, File, FileKind, Receipt, look};
 use crate::error::{Error, Kind, Result};
 
@@ -154,59 +155,20 @@ impl Output {
         }
     }
 
-    /// As [`replace`](Self::replace), but what was written stays at `part` when the run ends early, and is there again
-    /// when the same output is opened again: for runs that are resumed. `part` lies beside `path`.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Durability, Output};
-    /// let (path, part) = (directory.path().join("file"), directory.path().join(".file.part"));
-    /// let output = Output::resumable(&path, &part)?;
-    /// output.file().write_all_at(b"half", 0)?;
-    /// drop(output);
-    /// let again = Output::resumable(&path, &part)?;
-    /// assert_eq!(again.file().len()?, 4);
-    /// again.commit(Durability::Process)?;
-    /// assert!(path.exists() && !part.exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`replace`](Self::replace).
-    pub fn resumable(path: impl AsRef<Path>, part: impl AsRef<Path>) -> Result<Self> {
-        let part = part.as_ref();
-        let name =
-            part.file_name().ok_or_else(|| Error::new(Kind::Invalid, "write", part, "it names no file"))?;
-        let (place, there) = regular(path.as_ref())?;
-        Self::resumable_in(place, there, name)
-    }
-
-    /// As [`resumable`](Self::resumable), for names in a directory that is held.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{HeldDir, Output};
-    /// let held = HeldDir::open(directory.path())?;
-    /// drop(Output::resumable_at(&held, "file".as_ref(), ".file.part".as_ref())?);
-    /// assert!(directory.path().join(".file.part").exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`replace`](Self::replace).
-    pub fn resumable_at(directory: &HeldDir, name: &OsStr, part: &OsStr) -> Result<Self> {
+    /// As [`replace`](Self::replace), but what was written stays when the run ends early: for runs that are resumed. `open` gives
+    /// the file with what is written so far and its name, in the directory and beside the name that it will have.
+    pub(crate) fn resumable_at(
+        directory: &HeldDir,
+        name: &OsStr,
+        open: impl FnOnce(&HeldDir, &OsStr) -> Result<(OwnedFd, OsString)>,
+    ) -> Result<Self> {
         let place = Place { directory: directory.clone(), name: name.to_owned() };
-        let there = only_regular(&place)?;
-        Self::resumable_in(place, there, part)
-    }
-
-    fn resumable_in(place: Place, there: Option<Stat>, part: &OsStr) -> Result<Self> {
-        let (place, finish) = match there {
+        let (place, finish) = match only_regular(&place)? {
             Some(there) => replaced(place, &there)?,
             None => (place, Finish::Usual),
         };
-        let (file, state) = begin_kept(place, finish, part.to_owned())?;
-        Ok(Self { file, state })
+        let (fd, part) = open(&place.directory, &place.name)?;
+        Ok(Self { file: File::from_fd(fd, place.path())?, state: State::Kept { place, finish, part } })
     }
 
     /// A file that will have the name `path` when it is [committed](Self::commit), whatever has it then but a directory: a

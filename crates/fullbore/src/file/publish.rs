@@ -1,9 +1,9 @@
 //! The steps by which an output that is whole takes its name, and what it takes over from the file that had it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
 
-use rustix::fs::{Gid, Mode, OFlags, RawMode, Uid};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, RawMode, Uid};
 use rustix::io::Errno;
 
 use super::abandon::{Temporary, Unfinished};
@@ -71,17 +71,6 @@ pub(super) fn begin_named(place: Place, finish: Finish) -> Result<(File, State)>
     Ok((file, State::Named { place, finish, temporary }))
 }
 
-/// A file at `part`, beside `place`, that will have that name.
-pub(super) fn begin_kept(place: Place, finish: Finish, part: OsString) -> Result<(File, State)> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let fd = place
-        .directory
-        .fd()
-        .and_then(|directory| Ok(rustix::fs::openat(directory, &part, flags, Mode::RUSR | Mode::WUSR)?))
-        .map_err(|error| Error::io("create", place.directory.path().join(&part), error))?;
-    Ok((File::from_fd(fd, place.path())?, State::Kept { place, finish, part }))
-}
-
 /// Makes an output as durable as asked and gives it its name.
 pub(super) fn publish(file: &File, state: State, durability: Durability) -> Result<Receipt> {
     let mut receipt = Receipt::default();
@@ -121,6 +110,7 @@ pub(super) fn publish(file: &File, state: State, durability: Durability) -> Resu
         State::Kept { place, finish, part } => {
             complete(file, finish, &place)?;
             sync(file, durability, &mut receipt)?;
+            still(file, &place, &part)?;
             rename_to(file, &part, &place, &mut receipt)?;
             sync_directory(file, &place, durability, &mut receipt)?;
         }
@@ -147,6 +137,15 @@ fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
         (Ok((temporary, ())), None) => Ok(Some(temporary)),
         (Err(error), None) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(None),
         (Err(error), None) => Err(Error::io("create", place.path(), error)),
+    }
+}
+
+/// Fails if a name in the directory of `place` leads to another file by now.
+fn still(file: &File, place: &Place, name: &OsStr) -> Result<()> {
+    let there = Place { directory: place.directory.clone(), name: name.to_owned() };
+    match there.stat(AtFlags::SYMLINK_NOFOLLOW)? {
+        Some(stat) if (stat.st_dev, stat.st_ino) == file.snapshot()?.identity => Ok(()),
+        _ => Err(Error::new(Kind::Changed, "publish", there.path(), "somebody else replaced it meanwhile")),
     }
 }
 

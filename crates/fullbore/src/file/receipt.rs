@@ -26,7 +26,7 @@ pub enum Durability {
 
 impl Durability {
     /// What the file needs for it.
-    pub(super) fn sync(self) -> Option<Sync> {
+    pub(crate) fn sync(self) -> Option<Sync> {
         match self {
             Self::Process => None,
             Self::Data => Some(Sync::Data),

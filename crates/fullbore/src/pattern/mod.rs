@@ -42,7 +42,7 @@ use std::sync::{Mutex, PoisonError};
 pub use compare::{Comparison, Difference, Differences, End, Extent, Side, Which, compare, differences};
 pub use copy::{
     Backup, BackupControl, Confirm, CopyAccount, CopyError, CopyEvent, CopyKind, CopyOptions, Existing,
-    Follow, Overwrite, Preserve, Reflink, Sparse, backup_name, copy, copy_file,
+    Follow, Overwrite, Preserve, Reflink, Sparse, backup_name, copy, copy_file, copy_was_begun,
 };
 pub use crew::{Crew, Scratch, Turn};
 pub use fold::{fold, fold_bytes};

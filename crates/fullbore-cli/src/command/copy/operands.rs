@@ -4,6 +4,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 use fullbore::file::{FileKind, look};
+use fullbore::pattern::copy_was_begun;
 use fullbore_cli::exit::{Exit, reason};
 
 use super::flags::Flags;
@@ -34,7 +35,14 @@ impl Flags {
         }
         let found = look(target);
         let is_directory = matches!(found, Ok(Some((FileKind::Directory, _))));
-        if (is_directory || into || sources.len() > 1) && !self.no_target_directory {
+        // An earlier run with `--resume` may have begun the target itself as the copy of the source.
+        let goes_on = match sources {
+            [source] if self.resume && is_directory && !into && !self.parents => {
+                copy_was_begun(source, target)?
+            }
+            _ => false,
+        };
+        if (is_directory || into || sources.len() > 1) && !self.no_target_directory && !goes_on {
             if !is_directory {
                 let before = if into { "target directory " } else { "target " };
                 let what = match found {

@@ -66,6 +66,10 @@ impl Content<'_> {
         if regular && input.snapshot()? != before {
             return Err(changed(input, "the file was modified while it was read"));
         }
+        if let Some(level) = journal.as_ref().and(self.options.durability.sync()) {
+            // A run that is killed meanwhile can only be gone on with as long as the part is private.
+            output.file().sync(level)?;
+        }
         if output.seekable() {
             self.attributes(&output, &stat)?;
         }

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::attributes::{self, Place};
+use super::begun::Begun;
 use super::directory::{Directory, path};
 use super::entry::Entry;
 use super::failure::{Copied, CopyError};
@@ -47,6 +48,9 @@ impl Job<'_> {
         let open = |name: &OsStr| rustix::fs::openat(&within, name, flags | OFlags::NOFOLLOW, Mode::empty());
         let make = || rustix::fs::mkdirat(&within, target_name, mode).and_then(|()| open(shown));
         let mut linked = false;
+        // The next run takes a directory that this one begins for one to copy into, unless it is told.
+        let noted = (self.options.resume && parent.is_outermost()).then(|| trimmed(shown));
+        let mut begun = None;
         let target = if parent.fresh {
             make()
         } else {
@@ -73,7 +77,12 @@ impl Job<'_> {
                     }
                 }
                 Ok(None) if parent.is_outermost() && is_in(&within, identity) => return Err(into_itself()),
-                Ok(None) if self.options.resume => make(),
+                Ok(None) if self.options.resume => {
+                    if let Some(name) = noted {
+                        begun = Begun::plan(&parent.target, name, identity)?;
+                    }
+                    make()
+                }
                 Ok(None) => {
                     let made = Temporary::create(&parent.target, trimmed(shown), true, |directory, name| {
                         rustix::fs::mkdirat(directory, name, Mode::RWXU)
@@ -88,6 +97,14 @@ impl Job<'_> {
             }
         }
         .map_err(of_target)?;
+        match (&begun, noted) {
+            (Some(begun), _) => begun.made(identity, &target)?,
+            (None, Some(name)) if name != "." => {
+                begun = Begun::find(&parent.target, name, identity, &target)?;
+            }
+            _ => {}
+        }
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).extend(begun);
         let made = rustix::fs::fstat(&target).map_err(of_target)?;
         let names = Dir::read_from(&source).map_err(of_source)?;
         worker.account.directories += u64::from(new);

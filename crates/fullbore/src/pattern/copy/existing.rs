@@ -8,8 +8,11 @@ use rustix::fs::{Access, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use super::backup::Saved;
+use super::directory::path;
 use super::entry::Entry;
 use super::failure::{Copied, CopyError};
+use super::hashed::STRIPE;
+use super::journal::Journal;
 use super::options::{BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
 use super::tree::{Job, Worker};
 use crate::error::Error;
@@ -118,6 +121,9 @@ impl Job<'_> {
         let nothing_to_do = self.collides(entry, &stat, &there)?;
         let (new, old) = ((stat.st_mtime, stat.st_mtime_nsec), (there.st_mtime, there.st_mtime_nsec));
         let whole = options.resume && new == old && stat.st_size == there.st_size;
+        if whole && stat.st_size as u64 >= STRIPE {
+            Journal::discard(&entry.directory.target, path(entry.target).as_os_str());
+        }
         if whole || options.existing == Existing::Update && new <= old {
             // Other names of the source may come, and are to be names of this target.
             if self.has_names(entry, &stat) && self.linked(worker, entry, &stat)? {

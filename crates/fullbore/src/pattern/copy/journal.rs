@@ -1,75 +1,109 @@
-//! What a copy that was stopped has done already: beside the part that is there, the hash of each stripe of it.
+//! The journal of a copy that can be resumed: its source, the part that has its bytes so far, and the hash of each stripe in it.
 //!
-//! A header says which source it is of; each record after it says of one stripe that it was written, with its hash.
-//! A record that was written in part is none. Nothing is believed: a stripe counts as done if what stands in the part has
-//! the hash, whatever was lost meanwhile.
+//! A header names the source and the part; each record after it says of one stripe that it was written, with its hash. A record
+//! that was written in part is none. Nothing is believed: a part is adopted only if it is the very file that this user made,
+//! and a stripe counts as done only if its bytes in the part have the hash.
 
 use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::Stat;
+use rustix::fs::{AtFlags, FileType, Stat};
+use rustix::io::Errno;
 
+use super::note::{Note, create, identity, name_of, open_private, random};
 use crate::error::{Error, Result};
-use crate::file::{Access, File, Mode, OpenOptions, Share, directory_of};
+use crate::file::HeldDir;
 
-const MAGIC: &[u8; 16] = b"fullbore copy 1\n";
-/// Magic, seven numbers, hash.
-const HEADER: usize = 16 + 7 * 8 + 32;
+const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
+/// What tells a source: seven numbers.
+const SOURCE: usize = 7 * 8;
+/// The most bytes that a name has.
+const NAME: usize = 255;
+/// Magic, source, the part's device and inode, the length of its name, its name, a hash of all that.
+const HEADER: usize = 16 + SOURCE + 2 * 8 + 1 + NAME + 32;
 /// Offset, length, the stripe's hash, the start of the record's own.
 const RECORD: usize = 8 + 8 + 32 + 16;
+/// The most bytes of records that are read: of 4 GiB of them nobody's copy is.
+const RECORDS: u64 = 1 << 32;
 
 /// The hash of a stripe.
 pub(super) type Hash = [u8; 32];
 
 /// An open journal. Dropped it stays, for the next run.
 pub(super) struct Journal {
-    file: File,
-    path: PathBuf,
+    note: Note,
     done: HashMap<u64, (u64, Hash)>,
     end: Mutex<u64>,
 }
 
-/// The part and the journal of `target`, beside it.
-pub(super) fn names(target: &Path) -> (PathBuf, PathBuf) {
-    let name = target.file_name().unwrap_or_default().as_bytes();
-    let mut stem = b".".to_vec();
-    if name.len() <= 180 {
-        stem.extend_from_slice(name);
-    } else {
-        // Names have 255 bytes at most, and long ones may differ in the end alone.
-        stem.extend_from_slice(&name[..140]);
-        stem.extend_from_slice(blake3::hash(name).to_hex()[..32].as_bytes());
-    }
-    let beside = |ending: &str| {
-        let name = [stem.as_slice(), ending.as_bytes()].concat();
-        directory_of(target).join(std::ffi::OsString::from_vec(name))
-    };
-    (beside(".fullbore-part"), beside(".fullbore-journal"))
+/// The part, open, and its name.
+pub(super) type Part = (OwnedFd, OsString);
+
+/// What a header says.
+struct Header {
+    source: [u8; SOURCE],
+    part: OsString,
+    /// The part's device and inode; zeros before it is made.
+    identity: (u64, u64),
 }
 
-fn header(source: &Stat, stripe: u64) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
+fn source_of(stat: &Stat, stripe: u64) -> [u8; SOURCE] {
     // A billion at most; the type differs between the ways to make the call.
     let nanoseconds = |part: i32| u64::from(part.cast_unsigned());
-    // A file whose time was set back was changed too: the last is not for anybody to set.
-    for number in [
-        source.st_dev,
-        source.st_ino,
-        source.st_size as u64,
-        source.st_mtime as u64,
-        nanoseconds(source.st_mtime_nsec as i32),
-        (source.st_ctime as u64)
+    let numbers = [
+        stat.st_dev,
+        stat.st_ino,
+        stat.st_size as u64,
+        stat.st_mtime as u64,
+        nanoseconds(stat.st_mtime_nsec as i32),
+        // A file whose time was set back was changed too: this one is not for anybody to set.
+        (stat.st_ctime as u64)
             .wrapping_mul(1_000_000_000)
-            .wrapping_add(nanoseconds(source.st_ctime_nsec as i32)),
+            .wrapping_add(nanoseconds(stat.st_ctime_nsec as i32)),
         stripe,
-    ] {
-        bytes.extend_from_slice(&number.to_le_bytes());
+    ];
+    let mut bytes = [0; SOURCE];
+    for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+        place.copy_from_slice(&number.to_le_bytes());
     }
-    let hash = blake3::hash(&bytes);
-    bytes.extend_from_slice(hash.as_bytes());
     bytes
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+impl Header {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&self.source);
+        bytes.extend_from_slice(&self.identity.0.to_le_bytes());
+        bytes.extend_from_slice(&self.identity.1.to_le_bytes());
+        let name = self.part.as_bytes();
+        bytes.push(name.len().min(NAME) as u8);
+        bytes.extend_from_slice(&name[..name.len().min(NAME)]);
+        bytes.resize(HEADER - 32, 0);
+        let hash = blake3::hash(&bytes);
+        bytes.extend_from_slice(hash.as_bytes());
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (said, hash) = bytes.split_at_checked(HEADER - 32)?;
+        if !said.starts_with(MAGIC) || blake3::hash(said).as_bytes() != hash {
+            return None;
+        }
+        let rest = &said[16 + SOURCE..];
+        let name = rest.get(17..17 + usize::from(rest[16]))?;
+        Some(Self {
+            source: said[16..16 + SOURCE].try_into().ok()?,
+            part: OsString::from_vec(name.to_vec()),
+            identity: (number(rest, 0)?, number(rest, 8)?),
+        })
+    }
 }
 
 fn record(offset: u64, len: u64, hash: &Hash) -> [u8; RECORD] {
@@ -82,64 +116,87 @@ fn record(offset: u64, len: u64, hash: &Hash) -> [u8; RECORD] {
     bytes
 }
 
-/// Reads as much as there is room for, or is there; how much that was.
-fn fill(file: &File, memory: &mut [u8], offset: u64) -> Result<usize> {
-    let mut filled = 0;
-    while filled < memory.len() {
-        match file.read_at(&mut memory[filled..], offset + filled as u64)? {
-            0 => break,
-            count => filled += count,
-        }
-    }
-    Ok(filled)
-}
-
 fn parse(bytes: &[u8]) -> Option<(u64, u64, Hash)> {
-    let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    let (offset, len) = (number(0)?, number(8)?);
+    let (offset, len) = (number(bytes, 0)?, number(bytes, 8)?);
     let hash: Hash = bytes.get(16..48)?.try_into().ok()?;
     (record(offset, len, &hash) == bytes).then_some((offset, len, hash))
 }
 
 impl Journal {
-    /// Opens the journal at `path`. One that is of another source, or of this one before it changed, is begun anew; then
-    /// the part is of no use ([`fresh`](Self::fresh)).
+    /// Opens the journal of `target` in a directory, and the part. A journal of another source, or of this one before it
+    /// changed, or of a part that is not to be trusted, is begun anew; then nothing in the part is of use
+    /// ([`fresh`](Self::fresh)).
     ///
     /// # Errors
     /// `Kind::Locked` if another run is at it, and the system's.
-    pub(super) fn open(path: &Path, source: &Stat, stripe: u64) -> Result<Self> {
-        let file = OpenOptions::new()
-            .mode(Mode::OpenOrCreate)
-            .access(Access::ReadWrite)
-            .share(Share::NONE)
-            .follow_symlinks(false)
-            .open(path)
-            .map_err(|error| error.advise("another run may be copying there"))?;
-        let header = header(source, stripe);
-        let mut found = vec![0; HEADER];
-        let mut done = HashMap::new();
-        let mut end = HEADER as u64;
-        if fill(&file, &mut found, 0)? == HEADER && found == header {
-            let mut records = vec![0; RECORD << 10];
-            loop {
-                let filled = fill(&file, &mut records, end)?;
-                let whole = filled / RECORD * RECORD;
-                for (offset, len, hash) in records[..whole].chunks_exact(RECORD).filter_map(parse) {
-                    done.insert(offset, (len, hash));
-                }
-                end += whole as u64;
-                if whole < records.len() {
-                    break;
-                }
+    pub(super) fn open(
+        directory: &HeldDir,
+        target: &OsStr,
+        source: &Stat,
+        stripe: u64,
+    ) -> Result<(Self, Part)> {
+        let failed = |error: std::io::Error| Error::io("create", directory.path().join(target), error);
+        let fd = directory.fd().map_err(failed)?;
+        let Some(note) = Note::open(directory, target, true)? else {
+            return Err(failed(Errno::NOENT.into()));
+        };
+        let source = source_of(source, stripe);
+        let found = read_header(&note)?;
+        let adopted = match &found {
+            Some(header) => adopt(&fd, header).map_err(|error| failed(error.into()))?,
+            None => None,
+        };
+        let (part, name, known) = match (adopted, found) {
+            (Some(part), Some(header)) => (part, header.part, header.source == source),
+            _ => {
+                // It is named before it is made: what is made is always known to the next run.
+                let name = name_of(target, &format!(".fullbore-part-{}", random()));
+                note.write(&Header { source, part: name.clone(), identity: (0, 0) }.bytes())?;
+                (create(&fd, &name).map_err(|error| failed(error.into()))?, name, false)
             }
+        };
+        let mut journal = Self { note, done: HashMap::new(), end: Mutex::new(HEADER as u64) };
+        if known {
+            journal.read_records()?;
         } else {
-            file.set_len(0)?;
-            file.write_all_at(&header, 0)?;
+            let stat = rustix::fs::fstat(&part).map_err(|error| failed(error.into()))?;
+            let header = Header { source, part: name.clone(), identity: identity(&stat) };
+            journal.note.write(&header.bytes())?;
         }
-        Ok(Self { file, path: path.to_owned(), done, end: Mutex::new(end) })
+        Ok((journal, (part, name)))
     }
 
-    /// Whether nothing is known to be done.
+    fn read_records(&mut self) -> Result<()> {
+        let mut records = vec![0; RECORD << 10];
+        let mut end = HEADER as u64;
+        while end < RECORDS {
+            let filled = self.note.read(&mut records, end)?;
+            let whole = filled / RECORD * RECORD;
+            for (offset, len, hash) in records[..whole].chunks_exact(RECORD).filter_map(parse) {
+                self.done.insert(offset, (len, hash));
+            }
+            end += whole as u64;
+            if whole < records.len() {
+                break;
+            }
+        }
+        self.end = Mutex::new(end);
+        Ok(())
+    }
+
+    /// Removes the journal of a target that is whole: a run that was killed between the target's name and this left it.
+    pub(super) fn discard(directory: &HeldDir, target: &OsStr) {
+        if let Ok(Some(note)) = Note::open(directory, target, false)
+            && let Ok(Some(header)) = read_header(&note)
+            && let Ok(fd) = directory.fd()
+            && matches!(rustix::fs::statat(fd, &header.part, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
+        {
+            // It is of no use to anybody; who cannot remove it has to live with it.
+            let _ = note.remove();
+        }
+    }
+
+    /// Tells that nothing is known to be done.
     pub(super) fn fresh(&self) -> bool {
         self.done.is_empty()
     }
@@ -149,69 +206,173 @@ impl Journal {
         self.done.get(&offset).filter(|done| done.0 == len).map(|done| &done.1)
     }
 
-    /// Notes that a stripe stands in the part.
+    /// Notes that a stripe is in the part.
     pub(super) fn note(&self, offset: u64, len: u64, hash: &Hash) -> Result<()> {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        self.file.write_all_at(&record(offset, len, hash), *end)?;
+        self.note.file.write_all_at(&record(offset, len, hash), *end)?;
         *end += RECORD as u64;
         Ok(())
     }
 
     /// Removes it: the copy is whole.
     pub(super) fn finish(self) -> Result<()> {
-        std::fs::remove_file(&self.path).map_err(|error| Error::io("remove", &self.path, error))
+        self.note.remove()
     }
+}
+
+fn read_header(note: &Note) -> Result<Option<Header>> {
+    let mut bytes = vec![0; HEADER];
+    Ok((note.read(&mut bytes, 0)? == HEADER).then(|| Header::parse(&bytes)).flatten())
+}
+
+/// Opens the part that a journal names, if it is the file that this user made, which nobody else could open since. One that
+/// somebody could is removed; a file that is another is left alone.
+fn adopt(directory: &OwnedFd, header: &Header) -> rustix::io::Result<Option<OwnedFd>> {
+    match open_private(directory, &header.part) {
+        Ok(Some((fd, stat))) if identity(&stat) == header.identity => return Ok(Some(fd)),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(_) => {}
+    }
+    let there = rustix::fs::statat(directory, &header.part, AtFlags::SYMLINK_NOFOLLOW)?;
+    let begun = header.identity == (0, 0)
+        && there.st_size == 0
+        && there.st_uid == rustix::process::geteuid().as_raw();
+    let regular = FileType::from_raw_mode(there.st_mode) == FileType::RegularFile;
+    if regular && (identity(&there) == header.identity || begun) {
+        rustix::fs::unlinkat(directory, &header.part, AtFlags::empty())?;
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+
     use super::*;
 
-    fn stat(path: &Path) -> Stat {
-        rustix::fs::stat(path).unwrap()
+    struct Bed {
+        room: tempfile::TempDir,
+        held: HeldDir,
+    }
+
+    impl Bed {
+        fn new() -> Self {
+            let room = tempfile::tempdir().unwrap();
+            std::fs::write(room.path().join("source"), "bytes").unwrap();
+            let held = HeldDir::open(room.path()).unwrap();
+            Self { room, held }
+        }
+
+        fn open(&self) -> Result<(Journal, Part)> {
+            let source = rustix::fs::stat(self.room.path().join("source")).unwrap();
+            Journal::open(&self.held, OsStr::new("target"), &source, 4)
+        }
+
+        fn journal(&self) -> std::path::PathBuf {
+            self.room.path().join(".target.fullbore-journal")
+        }
     }
 
     #[test]
     fn what_was_noted_is_known_again_and_torn_records_are_not() {
-        let directory = tempfile::tempdir().unwrap();
-        let (source, path) = (directory.path().join("source"), directory.path().join("journal"));
-        std::fs::write(&source, "bytes").unwrap();
-        let journal = Journal::open(&path, &stat(&source), 4).unwrap();
+        let bed = Bed::new();
+        let (journal, part) = bed.open().unwrap();
         assert!(journal.fresh());
         journal.note(0, 4, &[1; 32]).unwrap();
         journal.note(4, 1, &[2; 32]).unwrap();
+        assert_eq!(bed.open().err().map(|error| error.kind()), Some(crate::error::Kind::Locked));
         drop(journal);
+        let whole = std::fs::read(bed.journal()).unwrap();
         for torn in 0..RECORD {
-            let mut bytes = std::fs::read(&path).unwrap();
-            bytes.truncate(HEADER + RECORD + torn);
-            let other = directory.path().join("torn");
-            std::fs::write(&other, &bytes).unwrap();
-            let journal = Journal::open(&other, &stat(&source), 4).unwrap();
-            assert_eq!(journal.known(0, 4), Some(&[1; 32]));
-            assert_eq!(journal.known(4, 1), None);
+            let file = std::fs::File::options().write(true).open(bed.journal()).unwrap();
+            file.write_all_at(&whole, 0).unwrap();
+            file.set_len((HEADER + RECORD + torn) as u64).unwrap();
+            let (journal, again) = bed.open().unwrap();
+            assert_eq!(again.1, part.1);
+            assert_eq!((journal.known(0, 4), journal.known(4, 1)), (Some(&[1; 32]), None));
             journal.note(4, 1, &[3; 32]).unwrap();
             drop(journal);
-            let journal = Journal::open(&other, &stat(&source), 4).unwrap();
-            assert_eq!(journal.known(4, 1), Some(&[3; 32]));
+            assert_eq!(bed.open().unwrap().0.known(4, 1), Some(&[3; 32]));
         }
-        let journal = Journal::open(&path, &stat(&source), 4).unwrap();
-        assert_eq!((journal.known(4, 1), journal.known(4, 2)), (Some(&[2; 32]), None));
-        assert_eq!(
-            Journal::open(&path, &stat(&source), 4).err().map(|error| error.kind()),
-            Some(crate::error::Kind::Locked)
-        );
-        drop(journal);
-        std::fs::write(&source, "other").unwrap();
-        let journal = Journal::open(&path, &stat(&source), 4).unwrap();
-        assert!(journal.fresh(), "another source");
+        assert_eq!(bed.open().unwrap().0.known(4, 2), None);
+        std::fs::write(bed.room.path().join("source"), "other").unwrap();
+        let (journal, again) = bed.open().unwrap();
+        assert!(journal.fresh() && again.1 == part.1, "another source, the same part");
         journal.finish().unwrap();
-        assert!(!path.exists());
+        assert!(!bed.journal().exists());
     }
 
     #[test]
-    fn long_names_have_names_of_their_own() {
-        let long = "x".repeat(254);
-        let (one, two) = (names(Path::new(&format!("{long}1"))), names(Path::new(&format!("{long}2"))));
-        assert!(one.0 != two.0 && one.0.as_os_str().len() < 256);
+    fn both_are_private_and_a_part_is_adopted_only_as_it_was_made() {
+        let bed = Bed::new();
+        let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().mode() & 0o7777;
+        let begin = || {
+            let (journal, (_, name)) = bed.open().unwrap();
+            journal.note(0, 4, &[1; 32]).unwrap();
+            let path = bed.room.path().join(&name);
+            assert_eq!((mode(&bed.journal()), mode(&path)), (0o600, 0o600));
+            path
+        };
+        let fresh = || {
+            let (journal, (_, name)) = bed.open().unwrap();
+            (journal.fresh(), bed.room.path().join(name))
+        };
+        let part = begin();
+        assert_eq!(fresh(), (false, part.clone()));
+        // Others could have opened it.
+        std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let (new, other) = fresh();
+        assert!(new && other != part && !part.exists());
+        // Another name of it, to write through.
+        let part = begin();
+        std::fs::hard_link(&part, bed.room.path().join("second")).unwrap();
+        let (new, other) = fresh();
+        assert!(new && other != part && !part.exists());
+        assert!(bed.room.path().join("second").exists());
+        // Another file under its name.
+        let part = begin();
+        std::fs::rename(&part, bed.room.path().join("away")).unwrap();
+        std::fs::write(&part, "planted").unwrap();
+        std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let (new, other) = fresh();
+        assert!(new && other != part);
+        assert_eq!(std::fs::read(&part).unwrap(), b"planted");
+        // A link to another file.
+        let part = begin();
+        std::fs::remove_file(&part).unwrap();
+        std::os::unix::fs::symlink("away", &part).unwrap();
+        assert!(fresh().0 && part.is_symlink());
+    }
+
+    /// The target has its name, and the journal was not removed any more.
+    #[test]
+    fn a_journal_whose_part_has_become_the_target_is_begun_anew_or_removed() {
+        let bed = Bed::new();
+        let (journal, (_, name)) = bed.open().unwrap();
+        journal.note(0, 4, &[1; 32]).unwrap();
+        drop(journal);
+        Journal::discard(&bed.held, OsStr::new("target"));
+        assert!(bed.journal().exists(), "its part is there still");
+        std::fs::rename(bed.room.path().join(&name), bed.room.path().join("target")).unwrap();
+        let (journal, (_, again)) = bed.open().unwrap();
+        assert!(journal.fresh() && again != name);
+        drop(journal);
+        std::fs::remove_file(bed.room.path().join(&again)).unwrap();
+        Journal::discard(&bed.held, OsStr::new("target"));
+        assert!(!bed.journal().exists());
+    }
+
+    #[test]
+    fn what_is_no_header_is_none() {
+        let header = Header { source: [7; SOURCE], part: ".part".into(), identity: (1, 2) };
+        let bytes = header.bytes();
+        let read = Header::parse(&bytes).unwrap();
+        assert_eq!((read.source, read.part, read.identity), (header.source, header.part, header.identity));
+        for place in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 1;
+            assert!(Header::parse(&damaged).is_none() && Header::parse(&bytes[..place]).is_none());
+        }
     }
 }

@@ -8,6 +8,7 @@
 mod account;
 mod attributes;
 mod backup;
+mod begun;
 mod content;
 mod directories;
 mod directory;
@@ -17,6 +18,7 @@ mod failure;
 mod hashed;
 mod journal;
 mod links;
+mod note;
 mod options;
 mod parents;
 mod queue;
@@ -25,7 +27,7 @@ mod segments;
 mod special;
 mod tree;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 pub use account::CopyAccount;
@@ -71,6 +73,24 @@ pub fn copy(
     tell: &(dyn Fn(CopyEvent) + Sync),
 ) -> Result<CopyAccount> {
     tree::copy(pairs, options, monitor, tell)
+}
+
+/// Tells whether `target` is a directory that an earlier [`copy`] of the directory `source` with `resume` began and did not end:
+/// then the next one goes on with it, also where a target that is a directory is otherwise copied into.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let (source, target) = (directory.path().join("source"), directory.path().join("target"));
+/// # std::fs::create_dir(&source)?;
+/// std::fs::create_dir(&target)?;
+/// assert!(!fullbore::pattern::copy_was_begun(&source, &target)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Kind::Locked`] if another run is at it, and those of the system.
+pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
+    begun::was_begun(source, target)
 }
 
 /// Copies an open file to `output`, which is whole and has its name when this returns. Of the options those hold that are

@@ -15,7 +15,7 @@ use super::entry::Entry;
 use super::existing::Found;
 use super::failure::Copied;
 use super::hashed::STRIPE;
-use super::journal::{self, Journal};
+use super::journal::Journal;
 use super::options::{CopyEvent, CopyKind, Reflink};
 use super::tree::{Job, Worker};
 use crate::error::{Error, Kind, Result};
@@ -258,9 +258,11 @@ impl Job<'_> {
         let mut journal = None;
         // What is done in a moment is not worth a journal.
         let output = if options.resume && stored && !gives_way && stat.st_size as u64 >= LARGE.max(STRIPE) {
-            let (part, notes) = journal::names(&directory.target_path(entry.target));
-            journal = Some(Journal::open(&notes, stat, STRIPE)?);
-            Output::resumable_at(held, name, part.file_name().unwrap_or_default())
+            Output::resumable_at(held, name, |held, name| {
+                let (opened, part) = Journal::open(held, name, stat, STRIPE)?;
+                journal = Some(opened);
+                Ok(part)
+            })
         } else if gives_way {
             Output::anew_at(held, name)
         } else if options.through_dangling && matches!(found, Found::New) {
@@ -270,7 +272,9 @@ impl Job<'_> {
         };
         let output = match output {
             Err(error)
-                if options.force && matches!(found, Found::There) && error.kind() != Kind::SameFile =>
+                if options.force
+                    && matches!(found, Found::There)
+                    && !matches!(error.kind(), Kind::SameFile | Kind::Locked) =>
             {
                 let output = Output::anew_at(held, name).map_err(|_| error)?;
                 if options.tell_names {

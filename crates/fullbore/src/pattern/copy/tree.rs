@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
 use super::account::{CopyAccount, Shared};
+use super::begun::Begun;
 use super::content;
 use super::directory::{Directory, split};
 use super::entry::Entry;
@@ -47,6 +48,8 @@ pub(super) struct Job<'a> {
     pub(super) later: Mutex<Vec<(Arc<Directory>, CString, CString)>>,
     /// Directories that are whole and have no name yet, with what they are in.
     pub(super) whole: Mutex<Vec<(Temporary, HeldDir, Arc<Directory>)>>,
+    /// Notes of directories that are not whole yet, which the next run needs if this one is stopped.
+    pub(super) begun: Mutex<Vec<Begun>>,
     queue: Queue<Task>,
     /// How many directories that are read in part wait.
     rests: AtomicUsize,
@@ -85,6 +88,7 @@ pub(super) fn copy(
         seen: Seen::default(),
         later: Mutex::default(),
         whole: Mutex::default(),
+        begun: Mutex::default(),
         queue: Queue::new(workers),
         rests: AtomicUsize::new(0),
         total: Shared::default(),
@@ -93,7 +97,12 @@ pub(super) fn copy(
         job.queue = Queue::new(workers);
         job.wave(pairs, workers)?;
     }
-    Ok(job.total.into_inner())
+    let account = job.total.into_inner();
+    if account.failed == 0 {
+        let begun = job.begun.into_inner().unwrap_or_else(PoisonError::into_inner);
+        begun.into_iter().try_for_each(Begun::end)?;
+    }
+    Ok(account)
 }
 
 /// Runs of sources that can be copied at once: none of them has the same target as another, or a target in another's.

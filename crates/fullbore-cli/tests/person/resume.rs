@@ -1,0 +1,214 @@
+//! `copy --resume`: a run that was stopped is gone on with, and nobody else can have a hand in it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::ground::{Ended, Room, Unprivileged, bytes, fullbore, names, run, start};
+
+/// Long enough that a run is met in the middle.
+const LENGTH: usize = 96 << 20;
+
+fn resume<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
+    let mut command = fullbore(["copy", "--resume", "--reflink=never", "--workers", "1", "--sync", "data"]);
+    command.args(arguments);
+    command
+}
+
+/// What a run left hidden in a directory: parts and journals.
+fn left(directory: &Path) -> Vec<PathBuf> {
+    let hidden = names(directory).into_iter().filter(|name| name.starts_with('.'));
+    hidden.map(|name| directory.join(name)).collect()
+}
+
+fn part(directory: &Path) -> Option<PathBuf> {
+    left(directory).into_iter().find(|path| path.to_string_lossy().contains(".fullbore-part-"))
+}
+
+fn journal(target: &Path) -> PathBuf {
+    let name = target.file_name().unwrap().to_str().unwrap();
+    target.with_file_name(format!(".{name}.fullbore-journal"))
+}
+
+/// Kills a run as soon as some stripes are in the journal; `false` if it ended before.
+fn killed(command: &mut Command, journal: &Path) -> bool {
+    let before = fs::metadata(journal).map_or(0, |found| found.len());
+    let mut running = start(command);
+    let begin = Instant::now();
+    while fs::metadata(journal).map_or(0, |found| found.len()) < before.max(500) + 300
+        && running.alive()
+        && begin.elapsed() < Duration::from_secs(60)
+    {
+        sleep(Duration::from_micros(200));
+    }
+    running.signal(Signal::KILL);
+    running.end().code() == 137
+}
+
+fn resumed(ended: &Ended) -> u64 {
+    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    json["copy"]["resumed"].as_u64().unwrap()
+}
+
+#[test]
+fn a_part_and_its_journal_are_private_and_a_planted_one_is_not_taken() {
+    let room = Room::new();
+    let data = bytes(LENGTH, 1);
+    let source = room.file("source", &data);
+    for plant in ["readable", "second name", "another file", "link", "nothing"] {
+        let place = room.at(plant);
+        fs::create_dir(&place).unwrap();
+        let target = place.join("target");
+        let mut attempts = 0;
+        while !killed(resume([&source, &target]).arg("-p"), &journal(&target)) {
+            attempts += 1;
+            assert!(attempts < 20, "no run was met in the middle");
+            fs::remove_file(&target).unwrap();
+        }
+        let old = part(&place).expect("a part");
+        for path in left(&place) {
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o600, "{}", path.display());
+        }
+        let away = place.join("away");
+        match plant {
+            "readable" => fs::set_permissions(&old, fs::Permissions::from_mode(0o604)).unwrap(),
+            "second name" => fs::hard_link(&old, &away).unwrap(),
+            "another file" => {
+                fs::rename(&old, &away).unwrap();
+                fs::copy(&away, &old).unwrap();
+                fs::set_permissions(&old, fs::Permissions::from_mode(0o600)).unwrap();
+            }
+            "link" => {
+                fs::rename(&old, &away).unwrap();
+                symlink("away", &old).unwrap();
+            }
+            _ => {}
+        }
+        let ended = run(resume([&source, &target]).args(["-p", "--json"])).succeeds();
+        assert_eq!(resumed(&ended) > 0, plant == "nothing", "{plant}: {ended}");
+        assert!(fs::read(&target).unwrap() == data, "{plant}");
+        let found = fs::symlink_metadata(&target).unwrap();
+        assert!(found.is_file() && found.nlink() == 1, "{plant}");
+        if away.exists() {
+            assert_ne!(fs::metadata(&away).unwrap().ino(), found.ino(), "{plant}: written through");
+        }
+        assert!(!journal(&target).exists(), "{plant}");
+    }
+}
+
+/// A file of somebody else's under the name that a journal has is neither read, written nor waited for.
+#[test]
+fn a_journal_of_somebody_else_is_no_obstacle() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: files of another user: needs root");
+    }
+    let Some(other) = Unprivileged::new() else { return };
+    let room = Room::open_to_all();
+    let data = bytes(20 << 20, 2);
+    let source = room.file("source", &data);
+    fs::set_permissions(&source, fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::chown(&source, Some(65534), Some(65534)).unwrap();
+    let target = room.at("target");
+    let planted = journal(&target);
+    fs::write(&planted, "planted").unwrap();
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o666)).unwrap();
+    run(other.command(["copy", "--resume", "--reflink=never"]).arg(&source).arg(&target)).succeeds();
+    let found = fs::metadata(&target).unwrap();
+    assert_eq!((found.mode() & 0o7777, found.uid()), (0o600, 65534));
+    assert!(fs::read(&target).unwrap() == data);
+    assert_eq!(fs::read(&planted).unwrap(), b"planted");
+    assert_eq!(left(room.path()), [planted]);
+}
+
+/// A run that was killed between the name of the target and the end of the journal.
+#[test]
+fn a_stale_journal_stops_no_later_copy() {
+    let room = Room::new();
+    let (old, new) = (bytes(LENGTH, 3), bytes(LENGTH, 4));
+    let source = room.file("source", &old);
+    let target = room.at("target");
+    while !killed(resume([&source, &target]).arg("-p"), &journal(&target)) {
+        fs::remove_file(&target).unwrap();
+    }
+    let kept = fs::read(journal(&target)).unwrap();
+    run(&mut resume([&source, &target])).succeeds();
+    let stale = || {
+        fs::write(journal(&target), &kept).unwrap();
+        fs::set_permissions(journal(&target), fs::Permissions::from_mode(0o600)).unwrap();
+    };
+    stale();
+    run(&mut resume([&source, &target])).succeeds();
+    assert!(!journal(&target).exists(), "there is nothing left to do");
+    // The target went, or the source changed.
+    stale();
+    fs::remove_file(&target).unwrap();
+    let ended = run(resume([&source, &target]).arg("--json")).succeeds();
+    assert!(resumed(&ended) == 0 && fs::read(&target).unwrap() == old);
+    stale();
+    fs::write(&source, &new).unwrap();
+    run(&mut resume([&source, &target])).succeeds();
+    assert!(fs::read(&target).unwrap() == new);
+    assert_eq!(room.names(), ["source", "target"]);
+}
+
+#[test]
+fn the_same_command_again_goes_on_with_the_tree_that_it_began() {
+    let room = Room::new();
+    let data = bytes(LENGTH, 5);
+    fs::create_dir_all(room.at("src/in")).unwrap();
+    room.file("src/in/large", &data);
+    room.file("src/small", "bytes");
+    let (source, target) = (room.at("src"), room.at("dst"));
+    let archive = || {
+        let mut command = resume(["-a"]);
+        command.args([&source, &target]);
+        command
+    };
+    let inner = target.join("in/large");
+    let mut attempts = 0;
+    while !killed(&mut archive(), &journal(&inner)) {
+        attempts += 1;
+        assert!(attempts < 20, "no run was met in the middle");
+        fs::remove_dir_all(&target).unwrap();
+    }
+    assert!(part(&target.join("in")).is_some());
+    let ended = run(archive().arg("--json")).succeeds();
+    assert!(resumed(&ended) > 0, "{ended}");
+    assert!(fs::read(&inner).unwrap() == data && !target.join("src").exists());
+    assert_eq!(room.names(), ["dst", "src"]);
+    assert_eq!(
+        (names(&target), names(&target.join("in"))),
+        (vec!["in".into(), "small".into()], vec!["large".into()])
+    );
+    // Now it is a directory that is there: copied into, as with cp.
+    run(&mut archive()).succeeds();
+    assert!(target.join("src/in/large").exists());
+    assert_eq!(room.names(), ["dst", "src"]);
+}
+
+/// What could not be copied is tried again by the same command.
+#[test]
+fn a_tree_with_failures_is_gone_on_with() {
+    let Some(other) = Unprivileged::new() else { return };
+    let room = Room::open_to_all();
+    fs::create_dir(room.at("src")).unwrap();
+    let closed = room.file("src/closed", "bytes");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&closed, Some(0), None).unwrap();
+    }
+    let again = || run(other.command(["copy", "-r", "--resume", "src", "dst"]).current_dir(room.path()));
+    again().fails(1, &["closed"]);
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o644)).unwrap();
+    again().succeeds();
+    assert_eq!(
+        (names(&room.at("dst")), room.names()),
+        (vec!["closed".to_owned()], vec!["dst".into(), "src".into()])
+    );
+}

@@ -1,0 +1,169 @@
+//! Directories that a copy with `resume` has begun, and not ended: the next run must know them as its own target, and not as
+//! a directory that was there to copy into.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, StatxFlags};
+
+use super::note::{Note, identity};
+use crate::error::Result;
+use crate::file::HeldDir;
+
+const MAGIC: &[u8; 16] = b"fullbore tree 1\n";
+/// Magic, source, target, birth of the target, a hash of all that.
+const LEN: usize = 16 + 6 * 8 + 32;
+
+/// The note of a directory that was begun. Dropped it stays, for the next run.
+pub(super) struct Begun(Note);
+
+/// What tells a directory from a later one in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Made {
+    identity: (u64, u64),
+    /// Where the file system tells: inode numbers are used again.
+    born: (u64, u64),
+}
+
+impl Made {
+    fn of(directory: impl AsFd) -> rustix::io::Result<Self> {
+        let identity = identity(&rustix::fs::fstat(&directory)?);
+        let born = rustix::fs::statx(&directory, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME)
+            .ok()
+            .filter(|found| found.stx_mask & StatxFlags::BTIME.bits() != 0)
+            .map_or((0, 0), |found| (found.stx_btime.tv_sec as u64, u64::from(found.stx_btime.tv_nsec)));
+        Ok(Self { identity, born })
+    }
+}
+
+fn bytes(source: (u64, u64), target: Made) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    let Made { identity, born } = target;
+    for number in [source.0, source.1, identity.0, identity.1, born.0, born.1] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    let hash = blake3::hash(&bytes);
+    bytes.extend_from_slice(hash.as_bytes());
+    bytes
+}
+
+impl Begun {
+    /// Notes that the source, given by device and inode, is about to be copied to a directory that is not there yet.
+    ///
+    /// # Errors
+    /// `Kind::Locked` if another run is at it, and the system's.
+    pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (u64, u64)) -> Result<Option<Self>> {
+        let Some(note) = Note::open(parent, target, true)? else { return Ok(None) };
+        note.write(&bytes(source, Made::default()))?;
+        Ok(Some(Self(note)))
+    }
+
+    /// Notes that the directory was made.
+    pub(super) fn made(&self, source: (u64, u64), target: &OwnedFd) -> Result<()> {
+        self.0.write(&bytes(source, Made::of(target).unwrap_or_default()))
+    }
+
+    /// The note of a directory that is there, if it says that it was begun as the copy of this source.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub(super) fn find(
+        parent: &HeldDir,
+        target: &OsStr,
+        source: (u64, u64),
+        there: &OwnedFd,
+    ) -> Result<Option<Self>> {
+        let Some(note) = Note::open(parent, target, false)? else { return Ok(None) };
+        let mut said = vec![0; LEN + 1];
+        let len = note.read(&mut said, 0)?;
+        said.truncate(len);
+        let is = |made: Made| said == bytes(source, made);
+        let ours = Made::of(there).is_ok_and(is) || is(Made::default()) && untouched(there);
+        if ours {
+            return Ok(Some(Self(note)));
+        }
+        if said.starts_with(MAGIC) {
+            // Of a directory that is gone, or of another copy to it.
+            note.remove()?;
+        }
+        Ok(None)
+    }
+
+    /// Removes the note: the directory is whole.
+    pub(super) fn end(self) -> Result<()> {
+        self.0.remove()
+    }
+}
+
+/// Tells a directory that this user made just now: there is nothing in it.
+fn untouched(directory: &OwnedFd) -> bool {
+    let own =
+        rustix::fs::fstat(directory).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
+    let names = Dir::read_from(directory).into_iter().flatten().flatten();
+    own && names
+        .map(|entry| entry.file_name().to_owned())
+        .all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
+}
+
+/// Tells whether an earlier run began `target`, a directory that is there, as the copy of `source`, a directory too, and did
+/// not end: then the copy goes on with `target` itself.
+pub(super) fn was_begun(source: &Path, target: &Path) -> Result<bool> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let (Ok(stat), Ok((parent, name))) = (rustix::fs::stat(source), HeldDir::of(target)) else {
+        return Ok(false);
+    };
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+        return Ok(false);
+    }
+    let Ok(fd) = parent.fd() else { return Ok(false) };
+    let Ok(there) = rustix::fs::openat(fd, &name, flags | OFlags::NOFOLLOW, Mode::empty()) else {
+        return Ok(false);
+    };
+    Ok(Begun::find(&parent, &name, identity(&stat), &there)?.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_known_again_and_no_other_in_its_place_is() {
+        let room = tempfile::tempdir().unwrap();
+        let (source, target) = (room.path().join("source"), room.path().join("target"));
+        std::fs::create_dir(&source).unwrap();
+        let parent = HeldDir::open(room.path()).unwrap();
+        let id = identity(&rustix::fs::stat(&source).unwrap());
+        let name = OsStr::new("target");
+        let begin = || {
+            let begun = Begun::plan(&parent, name, id).unwrap().unwrap();
+            std::fs::create_dir(&target).unwrap();
+            begun
+        };
+        let held = || HeldDir::open(&target).unwrap().fd().unwrap();
+        let begun = begin();
+        assert_eq!(was_begun(&source, &target).unwrap_err().kind(), crate::error::Kind::Locked);
+        drop(begun);
+        // Killed before it was noted that it was made.
+        assert!(was_begun(&source, &target).unwrap());
+        std::fs::write(target.join("file"), "").unwrap();
+        assert!(!was_begun(&source, &target).unwrap(), "somebody else's");
+        std::fs::remove_dir_all(&target).unwrap();
+        let begun = begin();
+        begun.made(id, &held()).unwrap();
+        std::fs::write(target.join("file"), "").unwrap();
+        drop(begun);
+        assert!(was_begun(&source, &target).unwrap() && was_begun(&source, &target).unwrap());
+        assert!(!was_begun(room.path(), &target).unwrap(), "another source");
+        let begun = {
+            std::fs::remove_dir_all(&target).unwrap();
+            begin()
+        };
+        begun.made(id, &held()).unwrap();
+        drop(begun);
+        std::fs::rename(&target, room.path().join("away")).unwrap();
+        std::fs::create_dir(&target).unwrap();
+        assert!(!was_begun(&source, &target).unwrap(), "another directory");
+        assert!(!room.path().join(".target.fullbore-journal").exists(), "its note says nothing any more");
+    }
+}

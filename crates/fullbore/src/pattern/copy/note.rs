@@ -1,0 +1,261 @@
+//! Notes that a run leaves for the next beside its target: files that nobody else could have made or can read.
+//!
+//! The name of a note can be foreseen, so somebody else may have put a file there. A file is a note only if it is regular, has one
+//! link, is its user's own, and private. If the name is taken by something else a note goes under a name that cannot be
+//! foreseen, which the next run finds by reading the directory.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, HeldDir, hidden_name};
+
+/// How often a name is tried again that others take and give back meanwhile.
+const ATTEMPTS: usize = 64;
+
+/// The ending of a note's name.
+const ENDING: &str = ".fullbore-journal";
+
+/// How a note, or the file that it names, is opened: never what a link leads to, and without waiting for a pipe.
+const FLAGS: OFlags =
+    OFlags::RDWR.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// An open note, locked against other runs. Dropped it stays, for the next.
+pub(super) struct Note {
+    pub(super) file: File,
+    directory: HeldDir,
+    name: OsString,
+}
+
+/// What has a name.
+enum Found {
+    Nothing,
+    Foreign,
+    Own(OwnedFd),
+}
+
+impl Note {
+    /// Opens the note of `target`, and makes one if there is none and `make` says so.
+    ///
+    /// # Errors
+    /// `Kind::Locked` if another run is at it, and the system's.
+    pub(super) fn open(directory: &HeldDir, target: &OsStr, make: bool) -> Result<Option<Self>> {
+        let name = name_of(target, ENDING);
+        let failed = |error: Errno| Error::io("open", directory.path().join(&name), error.into());
+        let fd = directory.fd().map_err(|error| Error::io("open", directory.path(), error))?;
+        for _ in 0..ATTEMPTS {
+            let (found, at) = match own(&fd, &name).map_err(failed)? {
+                Found::Foreign => others(&fd, &name).map_err(failed)?,
+                found => (found, name.clone()),
+            };
+            let made = match found {
+                Found::Own(made) => made,
+                _ if !make => return Ok(None),
+                _ => match create(&fd, &at) {
+                    Err(Errno::EXIST) => continue,
+                    made => made.map_err(failed)?,
+                },
+            };
+            lock(&made, directory, &at)?;
+            // Another run may have ended and removed it before the lock was had.
+            let same = rustix::fs::statat(&fd, &at, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|there| {
+                rustix::fs::fstat(&made).is_ok_and(|stat| identity(&there) == identity(&stat))
+            });
+            if same {
+                let file = File::from_fd(made, directory.path().join(&at))?;
+                return Ok(Some(Self { file, directory: directory.clone(), name: at }));
+            }
+        }
+        Err(failed(Errno::EXIST))
+    }
+
+    /// Reads from the start as much as there is room for, or is there; how much that was.
+    pub(super) fn read(&self, memory: &mut [u8], offset: u64) -> Result<usize> {
+        let mut filled = 0;
+        while filled < memory.len() {
+            match self.file.read_at(&mut memory[filled..], offset + filled as u64)? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Has the note say `bytes` and nothing else.
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<()> {
+        self.file.set_len(0)?;
+        self.file.write_all_at(bytes, 0)
+    }
+
+    /// Removes it: nothing is left to do.
+    pub(super) fn remove(self) -> Result<()> {
+        let removed =
+            self.directory.fd().and_then(|fd| Ok(rustix::fs::unlinkat(fd, &self.name, AtFlags::empty())?));
+        removed.map_err(|error| Error::io("remove", self.file.path(), error))
+    }
+}
+
+/// The device and inode numbers.
+pub(super) fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
+/// A hidden name made of another and an ending.
+pub(super) fn name_of(target: &OsStr, ending: &str) -> OsString {
+    let name = target.as_bytes();
+    let mut own = b".".to_vec();
+    if name.len() <= 180 {
+        own.extend_from_slice(name);
+    } else {
+        // Names have 255 bytes at most, and long ones may differ in the end alone.
+        own.extend_from_slice(&name[..140]);
+        own.extend_from_slice(&blake3::hash(name).to_hex().as_bytes()[..32]);
+    }
+    own.extend_from_slice(ending.as_bytes());
+    OsString::from_vec(own)
+}
+
+/// Opens what has a name in a directory for reading and writing, if it is a [private](private) file.
+pub(super) fn open_private(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<Option<(OwnedFd, Stat)>> {
+    match rustix::fs::openat(directory, name, FLAGS, Mode::empty()) {
+        Ok(fd) => {
+            let stat = rustix::fs::fstat(&fd)?;
+            Ok(private(directory, &stat).then_some((fd, stat)))
+        }
+        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO | Errno::STALE)) => Err(error),
+        Err(Errno::NOENT) => Err(Errno::NOENT),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Makes a file that only this user can open.
+pub(super) fn create(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let flags = FLAGS | OFlags::CREATE | OFlags::EXCL;
+    rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
+}
+
+/// Tells a regular file with one link that nobody but this user can have made and can open.
+fn private(directory: &OwnedFd, stat: &Stat) -> bool {
+    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    let ours = stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7177 == 0;
+    regular && stat.st_nlink == 1 && (ours || as_made_here(directory, stat))
+}
+
+/// Tells files that look like one that is made now: some file systems (FAT, shares) have one owner and mode for all.
+fn as_made_here(directory: &OwnedFd, stat: &Stat) -> bool {
+    let name = hidden_name(OsStr::new("probe"));
+    let Ok(made) = create(directory, &name) else { return false };
+    let look = |stat: &Stat| (stat.st_uid, stat.st_mode);
+    let same = rustix::fs::fstat(&made).is_ok_and(|made| look(&made) == look(stat));
+    let _ = rustix::fs::unlinkat(directory, &name, AtFlags::empty());
+    same
+}
+
+fn own(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<Found> {
+    match open_private(directory, name) {
+        Ok(Some((fd, _))) => Ok(Found::Own(fd)),
+        Ok(None) => Ok(Found::Foreign),
+        Err(Errno::NOENT) => Ok(Found::Nothing),
+        Err(error) => Err(error),
+    }
+}
+
+/// A note beside one whose name is taken, or a name for it.
+fn others(directory: &OwnedFd, taken: &OsStr) -> rustix::io::Result<(Found, OsString)> {
+    let stem = [taken.as_bytes(), b"."].concat();
+    let listed = Dir::read_from(directory).into_iter().flatten().flatten();
+    for entry in listed.filter(|entry| entry.file_name().to_bytes().starts_with(&stem)) {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+        if let Found::Own(fd) = own(directory, &name)? {
+            return Ok((Found::Own(fd), name));
+        }
+    }
+    Ok((Found::Nothing, OsString::from_vec([stem, random().into_bytes()].concat())))
+}
+
+/// What nobody can foresee.
+pub(super) fn random() -> String {
+    let name = hidden_name(OsStr::new(""));
+    name.to_string_lossy().rsplit('-').next().unwrap_or_default().to_owned()
+}
+
+fn lock(fd: impl AsFd, directory: &HeldDir, name: &OsStr) -> Result<()> {
+    loop {
+        match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let what = "another process has locked it";
+                return Err(Error::new(Kind::Locked, "open", directory.path().join(name), what)
+                    .advise("another run may be copying there"));
+            }
+            // Where there are no locks the user knows what runs.
+            _ => return Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn held() -> (tempfile::TempDir, HeldDir) {
+        let room = tempfile::tempdir().unwrap();
+        let held = HeldDir::open(room.path()).unwrap();
+        (room, held)
+    }
+
+    #[test]
+    fn a_file_that_somebody_could_have_planted_is_no_note() {
+        let plants: [&dyn Fn(&std::path::Path); 5] = [
+            &|path| {
+                std::fs::write(path, "readable").unwrap();
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
+            },
+            &|path| {
+                std::fs::write(path.with_file_name("other"), "").unwrap();
+                std::fs::set_permissions(path.with_file_name("other"), PermissionsExt::from_mode(0o600))
+                    .unwrap();
+                std::fs::hard_link(path.with_file_name("other"), path).unwrap();
+            },
+            &|path| symlink("elsewhere", path).unwrap(),
+            &|path| std::fs::create_dir(path).unwrap(),
+            &|path| {
+                rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+                    .unwrap()
+            },
+        ];
+        for plant in plants {
+            let (room, held) = held();
+            let target = OsStr::new("target");
+            plant(&room.path().join(".target.fullbore-journal"));
+            assert!(Note::open(&held, target, false).unwrap().is_none());
+            let note = Note::open(&held, target, true).unwrap().unwrap();
+            note.write(b"ours").unwrap();
+            assert_eq!(
+                Note::open(&held, target, true).err().map(|error| error.kind()),
+                Some(Kind::Locked),
+                "it is found again"
+            );
+            drop(note);
+            let note = Note::open(&held, target, false).unwrap().expect("it is found again");
+            let mut bytes = [0; 8];
+            assert_eq!((note.read(&mut bytes, 0).unwrap(), &bytes[..4]), (4, &b"ours"[..]));
+            note.remove().unwrap();
+            assert!(Note::open(&held, target, false).unwrap().is_none());
+            assert!(room.path().join(".target.fullbore-journal").symlink_metadata().is_ok(), "theirs stays");
+        }
+    }
+
+    #[test]
+    fn long_names_have_names_of_their_own() {
+        let long = "x".repeat(254);
+        let names = [1, 2].map(|end| name_of(OsStr::new(&format!("{long}{end}")), ENDING));
+        assert!(names[0] != names[1] && names.iter().all(|name| name.len() < 220));
+    }
+}
