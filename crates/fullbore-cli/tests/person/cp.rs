@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::copy::seen;
-use crate::ground::{Mount, Room, bytes, fullbore, has, run, run_with};
+use crate::ground::{Mount, Room, Unprivileged, bytes, fullbore, has, run, run_with};
 
 /// Runs a line of a shell in which `cp` is ours or that of the machine.
 fn line(room: &Room, place: &Path, text: &str, ours: bool) -> crate::ground::Ended {
@@ -16,7 +16,7 @@ fn line(room: &Room, place: &Path, text: &str, ours: bool) -> crate::ground::End
         symlink(env!("CARGO_BIN_EXE_fullbore"), names.join("cp")).unwrap();
     }
     let mut command = Command::new("bash");
-    command.args(["-c", text]).current_dir(place).env("LC_ALL", "C").env("POSIXLY_CORRECT_NOT", "");
+    command.args(["-c", text]).current_dir(place).env("LC_ALL", "C");
     for name in ["VERSION_CONTROL", "SIMPLE_BACKUP_SUFFIX", "POSIXLY_CORRECT"] {
         command.env_remove(name);
     }
@@ -90,6 +90,9 @@ const LINES: &[&str] = &[
     "cp -v --backup=t foo bar; cp -v --backup=numbered 600 bar; cp -v --backup=existing 755 bar",
     "cp -v -S .old foo bar",
     "cp --backup=simple --suffix=.b -v foo bar",
+    "cp -v -b --suffix -o foo bar; cp -v -b -S -x foo bar",
+    "cp -r --parents tree/deep/.. into",
+    "cp -t ./into foo bar",
     "SIMPLE_BACKUP_SUFFIX=.e VERSION_CONTROL=simple cp -bv foo bar",
     "cp --backup=none -v foo bar",
     "cp -b foo~ foo",
@@ -351,7 +354,7 @@ fn debug_tells_how_and_time_tells_the_account() {
     room.file("a", "bytes");
     let ended = line(&room, room.path(), "cp --debug --reflink=never a b", true).succeeds();
     assert!(ended.text().starts_with("'a' -> 'b'\ncopy offload: "), "{ended}");
-    assert!(ended.text().contains("sparse detection: no\n"), "{ended}");
+    assert!(ended.text().contains(", reflink: no, sparse detection: no\n"), "{ended}");
     let ended = line(&room, room.path(), "cp --debug -n a b", true).succeeds();
     assert_eq!(ended.text(), "skipped 'b'\n");
     let ended = line(&room, room.path(), "cp -v a c", true).succeeds();
@@ -432,6 +435,38 @@ fn access_control_lists_are_preserved() {
             assert_eq!(list("tree/file"), list("one"));
             fs::remove_file(room.at("one")).unwrap();
         }
+    }
+}
+
+/// The system asks the mode, not the descriptor, whether an attribute may be set.
+#[test]
+fn attributes_of_files_that_may_not_be_written_are_preserved() {
+    let Some(somebody) = Unprivileged::new() else { return };
+    let room = Room::open_to_all();
+    fs::create_dir(room.at("tree")).unwrap();
+    for (name, len) in [("tree/small", 10), ("tree/large", 3 << 20)] {
+        let path = room.file(name, bytes(len, 1));
+        let set = rustix::fs::setxattr(&path, "user.one", b"value", rustix::fs::XattrFlags::empty());
+        if let Err(error) = set {
+            return println!("skipped: extended attributes: {error}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    }
+    let value = |path: &Path| {
+        let mut value = [0; 16];
+        let len = rustix::fs::getxattr(path, "user.one", &mut value[..]).unwrap_or(0);
+        (value[..len].to_vec(), fs::metadata(path).unwrap().mode() & 0o777)
+    };
+    for flags in [&["-a"][..], &["-r", "--preserve=xattr"]] {
+        let copy = room.at("copy");
+        run(somebody.command(["cp"]).args(flags).arg(room.at("tree")).arg(&copy)).succeeds();
+        let one = room.at("one");
+        run(somebody.command(["cp"]).args(flags).arg(room.at("tree/small")).arg(&one)).succeeds();
+        for path in [copy.join("small"), copy.join("large"), one.clone()] {
+            assert_eq!(value(&path), (b"value".to_vec(), 0o444), "{flags:?} {}", path.display());
+        }
+        fs::remove_dir_all(copy).unwrap();
+        fs::remove_file(one).unwrap();
     }
 }
 

@@ -91,7 +91,7 @@ pub(super) struct Flags {
     pub(super) back_up: bool,
 
     /// The suffix of simple backups [default: $SIMPLE_BACKUP_SUFFIX, ~]
-    #[arg(short = 'S', long, value_name = "SUFFIX")]
+    #[arg(short = 'S', long, value_name = "SUFFIX", allow_hyphen_values = true)]
     pub(super) suffix: Option<OsString>,
 
     /// Make hard links instead of copies
@@ -127,7 +127,7 @@ pub(super) struct Flags {
     pub(super) strip_trailing_slashes: bool,
 
     /// The directory to copy into
-    #[arg(short = 't', long, value_name = "DIR", value_parser = path(), value_hint = ValueHint::DirPath)]
+    #[arg(short = 't', long, value_name = "DIR", allow_hyphen_values = true, value_parser = path(), value_hint = ValueHint::DirPath)]
     pub(super) target_directory: Option<PathBuf>,
 
     /// Take the target as a name, also if it is a directory

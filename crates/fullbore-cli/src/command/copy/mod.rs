@@ -88,7 +88,7 @@ impl Copy {
             CopyEvent::Copied { source, target, backup, account } => {
                 let mut line = messages::copied(&source, &target, backup.as_deref());
                 if let Some(account) = account.filter(|_| flags.debug) {
-                    line.extend(messages::details(&account).into_bytes());
+                    line.extend(messages::details(&account, &options).into_bytes());
                 }
                 print(&line);
             }

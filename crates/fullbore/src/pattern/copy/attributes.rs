@@ -91,6 +91,13 @@ pub(super) fn keep(
     }
     if preserve.attributes || preserve.mode {
         extended(preserve, source, target)
+            .or_else(|error| {
+                if error == Errno::ACCESS {
+                    writable(target, || extended(preserve, source, target))
+                } else {
+                    Err(error)
+                }
+            })
             .or_else(|error| if preserve.insist { Err(error) } else { Ok(()) })
             .map_err(failed("preserve the extended attributes of"))?;
     }
@@ -154,6 +161,16 @@ fn belongs(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
         Place::Name(directory, name) => rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW),
     }?;
     Ok((made.st_uid, made.st_gid) == (stat.st_uid, stat.st_gid))
+}
+
+/// Does what needs a file that its mode lets its owner write to, whatever the file was opened for.
+fn writable(target: Place<'_>, set: impl Fn() -> rustix::io::Result<()>) -> rustix::io::Result<()> {
+    let Place::Open(fd) = target else { return set() };
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(fd)?.st_mode & 0o7777);
+    rustix::fs::fchmod(fd, mode | Mode::WUSR)?;
+    let result = set();
+    rustix::fs::fchmod(fd, mode)?;
+    result
 }
 
 fn times(stat: &Stat, target: Place<'_>) -> rustix::io::Result<()> {

@@ -59,6 +59,10 @@ impl Job<'_> {
                 Error::new(crate::error::Kind::Invalid, "copy", source, "its directory is in use").into()
             );
         };
+        if *last == ".." {
+            // The directory above is one that was just made.
+            return Err(Error::io("create directory", target, Errno::EXIST.into()).into());
+        }
         // A slash at the end stays with the source's name.
         let mut name = (*last).to_owned();
         if whole.as_bytes().ends_with(b"/") {
