@@ -14,6 +14,7 @@ mod devices;
 mod documents;
 mod escapes;
 mod export;
+mod failing_calls;
 mod forbidden;
 mod full_disk;
 mod generate;
