@@ -69,6 +69,11 @@ fn gnu(error: &clap::Error, called: &Called) -> Option<String> {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
+    if error.kind() == ErrorKind::MissingRequiredArgument && called.command() == "sum" {
+        let flags = ["--ignore-missing", "--quiet", "--status", "--strict", "--warn"];
+        let flag = flags.iter().find(|flag| called.words.iter().any(|word| word == *flag))?;
+        return Some(format!("the {flag} option is meaningful only when verifying checksums"));
+    }
     let flag = text(ContextKind::InvalidArg)?;
     // Of "--total <WHEN>" and "--total[=<WHEN>]" the name.
     let name = flag.split([' ', '=', '[']).next().unwrap_or(flag);

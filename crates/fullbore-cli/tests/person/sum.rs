@@ -488,12 +488,12 @@ fn flags_of_b3sum_and_cksum() {
     assert_eq!(sum(&["--tag", "--no-names", "a"]).succeeds().text(), format!("{digits}\n"));
     assert_eq!(sum(&["--tag", "--untagged", "a"]).succeeds().text(), plain);
     assert!(sum(&["--no-mmap", "--explain", "a"]).succeeds().stderr.contains("buffered"));
-    assert_eq!(sum(&["-a", "md", "a"]).succeeds().text(), sum(&["-a", "md5", "a"]).text());
     for words in [
         &["--wrong"][..],
         &["--length"],
         &["--raw", "a", "a"],
         &["-a", "sha", "a"],
+        &["-a", "md", "a"],
         &["-a", "sha3", "a"],
         &["-a", "sha3", "-l", "100", "a"],
         &["-a", "blake2b", "-l", "7", "a"],

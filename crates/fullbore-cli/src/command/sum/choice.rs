@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use fullbore::operation::hash::{Blake3Mode, Hash, UnknownAlgorithm, algorithms, derive_context};
+use fullbore::operation::hash::{Blake3Mode, Hash, UnknownAlgorithm, derive_context};
 use fullbore::size;
 
 use super::Sum;
@@ -19,16 +19,12 @@ pub(super) enum Choice {
     Family(&'static str),
 }
 
-/// The algorithm of that name, or of the one name that begins so.
+/// The algorithm of that name, which is not abbreviated, as with cksum.
 pub(super) fn algorithm(name: &str) -> Result<Choice, UnknownAlgorithm> {
     if let Some(family) = ["sha2", "sha3"].into_iter().find(|family| *family == name) {
         return Ok(Choice::Family(family));
     }
-    let mut beginning = algorithms().iter().filter(|known| known.name.starts_with(name));
-    match (Hash::named(name), beginning.next(), beginning.next()) {
-        (Err(_), Some(only), None) if !name.is_empty() => Ok(Choice::One(Hash::from(only))),
-        (found, ..) => found.map(Choice::One),
-    }
+    Hash::named(name).map(Choice::One)
 }
 
 impl Choice {
