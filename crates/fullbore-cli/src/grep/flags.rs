@@ -280,7 +280,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         ' ',
         "hyperlink-format",
         "FORMAT",
-        "Print paths as links where there are colours: none, default, file, grep+, kitty, vscode, …, or a URL with {path}, {host}, \
+        "Print paths as links where there are colours: none, default, file, grep+, kitty, vscode and others, or a URL with {path}, {host}, \
          {line}, {column} in it",
         |a, v| {
             let format = v.map(|_| text(v)).transpose()?;
