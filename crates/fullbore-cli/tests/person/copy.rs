@@ -1,7 +1,7 @@
 //! `fullbore copy` beside `cp`: the same trees, the same exit codes, and what `cp` has not: nothing half, verified, resumed.
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsStr};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -336,101 +336,6 @@ fn names_are_told_and_the_account_adds_up() {
     assert!(ended.stderr.contains("copy: ") && ended.stderr.contains(" of 10.5 MB"), "{ended}");
 }
 
-/// The part that a stopped run left.
-fn part(room: &Room) -> Option<PathBuf> {
-    room.names().iter().find(|name| name.contains(".fullbore-part-")).map(|name| room.at(name))
-}
-
-#[test]
-fn a_copy_that_was_killed_goes_on_where_it_was() {
-    let room = Room::new();
-    let data = bytes(96 << 20, 3);
-    let source = room.file("source", &data);
-    let target = room.file("target", "old");
-    let journal = room.at(".target.fullbore-journal");
-    let going = |options: &[&str]| {
-        let mut command = copy(["--resume", "--reflink=never", "--workers", "1", "--sync", "data"]);
-        command.args(options).arg(&source).arg(&target);
-        command
-    };
-    let mut stopped = 0;
-    for signal in [Signal::KILL, Signal::INT, Signal::KILL] {
-        let before = fs::metadata(&journal).map_or(0, |found| found.len());
-        let running = start(&mut going(&[]));
-        // A header and some records.
-        let begin = Instant::now();
-        while fs::metadata(&journal).map_or(0, |found| found.len()) < before.max(400) + 300
-            && begin.elapsed() < Duration::from_secs(30)
-        {
-            sleep(Duration::from_micros(200));
-        }
-        running.signal(signal);
-        if running.end().code() != 0 {
-            stopped += 1;
-            assert_eq!(
-                fs::read(&target).unwrap(),
-                b"old",
-                "the target is not touched before the copy is whole"
-            );
-            assert!(journal.exists() && part(&room).is_some());
-        } else {
-            fs::write(&target, "old").unwrap();
-        }
-    }
-    assert!(stopped > 0, "no run was stopped on its way");
-    let ended = run(&mut going(&["--json"])).succeeds();
-    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
-    assert!(fs::read(&target).unwrap() == data);
-    assert_eq!(room.names(), ["source", "target"]);
-    let (resumed, copied) =
-        (json["copy"]["resumed"].as_u64().unwrap(), json["copy"]["copied"].as_u64().unwrap());
-    assert!(resumed > 0, "{json}");
-    assert_eq!(resumed + copied, data.len() as u64);
-    // Now it is whole, and a further run has nothing to do.
-    let ended = run(&mut going(&["--json"])).succeeds();
-    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
-    assert_eq!(json["copy"]["skipped"], 1);
-}
-
-/// What an earlier run left is not believed: not of another source, and not where it was damaged.
-#[test]
-fn what_is_resumed_is_of_this_source_and_is_what_was_written() {
-    let room = Room::new();
-    let (old, new) = (bytes(24 << 20, 1), bytes(24 << 20, 2));
-    for damage in [true, false] {
-        let source = room.file("source", &old);
-        let target = room.at("target");
-        let journal = room.at(".target.fullbore-journal");
-        let begin = Instant::now();
-        loop {
-            let running =
-                start(copy(["--resume", "--reflink=never", "--workers", "1"]).arg(&source).arg(&target));
-            while fs::metadata(&journal).map_or(0, |found| found.len()) < 700 && !target.exists() {
-                sleep(Duration::from_micros(100));
-            }
-            running.signal(Signal::KILL);
-            running.end();
-            if journal.exists() && part(&room).is_some() {
-                break;
-            }
-            assert!(begin.elapsed() < Duration::from_secs(60), "no run was met in the middle");
-            let _ = fs::remove_file(&target);
-        }
-        let wanted = if damage {
-            let part = fs::OpenOptions::new().write(true).open(part(&room).unwrap()).unwrap();
-            part.write_all_at(b"damage", 1 << 20).unwrap();
-            &old
-        } else {
-            fs::write(&source, &new).unwrap();
-            &new
-        };
-        run(copy(["--resume", "--reflink=never"]).arg(&source).arg(&target)).succeeds();
-        assert!(fs::read(&target).unwrap() == *wanted, "damage: {damage}");
-        assert_eq!(room.names(), ["source", "target"]);
-        fs::remove_file(&target).unwrap();
-    }
-}
-
 #[test]
 fn a_tree_that_is_stopped_is_not_there() {
     let room = Room::new();
@@ -566,35 +471,4 @@ fn blocks_are_shared_where_the_file_system_can() {
     ended.fails(1, &["cannot clone", "two file systems"]);
     assert!(crate::ground::names(&room.at("memory")).is_empty());
     drop(tmpfs);
-}
-
-/// Names may be longer together than a path may be.
-#[test]
-fn deep_trees_are_copied() {
-    let room = Room::new();
-    let source = room.at("source");
-    fs::create_dir(&source).unwrap();
-    let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
-    let mut at = rustix::fs::open(&source, flags, Mode::empty()).unwrap();
-    let name = CString::new("n".repeat(200)).unwrap();
-    for _ in 0..30 {
-        rustix::fs::mkdirat(&at, &name, Mode::from_raw_mode(0o755)).unwrap();
-        at = rustix::fs::openat(&at, &name, flags, Mode::empty()).unwrap();
-    }
-    let file = rustix::fs::openat(
-        &at,
-        "file",
-        rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY,
-        Mode::from_raw_mode(0o644),
-    )
-    .unwrap();
-    rustix::io::write(&file, b"deep").unwrap();
-    run(copy(["-a"]).arg(&source).arg(room.at("target"))).succeeds();
-    let mut there = rustix::fs::open(room.at("target"), flags, Mode::empty()).unwrap();
-    for _ in 0..30 {
-        there = rustix::fs::openat(&there, &name, flags, Mode::empty()).unwrap();
-    }
-    let found = rustix::fs::statat(&there, "file", AtFlags::empty()).unwrap();
-    assert_eq!(found.st_size, 4);
-    run(Command::new("rm").arg("-rf").arg(&source).arg(room.at("target"))).succeeds();
 }

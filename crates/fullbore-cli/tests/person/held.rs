@@ -1,12 +1,13 @@
 //! Names that others change while a run goes on, and systems that lack a call: nothing is written elsewhere, nothing is left.
 
+use std::ffi::CString;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{CWD, RenameFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 
 use crate::ground::{Mount, Room, bytes, fullbore, has, names, run};
 
@@ -246,4 +247,30 @@ fn without_proc_temporaries_are_their_owners_alone() {
         assert_eq!(room.names(), ["source", "t"]);
         fs::remove_file(room.at("t")).unwrap();
     }
+}
+
+/// Names may be longer together than a path may be.
+#[test]
+fn trees_deeper_than_a_path_may_be_are_copied() {
+    let room = Room::new();
+    let source = room.at("source");
+    fs::create_dir(&source).unwrap();
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut at = rustix::fs::open(&source, flags, Mode::empty()).unwrap();
+    let name = CString::new("n".repeat(200)).unwrap();
+    for _ in 0..30 {
+        rustix::fs::mkdirat(&at, &name, Mode::from_raw_mode(0o755)).unwrap();
+        at = rustix::fs::openat(&at, &name, flags, Mode::empty()).unwrap();
+    }
+    let file =
+        rustix::fs::openat(&at, "file", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o644)).unwrap();
+    rustix::io::write(&file, b"deep").unwrap();
+    run(fullbore(["copy", "-a"]).arg(&source).arg(room.at("target"))).succeeds();
+    let mut there = rustix::fs::open(room.at("target"), flags, Mode::empty()).unwrap();
+    for _ in 0..30 {
+        there = rustix::fs::openat(&there, &name, flags, Mode::empty()).unwrap();
+    }
+    let found = rustix::fs::statat(&there, "file", AtFlags::empty()).unwrap();
+    assert_eq!(found.st_size, 4);
+    run(Command::new("rm").arg("-rf").arg(&source).arg(room.at("target"))).succeeds();
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
@@ -211,4 +211,93 @@ fn a_tree_with_failures_is_gone_on_with() {
         (names(&room.at("dst")), room.names()),
         (vec!["closed".to_owned()], vec!["dst".into(), "src".into()])
     );
+}
+
+#[test]
+fn a_copy_that_was_killed_goes_on_where_it_was() {
+    let room = Room::new();
+    let data = bytes(96 << 20, 3);
+    let source = room.file("source", &data);
+    let target = room.file("target", "old");
+    let journal = room.at(".target.fullbore-journal");
+    let going = |options: &[&str]| {
+        let mut command = resume(options);
+        command.arg(&source).arg(&target);
+        command
+    };
+    let mut stopped = 0;
+    for signal in [Signal::KILL, Signal::INT, Signal::KILL] {
+        let before = fs::metadata(&journal).map_or(0, |found| found.len());
+        let running = start(&mut going(&[]));
+        // A header and some records.
+        let begin = Instant::now();
+        while fs::metadata(&journal).map_or(0, |found| found.len()) < before.max(400) + 300
+            && begin.elapsed() < Duration::from_secs(30)
+        {
+            sleep(Duration::from_micros(200));
+        }
+        running.signal(signal);
+        if running.end().code() != 0 {
+            stopped += 1;
+            assert_eq!(
+                fs::read(&target).unwrap(),
+                b"old",
+                "the target is not touched before the copy is whole"
+            );
+            assert!(journal.exists() && part(room.path()).is_some());
+        } else {
+            fs::write(&target, "old").unwrap();
+        }
+    }
+    assert!(stopped > 0, "no run was stopped on its way");
+    let ended = run(&mut going(&["--json"])).succeeds();
+    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert!(fs::read(&target).unwrap() == data);
+    assert_eq!(room.names(), ["source", "target"]);
+    let (resumed, copied) =
+        (json["copy"]["resumed"].as_u64().unwrap(), json["copy"]["copied"].as_u64().unwrap());
+    assert!(resumed > 0, "{json}");
+    assert_eq!(resumed + copied, data.len() as u64);
+    // Now it is whole, and a further run has nothing to do.
+    let ended = run(&mut going(&["--json"])).succeeds();
+    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(json["copy"]["skipped"], 1);
+}
+
+/// What an earlier run left is not believed: not of another source, and not where it was damaged.
+#[test]
+fn what_is_resumed_is_of_this_source_and_is_what_was_written() {
+    let room = Room::new();
+    let (old, new) = (bytes(24 << 20, 1), bytes(24 << 20, 2));
+    for damage in [true, false] {
+        let source = room.file("source", &old);
+        let target = room.at("target");
+        let journal = room.at(".target.fullbore-journal");
+        let begin = Instant::now();
+        loop {
+            let running = start(resume([""; 0]).arg(&source).arg(&target));
+            while fs::metadata(&journal).map_or(0, |found| found.len()) < 700 && !target.exists() {
+                sleep(Duration::from_micros(100));
+            }
+            running.signal(Signal::KILL);
+            running.end();
+            if journal.exists() && part(room.path()).is_some() {
+                break;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60), "no run was met in the middle");
+            let _ = fs::remove_file(&target);
+        }
+        let wanted = if damage {
+            let part = fs::OpenOptions::new().write(true).open(part(room.path()).unwrap()).unwrap();
+            part.write_all_at(b"damage", 1 << 20).unwrap();
+            &old
+        } else {
+            fs::write(&source, &new).unwrap();
+            &new
+        };
+        run(resume([""; 0]).arg(&source).arg(&target)).succeeds();
+        assert!(fs::read(&target).unwrap() == *wanted, "damage: {damage}");
+        assert_eq!(room.names(), ["source", "target"]);
+        fs::remove_file(&target).unwrap();
+    }
 }
