@@ -415,7 +415,7 @@ proptest! {
 
     #[test]
     fn whatever_the_blocks_and_the_helpers_a_relay_gives_each_hash_what_it_would_have_alone(
-        len in 0usize..5_000_000, request in 500usize..1_000_000, workers in 1usize..9, count in 1usize..8,
+        len in 0usize..800_000, request in 500usize..200_000, workers in 1usize..9, count in 1usize..8,
     ) {
         let bytes = pattern(len);
         let hashes: Vec<Hash> = algorithms().iter().rev().take(count).map(Hash::from).collect();
