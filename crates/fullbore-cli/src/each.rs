@@ -107,7 +107,7 @@ pub fn each_file<R: Send>(
                 let told = match result {
                     Ok(result) => tell(path, result),
                     Err(error) => {
-                        running.aside(|| Exit::say(&format!("{}: {error}\n", program(""))));
+                        running.say(&format!("{}: {error}\n", program("")));
                         worst = worst.max(if error.kind() == Kind::Changed { 3 } else { 2 });
                         Ok(())
                     }

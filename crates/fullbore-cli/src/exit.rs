@@ -87,7 +87,10 @@ impl Exit {
         match StandardOutput.write_all(text.as_ref()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
-            Err(error) => Err(Self::Trouble(format!("standard output: cannot write: {}", reason(&error)))),
+            Err(error) => {
+                let what = if called().is_some() { "write error" } else { "standard output: cannot write" };
+                Err(Self::Trouble(format!("{what}: {}", reason(&error))))
+            }
         }
     }
 

@@ -88,6 +88,14 @@ impl Output {
         if soon && !held.at_once { Ok(()) } else { self.write(&mut held) }
     }
 
+    /// Writes to standard error, after what is held back, so that both are in order where they are one. A failure of standard
+    /// output is for who prints next.
+    pub(crate) fn say(&self, text: &str) {
+        let mut held = lock(&self.held);
+        held.failed = self.write(&mut held).err();
+        self.aside(|| Exit::say(text));
+    }
+
     /// Writes what is held back.
     pub(crate) fn flush(&self) -> Result<(), Exit> {
         self.write(&mut lock(&self.held))

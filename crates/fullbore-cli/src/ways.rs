@@ -179,6 +179,11 @@ impl Running<'_> {
         self.output.aside(write)
     }
 
+    /// Says something on standard error, after what was printed before it.
+    pub fn say(&self, text: &str) {
+        self.output.say(text);
+    }
+
     /// What moves bytes otherwise than a crew does is told here what was asked for.
     pub fn wish(&self) -> &Wish {
         &self.wish

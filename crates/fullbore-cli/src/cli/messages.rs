@@ -74,6 +74,19 @@ fn gnu(error: &clap::Error, called: &Called) -> Option<String> {
         let flag = flags.iter().find(|flag| called.words.iter().any(|word| word == *flag))?;
         return Some(format!("the {flag} option is meaningful only when verifying checksums"));
     }
+    if error.kind() == ErrorKind::ArgumentConflict && called.command() == "sum" {
+        let name = |kind| text(kind).and_then(|flag| flag.split([' ', '=']).next());
+        let what = match [name(ContextKind::InvalidArg)?, name(ContextKind::PriorArg)?] {
+            ["--check", other] | [other, "--check"] => match other {
+                "--binary" | "--text" => "the --binary and --text options are meaningless",
+                "--tag" => "the --tag option is meaningless",
+                "--zero" => "the --zero option is not supported",
+                _ => return None,
+            },
+            _ => return None,
+        };
+        return Some(format!("{what} when verifying checksums"));
+    }
     let flag = text(ContextKind::InvalidArg)?;
     // Of "--total <WHEN>" and "--total[=<WHEN>]" the name.
     let name = flag.split([' ', '=', '[']).next().unwrap_or(flag);
@@ -98,6 +111,9 @@ fn gnu(error: &clap::Error, called: &Called) -> Option<String> {
                 said.extend(names.iter().map(|name| format!("\n  - '{name}'")));
             }
             Some(said)
+        }
+        (ErrorKind::ValueValidation, Some(value)) if name == "--length" => {
+            Some(format!("invalid length: '{value}'"))
         }
         (ErrorKind::TooManyValues, _) => Some(format!("option '{name}' doesn't allow an argument")),
         _ => None,

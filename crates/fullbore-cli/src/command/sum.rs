@@ -18,7 +18,7 @@ use fullbore_cli::each::Telling;
 use fullbore_cli::ways::{Running, Ways};
 use serde_json::json;
 
-use self::choice::Choice;
+use self::choice::{Choices, Length};
 use self::lines::{Lines, Shape};
 pub(super) use self::lines::{escape, named};
 use self::pass::Passes;
@@ -34,8 +34,8 @@ pub(crate) struct Sum {
     files: Vec<PathBuf>,
 
     /// The algorithm [default: blake3]; several, given again or joined by commas, in one pass (and tagged lines)
-    #[arg(short, long = "algorithm", value_name = "NAME", value_delimiter = ',', value_parser = choice::algorithm)]
-    algorithms: Vec<Choice>,
+    #[arg(short, long = "algorithm", value_name = "NAME", value_parser = choice::algorithms)]
+    algorithms: Vec<Choices>,
 
     /// Sum the files below directories, in the order of their sorted paths
     #[arg(short, long, conflicts_with = "check")]
@@ -58,11 +58,11 @@ pub(crate) struct Sum {
     zero: bool,
 
     /// Mark names as of binary files (*); it is what is read in any case
-    #[arg(short, long, overrides_with = "text")]
+    #[arg(short, long, conflicts_with = "check", overrides_with = "text")]
     binary: bool,
 
     /// Do not (the default)
-    #[arg(short, long, overrides_with = "binary")]
+    #[arg(short, long, conflicts_with = "check", overrides_with = "binary")]
     text: bool,
 
     /// Leave the names out
@@ -73,9 +73,13 @@ pub(crate) struct Sum {
     #[arg(long, conflicts_with_all = ["check", "tag", "zero", "json"])]
     raw: bool,
 
+    /// Write sums in base64, not in hexadecimal digits; --check knows them by the length
+    #[arg(long, conflicts_with_all = ["check", "raw", "json"])]
+    base64: bool,
+
     /// blake3: how many bytes of output [default: 32], as b3sum; blake2b, sha2 and sha3: how many bits, as b2sum and cksum
-    #[arg(short, long, value_name = "LENGTH")]
-    length: Option<u64>,
+    #[arg(short, long, value_name = "LENGTH", value_parser = choice::length)]
+    length: Option<Length>,
 
     /// blake3: from which byte of the output on
     #[arg(
@@ -102,6 +106,10 @@ pub(crate) struct Sum {
     /// As --workers, but 0 is as many as processors
     #[arg(long, value_name = "N")]
     num_threads: Option<u64>,
+
+    /// Tell which vector instructions the processor has
+    #[arg(long)]
+    debug: bool,
 
     /// Print each result as a line of JSON, and then an account of the run
     #[arg(long)]
@@ -131,6 +139,11 @@ fn algorithms_help() -> String {
     text
 }
 
+/// True if the program was called `cksum`, whose command line and lists are narrower.
+fn is_cksum() -> bool {
+    exit::called() == Some("cksum")
+}
+
 /// What became of one file.
 struct Told {
     name: PathBuf,
@@ -143,9 +156,18 @@ impl Sum {
         if self.no_mmap {
             self.ways.prefer_strategy("method=buffered");
         }
-        let cksum = exit::called() == Some("cksum");
+        let cksum = is_cksum();
         if cksum && self.algorithms.is_empty() && !self.check {
-            self.algorithms = choice::algorithm("crc").into_iter().collect();
+            self.algorithms = choice::algorithms("crc").into_iter().collect();
+        }
+        if cksum && self.text && !self.untagged && !self.check {
+            return Err(Exit::trouble("--text mode is only supported with --untagged"));
+        }
+        if cksum {
+            self.refuse_length()?;
+        }
+        if self.debug {
+            super::vectors::tell(&["avx512", "avx2", "pclmul"]);
         }
         if self.check {
             return check::run(self);
@@ -159,15 +181,24 @@ impl Sum {
         };
         let dashed = !self.files.is_empty();
         let files = self.files();
-        if self.raw && (files.len() > 1 || hashes.len() > 1 || self.recursive) {
+        if self.raw && files.len() > 1 {
+            return Err(Exit::trouble("the --raw option is not supported with multiple files"));
+        }
+        if self.raw && (hashes.len() > 1 || self.recursive) {
             return Err(Exit::trouble(
-                "--raw: the sums of several files would run together; name one, and one algorithm",
+                "--raw: several sums would run together; name one file and one algorithm",
             ));
         }
         let running = self.ways.begin()?;
         let mut printer = Printer {
             hashes: &hashes,
-            lines: Lines { shape, zero: self.zero, unnamed: files == [Path::new("-")] && !dashed },
+            lines: Lines {
+                shape,
+                zero: self.zero,
+                base64: self.base64,
+                unnamed: files == [Path::new("-")] && !dashed,
+                sized: cksum,
+            },
             json: self.json,
             out: Out::new(&running),
             running: &running,
@@ -249,7 +280,7 @@ impl Printer<'_> {
                     value["error"] = message(error).into();
                     text.extend_from_slice(format!("{value}\n").as_bytes());
                 }
-                self.running.aside(|| Exit::say(&said(&told.name, error)));
+                self.running.say(&said(&told.name, error));
             }
             Ok((bytes, sums)) => {
                 self.bytes += bytes;

@@ -7,6 +7,7 @@ mod beside;
 mod changes;
 mod cmp;
 mod copy;
+mod coreutils;
 mod corpus;
 mod cp;
 mod dedupe;

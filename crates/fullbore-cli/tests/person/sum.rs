@@ -428,54 +428,6 @@ fn a_reader_that_goes_away_ends_it() {
 }
 
 #[test]
-fn what_cksum_knows_is_what_cksum_prints() {
-    let room = Room::new();
-    room.file("a", bytes(100_001, 7));
-    room.file("empty", "");
-    room.file("large", bytes(5_000_003, 8));
-    let same = |ours: &str, peer: &str| {
-        let program = peer.split(' ').next().unwrap();
-        if !crate::ground::has(program) {
-            return println!("skipped: {program} is not installed");
-        }
-        let [ours, peer] = [format!(r#""$0" sum {ours}"#), peer.to_owned()]
-            .map(|line| shell(&format!(r#"cd "$1"; {line}"#), &[room.path()]).succeeds().text());
-        assert_eq!(ours, peer);
-    };
-    same("-a crc a empty large", "cksum a empty large");
-    same("-a crc < a", "cksum < a");
-    same("-a bsd a empty large", "sum -r a empty large");
-    same("-a sysv a empty large", "sum -s a empty large");
-    same("-a sha224 a empty", "sha224sum a empty");
-    same("-a sha384 a empty", "sha384sum a empty");
-    same("-a blake2b a large", "b2sum a large");
-    same("-a blake2b --length 128 a", "b2sum --length 128 a");
-    same("-a blake2b --length 128 --tag a", "b2sum --length 128 --tag a");
-    same("-a sm3 --tag a", "cksum -a sm3 a");
-    same("-a sm3 a", "cksum -a sm3 --untagged a");
-    for bits in [224, 256, 384, 512] {
-        let openssl = format!("openssl dgst -sha3-{bits} -r a | sed 's/ .a/  a/'");
-        same(&format!("-a sha3-{bits} a"), &openssl);
-        same(&format!("-a sha3 -l {bits} a"), &openssl);
-    }
-    same("-a sha2 -l 256 a", "sha256sum a");
-    // Lists of the peers are checked.
-    for line in [
-        r#"cksum -a sm3 a large"#,
-        r#"b2sum a empty"#,
-        r#"b2sum -l 64 --tag a"#,
-        r#"sha384sum a"#,
-        r#"sha224sum a"#,
-        r#"openssl dgst -sha3-512 a"#,
-    ] {
-        let line = format!(r#"cd "$1"; {line} | "$0" sum -c"#);
-        assert!(shell(&line, &[room.path()]).succeeds().text().starts_with("a: OK\n"), "{line}");
-    }
-    let text = shell(r#"cd "$1"; b2sum -l 40 a | "$0" sum -a blake2b -c"#, &[room.path()]).succeeds().text();
-    assert_eq!(text, "a: OK\n");
-}
-
-#[test]
 fn flags_of_b3sum_and_cksum() {
     let room = Room::new();
     room.file("a", "abc");

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
 use fullbore::error::{Error, Kind};
-use fullbore::operation::hash::{Algorithm, Hash};
+use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
 use fullbore::pattern::{Crew, Scratch, Turn};
 use fullbore::quote::Shown;
 use fullbore_cli::each::{Telling, arrives};
@@ -20,18 +20,18 @@ use super::lines::{escape, named};
 use super::parse::{Claim, Line, Parser};
 use super::pass::Passes;
 use super::{Out, Sum, message, said};
-use crate::exit::{Exit, program};
+use crate::exit::{Exit, called, program};
 
 /// How verdicts are told.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --check")]
 pub(crate) struct Verdicts {
     /// Do not print OK for each file that matches
-    #[arg(long, requires = "check")]
+    #[arg(long, requires = "check", overrides_with_all = ["status", "warn"])]
     quiet: bool,
 
     /// Print nothing, the exit code says it
-    #[arg(long, requires = "check")]
+    #[arg(long, requires = "check", overrides_with_all = ["quiet", "warn"])]
     status: bool,
 
     /// Lines that are none count as failures
@@ -39,7 +39,7 @@ pub(crate) struct Verdicts {
     strict: bool,
 
     /// Tell each line that is none
-    #[arg(short, long, requires = "check")]
+    #[arg(short, long, requires = "check", overrides_with_all = ["quiet", "status"])]
     warn: bool,
 
     /// Pass over files that are missing
@@ -51,10 +51,12 @@ pub(crate) struct Verdicts {
 enum Item {
     /// A list begins.
     List(PathBuf),
-    /// A list cannot be read (any further).
-    Unreadable(PathBuf, io::Error),
-    /// A line that is none, and its number.
-    Malformed(u64),
+    /// A list cannot be opened.
+    Closed(PathBuf, io::Error),
+    /// A list cannot be read any further.
+    Unreadable(PathBuf),
+    /// A line that is none, its number, and what the last line with a tag is of.
+    Malformed(u64, Option<&'static Algorithm>),
     Claim(Claim),
     /// The list ends.
     End,
@@ -70,6 +72,7 @@ enum Verdict {
 
 pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     if sum.length.is_some()
+        && !super::is_cksum()
         && (sum.algorithms.is_empty()
             || sum.hashes()?.iter().any(|hash| *hash.algorithm() == *Hash::default().algorithm()))
     {
@@ -78,7 +81,11 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     let files = sum.files();
     let asked: Vec<&'static Algorithm> = sum.named()?.iter().map(Hash::algorithm).collect();
     if let Some(wrong) = asked.iter().find(|asked| ["crc", "bsd", "sysv"].contains(&asked.name)) {
-        return Err(Exit::trouble(format!("--check is not supported with --algorithm={}", wrong.name)));
+        let what = match super::is_cksum() {
+            true => "{bsd,sysv,crc}",
+            false => wrong.name,
+        };
+        return Err(Exit::trouble(format!("--check is not supported with --algorithm={what}")));
     }
     let running = sum.ways.begin()?;
     let mut judge = Judge {
@@ -94,7 +101,7 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     };
     let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0) };
     let arriving = files.iter().any(|list| arrives(list));
-    let lists = Lists { files: files.into(), parser: Parser::new(asked), open: None };
+    let lists = Lists { files: files.into(), parser: Parser::new(asked).like(called()), open: None };
     let mut telling = Telling::default();
     let work = |item: Item, turn: &mut Turn<'_, '_, Verdict>, scratch: &mut Scratch, crew: &Crew<'_>| {
         let verdict = match item {
@@ -157,15 +164,15 @@ impl Iterator for Lists {
                 let path = self.files.pop_front()?;
                 return Some(match self.open(path.clone()) {
                     Ok(()) => Item::List(path),
-                    Err(error) => Item::Unreadable(path, error),
+                    Err(error) => Item::Closed(path, error),
                 });
             };
             line.clear();
             match next_line(from, &mut line) {
-                Err(error) => {
+                Err(_) => {
                     let path = path.clone();
                     self.open = None;
-                    return Some(Item::Unreadable(path, error));
+                    return Some(Item::Unreadable(path));
                 }
                 Ok(false) => {
                     self.open = None;
@@ -176,7 +183,7 @@ impl Iterator for Lists {
             match self.parser.line(&line) {
                 Line::Nothing => {}
                 Line::Claim(claim) => return Some(Item::Claim(claim)),
-                Line::Malformed => return Some(Item::Malformed(*number)),
+                Line::Malformed => return Some(Item::Malformed(*number, self.parser.tag())),
             }
         }
     }
@@ -220,6 +227,7 @@ impl Checker {
             .iter()
             .map(|&algorithm| match algorithm.name {
                 "blake2b" => Hash::blake2b(claim.sum.len()),
+                "blake3" => Hash::blake3(Blake3Mode::Plain, 0, claim.sum.len()),
                 _ => Hash::from(algorithm),
             })
             .collect();
@@ -288,16 +296,20 @@ impl Judge<'_> {
     fn tell(&mut self, verdict: Verdict) -> Result<(), Exit> {
         match verdict {
             Verdict::Passed(Item::List(path)) => self.list = List { path, ..List::default() },
-            Verdict::Passed(Item::Unreadable(path, error)) => {
+            Verdict::Passed(Item::Unreadable(path)) => {
+                self.bad = true;
+                self.say(&format!("{}: {}: read error\n", program(""), shown(&path)));
+            }
+            Verdict::Passed(Item::Closed(path, error)) => {
                 self.bad = true;
                 let text = Error::io("read", &path, error);
                 self.say(&said(&path, &text));
             }
-            Verdict::Passed(Item::Malformed(number)) => {
+            Verdict::Passed(Item::Malformed(number, last)) => {
                 self.list.malformed += 1;
                 if self.how.warn {
-                    let tag = self.one.map_or_else(String::new, |one| format!("{} ", one.tag));
-                    let path = Shown(&self.list.path);
+                    let tag = self.one.or(last).map_or_else(String::new, |one| format!("{} ", one.tag));
+                    let path = shown(&self.list.path);
                     let text = format!(
                         "{}: {path}: {number}: improperly formatted {tag}checksum line\n",
                         program("")
@@ -364,7 +376,7 @@ impl Judge<'_> {
 
     /// Whether the line that was learned of last is told as b3sum does, and not as sha256sum.
     fn as_b3sum(&self) -> bool {
-        self.list.last.is_none_or(is_blake3)
+        matches!(called(), None | Some("b3sum")) && self.list.last.is_none_or(is_blake3)
     }
 
     fn line(&mut self, claim: &Claim, verdict: &str, algorithm: Option<&Algorithm>) -> Result<(), Exit> {
@@ -400,7 +412,7 @@ impl Judge<'_> {
     fn end(&mut self) {
         let List { path, claims, malformed, matched, mismatched, unreadable, kinds, .. } =
             std::mem::take(&mut self.list);
-        let name = Shown(&path);
+        let name = shown(&path);
         let me = program("");
         let mut text = String::new();
         if claims == 0 {
@@ -420,7 +432,8 @@ impl Judge<'_> {
             }
         }
         // b3sum takes a line that is none for a failure.
-        let strict = self.how.strict || kinds == (true, false) || self.one.is_some_and(is_blake3);
+        let b3sum = kinds == (true, false) || self.one.is_some_and(is_blake3);
+        let strict = self.how.strict || b3sum && !super::is_cksum();
         self.bad |= matched == 0 || mismatched > 0 || unreadable > 0 || strict && malformed > 0;
         if !text.is_empty() {
             self.say(&text);
@@ -428,8 +441,13 @@ impl Judge<'_> {
     }
 
     fn say(&mut self, text: &str) {
-        self.running.aside(|| Exit::say(text));
+        self.running.say(text);
     }
+}
+
+/// The name of a list in a message.
+fn shown(path: &Path) -> String {
+    if path == Path::new("-") { "'standard input'".to_owned() } else { Shown(path).to_string() }
 }
 
 fn is_blake3(algorithm: &'static Algorithm) -> bool {

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use fullbore::operation::hash::{Blake3Mode, Hash, UnknownAlgorithm, derive_context};
 use fullbore::size;
 
-use super::Sum;
-use crate::exit::Exit;
+use super::{Sum, is_cksum};
+use crate::exit::{Exit, program};
 
 /// Output of blake3 may be longer than a sum, but not so long that it fills the memory, in bytes.
 const LONGEST: u64 = 16 << 20;
@@ -19,8 +19,17 @@ pub(super) enum Choice {
     Family(&'static str),
 }
 
+/// The algorithms that one flag names, joined by commas.
+#[derive(Debug, Clone)]
+pub(super) struct Choices(Vec<Choice>);
+
+/// Reads algorithms joined by commas.
+pub(super) fn algorithms(names: &str) -> Result<Choices, UnknownAlgorithm> {
+    names.split(',').map(algorithm).collect::<Result<_, _>>().map(Choices)
+}
+
 /// The algorithm of that name, which is not abbreviated, as with cksum.
-pub(super) fn algorithm(name: &str) -> Result<Choice, UnknownAlgorithm> {
+fn algorithm(name: &str) -> Result<Choice, UnknownAlgorithm> {
     if let Some(family) = ["sha2", "sha3"].into_iter().find(|family| *family == name) {
         return Ok(Choice::Family(family));
     }
@@ -28,20 +37,63 @@ pub(super) fn algorithm(name: &str) -> Result<Choice, UnknownAlgorithm> {
 }
 
 impl Choice {
-    fn hash(&self, length: Option<u64>) -> Result<Hash, Exit> {
+    /// The algorithms that are meant: of a family one, or, where a list says which, all.
+    fn hashes(&self, length: Option<&Length>, check: bool) -> Result<Vec<Hash>, Exit> {
         let family = match self {
-            Self::One(hash) => return Ok(hash.clone()),
+            Self::One(hash) => return Ok(vec![hash.clone()]),
             Self::Family(family) => family,
         };
         let prefix = if *family == "sha3" { "sha3-" } else { "sha" };
-        match length {
-            Some(bits @ (224 | 256 | 384 | 512)) => {
-                Hash::named(&format!("{prefix}{bits}")).map_err(Exit::trouble)
+        let bits: &[u64] = match length {
+            Some(length) if SIZES.contains(&length.value) => &[length.value],
+            Some(other) => {
+                let what = format!(
+                    "digest length for '{}' must be 224, 256, 384, or 512",
+                    family.to_ascii_uppercase()
+                );
+                return Err(other.invalid(&what));
             }
-            Some(other) => Err(Exit::trouble(format!(
-                "--length: there is no {family} of {other} bits; there are 224, 256, 384 and 512"
-            ))),
-            None => Err(Exit::trouble(format!("--algorithm={family} needs --length 224, 256, 384 or 512"))),
+            None if check => SIZES,
+            None => {
+                let what = "requires specifying --length 224, 256, 384, or 512";
+                return Err(Exit::trouble(format!("--algorithm={family} {what}")));
+            }
+        };
+        bits.iter().map(|bits| Hash::named(&format!("{prefix}{bits}")).map_err(Exit::trouble)).collect()
+    }
+}
+
+/// The sizes that sha2 and sha3 come in, in bits.
+const SIZES: &[u64] = &[224, 256, 384, 512];
+
+/// A length with the text it was given in.
+#[derive(Debug, Clone)]
+pub(super) struct Length {
+    text: String,
+    /// One that is too large is the largest.
+    pub(super) value: u64,
+}
+
+/// Reads a length.
+pub(super) fn length(text: &str) -> Result<Length, &'static str> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("it is not a number");
+    }
+    Ok(Length { text: text.to_owned(), value: text.parse().unwrap_or(u64::MAX) })
+}
+
+impl Length {
+    /// Trouble in the two lines of coreutils.
+    fn invalid(&self, what: &str) -> Exit {
+        Exit::trouble(format!("invalid length: '{}'\n{}: {what}", self.text, program("")))
+    }
+
+    /// So many bits in bytes; `None`: 0 bits, which stand for the usual length.
+    fn bytes(&self) -> Result<Option<u64>, Exit> {
+        match self.value {
+            0 => Ok(None),
+            bits if bits.is_multiple_of(8) => Ok(Some(bits / 8)),
+            _ => Err(self.invalid("length is not a multiple of 8")),
         }
     }
 }
@@ -50,13 +102,34 @@ impl Sum {
     /// The algorithms that were named, each once, in their usual modes.
     pub(super) fn named(&self) -> Result<Vec<Hash>, Exit> {
         let mut hashes: Vec<Hash> = Vec::new();
-        for choice in &self.algorithms {
-            let hash = choice.hash(self.length)?;
-            if !hashes.iter().any(|known| known.algorithm() == hash.algorithm()) {
-                hashes.push(hash);
+        for choice in self.choices() {
+            for hash in choice.hashes(self.length.as_ref(), self.check)? {
+                if !hashes.iter().any(|known| known.algorithm() == hash.algorithm()) {
+                    hashes.push(hash);
+                }
             }
         }
         Ok(hashes)
+    }
+
+    /// The algorithms that were named. Of several flags `cksum` takes the last.
+    fn choices(&self) -> impl Iterator<Item = &Choice> {
+        let first = if is_cksum() { self.algorithms.len().saturating_sub(1) } else { 0 };
+        self.algorithms[first..].iter().flat_map(|choices| &choices.0)
+    }
+
+    /// Trouble if there is a length and `cksum` has none for the algorithm.
+    pub(super) fn refuse_length(&self) -> Result<(), Exit> {
+        let has_length = |choice: &Choice| match choice {
+            Choice::One(hash) => ["blake2b", "blake3"].contains(&hash.algorithm().name),
+            Choice::Family(_) => true,
+        };
+        match &self.length {
+            Some(length) if length.value > 0 && !self.choices().any(has_length) => Err(Exit::trouble(
+                "--length is only supported with --algorithm blake2b, sha2, or sha3, or blake3",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The sums to compute, each once.
@@ -65,12 +138,16 @@ impl Sum {
         if hashes.is_empty() {
             hashes.push(Hash::default());
         }
-        let families = self.algorithms.iter().any(|choice| matches!(choice, Choice::Family(_)));
-        let mut length = self.length;
+        let families = self.choices().any(|choice| matches!(choice, Choice::Family(_)));
+        let mut length = self.length.as_ref();
         if let (Some(bits), Some(blake2b)) =
             (length, hashes.iter_mut().find(|hash| hash.algorithm().name == "blake2b"))
         {
             *blake2b = Hash::blake2b(blake2b_bytes(bits)?);
+            length = None;
+        }
+        let any_blake3 = hashes.iter().any(|hash| hash.algorithm().name == "blake3");
+        if length.is_some_and(|length| length.value == 0) && !any_blake3 {
             length = None;
         }
         let special =
@@ -83,7 +160,13 @@ impl Sum {
                 "--length, --seek, --keyed and --derive-key are of blake3; ask for it too (--length also of blake2b, sha2 and sha3)",
             ));
         };
-        let len = length.unwrap_or(blake3.algorithm().len as u64);
+        let len = match length {
+            // cksum counts in bits.
+            Some(length) if is_cksum() => length.bytes()?,
+            Some(length) => Some(length.value),
+            None => None,
+        };
+        let len = len.unwrap_or(blake3.algorithm().len as u64);
         if len > LONGEST {
             let (asked, most) = (size::human(len), size::human(LONGEST));
             return Err(Exit::trouble(format!(
@@ -101,15 +184,11 @@ impl Sum {
 }
 
 /// The length of a sum of blake2b in bytes; 0 bits stand for all.
-fn blake2b_bytes(bits: u64) -> Result<usize, Exit> {
-    match bits {
-        0 => Ok(64),
-        8..=512 if bits.is_multiple_of(8) => Ok(bits as usize / 8),
-        _ if bits.is_multiple_of(8) => Err(Exit::trouble(format!(
-            "invalid length: '{bits}'\nmaximum digest length for 'BLAKE2b' is 512 bits"
-        ))),
-        _ => Err(Exit::trouble(format!("invalid length: '{bits}'\nlength is not a multiple of 8"))),
+fn blake2b_bytes(length: &Length) -> Result<usize, Exit> {
+    if length.value > 512 {
+        return Err(length.invalid("maximum digest length for 'BLAKE2b' is 512 bits"));
     }
+    Ok(length.bytes()?.map_or(64, |bytes| bytes as usize))
 }
 
 /// The key of the keyed mode: standard input, all of it.

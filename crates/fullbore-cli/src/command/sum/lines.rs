@@ -3,8 +3,16 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use fullbore::operation::hash::{Algorithm, hex};
 use serde_json::{Value, json};
+
+/// Base64 with padding. As with coreutils, the bits behind the last byte may be anything.
+pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// The shape of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +33,12 @@ pub(super) struct Lines {
     pub(super) shape: Shape,
     /// Lines end with NUL, and names are not escaped.
     pub(super) zero: bool,
+    /// Sums are written in base64.
+    pub(super) base64: bool,
     /// Standard input was not named: lines of `cksum` and `sum` have no name then.
     pub(super) unnamed: bool,
+    /// The tag of blake3 has the length in bits, as with cksum.
+    pub(super) sized: bool,
 }
 
 impl Lines {
@@ -47,24 +59,30 @@ impl Lines {
         if escaped.is_some() && matches!(self.shape, Shape::Plain { .. } | Shape::Tagged) {
             out.push(b'\\');
         }
+        let digits = if self.base64 { BASE64.encode(sum) } else { hex(sum) };
         match self.shape {
             Shape::Raw => return out.extend_from_slice(sum),
-            Shape::Nameless => out.extend_from_slice(hex(sum).as_bytes()),
+            Shape::Nameless => out.extend_from_slice(digits.as_bytes()),
             Shape::Plain { binary } => {
                 out.extend_from_slice(prefix(algorithm).as_bytes());
-                out.extend_from_slice(hex(sum).as_bytes());
+                out.extend_from_slice(digits.as_bytes());
                 out.extend_from_slice(if binary { b" *" } else { b"  " });
                 out.extend_from_slice(shown);
             }
             Shape::Tagged => {
                 out.extend_from_slice(algorithm.tag.as_bytes());
-                if algorithm.name == "blake2b" && sum.len() != algorithm.len {
+                let sized = match algorithm.name {
+                    "blake2b" => sum.len() != algorithm.len,
+                    "blake3" => self.sized,
+                    _ => false,
+                };
+                if sized {
                     out.extend_from_slice(format!("-{}", 8 * sum.len()).as_bytes());
                 }
                 out.extend_from_slice(b" (");
                 out.extend_from_slice(shown);
                 out.extend_from_slice(b") = ");
-                out.extend_from_slice(hex(sum).as_bytes());
+                out.extend_from_slice(digits.as_bytes());
             }
         }
         out.push(end);

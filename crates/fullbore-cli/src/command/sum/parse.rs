@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+use base64::Engine;
 use fullbore::operation::hash::{Algorithm, algorithms};
 
-use super::lines::{prefix, unescape};
+use super::lines::{BASE64, prefix, unescape};
 
 /// A line longer than this is none, in bytes: paths have at most 4,096.
 const LONGEST: usize = 64 << 10;
@@ -34,6 +35,12 @@ pub(super) struct Parser {
     /// Whether one blank is between sum and name, as old BSD tools had it. The first line decides, so that nobody can
     /// turn a name with a leading blank into another.
     one_blank: Option<bool>,
+    /// Whether lists are those of `cksum`: without `-a` lines need tags, and a sum of blake3 may have any length.
+    cksum: bool,
+    /// Whether sums may be in base64.
+    base64: bool,
+    /// What the last line with a tag is of.
+    tag: Option<&'static Algorithm>,
 }
 
 /// What became of a line.
@@ -47,7 +54,17 @@ pub(super) enum Line {
 
 impl Parser {
     pub(super) fn new(asked: Vec<&'static Algorithm>) -> Self {
-        Self { asked, one_blank: None }
+        Self { asked, one_blank: None, cksum: false, base64: true, tag: None }
+    }
+
+    /// Reads lists as the tool `called` does.
+    pub(super) fn like(self, called: Option<&str>) -> Self {
+        Self { cksum: called == Some("cksum"), base64: matches!(called, None | Some("cksum")), ..self }
+    }
+
+    /// What the last line that begins with a tag is of.
+    pub(super) fn tag(&self) -> Option<&'static Algorithm> {
+        self.tag
     }
 
     /// Reads a line, with or without what ends it.
@@ -65,7 +82,12 @@ impl Parser {
             Some(rest) => (true, rest),
             None => (false, line),
         };
-        let Some((algorithms, sum, written)) = self.tagged(rest).or_else(|| self.plain(rest)) else {
+        let found = match self.tagged(rest) {
+            None if self.cksum && self.asked.is_empty() => None,
+            None => self.plain(rest),
+            found => found,
+        };
+        let Some((algorithms, sum, written)) = found else {
             return Line::Malformed;
         };
         let name = if escaped { unescape(written) } else { Some(written.to_vec()) };
@@ -83,17 +105,24 @@ impl Parser {
     }
 
     /// `ALGORITHM (NAME) = HEX`, and `ALGORITHM(NAME)= HEX` as `openssl dgst` has it.
-    fn tagged<'l>(&self, line: &'l [u8]) -> Option<(Vec<&'static Algorithm>, Vec<u8>, &'l [u8])> {
-        algorithms().iter().filter(|algorithm| self.allowed(algorithm)).find_map(|algorithm| {
-            let rest = line.strip_prefix(algorithm.tag.as_bytes())?;
+    fn tagged<'l>(&mut self, line: &'l [u8]) -> Option<(Vec<&'static Algorithm>, Vec<u8>, &'l [u8])> {
+        let base64 = self.base64;
+        let mut tag = self.tag;
+        let found = algorithms().iter().filter(|algorithm| self.allowed(algorithm)).find_map(|algorithm| {
+            let rest = line.strip_prefix(algorithm.tag.as_bytes()).or_else(|| sha2(algorithm, line))?;
             let (len, rest) = shortened(algorithm, rest)?;
             let rest = rest.strip_prefix(b" ").unwrap_or(rest).strip_prefix(b"(")?;
+            tag = Some(algorithm);
             // No digit is a parenthesis, so the last one ends the name.
             let end = rest.iter().rposition(|&byte| byte == b')')?;
             let digits = rest[end + 1..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
-            let sum = unhex(digits).filter(|sum| sum.len() == len)?;
+            let fits = |sum: &Vec<u8>| sum.len() == len;
+            let plain = unhex(digits).filter(fits);
+            let sum = plain.or_else(|| unbase64(digits).filter(|sum| base64 && fits(sum)))?;
             Some((vec![algorithm], sum, &rest[..end]))
-        })
+        });
+        self.tag = tag;
+        found
     }
 
     /// `HEX  NAME` or `HEX *NAME`, or, from the first line on, `HEX NAME`.
@@ -102,19 +131,33 @@ impl Parser {
             true => UNTAGGED.contains(&algorithm.name),
             false => self.allowed(algorithm),
         });
-        let (mut found, mut sum, mut behind) = (Vec::new(), Vec::new(), &line[..0]);
-        for algorithm in candidates {
-            let digits = match line.strip_prefix(prefix(algorithm).as_bytes()) {
-                Some(digits) => digits,
-                None => line,
-            };
-            let end = digits.iter().position(|byte| !byte.is_ascii_hexdigit())?;
-            // Of blake2b the digits tell the length, if nothing else can be meant.
-            let any = algorithm.name == "blake2b" && self.asked.len() == 1 && (2..=128).contains(&end);
-            if end == 2 * algorithm.len || any && end % 2 == 0 {
-                found.push(algorithm);
-                (sum, behind) = (unhex(&digits[..end])?, &digits[end..]);
+        let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t'))?;
+        let (token, behind) = line.split_at(end);
+        let base64 = self.base64 && !self.asked.is_empty();
+        let candidates: Vec<_> = candidates.collect();
+        let (mut found, mut sum) = (Vec::new(), Vec::new());
+        // Digits that are a sum in hexadecimal are not one of another length in base64.
+        for decode in [unhex, unbase64].into_iter().take(if base64 { 2 } else { 1 }) {
+            for &algorithm in &candidates {
+                let digits = token.strip_prefix(prefix(algorithm).as_bytes()).unwrap_or(token);
+                // Of blake2b and blake3 the digits tell the length, if nothing else can be meant.
+                let any = match algorithm.name {
+                    "blake2b" => 1..=64,
+                    "blake3" if self.cksum => 1..=LONGEST,
+                    _ => algorithm.len..=algorithm.len,
+                };
+                let fits = |len| len == algorithm.len || self.asked.len() == 1 && any.contains(&len);
+                if let Some(decoded) = decode(digits).filter(|sum| fits(sum.len())) {
+                    found.push(algorithm);
+                    sum = decoded;
+                }
             }
+            if !found.is_empty() {
+                break;
+            }
+        }
+        if found.is_empty() {
+            return None;
         }
         let name = behind.strip_prefix(b" ").or_else(|| behind.strip_prefix(b"\t"))?;
         let name = match name.split_first() {
@@ -133,14 +176,31 @@ impl Parser {
     }
 }
 
-/// The length of a sum, which stands behind the tag of a blake2b that is not whole, and what follows.
+/// The length of a sum, which stands behind the tag of a blake2b that is not whole and that cksum writes behind that of blake3,
+/// and what follows.
 fn shortened<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<(usize, &'l [u8])> {
-    let Some(bits) = line.strip_prefix(b"-").filter(|_| algorithm.name == "blake2b") else {
+    let longest = match algorithm.name {
+        "blake2b" => 512,
+        "blake3" => 8 * LONGEST,
+        _ => 0,
+    };
+    let Some(bits) = line.strip_prefix(b"-").filter(|_| longest > 0) else {
         return Some((algorithm.len, line));
     };
     let end = bits.iter().position(|byte| !byte.is_ascii_digit())?;
     let len: usize = std::str::from_utf8(&bits[..end]).ok()?.parse().ok()?;
-    ((8..=512).contains(&len) && len.is_multiple_of(8)).then_some((len / 8, &bits[end..]))
+    ((8..=longest).contains(&len) && len.is_multiple_of(8)).then_some((len / 8, &bits[end..]))
+}
+
+/// What follows a tag as SHA2-256, which later coreutils know beside SHA256.
+fn sha2<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<&'l [u8]> {
+    let bits = algorithm.name.strip_prefix("sha").filter(|bits| bits.len() == 3)?;
+    line.strip_prefix(b"SHA2-")?.strip_prefix(bits.as_bytes())
+}
+
+/// The bytes that base64 stands for.
+fn unbase64(digits: &[u8]) -> Option<Vec<u8>> {
+    BASE64.decode(digits).ok()
 }
 
 /// The bytes that pairs of hexadecimal digits stand for.
@@ -180,6 +240,10 @@ mod tests {
             (format!("SM3 (a) = {SHA256}"), &["sm3"], "a"),
             (format!("SHA3-256(a)= {SHA256}"), &["sha3-256"], "a"),
             (format!("BLAKE2b-128 (a) = {MD5}"), &["blake2b"], "a"),
+            (format!("BLAKE3-128 (a) = {MD5}"), &["blake3"], "a"),
+            (format!("SHA2-256 (a) = {SHA256}"), &["sha256"], "a"),
+            ("MD5 (a) = kAFQmDzST7DWlj99KOF/cg==".into(), &["md5"], "a"),
+            ("BLAKE2b-48 (a) = fc1f97C4".into(), &["blake2b"], "a"),
             (format!("{SHA256}  a"), &["blake3", "sha256"], "a"),
             (format!("{}  a", SHA256.to_uppercase()), &["blake3", "sha256"], "a"),
             (format!("\\{MD5}  a\\nb\\\\"), &["md5"], "a\nb\\"),
@@ -232,6 +296,43 @@ mod tests {
         let mut parser = Parser::new(Vec::new());
         assert_eq!(claim_after(&mut parser, &format!("{MD5}  a")).unwrap().1, "a");
         assert_eq!(claim_after(&mut parser, &format!("{MD5} b")), None);
+    }
+
+    #[test]
+    fn cksum_has_lists_of_its_own() {
+        let family = |prefix: &str| -> Vec<_> {
+            algorithms().iter().filter(|algorithm| algorithm.name.starts_with(prefix)).collect()
+        };
+        let base64 = "kAFQmDzST7DWlj99KOF/cg==  a";
+        let cksum =
+            |prefix: Option<&str>| Parser::new(prefix.map(family).unwrap_or_default()).like(Some("cksum"));
+        // Without -a a line needs a tag, and tells what the next bad one should have been.
+        let mut parser = cksum(None);
+        assert_eq!(claim_after(&mut parser, &format!("{SHA256}  a")), None);
+        assert_eq!(parser.tag(), None);
+        assert_eq!(claim_after(&mut parser, &format!("SHA256 (a) = {MD5}")), None);
+        assert_eq!(parser.tag().map(|tag| tag.name), Some("sha256"));
+        // 64 digits are 32 bytes, and no 48 in base64.
+        for (prefix, name) in [("sha2", "sha256"), ("sha3", "sha3-256")] {
+            let mut parser = match prefix {
+                "sha2" => {
+                    let names = ["sha224", "sha256", "sha384", "sha512"];
+                    let asked = algorithms().iter().filter(|algorithm| names.contains(&algorithm.name));
+                    Parser::new(asked.collect()).like(Some("cksum"))
+                }
+                _ => cksum(Some(prefix)),
+            };
+            match parser.line(format!("{SHA256}  a").as_bytes()) {
+                Line::Claim(claim) => assert_eq!((claim.algorithms[0].name, claim.sum.len()), (name, 32)),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(claim_after(&mut cksum(Some("blake3")), "04e0  a").unwrap().0, ["blake3"]);
+        let blake3 = || Parser::new(family("blake3"));
+        assert_eq!(claim_after(&mut blake3(), "04e0  a"), None);
+        assert_eq!(claim_after(&mut cksum(Some("md5")), base64).unwrap().0, ["md5"]);
+        assert_eq!(claim_after(&mut Parser::new(family("md5")).like(Some("md5sum")), base64), None);
+        assert_eq!(claim_after(&mut Parser::new(Vec::new()), base64), None);
     }
 
     #[test]

@@ -63,6 +63,10 @@ pub(crate) struct Wc {
     #[arg(value_name = "FILE")]
     files: Vec<OsString>,
 
+    /// Tell which vector instructions the processor has
+    #[arg(long)]
+    debug: bool,
+
     #[command(flatten)]
     ways: Ways,
 }
@@ -106,7 +110,7 @@ impl Trouble {
     }
 
     fn say(&self, running: &Running<'_>) {
-        running.aside(|| Exit::say(&self.line()));
+        running.say(&self.line());
     }
 
     fn line(&self) -> String {
@@ -142,6 +146,9 @@ impl Wc {
         let encoding = locale::encoding();
         let columns = self.columns();
         let running = self.ways.begin()?;
+        if self.debug {
+            super::vectors::tell(&["avx2"]);
+        }
         let named = (!self.files.is_empty()).then(|| self.files.iter().map(PathBuf::from).collect());
         let inputs = Inputs::new(named, self.files0_from.as_deref(), encoding).map_err(Trouble::fatal)?;
         let width = if self.total == Total::Only { 1 } else { columns.width(inputs.known()) };

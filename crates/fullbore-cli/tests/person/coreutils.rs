@@ -1,0 +1,178 @@
+//! `sum` and `wc` under the names of coreutils' tools, beside these.
+
+use crate::ground::{Room, bytes, fullbore, has, run, run_with, shell};
+
+/// A room with the tools' names in `bin`, all of them this program.
+fn with_names() -> Room {
+    let room = Room::new();
+    std::fs::create_dir(room.at("bin")).unwrap();
+    for name in ["cksum", "md5sum", "b2sum", "sha256sum", "wc"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fullbore"), room.at("bin").join(name)).unwrap();
+    }
+    room
+}
+
+/// What a line of a shell prints, both streams in one pipe, and its exit code; with the program in the tools' place, or without.
+fn told(room: &Room, line: &str, ours: bool) -> String {
+    let path = if ours { "PATH=\"$1/bin:$PATH\"; " } else { "" };
+    let line = format!("cd \"$1\"; export LC_ALL=C; {path}{{ {line}; echo \"exit $?\"; }} 2>&1 | cat");
+    shell(&line, &[room.path()]).succeeds().text()
+}
+
+#[test]
+fn what_is_said_is_said_by_coreutils_too_and_in_the_same_order() {
+    let room = with_names();
+    // Others word some of it otherwise.
+    if !has("cksum") || !told(&room, "cksum --version", false).contains("coreutils) 9.1\n") {
+        return println!("skipped: coreutils here are not of version 9.1");
+    }
+    room.file("a", "abc");
+    room.file(" b", "abc");
+    room.file("*c", "abc");
+    let md5 = "900150983cd24fb0d6963f7d28e17f72";
+    room.file("reversed", format!("{md5} a\n{md5}  b\n{md5} *c\n"));
+    room.file("mixed", format!("{md5}  a\n{md5} a\n{md5} *a\n"));
+    let sm3 = "66c7f0f462eeedd9d1f2d46bdc10e4e24167c4875cf2f7a2297da02b8f4ba8e0";
+    room.file("sm3", format!("SM3 (a) = {sm3}\nnone\n"));
+    room.file("untagged", format!("SM3 (a) = {sm3}\n{sm3}  a\n"));
+    for tool in ["md5sum", "wc"] {
+        let wanted = format!("{tool}: write error: No space left on device\nexit 1\n");
+        assert_eq!(told(&room, &format!("{tool} a a > /dev/full"), true), wanted);
+    }
+    let mut different = Vec::new();
+    for line in [
+        "md5sum -c reversed",
+        "md5sum -c mixed",
+        "md5sum -c --warn mixed",
+        "md5sum -c --strict mixed",
+        "md5sum -c < /dev/null",
+        "md5sum -c - < reversed",
+        "md5sum -c --ignore-missing <<< '900150983cd24fb0d6963f7d28e17f72  missing'",
+        "md5sum -c . ",
+        "md5sum -c missing",
+        "md5sum -b -c reversed",
+        "md5sum --tag -c reversed",
+        "md5sum -z -c reversed",
+        "md5sum a missing a . a",
+        "md5sum -c <<< $'00000000000000000000000000000000  a\\n00000000000000000000000000000000  missing'",
+        "cksum -c --warn sm3",
+        "cksum -c --warn --status sm3",
+        "cksum -c --status --warn sm3",
+        "cksum -c --quiet --warn sm3",
+        "cksum -c untagged",
+        "cksum -a md5 -c untagged",
+        "cksum -a sm3 -c untagged",
+        "cksum -a sha1 -a sm3 a",
+        "cksum -a md5 --length 0 a",
+        "cksum -a crc -c a",
+        "cksum -a blake2b --length 07 a",
+        "cksum -a blake2b --length 1024 a",
+        "b2sum --length 1024 a",
+        "sha256sum a missing",
+        "wc a missing a . a",
+        "wc --files0-from=- <<< a",
+    ] {
+        let [ours, theirs] = [true, false].map(|ours| told(&room, line, ours));
+        if ours != theirs {
+            different.push(format!("{line}\nours: {ours}theirs: {theirs}"));
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+#[test]
+fn cksum_takes_what_later_coreutils_take() {
+    let room = with_names();
+    room.file("a", "abc");
+    let cksum = |line: &str| told(&room, &format!("cksum {line}"), true);
+    let sums = |words: &[&str]| run(fullbore(["sum"]).args(words).arg("a").current_dir(room.path())).text();
+    // The last algorithm is the one; `sum` computes each.
+    assert_eq!(cksum("-a sha1 -a md5 a"), "MD5 (a) = 900150983cd24fb0d6963f7d28e17f72\nexit 0\n");
+    assert_eq!(sums(&["-a", "sha1", "-a", "md5"]).lines().count(), 2);
+    // Lists of a family are told apart by length.
+    for family in ["sha2", "sha3"] {
+        for bits in ["224", "256", "384", "512"] {
+            for base64 in ["", "--base64"] {
+                let line = format!("-a {family} -l {bits} --untagged {base64} a | cksum -a {family} -c");
+                assert_eq!(cksum(&line), "a: OK\nexit 0\n", "{line}");
+            }
+        }
+    }
+    let needs = "cksum: --algorithm=sha2 requires specifying --length 224, 256, 384, or 512\nexit 1\n";
+    assert_eq!(cksum("-a sha2 a"), needs);
+    assert_eq!(cksum("--length=foo -a blake2b a").lines().next(), Some("cksum: invalid length: 'foo'"));
+    // Sums of blake3, of any length.
+    let blake3 = sums(&[]);
+    let digits = blake3.split(' ').next().unwrap();
+    assert_eq!(cksum("-a blake3 a"), format!("BLAKE3-256 (a) = {digits}\nexit 0\n"));
+    assert_eq!(cksum("-a blake3 -l 40 a"), format!("BLAKE3-40 (a) = {}\nexit 0\n", &digits[..10]));
+    assert_eq!(cksum("-a blake3 -l 520 a | cksum -c"), "a: OK\nexit 0\n");
+    assert_eq!(cksum("-a blake3 -l 16 --untagged a | cksum -a blake3 -c"), "a: OK\nexit 0\n");
+    let short = format!("{}  a\n", &digits[..4]);
+    run_with(fullbore(["sum", "-a", "blake3", "-c"]).current_dir(room.path()), short.as_bytes())
+        .fails(1, &[]);
+    // Base64.
+    assert_eq!(cksum("-a md5 --base64 a"), "MD5 (a) = kAFQmDzST7DWlj99KOF/cg==\nexit 0\n");
+    assert_eq!(sums(&["-a", "md5", "--base64"]), "kAFQmDzST7DWlj99KOF/cg==  a\n");
+    assert_eq!(cksum("-a md5 --base64 a | cksum -c"), "a: OK\nexit 0\n");
+    let md5 = run_with(&mut fullbore(["sum", "-c"]), b"MD5 (/dev/null) = 1B2M2Y8AsgTpgAmY7PhCfg==\n");
+    assert_eq!(md5.succeeds().text(), "/dev/null: OK\n");
+    assert!(cksum("--base64 --raw -a md5 a").ends_with("exit 1\n"));
+    assert_eq!(
+        cksum("--raw -a md5 a a"),
+        "cksum: the --raw option is not supported with multiple files\nexit 1\n"
+    );
+    // The processor is told of on standard error alone.
+    assert_eq!(cksum("--debug a 2> debug"), cksum("a"));
+    assert!(std::fs::read_to_string(room.at("debug")).unwrap().contains("cksum: avx2 support "));
+    assert_eq!(told(&room, "wc -l --debug a 2> debug", true), "0 a\nexit 0\n");
+    assert!(std::fs::read_to_string(room.at("debug")).unwrap().contains("wc: avx2 support "));
+}
+
+#[test]
+fn what_cksum_knows_is_what_cksum_prints() {
+    let room = Room::new();
+    room.file("a", bytes(100_001, 7));
+    room.file("empty", "");
+    room.file("large", bytes(5_000_003, 8));
+    let same = |ours: &str, peer: &str| {
+        let program = peer.split(' ').next().unwrap();
+        if !has(program) {
+            return println!("skipped: {program} is not installed");
+        }
+        let [ours, peer] = [format!(r#""$0" sum {ours}"#), peer.to_owned()]
+            .map(|line| shell(&format!(r#"cd "$1"; {line}"#), &[room.path()]).succeeds().text());
+        assert_eq!(ours, peer);
+    };
+    same("-a crc a empty large", "cksum a empty large");
+    same("-a crc < a", "cksum < a");
+    same("-a bsd a empty large", "sum -r a empty large");
+    same("-a sysv a empty large", "sum -s a empty large");
+    same("-a sha224 a empty", "sha224sum a empty");
+    same("-a sha384 a empty", "sha384sum a empty");
+    same("-a blake2b a large", "b2sum a large");
+    same("-a blake2b --length 128 a", "b2sum --length 128 a");
+    same("-a blake2b --length 128 --tag a", "b2sum --length 128 --tag a");
+    same("-a sm3 --tag a", "cksum -a sm3 a");
+    same("-a sm3 a", "cksum -a sm3 --untagged a");
+    for bits in [224, 256, 384, 512] {
+        let openssl = format!("openssl dgst -sha3-{bits} -r a | sed 's/ .a/  a/'");
+        same(&format!("-a sha3-{bits} a"), &openssl);
+        same(&format!("-a sha3 -l {bits} a"), &openssl);
+    }
+    same("-a sha2 -l 256 a", "sha256sum a");
+    // Lists of the peers are checked.
+    for line in [
+        r#"cksum -a sm3 a large"#,
+        r#"b2sum a empty"#,
+        r#"b2sum -l 64 --tag a"#,
+        r#"sha384sum a"#,
+        r#"sha224sum a"#,
+        r#"openssl dgst -sha3-512 a"#,
+    ] {
+        let line = format!(r#"cd "$1"; {line} | "$0" sum -c"#);
+        assert!(shell(&line, &[room.path()]).succeeds().text().starts_with("a: OK\n"), "{line}");
+    }
+    let text = shell(r#"cd "$1"; b2sum -l 40 a | "$0" sum -a blake2b -c"#, &[room.path()]).succeeds().text();
+    assert_eq!(text, "a: OK\n");
+}
