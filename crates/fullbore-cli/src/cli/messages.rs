@@ -69,11 +69,6 @@ fn gnu(error: &clap::Error, called: &Called) -> Option<String> {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
-    if error.kind() == ErrorKind::MissingRequiredArgument && called.command() == "sum" {
-        let flags = ["--ignore-missing", "--quiet", "--status", "--strict", "--warn"];
-        let flag = flags.iter().find(|flag| called.words.iter().any(|word| word == *flag))?;
-        return Some(format!("the {flag} option is meaningful only when verifying checksums"));
-    }
     if error.kind() == ErrorKind::ArgumentConflict && called.command() == "sum" {
         let name = |kind| text(kind).and_then(|flag| flag.split([' ', '=']).next());
         let what = match [name(ContextKind::InvalidArg)?, name(ContextKind::PriorArg)?] {

@@ -172,6 +172,12 @@ impl Sum {
         if self.check {
             return check::run(self);
         }
+        // clap would not require --check where a flag is given that conflicts with it.
+        if let Some(flag) = self.verdicts.given() {
+            let text = format!("the {flag} option is meaningful only when verifying checksums");
+            let hint = exit::called().map(|name| format!("\nTry '{name} --help' for more information."));
+            return Err(Exit::trouble(text + &hint.unwrap_or_default()));
+        }
         let hashes = self.hashes()?;
         let shape = match hashes.len() {
             _ if self.raw => Shape::Raw,

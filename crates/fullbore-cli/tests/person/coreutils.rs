@@ -51,6 +51,8 @@ fn what_is_said_is_said_by_coreutils_too_and_in_the_same_order() {
         "md5sum -c . ",
         "md5sum -c missing",
         "md5sum -b -c reversed",
+        "md5sum --text --ignore-missing a",
+        "md5sum --warn a",
         "md5sum --tag -c reversed",
         "md5sum -z -c reversed",
         "md5sum a missing a . a",

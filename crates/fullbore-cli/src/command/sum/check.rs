@@ -27,24 +27,38 @@ use crate::exit::{Exit, called, program};
 #[command(next_help_heading = "With --check")]
 pub(crate) struct Verdicts {
     /// Do not print OK for each file that matches
-    #[arg(long, requires = "check", overrides_with_all = ["status", "warn"])]
+    #[arg(long, overrides_with_all = ["status", "warn"])]
     quiet: bool,
 
     /// Print nothing, the exit code says it
-    #[arg(long, requires = "check", overrides_with_all = ["quiet", "warn"])]
+    #[arg(long, overrides_with_all = ["quiet", "warn"])]
     status: bool,
 
     /// Lines that are none count as failures
-    #[arg(long, requires = "check")]
+    #[arg(long)]
     strict: bool,
 
     /// Tell each line that is none
-    #[arg(short, long, requires = "check", overrides_with_all = ["quiet", "status"])]
+    #[arg(short, long, overrides_with_all = ["quiet", "status"])]
     warn: bool,
 
     /// Pass over files that are missing
-    #[arg(long, requires = "check")]
+    #[arg(long)]
     ignore_missing: bool,
+}
+
+impl Verdicts {
+    /// A flag that was given, if any.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (self.ignore_missing, "--ignore-missing"),
+            (self.status, "--status"),
+            (self.warn, "--warn"),
+            (self.quiet, "--quiet"),
+            (self.strict, "--strict"),
+        ];
+        flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
+    }
 }
 
 /// What the lists hold, in their order.
