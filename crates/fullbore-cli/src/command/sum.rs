@@ -3,6 +3,7 @@
 mod check;
 mod choice;
 mod lines;
+mod lists;
 mod parse;
 mod pass;
 

@@ -1,8 +1,6 @@
 //! `fullbore sum --check`: the files of a list, each summed again and compared.
 
-use std::collections::VecDeque;
-use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +15,8 @@ use fullbore_cli::ways::Running;
 use serde_json::json;
 
 use super::lines::{escape, named};
-use super::parse::{Claim, Line, Parser};
+use super::lists::{Item, Lists};
+use super::parse::{Claim, Parser};
 use super::pass::Passes;
 use super::{Out, Sum, message, said};
 use crate::exit::{Exit, called, program};
@@ -61,21 +60,6 @@ impl Verdicts {
     }
 }
 
-/// What the lists hold, in their order.
-enum Item {
-    /// A list begins.
-    List(PathBuf),
-    /// A list cannot be opened.
-    Closed(PathBuf, io::Error),
-    /// A list cannot be read any further.
-    Unreadable(PathBuf),
-    /// A line that is none, its number, and what the last line with a tag is of.
-    Malformed(u64, Option<&'static Algorithm>),
-    Claim(Claim),
-    /// The list ends.
-    End,
-}
-
 /// What became of an item.
 enum Verdict {
     Passed(Item),
@@ -115,7 +99,7 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     };
     let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0) };
     let arriving = files.iter().any(|list| arrives(list));
-    let lists = Lists { files: files.into(), parser: Parser::new(asked).like(called()), open: None };
+    let lists = Lists::new(files.into(), Parser::new(asked).like(called()));
     let mut telling = Telling::default();
     let work = |item: Item, turn: &mut Turn<'_, '_, Verdict>, scratch: &mut Scratch, crew: &Crew<'_>| {
         let verdict = match item {
@@ -147,83 +131,6 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
         (true, _) => Err(Exit::Told(3)),
         (_, true) => Err(Exit::Told(1)),
         _ => Ok(()),
-    }
-}
-
-/// The lists, read line by line.
-struct Lists {
-    files: VecDeque<PathBuf>,
-    parser: Parser,
-    open: Option<(PathBuf, Box<dyn BufRead + Send>, u64)>,
-}
-
-impl Lists {
-    fn open(&mut self, path: PathBuf) -> io::Result<()> {
-        let from: Box<dyn BufRead + Send> = match path == Path::new("-") {
-            true => Box::new(BufReader::new(io::stdin())),
-            false => Box::new(BufReader::new(fs::File::open(&path)?)),
-        };
-        self.open = Some((path, from, 0));
-        Ok(())
-    }
-}
-
-impl Iterator for Lists {
-    type Item = Item;
-
-    fn next(&mut self) -> Option<Item> {
-        let mut line = Vec::new();
-        loop {
-            let Some((path, from, number)) = &mut self.open else {
-                let path = self.files.pop_front()?;
-                return Some(match self.open(path.clone()) {
-                    Ok(()) => Item::List(path),
-                    Err(error) => Item::Closed(path, error),
-                });
-            };
-            line.clear();
-            match next_line(from, &mut line) {
-                Err(_) => {
-                    let path = path.clone();
-                    self.open = None;
-                    return Some(Item::Unreadable(path));
-                }
-                Ok(false) => {
-                    self.open = None;
-                    return Some(Item::End);
-                }
-                Ok(true) => *number += 1,
-            }
-            match self.parser.line(&line) {
-                Line::Nothing => {}
-                Line::Claim(claim) => return Some(Item::Claim(claim)),
-                Line::Malformed => return Some(Item::Malformed(*number, self.parser.tag())),
-            }
-        }
-    }
-}
-
-/// Reads a line; of one that is longer than any can be, its beginning is kept only. False at the end.
-fn next_line(from: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    const KEPT: usize = 128 << 10;
-    let mut any = false;
-    loop {
-        let held = match from.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other?,
-        };
-        if held.is_empty() {
-            return Ok(any);
-        }
-        any = true;
-        let end = held.iter().position(|&byte| byte == b'\n').map(|place| place + 1);
-        let part = &held[..end.unwrap_or(held.len())];
-        line.extend_from_slice(&part[..part.len().min(KEPT.saturating_sub(line.len()))]);
-        let used = part.len();
-        from.consume(used);
-        if end.is_some() {
-            return Ok(true);
-        }
     }
 }
 
