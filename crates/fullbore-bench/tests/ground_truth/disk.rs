@@ -131,7 +131,7 @@ impl Drop for Disk {
 
 /// Tries for two seconds.
 pub(crate) fn eventually(mut done: impl FnMut() -> bool) -> bool {
-    (0..20).any(|_| {
+    (0..100).any(|_| {
         let done = done();
         if !done {
             std::thread::sleep(Duration::from_millis(100));

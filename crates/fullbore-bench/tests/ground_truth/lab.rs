@@ -189,6 +189,12 @@ impl Meter {
         fs::write(self.root.path().join("experiments.toml"), &task.experiments).unwrap();
         let mut directories = vec![self.root.path().to_owned()];
         directories.extend(self.directories.clone());
+        // The blocks of an earlier attempt's files are free once what was written to them is on the disk.
+        let empty = |directory: &PathBuf| {
+            let room = rustix::fs::statvfs(directory).unwrap();
+            room.f_bfree > room.f_blocks / 4 * 3
+        };
+        eventually(|| self.directories.iter().all(empty));
         Command::new(std::env::current_exe().unwrap())
             .args(["--nocapture", "--exact", task.test])
             .env(DIRECTORIES, std::env::join_paths(directories).unwrap())
