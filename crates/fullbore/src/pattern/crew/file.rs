@@ -50,7 +50,7 @@ impl Crew<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`fold`](super::fold).
+    /// As [`fold`](crate::pattern::fold).
     pub fn fold<F: Fold>(
         &self,
         operation: &F,
@@ -96,7 +96,7 @@ impl Crew<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`search`](super::search).
+    /// As [`search`](crate::pattern::search).
     pub fn search<S: Search>(
         &self,
         operation: &S,
