@@ -165,7 +165,7 @@ impl Search<'_> {
             }
         }
         let before = rustix::fs::fstat(&file).map_err(io::Error::from)?;
-        let held = fill(&mut file, &mut kit.bytes)?;
+        let held = fill(&mut file, &mut kit.bytes, before.st_size as usize)?;
         if held <= SMALL {
             unchanged(&file, &before, path)?;
         }
@@ -393,13 +393,19 @@ fn give(turn: Give<'_, '_, '_>, piece: Piece) -> fullbore::Result<ControlFlow<()
     turn.give(piece, weight)
 }
 
-/// Reads until the buffer is full or the file at its end.
-fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<usize> {
+/// Reads until the buffer is full or the file at its end: where it ends by its length (0: unknown), no read has to find out,
+/// for a file that has grown meanwhile is not [`unchanged`].
+fn fill(file: &mut fs::File, bytes: &mut [u8], len: usize) -> io::Result<usize> {
     let mut held = 0;
     while held < bytes.len() {
         match file.read(&mut bytes[held..]) {
             Ok(0) => break,
-            Ok(count) => held += count,
+            Ok(count) => {
+                held += count;
+                if held == len {
+                    break;
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
