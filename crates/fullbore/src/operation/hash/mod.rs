@@ -23,8 +23,7 @@
 mod additive;
 mod blake2b;
 mod blake3;
-mod cksum;
-mod crc32c;
+mod crc;
 mod md5;
 mod relay;
 mod sequential;
@@ -55,7 +54,7 @@ const ALGORITHMS: &[Algorithm] = &[
     sha1::SHA1,
     md5::MD5,
     xxh3::XXH3,
-    crc32c::CRC32C,
+    crc::CRC32C,
     sha2::SHA224,
     sha2::SHA384,
     blake2b::BLAKE2B,
@@ -64,7 +63,7 @@ const ALGORITHMS: &[Algorithm] = &[
     sha3::SHA3_384,
     sha3::SHA3_512,
     sm3::SM3,
-    cksum::CRC,
+    crc::CRC,
     additive::BSD,
     additive::SYSV,
 ];
