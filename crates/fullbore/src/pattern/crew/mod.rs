@@ -189,11 +189,7 @@ impl<'a> Crew<'a> {
         work: impl Fn(T, &mut Turn<'_, '_, R>, &mut Scratch, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        let with_nothing =
-            |item: T, turn: &mut Turn<'_, '_, R>, scratch: &mut Scratch, (): &mut (), crew: &Self| {
-                work(item, turn, scratch, crew)
-            };
-        self.many_with(items, || (), with_nothing, emit)
+        self.go_over_plainly(items, MOST, work, emit)
     }
 
     /// As [`many`](Self::many), for work that needs something which is dear to make, and which a worker uses again for all
@@ -269,14 +265,24 @@ impl<'a> Crew<'a> {
         work: impl Fn(T, &mut Turn<'_, '_, R>, &mut Scratch, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        let with_nothing =
-            |item: T, turn: &mut Turn<'_, '_, R>, scratch: &mut Scratch, (): &mut (), crew: &Self| {
-                work(item, turn, scratch, crew)
-            };
-        self.go_over(items, 1, || (), with_nothing, emit)
+        self.go_over_plainly(items, 1, work, emit)
     }
 
-    /// `most`: how many items a worker takes at once.
+    /// As [`go_over`](Self::go_over), for workers that need nothing of their own.
+    fn go_over_plainly<T: Send, R: Send>(
+        &self,
+        items: impl Iterator<Item = T> + Send,
+        most: usize,
+        work: impl Fn(T, &mut Turn<'_, '_, R>, &mut Scratch, &Self) -> Result<()> + Sync,
+        emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<()> {
+        let work = |item: T, turn: &mut Turn<'_, '_, R>, scratch: &mut Scratch, (): &mut (), crew: &Self| {
+            work(item, turn, scratch, crew)
+        };
+        self.go_over(items, most, || (), work, emit)
+    }
+
+    /// Distributes the items over the workers, each of which takes up to `most` at once.
     fn go_over<T: Send, S, R: Send>(
         &self,
         items: impl Iterator<Item = T> + Send,
