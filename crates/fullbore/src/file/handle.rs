@@ -428,11 +428,7 @@ impl File {
             }
             _ => stat.st_size as u64,
         };
-        Ok(Snapshot {
-            identity: (stat.st_dev, stat.st_ino),
-            len,
-            modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
-        })
+        Ok(Snapshot { len, ..Snapshot::of(&stat) })
     }
 
     /// The length of a file that can be read at any offset; `None` for what is read from front to back: pipes,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType};
+use rustix::fs::{AtFlags, FileType, Stat};
 
 use crate::error::{Error, Result};
 
@@ -79,6 +79,17 @@ pub struct Snapshot {
     pub modified: (i64, i64),
 }
 
+impl Snapshot {
+    pub(crate) fn of(stat: &Stat) -> Self {
+        Self {
+            identity: (stat.st_dev, stat.st_ino),
+            len: stat.st_size as u64,
+            // The type of the nanoseconds differs between the ways to make the call.
+            modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
+        }
+    }
+}
+
 /// Looks at a path without opening it, following symbolic links; `None` if nothing is there.
 ///
 /// ```
@@ -93,14 +104,7 @@ pub struct Snapshot {
 /// If the system refuses for another reason.
 pub fn look(path: &Path) -> Result<Option<(FileKind, Snapshot)>> {
     match rustix::fs::statat(rustix::fs::CWD, path, AtFlags::empty()) {
-        Ok(stat) => Ok(Some((
-            FileKind::of(stat.st_mode),
-            Snapshot {
-                identity: (stat.st_dev, stat.st_ino),
-                len: stat.st_size as u64,
-                modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
-            },
-        ))),
+        Ok(stat) => Ok(Some((FileKind::of(stat.st_mode), Snapshot::of(&stat)))),
         Err(rustix::io::Errno::NOENT) => Ok(None),
         Err(error) => Err(Error::io("inspect", path, error.into())),
     }

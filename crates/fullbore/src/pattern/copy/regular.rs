@@ -19,7 +19,9 @@ use super::journal::Journal;
 use super::options::{CopyEvent, CopyKind, Reflink};
 use super::tree::{Job, Worker};
 use crate::error::{Error, Kind, Result};
-use crate::file::{Durability, File, Output, Placement, clones, linkable, name_unnamed, share_all, umask};
+use crate::file::{
+    Durability, File, Output, Placement, Snapshot, clones, linkable, name_unnamed, share_all, umask,
+};
 
 /// Files up to this size are read at once into a worker's memory, in bytes.
 const SMALL: usize = 256 << 10;
@@ -157,8 +159,8 @@ impl Job<'_> {
             return Ok(None);
         }
         let now = rustix::fs::fstat(fd).map_err(of_source)?;
-        let look = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
-        if wanted != 0 && (look(&now) != look(stat) || read != wanted && !lengthless(fd, stat)) {
+        let modified = Snapshot::of(&now) != Snapshot::of(stat);
+        if wanted != 0 && (modified || read != wanted && !lengthless(fd, stat)) {
             let what = "the file was modified while it was read";
             return Err(Error::new(Kind::Changed, "trust", directory.source_path(source), what));
         }
