@@ -255,10 +255,24 @@ impl Job<'_> {
         Err(same_file())
     }
 
-    /// After something was not copied: its target has its name again.
-    pub(super) fn undo(&self, entry: &Entry<'_>, found: &Found) {
-        if let Found::Replaced(Some(saved)) = found {
+    /// Copies to a target unless it stays. A backup takes its name back if the copy fails.
+    pub(super) fn over_existing(
+        &self,
+        worker: &mut Worker,
+        entry: &Entry<'_>,
+        plain: bool,
+        copy: impl FnOnce(&mut Worker, &Found) -> Copied<()>,
+    ) -> Copied<()> {
+        let found = self.existing(worker, entry, plain)?;
+        if matches!(found, Found::Stays) {
+            return Ok(());
+        }
+        let result = copy(worker, &found);
+        if result.is_err()
+            && let Found::Replaced(Some(saved)) = &found
+        {
             saved.undo(entry);
         }
+        result
     }
 }

@@ -26,8 +26,8 @@ type Named = (HeldDir, CString);
 struct Copy {
     /// Where it is; none yet while it is made.
     place: Option<Named>,
-    /// How many more names of it may come.
-    left: u64,
+    /// How many more names of it may come; `None` where links lead to it and nobody knows.
+    left: Option<u64>,
 }
 
 /// What to do for a name.
@@ -41,27 +41,20 @@ pub(super) enum Claim {
 }
 
 impl Links {
-    /// Asks for a name of a file that has `names` names.
-    pub(super) fn claim(&self, identity: (u64, u64), names: u64) -> Claim {
+    /// Asks for a name of a file that has `names` names, if that is known.
+    pub(super) fn claim(&self, identity: (u64, u64), names: Option<u64>) -> Claim {
         let mut copies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match copies.get_mut(&identity) {
             None => {
-                copies.insert(
-                    identity,
-                    Copy {
-                        place: None,
-                        left: if names == u64::MAX { names } else { names.saturating_sub(1) },
-                    },
-                );
+                copies
+                    .insert(identity, Copy { place: None, left: names.map(|names| names.saturating_sub(1)) });
                 Claim::First
             }
             Some(Copy { place: None, .. }) => Claim::Later,
             Some(Copy { place: Some(place), left }) => {
-                if *left != u64::MAX {
-                    *left = left.saturating_sub(1);
-                }
+                *left = left.map(|left| left.saturating_sub(1));
                 let place = place.clone();
-                if *left == 0 {
+                if *left == Some(0) {
                     // The last: nobody asks for it again, and it need not be remembered.
                     copies.remove(&identity);
                 }
@@ -87,8 +80,7 @@ impl Links {
 impl Job<'_> {
     /// What to do for a name of a file that has several: whether it is to be copied.
     pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Stat) -> Copied<bool> {
-        // Of how many names links lead to it nobody knows.
-        let names = if self.follows_to_any(entry) { u64::MAX } else { stat.st_nlink };
+        let names = (!self.follows_to_any(entry)).then_some(stat.st_nlink);
         let place = match self.links.claim((stat.st_dev, stat.st_ino), names) {
             Claim::First => return Ok(true),
             Claim::Later => {
@@ -168,30 +160,27 @@ impl Job<'_> {
         kind: CopyKind,
         make: impl Fn(&CStr) -> rustix::io::Result<()>,
     ) -> Copied<()> {
-        let found = self.existing(worker, entry, false)?;
         let symbolic = kind == CopyKind::SymbolicLink;
         let failed = |error: Errno| {
             let (source, target) = (entry.source_path(), entry.target_path());
             CopyError::Link { source, target, symbolic, error: error.into() }
         };
         let replaces = self.options.force || !symbolic && self.options.confirm.is_some();
-        let made = match &found {
-            Found::Stays => return Ok(()),
-            Found::New => make(entry.target).map_err(failed),
-            Found::There if !replaces => Err(failed(Errno::EXIST)),
-            Found::There | Found::Replaced(_) => self.over(entry, make).map_err(CopyError::from),
-        };
-        if made.is_err() {
-            self.undo(entry, &found);
-            return made;
-        }
-        if symbolic {
-            worker.account.others += 1;
-        } else {
-            worker.account.hard_links += 1;
-        }
-        self.created(entry, symbolic);
-        self.told(entry, Some(&found), None);
-        Ok(())
+        self.over_existing(worker, entry, false, |worker, found| {
+            match found {
+                Found::Stays => return Ok(()),
+                Found::New => make(entry.target).map_err(failed)?,
+                Found::There if !replaces => return Err(failed(Errno::EXIST)),
+                Found::There | Found::Replaced(_) => self.over(entry, make)?,
+            }
+            if symbolic {
+                worker.account.others += 1;
+            } else {
+                worker.account.hard_links += 1;
+            }
+            self.created(entry, symbolic);
+            self.told(entry, Some(found), None);
+            Ok(())
+        })
     }
 }

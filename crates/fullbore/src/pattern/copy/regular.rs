@@ -32,15 +32,7 @@ const PACKED: u64 = 64 << 10;
 impl Job<'_> {
     /// Copies a file's bytes.
     pub(super) fn regular(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
-        let found = self.existing(worker, entry, true)?;
-        if matches!(found, Found::Stays) {
-            return Ok(());
-        }
-        let result = self.regular_over(worker, entry, &found);
-        if result.is_err() {
-            self.undo(entry, &found);
-        }
-        result
+        self.over_existing(worker, entry, true, |worker, found| self.regular_over(worker, entry, found))
     }
 
     fn regular_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &Found) -> Copied<()> {

@@ -19,15 +19,7 @@ use crate::file::Temporary;
 impl Job<'_> {
     /// Copies a symbolic link, pipe, socket or device as such.
     pub(super) fn special(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
-        let found = self.existing(worker, entry, false)?;
-        if matches!(found, Found::Stays) {
-            return Ok(());
-        }
-        let result = self.special_over(worker, entry, &found);
-        if result.is_err() {
-            self.undo(entry, &found);
-        }
-        result
+        self.over_existing(worker, entry, false, |worker, found| self.special_over(worker, entry, found))
     }
 
     fn special_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &Found) -> Copied<()> {
