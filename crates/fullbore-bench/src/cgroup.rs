@@ -8,30 +8,32 @@ use fullbore::file::Temporary;
 
 /// A group with a limit, which the process enters for a while. Removed when dropped.
 #[derive(Debug)]
-pub(crate) struct Limit {
+pub(crate) struct MemoryCgroup {
     group: PathBuf,
-    home: PathBuf,
+    own_cgroup: PathBuf,
     // Removes the group; last, when nobody is in it.
     _temporary: Temporary,
 }
 
 /// The process is in the group until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Inside<'a>(&'a Limit);
+pub(crate) struct CgroupGuard<'a>(&'a MemoryCgroup);
 
-impl Limit {
+impl MemoryCgroup {
     /// Makes a group whose members and their page cache may have `bytes` of memory.
     ///
     /// # Errors
     /// [`Kind::Unsupported`] where there is no memory controller or this process may not make groups.
-    pub(crate) fn of_memory(bytes: u64) -> Result<Self> {
+    pub(crate) fn with_memory_limit(bytes: u64) -> Result<Self> {
         let refuse = |what: String| {
             Error::new(Kind::Unsupported, "limit memory with", "/sys/fs/cgroup", what)
                 .advise("run as root where the memory controller of control groups can be used")
         };
-        let (home, file) = home().ok_or_else(|| refuse("no memory controller is mounted".into()))?;
+        let (own_cgroup, file) =
+            own_cgroup().ok_or_else(|| refuse("no memory controller is mounted".into()))?;
         // No group of version 2 has both processes and groups with limits: beside our own, not within.
-        let parent = if file == "memory.max" { home.parent().unwrap_or(&home) } else { &home };
+        let parent =
+            if file == "memory.max" { own_cgroup.parent().unwrap_or(&own_cgroup) } else { &own_cgroup };
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let group = parent.join(format!("fullbore-{}-{number}", std::process::id()));
@@ -40,20 +42,20 @@ impl Limit {
         })?;
         fs::write(group.join(file), bytes.to_string())
             .map_err(|error| refuse(format!("{}: {error}", group.join(file).display())))?;
-        Ok(Self { group, home, _temporary: temporary })
+        Ok(Self { group, own_cgroup, _temporary: temporary })
     }
 
     /// Enters the group.
     ///
     /// # Errors
     /// If the system refuses.
-    pub(crate) fn enter(&self) -> Result<Inside<'_>> {
+    pub(crate) fn enter(&self) -> Result<CgroupGuard<'_>> {
         join(&self.group, &std::process::id().to_string())?;
-        Ok(Inside(self))
+        Ok(CgroupGuard(self))
     }
 }
 
-impl Drop for Limit {
+impl Drop for MemoryCgroup {
     fn drop(&mut self) {
         // Who was started while the process was in it still is, and no group with members can be removed.
         let members = self.group.join("cgroup.procs");
@@ -64,16 +66,16 @@ impl Drop for Limit {
             }
             for member in here.lines() {
                 // One that has ended meanwhile cannot be moved and need not be.
-                let _ = join(&self.home, member);
+                let _ = join(&self.own_cgroup, member);
             }
         }
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for CgroupGuard<'_> {
     fn drop(&mut self) {
         // It was there before; if the system refuses now, the process stays limited and no figure is wrong.
-        let _ = join(&self.0.home, &std::process::id().to_string());
+        let _ = join(&self.0.own_cgroup, &std::process::id().to_string());
     }
 }
 
@@ -84,7 +86,7 @@ fn join(group: &Path, process: &str) -> Result<()> {
 }
 
 /// The group of this process that can limit memory, and the file that sets the limit.
-fn home() -> Option<(PathBuf, &'static str)> {
+fn own_cgroup() -> Option<(PathBuf, &'static str)> {
     let memberships = fs::read_to_string("/proc/self/cgroup").ok()?;
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
     let mount = |kind: &str, option: &str| {
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_group_is_entered_left_and_removed() {
-        let limit = match Limit::of_memory(256 << 20) {
+        let limit = match MemoryCgroup::with_memory_limit(256 << 20) {
             Ok(limit) => limit,
             Err(error) => return println!("skipped: a memory limit: {error}"),
         };

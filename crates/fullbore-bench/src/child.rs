@@ -8,20 +8,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-static STATE: Mutex<State> = Mutex::new(State { stopped: false, running: Vec::new() });
+static CHILDREN: Mutex<Children> = Mutex::new(Children { stopped: false, running: Vec::new() });
 
-struct State {
+struct Children {
     stopped: bool,
     running: Vec<Pid>,
 }
 
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+fn children() -> MutexGuard<'static, Children> {
+    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends the processes that a sample started, and lets no other start: for the end of a run from outside.
 pub fn stop_children() {
-    let mut state = state();
+    let mut state = children();
     state.stopped = true;
     for pid in state.running.drain(..) {
         // It may have ended meanwhile.
@@ -40,7 +40,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 
 /// A process that ends with the run.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct ChildProcess {
     child: Child,
     pid: Option<Pid>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Running {
 ///
 /// # Errors
 /// If it cannot be started, or the run was stopped.
-pub(crate) fn start(command: &mut Command) -> io::Result<Running> {
+pub(crate) fn start(command: &mut Command) -> io::Result<ChildProcess> {
     start_with(command, None)
 }
 
@@ -57,29 +57,29 @@ pub(crate) fn start(command: &mut Command) -> io::Result<Running> {
 ///
 /// # Errors
 /// If it cannot be started, or the run was stopped.
-pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Result<Running> {
-    let mut state = state();
+pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Result<ChildProcess> {
+    let mut state = children();
     if state.stopped {
         return Err(io::Error::new(io::ErrorKind::Interrupted, "the run was stopped"));
     }
     let child = command.stdin(input.map_or_else(Stdio::null, Stdio::from)).spawn()?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     state.running.extend(pid);
-    Ok(Running { child, pid })
+    Ok(ChildProcess { child, pid })
 }
 
-impl Running {
+impl ChildProcess {
     /// Waits for its end and keeps what it said through pipes.
     pub(crate) fn output(self) -> io::Result<Output> {
         let Self { child, pid } = self;
         let output = child.wait_with_output();
-        forget(pid);
+        untrack(pid);
         output
     }
 }
 
-fn forget(pid: Option<Pid>) {
-    state().running.retain(|one| Some(*one) != pid);
+fn untrack(pid: Option<Pid>) {
+    children().running.retain(|one| Some(*one) != pid);
 }
 
 #[cfg(test)]

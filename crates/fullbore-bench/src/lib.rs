@@ -4,7 +4,6 @@
 mod action;
 pub mod advice;
 mod audit;
-mod bed;
 mod cgroup;
 mod child;
 pub mod comparison;
@@ -20,6 +19,7 @@ mod saved;
 pub mod stats;
 mod surroundings;
 pub mod table;
+mod test_files;
 
 pub(crate) mod units;
 

@@ -9,22 +9,22 @@ use fullbore::error::{Error, Kind};
 use fullbore::pattern::Monitor;
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, ProcessUsage, SystemUsage};
 
-use crate::action::{Claim, Device, Turn, Work};
-use crate::bed::Bed;
+use crate::action::{DeviceIo, ExpectedState, Iteration, Workload};
 use crate::document::{CacheState, Proof, Sample};
+use crate::test_files::TestFiles;
 
 /// A page cache that holds at least this share of a range holds it; one that holds at most the rest does not. The
 /// last pages of a range are those that read-ahead of its neighbours may bring or drop.
-const HELD: f64 = 0.99;
+const CACHED_SHARE: f64 = 0.99;
 
 /// At least this share of the bytes must have come from the device, for a read to have been one of the device.
 const FROM_DEVICE: f64 = 0.5;
 
 /// Where a run takes place.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
-    /// The files, a bed a directory; at least one.
-    pub(crate) beds: &'a [Bed],
+pub(crate) struct RunContext<'a> {
+    /// The files, a set a directory; at least one.
+    pub(crate) file_sets: &'a [TestFiles],
     /// The devices under them, as far as known.
     pub(crate) devices: &'a [DeviceNumber],
     /// What may stop it.
@@ -37,16 +37,16 @@ pub(crate) struct Place<'a> {
     pub(crate) program: Option<&'a Path>,
 }
 
-impl Place<'_> {
+impl RunContext<'_> {
     /// The files of the first directory.
-    pub(crate) fn bed(&self) -> &Bed {
-        &self.beds[0]
+    pub(crate) fn test_files(&self) -> &TestFiles {
+        &self.file_sets[0]
     }
 
     /// Why a trial of the device cannot be made where there is none.
     pub(crate) fn no_device(&self) -> Error {
         let what = "the file system keeps its files in memory: there is no device, and nothing is cold";
-        Error::new(Kind::Unsupported, "measure", self.bed().directory(), what)
+        Error::new(Kind::Unsupported, "measure", self.test_files().directory(), what)
     }
 }
 
@@ -54,40 +54,51 @@ impl Place<'_> {
 ///
 /// # Errors
 /// Those of the work. A panic is one too: run-times of others panic where they cannot start a thread.
-pub(crate) fn take(work: &mut dyn Work, turn: Turn, ramp: f64, place: &Place<'_>) -> Result<Sample> {
-    let taken = catch_unwind(AssertUnwindSafe(|| frame(work, turn, ramp, place)));
-    taken.unwrap_or_else(|panic| {
+pub(crate) fn take_sample(
+    workload: &mut dyn Workload,
+    iteration: Iteration,
+    ramp: f64,
+    context: &RunContext<'_>,
+) -> Result<Sample> {
+    let sampled = catch_unwind(AssertUnwindSafe(|| measure(workload, iteration, ramp, context)));
+    sampled.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
         Err(Error::new(Kind::Io, "measure", "the trial", what.to_owned()))
     })
 }
 
-fn frame(work: &mut dyn Work, turn: Turn, ramp: f64, place: &Place<'_>) -> Result<Sample> {
-    let claim = work.prepare(turn, place)?;
+fn measure(
+    workload: &mut dyn Workload,
+    iteration: Iteration,
+    ramp: f64,
+    context: &RunContext<'_>,
+) -> Result<Sample> {
+    let expected = workload.prepare(iteration, context)?;
     if ramp > 0.0 {
-        work.ramp_up(ramp, place)?;
+        workload.ramp_up(ramp, context)?;
     }
-    let before = held(&claim);
-    let device = || moved(place.devices);
+    let before = cached_pages(&expected);
+    let device = || device_bytes(context.devices);
     let (device_before, system_before) = (device(), SystemUsage::now().ok());
     let usage_before = ProcessUsage::now().unwrap_or_default();
-    let start_s = place.start.elapsed().as_secs_f64();
+    let start_s = context.start.elapsed().as_secs_f64();
     let clock = Instant::now();
-    let mut done = work.run(place);
+    let mut done = workload.run(context);
     let elapsed = clock.elapsed().as_secs_f64();
     let usage = ProcessUsage::now().unwrap_or_default().since(&usage_before);
     let system = SystemUsage::now().ok().zip(system_before).map(|(now, before)| now.since(&before));
     let device = device().zip(device_before).map(|(now, before)| (now.0 - before.0, now.1 - before.1));
-    let after = held(&claim);
+    let after = cached_pages(&expected);
     if let Ok(done) = &mut done {
-        work.look_back(done)?;
+        workload.finish_measurement(done)?;
     }
-    work.clear(place)?;
+    workload.clean_up(context)?;
     let done = done?;
     let children = done.children.unwrap_or_default();
     let (user_all, system_all) = (usage.user + children.0, usage.system + children.1);
-    let (user_s, system_s) = ((user_all - done.aside.0).max(0.0), (system_all - done.aside.1).max(0.0));
+    let (user_s, system_s) =
+        ((user_all - done.setup_cpu.0).max(0.0), (system_all - done.setup_cpu.1).max(0.0));
     let mut sample = Sample {
         start_s,
         bytes: done.bytes,
@@ -109,18 +120,19 @@ fn frame(work: &mut dyn Work, turn: Turn, ramp: f64, place: &Place<'_>) -> Resul
         streams: done.streams,
         ..Sample::default()
     };
-    sample.proof = proof(&claim, &sample, before.and_then(Held::share), !place.devices.is_empty());
+    sample.proof =
+        proof(&expected, &sample, before.and_then(CachedPages::share), !context.devices.is_empty());
     Ok(sample)
 }
 
 /// Pages of a claim's ranges.
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct CachedPages {
     cached: u64,
     total: u64,
 }
 
-impl Held {
+impl CachedPages {
     fn share(self) -> Option<f64> {
         // Pages at the ends of a range count whole, also where it has only a part of them.
         (self.total > 0).then(|| (self.cached as f64 / self.total as f64).min(1.0))
@@ -128,29 +140,29 @@ impl Held {
 }
 
 /// What the page cache holds of everything that a claim is about; `None` if it is about nothing or nobody can tell.
-fn held(claim: &Claim) -> Option<Held> {
-    let mut sum = Held { cached: 0, total: 0 };
-    for (file, range) in &claim.about {
+fn cached_pages(expected: &ExpectedState) -> Option<CachedPages> {
+    let mut sum = CachedPages { cached: 0, total: 0 };
+    for (file, range) in &expected.ranges {
         let found = probe::residency(file, range.clone()).ok()?;
         sum.cached += found.cached;
         // In whole pages, as what is cached.
         sum.total += found.total;
     }
-    (!claim.about.is_empty()).then_some(sum)
+    (!expected.ranges.is_empty()).then_some(sum)
 }
 
 /// Whether the counters bear out what the sample is labelled.
-fn proof(claim: &Claim, sample: &Sample, cached: Option<f64>, device_known: bool) -> Proof {
+fn proof(expected: &ExpectedState, sample: &Sample, cached: Option<f64>, device_known: bool) -> Proof {
     let contradicted = |reason: String| Proof::Contradicted { reason };
     let unproved = |reason: &str| Proof::Unproved { reason: reason.into() };
     let from_device = |moved: Option<u64>| moved.map(|moved| moved as f64 / sample.bytes.max(1) as f64);
-    let (least, most, wanted) = match claim.cache {
-        Some(CacheState::Warm) => (HELD, 1.0, "all"),
-        Some(CacheState::Cold) => (0.0, 1.0 - HELD, "none"),
-        Some(CacheState::Mixed) => (1.0 - HELD, HELD, "some"),
+    let (least, most, wanted) = match expected.cache {
+        Some(CacheState::Warm) => (CACHED_SHARE, 1.0, "all"),
+        Some(CacheState::Cold) => (0.0, 1.0 - CACHED_SHARE, "none"),
+        Some(CacheState::Mixed) => (1.0 - CACHED_SHARE, CACHED_SHARE, "some"),
         None => (0.0, 1.0, ""),
     };
-    match (claim.cache, cached) {
+    match (expected.cache, cached) {
         (Some(_), Some(cached)) if !(least..=most).contains(&cached) => {
             let share = cached * 100.0;
             return contradicted(format!("{share:.0}% of the range was in the page cache, not {wanted}"));
@@ -158,11 +170,11 @@ fn proof(claim: &Claim, sample: &Sample, cached: Option<f64>, device_known: bool
         (Some(_), None) => return unproved("the system does not say what the page cache holds"),
         _ => {}
     }
-    let (moved, way) = match claim.device {
-        Device::Any => return Proof::Confirmed,
+    let (moved, way) = match expected.device {
+        DeviceIo::Any => return Proof::Confirmed,
         _ if !device_known => return unproved("no device is known whose counters could tell"),
-        Device::Reads => (from_device(sample.device_read_bytes), "read"),
-        Device::Writes => (from_device(sample.device_written_bytes), "wrote"),
+        DeviceIo::Reads => (from_device(sample.device_read_bytes), "read"),
+        DeviceIo::Writes => (from_device(sample.device_written_bytes), "wrote"),
     };
     match moved {
         Some(share) if share < FROM_DEVICE => {
@@ -174,7 +186,7 @@ fn proof(claim: &Claim, sample: &Sample, cached: Option<f64>, device_known: bool
 }
 
 /// Bytes that the devices have read and written so far.
-fn moved(devices: &[DeviceNumber]) -> Option<(u64, u64)> {
+fn device_bytes(devices: &[DeviceNumber]) -> Option<(u64, u64)> {
     let mut sum = (0, 0);
     for &device in devices {
         let counters = DeviceCounters::now(device).ok()?;

@@ -30,8 +30,8 @@ pub(crate) fn file_system(
             ranked.sort_by(|a, b| b.1.rate.total_cmp(&a.1.rate));
             // Among equals the choice may have gone to the one that costs the processor less.
             let chosen = document.findings.choices.iter().find(|choice| choice.job == job.to_string())?;
-            let place = ranked.iter().position(|(id, _)| *id == chosen.cell)?;
-            let best = ranked.remove(place);
+            let context = ranked.iter().position(|(id, _)| *id == chosen.cell)?;
+            let best = ranked.remove(context);
             ranked.insert(0, best);
             let ranked = ranked.into_iter().map(|(_, measured)| measured).collect();
             Some(Entry { job, measured: date.clone(), ranked })

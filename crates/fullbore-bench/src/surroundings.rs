@@ -6,8 +6,8 @@ use fullbore::engine::{self, Cache, Choice, METHODS};
 use fullbore::file::File;
 use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 
-use crate::bed::Bed;
 use crate::document::{Device, EngineFact, Environment, FileSystem};
+use crate::test_files::TestFiles;
 
 /// All room and free room of the file system, in bytes.
 pub(crate) fn room(facts: &Facts) -> (u64, u64) {
@@ -38,7 +38,7 @@ pub(crate) fn missing_without_root() -> Option<String> {
 }
 
 /// The environment of a run.
-pub(crate) fn environment(facts: &Facts, machine: &Machine, bed: &Bed) -> Environment {
+pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFiles) -> Environment {
     let file_system = facts.file_system.as_ref().map_or_else(FileSystem::default, |system| FileSystem {
         kind: system.kind.clone(),
         mount_point: system.mount_point.clone(),
@@ -56,7 +56,7 @@ pub(crate) fn environment(facts: &Facts, machine: &Machine, bed: &Bed) -> Enviro
         memory_bytes: machine.memory(),
         file_system,
         devices: facts.devices.iter().map(described).collect(),
-        engines: engines(&bed.written),
+        engines: engines(&test_files.written),
         facts: serde_json::json!({ "path": facts, "machine": machine }),
     }
 }

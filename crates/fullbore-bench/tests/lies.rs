@@ -77,9 +77,9 @@ fn a_cache_that_somebody_fills_is_caught() {
         // Somebody else reads the very file that is to be cold.
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                let beds = fs::read_dir(directory.path()).into_iter().flatten().flatten();
-                for bed in beds {
-                    let _ = fs::read(bed.path().join("cold"));
+                let file_sets = fs::read_dir(directory.path()).into_iter().flatten().flatten();
+                for test_files in file_sets {
+                    let _ = fs::read(test_files.path().join("cold"));
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -12,14 +12,16 @@ use fullbore::strategy::{Completion, Strategy};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::condition::Condition;
 use super::latency::percentiles;
-use super::side::{Direction, Side};
-use super::wished::Wished;
-use super::{Claim, Covered, Done, Parsed, Settings, Turn, Work, settings};
-use crate::bed::{Bed, Needs};
+use super::one_way::{Direction, OneWayIo};
+use super::precondition::Precondition;
+use super::requested_strategy::RequestedStrategy;
+use super::{
+    CoveredRange, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+};
 use crate::document::{CacheState, Labels};
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::{Needs, TestFiles};
 
 /// A sample has at least this many requests for each that may be in flight.
 const LEAST: usize = 4;
@@ -30,7 +32,7 @@ const CACHE_LINE: usize = 64;
 /// What a grid may say of a read or a write.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Access {
+struct AccessSpec {
     /// As `--strategy` takes it.
     #[serde(default = "auto")]
     strategy: String,
@@ -41,14 +43,14 @@ struct Access {
     /// How much of the file the page cache holds.
     cache: Option<CacheState>,
     #[serde(default)]
-    order: Way,
+    order: AccessOrder,
     /// How far every request lies from a multiple of its size, such as `+512` or `-4K`.
     offset: Option<String>,
     /// Whether writes are brought to the device within the time.
     flush: Option<bool>,
     /// What is there before a write.
     #[serde(default)]
-    file: State,
+    file: FileState,
 }
 
 fn auto() -> String {
@@ -58,7 +60,7 @@ fn auto() -> String {
 /// In which order requests are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
-enum Way {
+enum AccessOrder {
     /// From front to back.
     #[default]
     Sequential,
@@ -68,7 +70,7 @@ enum Way {
     RandomHalf,
 }
 
-impl Way {
+impl AccessOrder {
     fn word(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
@@ -81,7 +83,7 @@ impl Way {
 /// What a write finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum FileState {
     /// Blocks with data, which are written over.
     #[default]
     Overwritten,
@@ -93,7 +95,7 @@ enum State {
     Truncated,
 }
 
-impl State {
+impl FileState {
     fn word(self) -> &'static str {
         match self {
             Self::Overwritten => "overwritten",
@@ -106,35 +108,35 @@ impl State {
 
 /// A trial of reading or writing.
 #[derive(Debug)]
-struct Trial {
-    asked: Access,
-    side: Side,
+struct AccessWorkload {
+    spec: AccessSpec,
+    io: OneWayIo,
     offset: i64,
     /// What the next run covers.
     range: Range<u64>,
     order: Order,
 }
 
-pub(super) fn read(given: Settings) -> Parsed {
+pub(super) fn read(given: Settings) -> ParsedWorkload {
     build(Direction::Read, settings(given)?)
 }
 
-pub(super) fn write(given: Settings) -> Parsed {
+pub(super) fn write(given: Settings) -> ParsedWorkload {
     build(Direction::Write, settings(given)?)
 }
 
-fn build(direction: Direction, asked: Access) -> Parsed {
-    if !direction.writes() && (asked.file != State::Overwritten || asked.flush.is_some()) {
+fn build(direction: Direction, spec: AccessSpec) -> ParsedWorkload {
+    if !direction.writes() && (spec.file != FileState::Overwritten || spec.flush.is_some()) {
         return Err("`file` and `flush` are for writes".into());
     }
-    if asked.file != State::Overwritten && asked.order != Way::Sequential {
+    if spec.file != FileState::Overwritten && spec.order != AccessOrder::Sequential {
         return Err("a file that is not overwritten is written from front to back".into());
     }
-    let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
-    let offset = asked.offset.as_deref().map_or(Ok(0), distance)?;
-    Ok(Box::new(Trial {
-        asked,
-        side: Side::new(direction, wished),
+    let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
+    let offset = spec.offset.as_deref().map_or(Ok(0), parse_offset)?;
+    Ok(Box::new(AccessWorkload {
+        spec,
+        io: OneWayIo::new(direction, requested),
         offset,
         range: 0..0,
         order: Order::Sequential,
@@ -142,7 +144,7 @@ fn build(direction: Direction, asked: Access) -> Parsed {
 }
 
 /// `+512`, `-4K`, `0` in bytes.
-fn distance(text: &str) -> std::result::Result<i64, String> {
+fn parse_offset(text: &str) -> std::result::Result<i64, String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -151,78 +153,80 @@ fn distance(text: &str) -> std::result::Result<i64, String> {
     i64::try_from(bytes).map(|bytes| sign * bytes).map_err(|_| format!("{text} is too far"))
 }
 
-impl Trial {
+impl AccessWorkload {
     /// Whether the time of each request is taken: what comes from memory takes less than two looks at the clock are worth.
     fn timed(&self) -> bool {
-        self.side.direct() || self.asked.cache == Some(CacheState::Cold)
+        self.io.direct() || self.spec.cache == Some(CacheState::Cold)
     }
 
-    fn condition(&self) -> Condition {
-        Condition::of(&self.side, self.asked.flush, self.asked.cache)
+    fn precondition(&self) -> Precondition {
+        Precondition::of(&self.io, self.spec.flush, self.spec.cache)
     }
 
     /// Whether it writes a file of its own, made anew for each sample.
-    fn grows(&self) -> bool {
-        self.asked.file != State::Overwritten
+    fn creates_file(&self) -> bool {
+        self.spec.file != FileState::Overwritten
     }
 
-    fn grown(place: &Place<'_>) -> PathBuf {
-        place.bed().fresh.clone()
+    fn new_file_path(context: &RunContext<'_>) -> PathBuf {
+        context.test_files().fresh.clone()
     }
 
     /// The file that is there all the time.
-    fn standing<'b>(&self, bed: &'b Bed) -> &'b File {
-        self.condition().file(bed)
+    fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
+        self.precondition().file(test_files)
     }
 
     /// The bytes of this turn: the next run of the file, so that no cache of the device's own has it, or blocks all
     /// over it.
-    fn part(&self, turn: Turn, len: u64) -> (Range<u64>, Order) {
-        let strategy = self.side.strategy();
+    fn range_for(&self, iteration: Iteration, len: u64) -> (Range<u64>, Order) {
+        let strategy = self.io.strategy();
         let request = strategy.request as u64;
         // Whole requests, and enough of them for the depth to be reached.
         let least = request * (LEAST * strategy.depth * strategy.workers) as u64;
-        let span = (turn.span.max(least) / request * request).clamp(request.min(len), len);
-        match self.asked.order {
-            Way::Random => return (0..len, Order::Random { seed: turn.number, count: span / request }),
-            Way::RandomHalf => {
-                return (0..len / 2, Order::Random { seed: turn.number, count: span / request });
+        let span = (iteration.span.max(least) / request * request).clamp(request.min(len), len);
+        match self.spec.order {
+            AccessOrder::Random => {
+                return (0..len, Order::Random { seed: iteration.number, count: span / request });
             }
-            Way::Sequential => {}
+            AccessOrder::RandomHalf => {
+                return (0..len / 2, Order::Random { seed: iteration.number, count: span / request });
+            }
+            AccessOrder::Sequential => {}
         }
-        if self.grows() {
+        if self.creates_file() {
             return (0..span, Order::Sequential);
         }
         // An offset takes a block at each end.
         let margin = if self.offset == 0 { 0 } else { self.offset.unsigned_abs().next_multiple_of(request) };
         let room = len.saturating_sub(2 * margin).max(span.min(len));
         let places = (room / span).max(1);
-        let start = margin + turn.number % places * span;
+        let start = margin + iteration.number % places * span;
         let start = start.saturating_add_signed(self.offset).min(len - span.min(len));
         (start..start + span, Order::Sequential)
     }
 
-    fn transfer(&self, range: &Range<u64>, place: &Place<'_>) -> Result<Outcome> {
+    fn transfer(&self, range: &Range<u64>, context: &RunContext<'_>) -> Result<Outcome> {
         let scope = Scope { range: range.clone(), order: self.order };
-        let strategy = self.side.strategy();
-        if !self.side.writes() {
-            return read_through(self.standing(place.bed()), &scope, &strategy, place);
+        let strategy = self.io.strategy();
+        if !self.io.writes() {
+            return read_through(self.existing_file(context.test_files()), &scope, &strategy, context);
         }
-        let path = match self.grows() {
-            true => Self::grown(place),
-            false => self.standing(place.bed()).path().to_owned(),
+        let path = match self.creates_file() {
+            true => Self::new_file_path(context),
+            false => self.existing_file(context.test_files()).path().to_owned(),
         };
-        if self.asked.file == State::Truncated {
+        if self.spec.file == FileState::Truncated {
             File::open_write(&path)?.set_len(0)?;
         }
         let output = Output::create(&path, Placement::Overwrite, None)?;
-        let data = self.side.data().ok_or_else(|| unopened(&path))?;
-        if strategy.write.capabilities.mapped && self.grows() {
+        let data = self.io.data().ok_or_else(|| unopened(&path))?;
+        if strategy.write.capabilities.mapped && self.creates_file() {
             // A mapping cannot make its file longer.
             output.file().set_len(range.end)?;
         }
-        let mut outcome = pattern::fill(data, &scope, &output, &strategy, place.monitor)?;
-        if self.asked.flush == Some(true) {
+        let mut outcome = pattern::fill(data, &scope, &output, &strategy, context.monitor)?;
+        if self.spec.flush == Some(true) {
             let clock = Instant::now();
             output.file().sync(Sync::Data)?;
             outcome.seconds += clock.elapsed().as_secs_f64();
@@ -236,8 +240,13 @@ fn unopened(path: &std::path::Path) -> Error {
 }
 
 /// Reads a scope and, where a mapping lends it, touches every line of it.
-fn read_through(file: &File, scope: &Scope, strategy: &Strategy, place: &Place<'_>) -> Result<Outcome> {
-    read_until(file, scope, strategy, &AtomicBool::new(false), place.monitor)
+fn read_through(
+    file: &File,
+    scope: &Scope,
+    strategy: &Strategy,
+    context: &RunContext<'_>,
+) -> Result<Outcome> {
+    read_until(file, scope, strategy, &AtomicBool::new(false), context.monitor)
 }
 
 /// The same, until `enough` is set.
@@ -260,95 +269,95 @@ pub(super) fn read_until(
     Ok(outcome)
 }
 
-impl Work for Trial {
+impl Workload for AccessWorkload {
     fn needs(&self) -> Needs {
         Needs {
-            warm: !self.side.writes() && self.asked.cache == Some(CacheState::Warm),
-            written: self.side.writes(),
-            fresh: self.grows(),
+            warm: !self.io.writes() && self.spec.cache == Some(CacheState::Warm),
+            written: self.io.writes(),
+            fresh: self.creates_file(),
             ..Needs::default()
         }
     }
 
     fn labels(&self) -> Labels {
-        let oldest_first = self.side.strategy().completion == Completion::Ordered;
+        let oldest_first = self.io.strategy().completion == Completion::Ordered;
         Labels {
-            file_state: self.side.writes().then(|| self.asked.file.word().into()),
-            cache: self.asked.cache,
-            order: Some(self.asked.order.word().into()),
-            flush: self.asked.flush,
-            offset_bytes: self.asked.offset.as_ref().map(|_| self.offset),
+            file_state: self.io.writes().then(|| self.spec.file.word().into()),
+            cache: self.spec.cache,
+            order: Some(self.spec.order.word().into()),
+            flush: self.spec.flush,
+            offset_bytes: self.spec.offset.as_ref().map(|_| self.offset),
             variant: oldest_first.then(|| "oldest first".into()),
-            ..self.side.labels()
+            ..self.io.labels()
         }
     }
 
-    fn open(&mut self, place: &Place<'_>) -> Result<()> {
-        let bed = place.bed();
-        if bed.in_memory && (self.asked.cache == Some(CacheState::Cold) || self.side.direct()) {
-            return Err(place.no_device());
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        if test_files.in_memory && (self.spec.cache == Some(CacheState::Cold) || self.io.direct()) {
+            return Err(context.no_device());
         }
-        if self.grows() {
-            bed.has_files()?;
+        if self.creates_file() {
+            test_files.has_files()?;
         }
-        let file = self.standing(bed);
-        let strategy = self.side.plan(file, bed.len)?;
-        self.side.settle(strategy, place.seed);
+        let file = self.existing_file(test_files);
+        let strategy = self.io.plan(file, test_files.len)?;
+        self.io.set_strategy(strategy, context.seed);
         Ok(())
     }
 
     fn strategy(&self) -> Option<String> {
-        self.side.planned()
+        self.io.planned()
     }
 
-    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
-        let bed = place.bed();
-        (self.range, self.order) = self.part(turn, bed.len);
-        let condition = self.condition();
-        if self.grows() {
-            self.clear(place)?;
-            let file = File::create_new(&bed.fresh)?;
-            match self.asked.file {
-                State::Preallocated => file.preallocate(self.range.end)?,
-                State::Truncated => {
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        let test_files = context.test_files();
+        (self.range, self.order) = self.range_for(iteration, test_files.len);
+        let precondition = self.precondition();
+        if self.creates_file() {
+            self.clean_up(context)?;
+            let file = File::create_new(&test_files.fresh)?;
+            match self.spec.file {
+                FileState::Preallocated => file.preallocate(self.range.end)?,
+                FileState::Truncated => {
                     let scope = Scope::whole(self.range.end);
-                    let output = Output::create(&bed.fresh, Placement::Overwrite, None)?;
-                    let data = self.side.data().ok_or_else(|| unopened(&bed.fresh))?;
-                    pattern::fill(data, &scope, &output, &Strategy::plain(), place.monitor)?;
+                    let output = Output::create(&test_files.fresh, Placement::Overwrite, None)?;
+                    let data = self.io.data().ok_or_else(|| unopened(&test_files.fresh))?;
+                    pattern::fill(data, &scope, &output, &Strategy::plain(), context.monitor)?;
                     file.sync(Sync::Data)?;
                 }
-                State::Extended | State::Overwritten => {}
+                FileState::Extended | FileState::Overwritten => {}
             }
-            return Ok(Claim { device: condition.device(), ..Claim::default() });
+            return Ok(ExpectedState { device: precondition.device(), ..ExpectedState::default() });
         }
-        let file = self.standing(bed).clone();
-        condition.bring(&file, &self.range)?;
-        Ok(condition.claim(file, self.range.clone()))
+        let file = self.existing_file(test_files).clone();
+        precondition.establish(&file, &self.range)?;
+        Ok(precondition.expected_state(file, self.range.clone()))
     }
 
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         // Over the end of the range, which the sample comes to last.
         let clock = Instant::now();
-        let strategy = self.side.strategy();
+        let strategy = self.io.strategy();
         let step = (strategy.request * strategy.depth * strategy.workers) as u64;
         let mut end = self.range.end;
         while clock.elapsed().as_secs_f64() < seconds {
             let part = end.saturating_sub(step).max(self.range.start)..end;
-            self.transfer(&part, place)?;
+            self.transfer(&part, context)?;
             end = if part.start > self.range.start { part.start } else { self.range.end };
         }
         Ok(())
     }
 
-    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         if self.timed() {
-            place.monitor.time_requests();
+            context.monitor.time_requests();
         }
-        let outcome = self.transfer(&self.range.clone(), place);
-        let latency = percentiles(&place.monitor.take_latencies());
+        let outcome = self.transfer(&self.range.clone(), context);
+        let latency = percentiles(&context.monitor.take_latencies());
         let outcome = outcome?;
-        let tally = if self.side.writes() { outcome.writes } else { outcome.reads };
-        Ok(Done {
+        let tally = if self.io.writes() { outcome.writes } else { outcome.reads };
+        Ok(RunResult {
             bytes: outcome.bytes,
             // A request's rate has nothing to do with opening and closing.
             seconds: Some(outcome.seconds),
@@ -356,26 +365,26 @@ impl Work for Trial {
             depth: Some(tally.depth()),
             latency,
             // Nor has its cost.
-            aside: (outcome.aside_user, outcome.aside_system),
-            ..Done::default()
+            setup_cpu: (outcome.aside_user, outcome.aside_system),
+            ..RunResult::default()
         })
     }
 
-    fn covers(&self, place: &Place<'_>) -> Option<Covered> {
-        let path = match self.grows() {
-            true => Self::grown(place),
-            false => self.standing(place.bed()).path().to_owned(),
+    fn covered_range(&self, context: &RunContext<'_>) -> Option<CoveredRange> {
+        let path = match self.creates_file() {
+            true => Self::new_file_path(context),
+            false => self.existing_file(context.test_files()).path().to_owned(),
         };
-        Some(Covered { path, range: self.range.clone(), order: self.order, timed: self.timed() })
+        Some(CoveredRange { path, range: self.range.clone(), order: self.order, timed: self.timed() })
     }
 
-    fn again(&self) -> Option<Box<dyn Work>> {
-        build(self.side.direction, self.asked.clone()).ok()
+    fn unopened_copy(&self) -> Option<Box<dyn Workload>> {
+        build(self.io.direction, self.spec.clone()).ok()
     }
 
-    fn clear(&mut self, place: &Place<'_>) -> Result<()> {
-        if self.grows() {
-            let _ = std::fs::remove_file(Self::grown(place));
+    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
+        if self.creates_file() {
+            let _ = std::fs::remove_file(Self::new_file_path(context));
         }
         Ok(())
     }

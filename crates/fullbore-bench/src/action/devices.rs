@@ -9,14 +9,14 @@ use fullbore::file::{File, Sync};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::abreast::{self, Doing, Part};
-use super::side::{Direction, Side};
+use super::concurrent::{self, FileRange, TransferKind};
+use super::one_way::{Direction, OneWayIo};
+use super::requested_strategy::RequestedStrategy;
 use super::striped::{self, Layout};
-use super::wished::Wished;
-use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
-use crate::bed::{Bed, Needs};
+use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::document::{CacheState, Labels, saturation};
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::{Needs, TestFiles};
 
 /// A sample has at least this many requests for each that may be in flight on a disk.
 const LEAST: u64 = 4;
@@ -30,7 +30,7 @@ const BLOCK: u64 = 4096;
 /// What a grid may say.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct DevicesSpec {
     /// As `--strategy` takes it.
     #[serde(default = "direct")]
     strategy: String,
@@ -42,7 +42,7 @@ struct Asked {
     direction: Direction,
     #[serde(default)]
     mode: Mode,
-    /// How many disks, or which: see [`Which`].
+    /// How many disks, or which: see [`DiskSelection`].
     targets: Targets,
     /// Bytes that a striped file has on one disk before it goes on on the next.
     chunk: Option<String>,
@@ -75,9 +75,9 @@ enum Targets {
 
 /// The disks of a trial, counted from 1 in the order of `--dir`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Which(Vec<usize>);
+struct DiskSelection(Vec<usize>);
 
-impl Which {
+impl DiskSelection {
     /// `3` is the first three, or the third if one is measured alone; `1+3` is the first and the third.
     fn parse(targets: &Targets, mode: Mode) -> std::result::Result<Self, String> {
         let number = |text: &str| match text.trim().parse::<usize>() {
@@ -101,31 +101,31 @@ impl Which {
     }
 
     /// Whether they are the first so many.
-    fn first_ones(&self) -> bool {
+    fn is_prefix(&self) -> bool {
         self.0.iter().enumerate().all(|(index, &disk)| disk == index + 1)
     }
 
-    fn most(&self) -> usize {
+    fn highest(&self) -> usize {
         self.0.iter().copied().max().unwrap_or(0)
     }
 }
 
 /// A trial of disks.
 #[derive(Debug)]
-struct Trial {
+struct DevicesWorkload {
     mode: Mode,
-    which: Which,
+    selection: DiskSelection,
     chunk: u64,
-    side: Side,
+    io: OneWayIo,
     /// What the next run covers: of each disk's file, or of the striped one.
-    parts: Vec<Part>,
+    parts: Vec<FileRange>,
     logical: Range<u64>,
 }
 
-pub(super) fn parse(given: Settings) -> Parsed {
-    let asked: Asked = settings(given)?;
-    let which = Which::parse(&asked.targets, asked.mode)?;
-    let chunk = match (asked.chunk.as_deref(), asked.mode) {
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let spec: DevicesSpec = settings(given)?;
+    let selection = DiskSelection::parse(&spec.targets, spec.mode)?;
+    let chunk = match (spec.chunk.as_deref(), spec.mode) {
         (None, _) => CHUNK,
         (Some(chunk), Mode::Striped) => size::parse(chunk).map_err(|error| error.to_string())?,
         (Some(_), _) => return Err("`chunk` is for `mode = \"striped\"`".into()),
@@ -133,78 +133,78 @@ pub(super) fn parse(given: Settings) -> Parsed {
     if chunk == 0 || !chunk.is_multiple_of(BLOCK) {
         return Err(format!("a chunk is a multiple of {}, not {}", size::exact(BLOCK), size::exact(chunk)));
     }
-    let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
-    if asked.mode == Mode::Striped && wished.plain().workers > 1 {
+    let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
+    if spec.mode == Mode::Striped && requested.plain().workers > 1 {
         return Err("a striped file has one worker: ask for depth".into());
     }
-    Ok(Box::new(Trial {
-        mode: asked.mode,
-        which,
+    Ok(Box::new(DevicesWorkload {
+        mode: spec.mode,
+        selection,
         chunk,
-        side: Side::new(asked.direction, wished),
+        io: OneWayIo::new(spec.direction, requested),
         parts: Vec::new(),
         logical: 0..0,
     }))
 }
 
-impl Trial {
+impl DevicesWorkload {
     /// Whether written bytes wait in the page cache and must be brought to the disk within the time.
     fn flushes(&self) -> bool {
-        self.side.writes() && !self.side.direct()
+        self.io.writes() && !self.io.direct()
     }
 
     fn layout(&self) -> Layout {
-        Layout { files: self.which.0.len(), chunk: self.chunk }
+        Layout { files: self.selection.0.len(), chunk: self.chunk }
     }
 
     /// The file of a disk.
-    fn file<'b>(&self, bed: &'b Bed) -> &'b File {
-        if self.flushes() { &bed.written } else { &bed.cold }
+    fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
+        if self.flushes() { &test_files.written } else { &test_files.cold }
     }
 
-    fn files(&self, place: &Place<'_>) -> Vec<File> {
-        self.which.0.iter().map(|&disk| self.file(&place.beds[disk - 1]).clone()).collect()
+    fn files(&self, context: &RunContext<'_>) -> Vec<File> {
+        self.selection.0.iter().map(|&disk| self.file(&context.file_sets[disk - 1]).clone()).collect()
     }
 
     /// What the next sample covers: the next run of every file, so that no disk's own cache has it.
-    fn aim(&mut self, turn: Turn, place: &Place<'_>) {
-        let len = place.bed().len;
-        let strategy = self.side.strategy();
-        let (request, disks) = (strategy.request as u64, self.which.0.len() as u64);
+    fn select_ranges(&mut self, iteration: Iteration, context: &RunContext<'_>) {
+        let len = context.test_files().len;
+        let strategy = self.io.strategy();
+        let (request, disks) = (strategy.request as u64, self.selection.0.len() as u64);
         let least = LEAST * request * (strategy.depth * strategy.workers) as u64;
-        let files = self.files(place);
+        let files = self.files(context);
         if self.mode != Mode::Striped {
-            let span = whole((turn.span / disks).max(least), request, len);
-            let start = turn.number % (len / span).max(1) * span;
-            let part = |file| Part { file, range: start..start + span };
+            let span = round_to_requests((iteration.span / disks).max(least), request, len);
+            let start = iteration.number % (len / span).max(1) * span;
+            let part = |file| FileRange { file, range: start..start + span };
             self.parts = files.into_iter().map(part).collect();
             return;
         }
         let layout = self.layout();
         let room = (len / self.chunk * self.chunk).max(BLOCK) * disks;
-        let span = whole(turn.span.max(least), request, room);
+        let span = round_to_requests(iteration.span.max(least), request, room);
         // From the first disk on.
         let rows = span.next_multiple_of(layout.row());
-        let start = turn.number % (room / rows).max(1) * rows;
+        let start = iteration.number % (room / rows).max(1) * rows;
         self.logical = start..start + span;
         let range = layout.rows(&(start..(start + rows).min(room)));
-        self.parts = files.into_iter().map(|file| Part { file, range: range.clone() }).collect();
+        self.parts = files.into_iter().map(|file| FileRange { file, range: range.clone() }).collect();
     }
 
-    fn doing(&self) -> Doing<'_> {
-        match self.side.data() {
-            Some(data) => Doing::Writing { data, flush: self.flushes() },
-            None => Doing::Reading,
+    fn transfer_kind(&self) -> TransferKind<'_> {
+        match self.io.data() {
+            Some(data) => TransferKind::Write { data, flush: self.flushes() },
+            None => TransferKind::Read,
         }
     }
 
-    fn striped(&self, range: Range<u64>, place: &Place<'_>) -> Result<Done> {
+    fn striped(&self, range: Range<u64>, context: &RunContext<'_>) -> Result<RunResult> {
         let files: Vec<File> = self.parts.iter().map(|part| part.file.clone()).collect();
-        let (layout, strategy) = (self.layout(), self.side.strategy());
-        let (outcome, tally) = match self.doing() {
-            Doing::Writing { data, flush } => {
+        let (layout, strategy) = (self.layout(), self.io.strategy());
+        let (outcome, tally) = match self.transfer_kind() {
+            TransferKind::Write { data, flush } => {
                 let mut outcome =
-                    striped::write(&files, layout, range.clone(), &strategy, place.monitor, data)?;
+                    striped::write(&files, layout, range.clone(), &strategy, context.monitor, data)?;
                 if flush {
                     let clock = Instant::now();
                     files.iter().try_for_each(|file| file.sync(Sync::Data).map(drop))?;
@@ -212,102 +212,103 @@ impl Trial {
                 }
                 (outcome, outcome.writes)
             }
-            Doing::Reading => {
+            TransferKind::Read => {
                 let look = |_: u64, data: &[u8]| {
                     std::hint::black_box(data);
                 };
-                let outcome = striped::read(&files, layout, range.clone(), &strategy, place.monitor, look)?;
+                let outcome = striped::read(&files, layout, range.clone(), &strategy, context.monitor, look)?;
                 (outcome, outcome.reads)
             }
         };
-        Ok(Done {
+        Ok(RunResult {
             bytes: outcome.bytes,
             seconds: Some(outcome.seconds),
             requests: tally.requests,
             depth: Some(tally.depth()),
-            ..Done::default()
+            ..RunResult::default()
         })
     }
 }
 
 /// About `bytes`, in whole requests, within `room`.
-fn whole(bytes: u64, request: u64, room: u64) -> u64 {
+fn round_to_requests(bytes: u64, request: u64, room: u64) -> u64 {
     (bytes.min(room) / request * request).max(request.min(room))
 }
 
-impl Work for Trial {
+impl Workload for DevicesWorkload {
     fn needs(&self) -> Needs {
         Needs { written: self.flushes(), ..Needs::default() }
     }
 
     fn labels(&self) -> Labels {
         let variant = match self.mode {
-            Mode::Alone => saturation::alone(self.which.most()),
-            Mode::Together if self.which.first_ones() => saturation::TOGETHER.into(),
-            Mode::Striped if self.which.first_ones() => "striped".into(),
+            Mode::Alone => saturation::alone(self.selection.highest()),
+            Mode::Together if self.selection.is_prefix() => saturation::TOGETHER.into(),
+            Mode::Striped if self.selection.is_prefix() => "striped".into(),
             Mode::Together | Mode::Striped => {
-                let disks: Vec<String> = self.which.0.iter().map(ToString::to_string).collect();
+                let disks: Vec<String> = self.selection.0.iter().map(ToString::to_string).collect();
                 let how = if self.mode == Mode::Striped { "striped" } else { saturation::TOGETHER };
                 format!("disks {} {how}", disks.join("+"))
             }
         };
         Labels {
-            cache: (!self.side.writes() && !self.side.direct()).then_some(CacheState::Cold),
+            cache: (!self.io.writes() && !self.io.direct()).then_some(CacheState::Cold),
             order: Some("sequential".into()),
             flush: self.flushes().then_some(true),
-            targets: Some(self.which.0.len() as u32),
+            targets: Some(self.selection.0.len() as u32),
             chunk_bytes: (self.mode == Mode::Striped).then_some(self.chunk),
             variant: Some(variant),
-            ..self.side.labels()
+            ..self.io.labels()
         }
     }
 
-    fn open(&mut self, place: &Place<'_>) -> Result<()> {
-        let (most, there) = (self.which.most(), place.beds.len());
-        if most > there {
-            let what = format!("it takes {most} directories, not {there}: name more directories with --dir");
-            return Err(Error::new(Kind::Unsupported, "measure", place.bed().directory(), what));
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let (highest, there) = (self.selection.highest(), context.file_sets.len());
+        if highest > there {
+            let what =
+                format!("it takes {highest} directories, not {there}: name more directories with --dir");
+            return Err(Error::new(Kind::Unsupported, "measure", context.test_files().directory(), what));
         }
         let mut first = None;
-        for &disk in &self.which.0 {
-            let bed = &place.beds[disk - 1];
-            if bed.in_memory {
-                return Err(place.no_device());
+        for &disk in &self.selection.0 {
+            let test_files = &context.file_sets[disk - 1];
+            if test_files.in_memory {
+                return Err(context.no_device());
             }
-            let strategy = self.side.plan(self.file(bed), bed.len)?;
+            let strategy = self.io.plan(self.file(test_files), test_files.len)?;
             first.get_or_insert(strategy);
         }
         if let Some(strategy) = first {
-            self.side.settle(strategy, place.seed);
+            self.io.set_strategy(strategy, context.seed);
         }
         Ok(())
     }
 
     fn strategy(&self) -> Option<String> {
-        self.side.planned()
+        self.io.planned()
     }
 
-    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
-        self.aim(turn, place);
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        self.select_ranges(iteration, context);
         for part in &self.parts {
             if self.flushes() {
-                Bed::warm_up(&part.file, &part.range)?;
+                TestFiles::load_into_cache(&part.file, &part.range)?;
             } else {
-                Bed::cool_down(&part.file)?;
+                TestFiles::evict_from_cache(&part.file)?;
             }
         }
-        let device = if self.side.writes() { Device::Writes } else { Device::Reads };
-        let cold = !self.side.writes() && !self.side.direct();
-        let about = self.parts.iter().map(|part| (part.file.clone(), part.range.clone()));
-        Ok(Claim {
-            about: if self.side.writes() { Vec::new() } else { about.collect() },
+        let device = if self.io.writes() { DeviceIo::Writes } else { DeviceIo::Reads };
+        let cold = !self.io.writes() && !self.io.direct();
+        let ranges = self.parts.iter().map(|part| (part.file.clone(), part.range.clone()));
+        Ok(ExpectedState {
+            ranges: if self.io.writes() { Vec::new() } else { ranges.collect() },
             cache: cold.then_some(CacheState::Cold),
             device,
         })
     }
 
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
-        let (clock, strategy) = (Instant::now(), self.side.strategy());
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
+        let (clock, strategy) = (Instant::now(), self.io.strategy());
         let left = || seconds - clock.elapsed().as_secs_f64();
         // Over the end, which the sample comes to last.
         if self.mode == Mode::Striped {
@@ -315,7 +316,7 @@ impl Work for Trial {
             let mut end = self.logical.end;
             while left() > 0.0 {
                 let start = end.saturating_sub(step).max(self.logical.start);
-                self.striped(start..end, place)?;
+                self.striped(start..end, context)?;
                 end = if start > self.logical.start { start } else { self.logical.end };
             }
             return Ok(());
@@ -327,20 +328,20 @@ impl Work for Trial {
         }
         while left() > 0.0 {
             let limit = Some(Duration::from_secs_f64(left().max(0.0)));
-            abreast::run(&ends, self.doing(), &strategy, limit, place.monitor)?;
+            concurrent::run(&ends, self.transfer_kind(), &strategy, limit, context.monitor)?;
         }
-        if !self.side.writes() && !self.side.direct() {
+        if !self.io.writes() && !self.io.direct() {
             // What was read along is not to be in the way of what is measured.
-            self.parts.iter().try_for_each(|part| Bed::cool_down(&part.file))?;
+            self.parts.iter().try_for_each(|part| TestFiles::evict_from_cache(&part.file))?;
         }
         Ok(())
     }
 
-    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         match self.mode {
-            Mode::Striped => self.striped(self.logical.clone(), place),
+            Mode::Striped => self.striped(self.logical.clone(), context),
             Mode::Alone | Mode::Together => {
-                abreast::run(&self.parts, self.doing(), &self.side.strategy(), None, place.monitor)
+                concurrent::run(&self.parts, self.transfer_kind(), &self.io.strategy(), None, context.monitor)
             }
         }
     }
@@ -350,19 +351,19 @@ impl Work for Trial {
 mod tests {
     use super::*;
 
-    fn which(text: &str, mode: Mode) -> std::result::Result<Vec<usize>, String> {
-        Which::parse(&Targets::Text(text.into()), mode).map(|which| which.0)
+    fn selection(text: &str, mode: Mode) -> std::result::Result<Vec<usize>, String> {
+        DiskSelection::parse(&Targets::Text(text.into()), mode).map(|selection| selection.0)
     }
 
     #[test]
     fn targets_are_a_number_or_a_list() {
-        assert_eq!(which("3", Mode::Together), Ok(vec![1, 2, 3]));
-        assert_eq!(which("3", Mode::Alone), Ok(vec![3]));
-        assert_eq!(which("1+3", Mode::Striped), Ok(vec![1, 3]));
+        assert_eq!(selection("3", Mode::Together), Ok(vec![1, 2, 3]));
+        assert_eq!(selection("3", Mode::Alone), Ok(vec![3]));
+        assert_eq!(selection("1+3", Mode::Striped), Ok(vec![1, 3]));
         for wrong in ["", "0", "1+0", "two", "1,2", "2+2"] {
-            assert!(which(wrong, Mode::Together).is_err(), "{wrong}");
+            assert!(selection(wrong, Mode::Together).is_err(), "{wrong}");
         }
-        assert!(which("1+2", Mode::Alone).is_err());
+        assert!(selection("1+2", Mode::Alone).is_err());
     }
 
     #[test]
@@ -397,9 +398,9 @@ mod tests {
 
     #[test]
     fn spans_are_whole_requests_within_the_file() {
-        assert_eq!(whole(10_000, 4096, 1 << 20), 8192);
-        assert_eq!(whole(1, 4096, 1 << 20), 4096);
-        assert_eq!(whole(1 << 30, 4096, 10_000), 8192);
-        assert_eq!(whole(1, 1 << 20, 10_000), 10_000);
+        assert_eq!(round_to_requests(10_000, 4096, 1 << 20), 8192);
+        assert_eq!(round_to_requests(1, 4096, 1 << 20), 4096);
+        assert_eq!(round_to_requests(1 << 30, 4096, 10_000), 8192);
+        assert_eq!(round_to_requests(1, 1 << 20, 10_000), 10_000);
     }
 }

@@ -5,26 +5,26 @@ use std::time::Instant;
 
 use fullbore::{Result, probe};
 
-use super::{Claim, Done, Parsed, Settings, Turn, Work, settings};
+use super::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::document::Labels;
-use crate::sample::Place;
+use crate::sample::RunContext;
 
 /// Every processor copies from memory to a buffer, as a read from the page cache does at best.
 #[derive(Debug)]
-struct Memory {
+struct MemoryCopyWorkload {
     span: u64,
 }
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoSettings {}
 
-pub(super) fn parse(given: Settings) -> Parsed {
-    let Nothing {} = settings(given)?;
-    Ok(Box::new(Memory { span: 0 }))
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let NoSettings {} = settings(given)?;
+    Ok(Box::new(MemoryCopyWorkload { span: 0 }))
 }
 
-impl Work for Memory {
+impl Workload for MemoryCopyWorkload {
     fn labels(&self) -> Labels {
         Labels {
             operation: "copy".into(),
@@ -34,16 +34,16 @@ impl Work for Memory {
         }
     }
 
-    fn open(&mut self, _place: &Place<'_>) -> Result<()> {
+    fn open(&mut self, _context: &RunContext<'_>) -> Result<()> {
         Ok(())
     }
 
-    fn prepare(&mut self, turn: Turn, _place: &Place<'_>) -> Result<Claim> {
-        self.span = turn.span;
-        Ok(Claim::default())
+    fn prepare(&mut self, iteration: Iteration, _context: &RunContext<'_>) -> Result<ExpectedState> {
+        self.span = iteration.span;
+        Ok(ExpectedState::default())
     }
 
-    fn ramp_up(&mut self, seconds: f64, _place: &Place<'_>) -> Result<()> {
+    fn ramp_up(&mut self, seconds: f64, _context: &RunContext<'_>) -> Result<()> {
         let clock = Instant::now();
         while clock.elapsed().as_secs_f64() < seconds {
             copy(0);
@@ -51,9 +51,9 @@ impl Work for Memory {
         Ok(())
     }
 
-    fn run(&mut self, _place: &Place<'_>) -> Result<Done> {
+    fn run(&mut self, _context: &RunContext<'_>) -> Result<RunResult> {
         let (bytes, seconds) = copy(self.span);
-        Ok(Done { bytes, seconds: Some(seconds), ..Done::default() })
+        Ok(RunResult { bytes, seconds: Some(seconds), ..RunResult::default() })
     }
 }
 

@@ -1,24 +1,24 @@
 //! Actions: what a trial does. One file an action, one line in the registry.
 //!
-//! An action is data in an experiment's grid and a [`Work`] here: it says what it needs, makes itself ready, and does
+//! An action is data in an experiment's grid and a [`Workload`] here: it says what it needs, makes itself ready, and does
 //! the work that [`sample`](crate::sample) times and proves.
 
-mod abreast;
 mod access;
 mod command;
-mod condition;
+mod concurrent;
 mod devices;
 mod interface;
 mod latency;
 mod memory;
+mod one_way;
 mod phases;
+mod precondition;
+mod requested_strategy;
 mod reread;
-mod side;
 mod streams;
 mod striped;
 mod target;
 mod transform;
-mod wished;
 
 use std::fmt;
 use std::ops::Range;
@@ -28,9 +28,9 @@ use fullbore::Result;
 use fullbore::file::File;
 use fullbore::pattern::Order;
 
-use crate::bed::Needs;
 use crate::document::{CacheState, Labels, Latency, Phases};
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::Needs;
 
 /// What a grid says of one trial: a value for each of its keys.
 pub(crate) type Settings = toml::Table;
@@ -41,11 +41,11 @@ pub(crate) struct Action {
     /// Its name in a grid.
     pub(crate) name: &'static str,
     /// Makes the work of one trial; fails with what is wrong with the settings.
-    pub(crate) parse: fn(Settings) -> Parsed,
+    pub(crate) parse: fn(Settings) -> ParsedWorkload,
 }
 
 /// The work of a trial, or what is wrong with its settings.
-pub(crate) type Parsed = std::result::Result<Box<dyn Work>, String>;
+pub(crate) type ParsedWorkload = std::result::Result<Box<dyn Workload>, String>;
 
 /// Every action.
 pub(crate) const ACTIONS: &[Action] = &[
@@ -69,7 +69,7 @@ pub(crate) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> st
 
 /// Which turn of a trial is to be taken.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct Iteration {
     /// About how many bytes the sample should move; whole-file works take no notice.
     pub(crate) span: u64,
     /// Counts the samples of the run: another turn is at another place of the file.
@@ -77,7 +77,7 @@ pub(crate) struct Turn {
 }
 
 /// The work of one trial.
-pub(crate) trait Work: fmt::Debug {
+pub(crate) trait Workload: fmt::Debug {
     /// The files it wants to be there.
     fn needs(&self) -> Needs {
         Needs::default()
@@ -90,7 +90,7 @@ pub(crate) trait Work: fmt::Debug {
     ///
     /// # Errors
     /// The reason why it cannot be: the cell is skipped with it.
-    fn open(&mut self, place: &Place<'_>) -> Result<()>;
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()>;
 
     /// The strategy in full, for the profile.
     fn strategy(&self) -> Option<String> {
@@ -106,36 +106,36 @@ pub(crate) trait Work: fmt::Debug {
     ///
     /// # Errors
     /// The system's.
-    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim>;
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState>;
 
     /// Does the same for `seconds` before the clock starts, so that what a device gives at first is not taken for what
     /// it goes on giving.
     ///
     /// # Errors
     /// Those of the work.
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()>;
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()>;
 
     /// The work that is timed.
     ///
     /// # Errors
     /// Those of the work.
-    fn run(&mut self, place: &Place<'_>) -> Result<Done>;
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult>;
 
     /// Adds to what the last run did what is only found out afterwards, when the clock and the counters have stopped.
     ///
     /// # Errors
     /// The system's.
-    fn look_back(&mut self, _done: &mut Done) -> Result<()> {
+    fn finish_measurement(&mut self, _done: &mut RunResult) -> Result<()> {
         Ok(())
     }
 
     /// What the next run covers, for a peer that is to do the same in its place; `None`: nothing that a peer could do.
-    fn covers(&self, _place: &Place<'_>) -> Option<Covered> {
+    fn covered_range(&self, _context: &RunContext<'_>) -> Option<CoveredRange> {
         None
     }
 
     /// The same work, not opened yet, for a peer to do beside it; `None` if none could.
-    fn again(&self) -> Option<Box<dyn Work>> {
+    fn unopened_copy(&self) -> Option<Box<dyn Workload>> {
         None
     }
 
@@ -143,14 +143,14 @@ pub(crate) trait Work: fmt::Debug {
     ///
     /// # Errors
     /// The system's.
-    fn clear(&mut self, _place: &Place<'_>) -> Result<()> {
+    fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         Ok(())
     }
 }
 
 /// What a run covers.
 #[derive(Debug, Clone)]
-pub(crate) struct Covered {
+pub(crate) struct CoveredRange {
     /// The file.
     pub(crate) path: PathBuf,
     /// Its bytes.
@@ -163,18 +163,18 @@ pub(crate) struct Covered {
 
 /// What a sample claims, and where to look for the proof.
 #[derive(Debug, Default)]
-pub(crate) struct Claim {
+pub(crate) struct ExpectedState {
     /// Whose pages are looked at.
-    pub(crate) about: Vec<(File, Range<u64>)>,
+    pub(crate) ranges: Vec<(File, Range<u64>)>,
     /// How much of them the page cache is to hold when the clock starts.
     pub(crate) cache: Option<CacheState>,
     /// What must come from the device or go there.
-    pub(crate) device: Device,
+    pub(crate) device: DeviceIo,
 }
 
 /// What the device must have done for a sample to be what it is labelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Device {
+pub(crate) enum DeviceIo {
     /// Nothing in particular.
     #[default]
     Any,
@@ -186,7 +186,7 @@ pub(crate) enum Device {
 
 /// What a run of a work did.
 #[derive(Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct RunResult {
     /// Bytes moved.
     pub(crate) bytes: u64,
     /// How long it took in seconds, where the work knows better than the clock around it.
@@ -204,5 +204,5 @@ pub(crate) struct Done {
     /// Processor time of child processes in seconds, user and system, where they did the work.
     pub(crate) children: Option<(f64, f64)>,
     /// Processor time in seconds, user and system, that is no part of the work, as its seconds are none: opening and closing.
-    pub(crate) aside: (f64, f64),
+    pub(crate) setup_cpu: (f64, f64),
 }

@@ -13,13 +13,13 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 
 use super::latency::percentiles;
-use super::side::{Direction, Side};
+use super::one_way::{Direction, OneWayIo};
+use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
-use super::wished::Wished;
-use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
-use crate::bed::Bed;
+use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::document::Labels;
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::TestFiles;
 
 /// Timed reads a sample.
 const PAIRS: u64 = 50;
@@ -31,7 +31,7 @@ const DELAY: f64 = 5.0;
 /// What a grid may say.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct RereadSpec {
     request: String,
     mode: Mode,
     /// Before each timed read that the device may prefetch, in milliseconds.
@@ -61,8 +61,8 @@ impl Mode {
 
     /// The block read before the timed one of pair `pair`, and the timed one, of a file of `blocks`. Each turn is at another
     /// place.
-    fn blocks(self, turn: u64, pair: u64, blocks: u64) -> (u64, u64) {
-        let scattered = Order::Random { seed: turn, count: blocks };
+    fn blocks(self, iteration: u64, pair: u64, blocks: u64) -> (u64, u64) {
+        let scattered = Order::Random { seed: iteration, count: blocks };
         let first = scattered.block(0, blocks);
         match self {
             Self::Reread => {
@@ -80,43 +80,44 @@ impl Mode {
 
 /// A trial of the device's own memory.
 #[derive(Debug)]
-struct Trial {
-    asked: Asked,
+struct RereadWorkload {
+    spec: RereadSpec,
     delay: Duration,
-    side: Side,
-    turn: u64,
+    io: OneWayIo,
+    iteration: u64,
 }
 
-pub(super) fn parse(given: Settings) -> Parsed {
-    let asked: Asked = settings(given)?;
-    let delay = asked.delay_ms.unwrap_or(DELAY);
-    if asked.mode == Mode::Reread && asked.delay_ms.is_some() {
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let spec: RereadSpec = settings(given)?;
+    let delay = spec.delay_ms.unwrap_or(DELAY);
+    if spec.mode == Mode::Reread && spec.delay_ms.is_some() {
         return Err("a block is read again at once: `delay_ms` is for the other modes".into());
     }
     let delay = Duration::try_from_secs_f64(delay * 1e-3).ok().filter(|delay| delay.as_secs() < 10);
     let delay = delay.ok_or("`delay_ms` is from 0 to 10000")?;
-    let wished = Wished::new("method=direct,depth=1,workers=1,model=serial", Some(&asked.request), None)?;
-    Ok(Box::new(Trial { asked, delay, side: Side::new(Direction::Read, wished), turn: 0 }))
+    let requested =
+        RequestedStrategy::new("method=direct,depth=1,workers=1,model=serial", Some(&spec.request), None)?;
+    Ok(Box::new(RereadWorkload { spec, delay, io: OneWayIo::new(Direction::Read, requested), iteration: 0 }))
 }
 
-impl Trial {
-    fn target<'a>(&self, bed: &Bed) -> Target<'a> {
-        let strategy = self.side.strategy();
+impl RereadWorkload {
+    fn target<'a>(&self, test_files: &TestFiles) -> Target<'a> {
+        let strategy = self.io.strategy();
         let request = strategy.request;
         Target {
-            file: bed.cold.clone(),
+            file: test_files.cold.clone(),
             strategy,
             data: None,
             order: Order::Sequential,
             first: 0,
-            blocks: bed.len / request as u64,
+            blocks: test_files.len / request as u64,
             request,
         }
     }
 
     /// So many pairs. Returns how long the timed reads took.
-    fn read(&self, turn: u64, pairs: u64, bed: &Bed) -> Result<(Latencies, f64)> {
-        let target = self.target(bed);
+    fn read(&self, iteration: u64, pairs: u64, test_files: &TestFiles) -> Result<(Latencies, f64)> {
+        let target = self.target(test_files);
         let (mut channel, mut pool) = target.open(1)?;
         let mut one = |block: u64| -> Result<f64> {
             let buf = pool.take().ok_or_else(|| {
@@ -133,11 +134,11 @@ impl Trial {
         };
         let (mut latencies, mut sum) = (Latencies::default(), 0.0);
         for pair in 0..pairs {
-            let (before, timed) = self.asked.mode.blocks(turn, pair, target.blocks);
-            if self.asked.mode != Mode::Prefetched || pair == 0 {
+            let (before, timed) = self.spec.mode.blocks(iteration, pair, target.blocks);
+            if self.spec.mode != Mode::Prefetched || pair == 0 {
                 one(before)?;
             }
-            if self.asked.mode != Mode::Reread {
+            if self.spec.mode != Mode::Reread {
                 std::thread::sleep(self.delay);
             }
             let seconds = one(timed)?;
@@ -148,31 +149,31 @@ impl Trial {
     }
 }
 
-impl Work for Trial {
+impl Workload for RereadWorkload {
     fn labels(&self) -> Labels {
         Labels {
-            order: Some(if self.asked.mode == Mode::Elsewhere { "random" } else { "sequential" }.into()),
-            variant: Some(self.asked.mode.word().into()),
-            ..self.side.labels()
+            order: Some(if self.spec.mode == Mode::Elsewhere { "random" } else { "sequential" }.into()),
+            variant: Some(self.spec.mode.word().into()),
+            ..self.io.labels()
         }
     }
 
-    fn open(&mut self, place: &Place<'_>) -> Result<()> {
-        let bed = place.bed();
-        if bed.in_memory {
-            return Err(place.no_device());
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        if test_files.in_memory {
+            return Err(context.no_device());
         }
-        let strategy = self.side.plan(&bed.cold, bed.len)?;
-        let unit = bed.cold.direct_alignment();
+        let strategy = self.io.plan(&test_files.cold, test_files.len)?;
+        let unit = test_files.cold.direct_alignment();
         let request = strategy.request;
-        self.side.settle(strategy, place.seed);
+        self.io.set_strategy(strategy, context.seed);
         if request % unit != 0 {
             let what = format!("requests past the page cache are of multiples of {unit} bytes here");
-            return Err(Error::new(Kind::Unsupported, "measure", bed.cold.path(), what));
+            return Err(Error::new(Kind::Unsupported, "measure", test_files.cold.path(), what));
         }
-        if bed.len / (request as u64) < 2 * PAIRS {
+        if test_files.len / (request as u64) < 2 * PAIRS {
             let what = format!("the file has fewer than {} requests of {request} bytes", 2 * PAIRS);
-            return Err(Error::new(Kind::Unsupported, "measure", bed.cold.path(), what));
+            return Err(Error::new(Kind::Unsupported, "measure", test_files.cold.path(), what));
         }
         Ok(())
     }
@@ -181,34 +182,34 @@ impl Work for Trial {
         false
     }
 
-    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
-        let bed = place.bed();
-        self.turn = turn.number;
-        Bed::cool_down(&bed.cold)?;
-        let about = vec![(bed.cold.clone(), 0..bed.len)];
-        Ok(Claim { about, cache: None, device: Device::Reads })
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        let test_files = context.test_files();
+        self.iteration = iteration.number;
+        TestFiles::evict_from_cache(&test_files.cold)?;
+        let ranges = vec![(test_files.cold.clone(), 0..test_files.len)];
+        Ok(ExpectedState { ranges, cache: None, device: DeviceIo::Reads })
     }
 
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         let clock = std::time::Instant::now();
-        let mut turn = !self.turn;
+        let mut iteration = !self.iteration;
         while clock.elapsed().as_secs_f64() < seconds {
-            self.read(turn, 2, place.bed())?;
-            turn = turn.wrapping_sub(1);
+            self.read(iteration, 2, context.test_files())?;
+            iteration = iteration.wrapping_sub(1);
         }
         Ok(())
     }
 
-    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
-        let (latencies, seconds) = self.read(self.turn, PAIRS, place.bed())?;
-        Ok(Done {
-            bytes: PAIRS * self.side.strategy().request as u64,
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
+        let (latencies, seconds) = self.read(self.iteration, PAIRS, context.test_files())?;
+        Ok(RunResult {
+            bytes: PAIRS * self.io.strategy().request as u64,
             // Of the timed reads alone.
             seconds: Some(seconds),
             requests: PAIRS,
             depth: Some(1.0),
             latency: percentiles(&latencies),
-            ..Done::default()
+            ..RunResult::default()
         })
     }
 }
@@ -221,8 +222,8 @@ mod tests {
 
     const BLOCKS: u64 = 1000;
 
-    fn pairs(mode: Mode, turn: u64) -> Vec<(u64, u64)> {
-        (0..PAIRS).map(|pair| mode.blocks(turn, pair, BLOCKS)).collect()
+    fn pairs(mode: Mode, iteration: u64) -> Vec<(u64, u64)> {
+        (0..PAIRS).map(|pair| mode.blocks(iteration, pair, BLOCKS)).collect()
     }
 
     #[test]

@@ -8,14 +8,14 @@ use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::abreast::{self, Doing, Part};
-use super::condition::Condition;
-use super::side::{Direction, Side};
-use super::wished::Wished;
-use super::{Claim, Done, Parsed, Settings, Turn, Work, settings};
-use crate::bed::{Bed, Needs};
+use super::concurrent::{self, FileRange, TransferKind};
+use super::one_way::{Direction, OneWayIo};
+use super::precondition::Precondition;
+use super::requested_strategy::RequestedStrategy;
+use super::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::document::{CacheState, Labels};
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::{Needs, TestFiles};
 
 /// A sample has at least this many requests for each that may be in flight in a stream.
 const LEAST: u64 = 4;
@@ -46,7 +46,7 @@ const NAMES: [&str; 16] = [
 /// What a grid may say.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct StreamsSpec {
     /// As `--strategy` takes it; of each stream.
     #[serde(default = "buffered")]
     strategy: String,
@@ -59,7 +59,7 @@ struct Asked {
     /// How many streams.
     streams: u32,
     #[serde(default)]
-    files: Files,
+    files: StreamFiles,
     /// How much of what is read the page cache holds.
     cache: Option<CacheState>,
     /// Whether written bytes are brought to the device within the time.
@@ -73,7 +73,7 @@ fn buffered() -> String {
 /// What the streams go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
-enum Files {
+enum StreamFiles {
     /// Each a region of one file.
     #[default]
     One,
@@ -83,85 +83,85 @@ enum Files {
 
 /// A trial of streams.
 #[derive(Debug)]
-struct Trial {
-    asked: Asked,
-    side: Side,
+struct StreamsWorkload {
+    spec: StreamsSpec,
+    io: OneWayIo,
     own: Vec<File>,
     /// What the next run covers.
-    parts: Vec<Part>,
+    parts: Vec<FileRange>,
 }
 
-pub(super) fn parse(given: Settings) -> Parsed {
-    let asked: Asked = settings(given)?;
-    let writes = asked.direction.writes();
-    if asked.streams == 0 {
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let spec: StreamsSpec = settings(given)?;
+    let writes = spec.direction.writes();
+    if spec.streams == 0 {
         return Err("there is at least one stream".into());
     }
-    if asked.files == Files::Own && asked.streams as usize > NAMES.len() {
+    if spec.files == StreamFiles::Own && spec.streams as usize > NAMES.len() {
         return Err(format!("{} streams at most have files of their own", NAMES.len()));
     }
-    if writes && asked.cache.is_some() || !writes && asked.flush.is_some() {
+    if writes && spec.cache.is_some() || !writes && spec.flush.is_some() {
         return Err("`cache` is for reads and `flush` for writes".into());
     }
-    if asked.cache == Some(CacheState::Mixed) {
+    if spec.cache == Some(CacheState::Mixed) {
         return Err("streams are warm or cold".into());
     }
-    let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
-    let side = Side::new(asked.direction, wished);
-    Ok(Box::new(Trial { asked, side, own: Vec::new(), parts: Vec::new() }))
+    let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
+    let io = OneWayIo::new(spec.direction, requested);
+    Ok(Box::new(StreamsWorkload { spec, io, own: Vec::new(), parts: Vec::new() }))
 }
 
-impl Trial {
-    fn condition(&self) -> Condition {
-        Condition::of(&self.side, self.asked.flush, self.asked.cache)
+impl StreamsWorkload {
+    fn precondition(&self) -> Precondition {
+        Precondition::of(&self.io, self.spec.flush, self.spec.cache)
     }
 
     fn warm(&self) -> bool {
-        self.asked.cache == Some(CacheState::Warm)
+        self.spec.cache == Some(CacheState::Warm)
     }
 
     /// The file that the streams have in common.
-    fn shared<'b>(&self, bed: &'b Bed) -> &'b File {
-        self.condition().file(bed)
+    fn shared<'b>(&self, test_files: &'b TestFiles) -> &'b File {
+        self.precondition().file(test_files)
     }
 
     /// The next run of each stream's region or file, so that no cache of the device's own has it.
-    fn aim(&mut self, turn: Turn, place: &Place<'_>) {
-        let strategy = self.side.strategy();
-        let (request, streams) = (strategy.request as u64, u64::from(self.asked.streams));
-        let region = match self.asked.files {
-            Files::One => (place.bed().len / streams / request * request).max(request),
-            Files::Own => OWN,
+    fn select_ranges(&mut self, iteration: Iteration, context: &RunContext<'_>) {
+        let strategy = self.io.strategy();
+        let (request, streams) = (strategy.request as u64, u64::from(self.spec.streams));
+        let region = match self.spec.files {
+            StreamFiles::One => (context.test_files().len / streams / request * request).max(request),
+            StreamFiles::Own => OWN,
         };
         let least = LEAST * request * (strategy.depth * strategy.workers) as u64;
         let span =
-            ((turn.span / streams).max(least).min(region) / request * request).max(request.min(region));
-        let start = turn.number % (region / span).max(1) * span;
+            ((iteration.span / streams).max(least).min(region) / request * request).max(request.min(region));
+        let start = iteration.number % (region / span).max(1) * span;
         self.parts = (0..streams)
             .map(|stream| match self.own.get(stream as usize) {
-                Some(file) => Part { file: file.clone(), range: start..start + span },
+                Some(file) => FileRange { file: file.clone(), range: start..start + span },
                 None => {
                     let start = stream * region + start;
-                    Part { file: self.shared(place.bed()).clone(), range: start..start + span }
+                    FileRange { file: self.shared(context.test_files()).clone(), range: start..start + span }
                 }
             })
             .collect();
     }
 
-    fn doing(&self) -> Doing<'_> {
-        match self.side.data() {
-            Some(data) => Doing::Writing { data, flush: self.asked.flush == Some(true) },
-            None => Doing::Reading,
+    fn transfer_kind(&self) -> TransferKind<'_> {
+        match self.io.data() {
+            Some(data) => TransferKind::Write { data, flush: self.spec.flush == Some(true) },
+            None => TransferKind::Read,
         }
     }
 }
 
-impl Work for Trial {
+impl Workload for StreamsWorkload {
     fn needs(&self) -> Needs {
-        let own = if self.asked.files == Files::Own { u64::from(self.asked.streams) * OWN } else { 0 };
+        let own = if self.spec.files == StreamFiles::Own { u64::from(self.spec.streams) * OWN } else { 0 };
         Needs {
             warm: self.warm(),
-            written: self.side.writes() && !self.side.direct(),
+            written: self.io.writes() && !self.io.direct(),
             extra: own,
             ..Needs::default()
         }
@@ -169,55 +169,55 @@ impl Work for Trial {
 
     fn labels(&self) -> Labels {
         Labels {
-            cache: self.asked.cache,
+            cache: self.spec.cache,
             order: Some("sequential".into()),
-            flush: self.asked.flush,
-            streams: Some(self.asked.streams),
-            variant: (self.asked.files == Files::Own).then(|| "own files".into()),
-            ..self.side.labels()
+            flush: self.spec.flush,
+            streams: Some(self.spec.streams),
+            variant: (self.spec.files == StreamFiles::Own).then(|| "own files".into()),
+            ..self.io.labels()
         }
     }
 
-    fn open(&mut self, place: &Place<'_>) -> Result<()> {
-        let bed = place.bed();
-        if bed.in_memory && (self.asked.cache == Some(CacheState::Cold) || self.side.direct()) {
-            return Err(place.no_device());
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        if test_files.in_memory && (self.spec.cache == Some(CacheState::Cold) || self.io.direct()) {
+            return Err(context.no_device());
         }
-        if self.asked.files == Files::Own {
-            let names = &NAMES[..self.asked.streams as usize];
-            self.own = names.iter().map(|name| bed.sized(name, OWN)).collect::<Result<_>>()?;
+        if self.spec.files == StreamFiles::Own {
+            let names = &NAMES[..self.spec.streams as usize];
+            self.own = names.iter().map(|name| test_files.random_file(name, OWN)).collect::<Result<_>>()?;
         }
-        let file = self.own.first().unwrap_or_else(|| self.shared(bed));
+        let file = self.own.first().unwrap_or_else(|| self.shared(test_files));
         let len = file.snapshot()?.len;
-        let strategy = self.side.plan(file, len)?;
-        let room = len / if self.own.is_empty() { u64::from(self.asked.streams) } else { 1 };
+        let strategy = self.io.plan(file, len)?;
+        let room = len / if self.own.is_empty() { u64::from(self.spec.streams) } else { 1 };
         if room < strategy.request as u64 {
             let what = format!("each stream has {}, less than a request", size::human(room));
             return Err(
                 Error::new(Kind::Unsupported, "measure", file.path(), what).advise("ask for a larger --size")
             );
         }
-        self.side.settle(strategy, place.seed);
+        self.io.set_strategy(strategy, context.seed);
         Ok(())
     }
 
     fn strategy(&self) -> Option<String> {
-        self.side.planned()
+        self.io.planned()
     }
 
-    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
-        self.aim(turn, place);
-        let condition = self.condition();
-        self.parts.iter().try_for_each(|part| condition.bring(&part.file, &part.range))?;
-        let about = self.parts.iter().map(|part| (part.file.clone(), part.range.clone()));
-        Ok(Claim {
-            about: if condition.writes { Vec::new() } else { about.collect() },
-            cache: condition.cache,
-            device: condition.device(),
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        self.select_ranges(iteration, context);
+        let precondition = self.precondition();
+        self.parts.iter().try_for_each(|part| precondition.establish(&part.file, &part.range))?;
+        let ranges = self.parts.iter().map(|part| (part.file.clone(), part.range.clone()));
+        Ok(ExpectedState {
+            ranges: if precondition.writes { Vec::new() } else { ranges.collect() },
+            cache: precondition.cache,
+            device: precondition.device(),
         })
     }
 
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         let clock = Instant::now();
         let left = || seconds - clock.elapsed().as_secs_f64();
         let mut ends = self.parts.clone();
@@ -227,16 +227,16 @@ impl Work for Trial {
         }
         while left() > 0.0 {
             let limit = Some(Duration::from_secs_f64(left().max(0.0)));
-            abreast::run(&ends, self.doing(), &self.side.strategy(), limit, place.monitor)?;
+            concurrent::run(&ends, self.transfer_kind(), &self.io.strategy(), limit, context.monitor)?;
         }
-        if self.asked.cache == Some(CacheState::Cold) {
-            self.parts.iter().try_for_each(|part| Bed::cool_down(&part.file))?;
+        if self.spec.cache == Some(CacheState::Cold) {
+            self.parts.iter().try_for_each(|part| TestFiles::evict_from_cache(&part.file))?;
         }
         Ok(())
     }
 
-    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
-        abreast::run(&self.parts, self.doing(), &self.side.strategy(), None, place.monitor)
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
+        concurrent::run(&self.parts, self.transfer_kind(), &self.io.strategy(), None, context.monitor)
     }
 }
 

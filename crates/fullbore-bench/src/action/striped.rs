@@ -18,7 +18,7 @@ use fullbore::operation::Generate;
 use fullbore::pattern::{Monitor, Outcome};
 use fullbore::strategy::Strategy;
 
-use super::side::Direction;
+use super::one_way::Direction;
 
 /// Where the bytes of a logical file lie.
 #[derive(Debug, Clone, Copy)]

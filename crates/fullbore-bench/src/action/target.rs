@@ -1,7 +1,7 @@
 //! What requests are for, where an action asks for each by itself: a file under an access method, and which block comes
 //! when.
 
-use super::side::Direction;
+use super::one_way::Direction;
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
 use fullbore::engine::{Capabilities, Channel, Opening};

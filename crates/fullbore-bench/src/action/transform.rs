@@ -9,18 +9,18 @@ use fullbore::strategy::{Strategy, plan};
 use fullbore::{Result, pattern, size};
 use serde::Deserialize;
 
-use super::condition::Condition;
-use super::wished::Wished;
-use super::{Claim, Done, Parsed, Settings, Turn, Work, settings};
-use crate::bed::{Bed, Needs};
-use crate::cgroup::Limit;
+use super::precondition::Precondition;
+use super::requested_strategy::RequestedStrategy;
+use super::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::{Needs, TestFiles};
 
 /// What a grid may say of a transformation.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct TransformSpec {
     /// As `--strategy` takes it.
     #[serde(default = "auto")]
     strategy: String,
@@ -33,9 +33,9 @@ struct Asked {
     /// As `fullbore transform` takes it.
     operation: String,
     #[serde(default)]
-    output: Target,
+    output: OutputTarget,
     #[serde(default)]
-    kernel: Inner,
+    kernel: InnerLoop,
     /// The length of the file, where it is not that of the run.
     size: Option<String>,
     /// The memory that the process and its page cache may have.
@@ -49,7 +49,7 @@ fn auto() -> String {
 /// Where the output goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
-enum Target {
+enum OutputTarget {
     /// Over the blocks of an existing file.
     #[default]
     Existing,
@@ -60,7 +60,7 @@ enum Target {
 /// The inner loop of the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
-enum Inner {
+enum InnerLoop {
     /// The processor's vector instructions.
     #[default]
     Simd,
@@ -69,58 +69,66 @@ enum Inner {
 }
 
 #[derive(Debug)]
-struct Trial {
-    asked: Asked,
-    wished: Wished,
+struct TransformWorkload {
+    spec: TransformSpec,
+    requested: RequestedStrategy,
     size: Option<u64>,
     memory: Option<u64>,
     strategy: Option<Strategy>,
-    limit: Option<Limit>,
+    limit: Option<MemoryCgroup>,
 }
 
-pub(super) fn parse(given: Settings) -> Parsed {
-    let asked: Asked = settings(given)?;
-    operation::parse(&asked.operation, Kernel::Simd).map_err(|error| error.to_string())?;
-    let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let spec: TransformSpec = settings(given)?;
+    operation::parse(&spec.operation, Kernel::Simd).map_err(|error| error.to_string())?;
+    let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let bytes = |text: &Option<String>| match text {
         Some(text) => size::parse(text).map(Some).map_err(|error| error.to_string()),
         None => Ok(None),
     };
-    let (size, memory) = (bytes(&asked.size)?, bytes(&asked.memory_limit)?);
-    Ok(Box::new(Trial { asked, wished, size, memory, strategy: None, limit: None }))
+    let (size, memory) = (bytes(&spec.size)?, bytes(&spec.memory_limit)?);
+    Ok(Box::new(TransformWorkload { spec, requested, size, memory, strategy: None, limit: None }))
 }
 
-impl Trial {
+impl TransformWorkload {
     /// Input, old output and length.
-    fn files(&self, bed: &Bed) -> Result<(File, File, u64)> {
+    fn files(&self, test_files: &TestFiles) -> Result<(File, File, u64)> {
         if let Some(size) = self.size {
-            return Ok((bed.sized("input", size)?, bed.sized("output", size)?, size));
+            return Ok((
+                test_files.random_file("input", size)?,
+                test_files.random_file("output", size)?,
+                size,
+            ));
         }
-        let input = if self.asked.cache == Some(CacheState::Cold) { &bed.cold_input } else { &bed.input };
-        Ok((input.clone(), File::open_write(&bed.output)?, bed.transform_len))
+        let input = if self.spec.cache == Some(CacheState::Cold) {
+            &test_files.cold_input
+        } else {
+            &test_files.input
+        };
+        Ok((input.clone(), File::open_write(&test_files.output)?, test_files.transform_len))
     }
 
-    fn once(&self, place: &Place<'_>) -> Result<fullbore::pattern::Outcome> {
-        let bed = place.bed();
-        let (input, old, _) = self.files(bed)?;
-        let kernel = match self.asked.kernel {
-            Inner::Simd => Kernel::Simd,
-            Inner::Scalar => Kernel::Scalar,
+    fn run_once(&self, context: &RunContext<'_>) -> Result<fullbore::pattern::Outcome> {
+        let test_files = context.test_files();
+        let (input, old, _) = self.files(test_files)?;
+        let kernel = match self.spec.kernel {
+            InnerLoop::Simd => Kernel::Simd,
+            InnerLoop::Scalar => Kernel::Scalar,
         };
-        let operation = operation::parse(&self.asked.operation, kernel)
+        let operation = operation::parse(&self.spec.operation, kernel)
             .map_err(|error| Error::new(Kind::Invalid, "measure", input.path(), error.to_string()))?;
-        let (path, placement) = match self.asked.output {
-            Target::Existing => (old.path().to_owned(), Placement::Overwrite),
-            Target::New => (bed.fresh.clone(), Placement::Replace),
+        let (path, placement) = match self.spec.output {
+            OutputTarget::Existing => (old.path().to_owned(), Placement::Overwrite),
+            OutputTarget::New => (test_files.fresh.clone(), Placement::Replace),
         };
         let output = Output::create(&path, placement, Some(&input))?;
-        let strategy = self.strategy.clone().unwrap_or_else(|| self.wished.plain());
-        let _inside = self.limit.as_ref().map(Limit::enter).transpose()?;
-        pattern::transform(&*operation, &input, output, &strategy, Durability::Process, place.monitor)
+        let strategy = self.strategy.clone().unwrap_or_else(|| self.requested.plain());
+        let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
+        pattern::transform(&*operation, &input, output, &strategy, Durability::Process, context.monitor)
     }
 }
 
-impl Work for Trial {
+impl Workload for TransformWorkload {
     fn needs(&self) -> Needs {
         match self.size {
             // Input and output of that length, as much again for all shorter ones, and a new output beside them.
@@ -130,14 +138,14 @@ impl Work for Trial {
     }
 
     fn labels(&self) -> Labels {
-        let strategy = self.strategy.clone().unwrap_or_else(|| self.wished.plain());
+        let strategy = self.strategy.clone().unwrap_or_else(|| self.requested.plain());
         let method = match strategy.read == strategy.write {
             true => strategy.read.name.to_owned(),
             false => format!("{}+{}", strategy.read.name, strategy.write.name),
         };
-        let state = if self.asked.output == Target::New { "extended" } else { "overwritten" };
+        let state = if self.spec.output == OutputTarget::New { "extended" } else { "overwritten" };
         Labels {
-            operation: self.asked.operation.clone(),
+            operation: self.spec.operation.clone(),
             method,
             request_bytes: Some(strategy.request as u64),
             depth: Some(strategy.depth as u32),
@@ -146,31 +154,31 @@ impl Work for Trial {
             allocation: Some(strategy.allocation.to_string()),
             cache_policy: Some(strategy.read_cache.to_string()),
             file_state: Some(state.into()),
-            cache: self.asked.cache,
+            cache: self.spec.cache,
             order: Some("sequential".into()),
-            strategy: Some(self.wished.text.clone()),
+            strategy: Some(self.requested.text.clone()),
             file_bytes: self.size,
             memory_limit_bytes: self.memory,
-            variant: (self.asked.kernel == Inner::Scalar).then(|| "scalar".into()),
+            variant: (self.spec.kernel == InnerLoop::Scalar).then(|| "scalar".into()),
             ..Labels::default()
         }
     }
 
-    fn open(&mut self, place: &Place<'_>) -> Result<()> {
-        let bed = place.bed();
-        if bed.in_memory && self.asked.cache == Some(CacheState::Cold) {
-            return Err(place.no_device());
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        if test_files.in_memory && self.spec.cache == Some(CacheState::Cold) {
+            return Err(context.no_device());
         }
-        bed.has_files()?;
+        test_files.has_files()?;
         if let Some(bytes) = self.memory {
-            self.limit = Some(Limit::of_memory(bytes)?);
+            self.limit = Some(MemoryCgroup::with_memory_limit(bytes)?);
         }
-        let (input, old, len) = self.files(bed)?;
+        let (input, old, len) = self.files(test_files)?;
         let output = Output::create(old.path(), Placement::Overwrite, Some(&input))?;
-        let Wished { wish, text } = &self.wished;
+        let RequestedStrategy { wish, text } = &self.requested;
         let planned = plan(Some(&input), Some(len), Some(&output), wish, Some(text), None)?;
         output.commit_len(len, Durability::Process)?;
-        self.wished.granted(&planned, input.path())?;
+        self.requested.check_granted(&planned, input.path())?;
         self.strategy = Some(planned.strategy);
         Ok(())
     }
@@ -183,47 +191,47 @@ impl Work for Trial {
         false
     }
 
-    fn prepare(&mut self, _turn: Turn, place: &Place<'_>) -> Result<Claim> {
-        let (input, old, len) = self.files(place.bed())?;
+    fn prepare(&mut self, _iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        let (input, old, len) = self.files(context.test_files())?;
         let whole: Range<u64> = 0..len;
         if self.memory.is_some() {
             // Pages belong to whoever brought them: what is outside the limit would not feel it.
-            Bed::cool_down(&old)?;
+            TestFiles::evict_from_cache(&old)?;
         }
-        let cache = self.asked.cache;
+        let cache = self.spec.cache;
         // Of the input, which is read by whatever way.
-        let condition = Condition { writes: false, direct: false, flush: false, cache };
+        let precondition = Precondition { writes: false, direct: false, flush: false, cache };
         {
-            let _inside = self.limit.as_ref().map(Limit::enter).transpose()?;
-            condition.bring(&input, &whole)?;
+            let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
+            precondition.establish(&input, &whole)?;
         }
-        let about = if cache.is_some() { vec![(input, whole)] } else { Vec::new() };
-        Ok(Claim { about, cache, device: condition.device() })
+        let ranges = if cache.is_some() { vec![(input, whole)] } else { Vec::new() };
+        Ok(ExpectedState { ranges, cache, device: precondition.device() })
     }
 
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         let clock = std::time::Instant::now();
         while clock.elapsed().as_secs_f64() < seconds {
-            self.once(place)?;
+            self.run_once(context)?;
         }
         Ok(())
     }
 
-    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
-        let outcome = self.once(place)?;
-        Ok(Done {
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
+        let outcome = self.run_once(context)?;
+        Ok(RunResult {
             bytes: outcome.bytes,
             // A tool's user waits for opening and committing too: the clock around this tells.
             seconds: None,
             requests: outcome.reads.requests + outcome.writes.requests,
             depth: Some(outcome.reads.depth()),
-            ..Done::default()
+            ..RunResult::default()
         })
     }
 
-    fn clear(&mut self, place: &Place<'_>) -> Result<()> {
-        if self.asked.output == Target::New {
-            let _ = std::fs::remove_file(&place.bed().fresh);
+    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
+        if self.spec.output == OutputTarget::New {
+            let _ = std::fs::remove_file(&context.test_files().fresh);
         }
         Ok(())
     }

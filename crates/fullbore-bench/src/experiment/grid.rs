@@ -40,10 +40,10 @@ pub(super) fn expand(
     combinations(&grid)
         .into_iter()
         .map(|settings| {
-            let settings = filled(settings, processors, directories);
-            let id = format!("{experiment}/{name}{}", told(&settings));
-            let work = (action.parse)(settings).map_err(|error| wrong(format!("{name}: {error}")))?;
-            Ok(Trial { id, experiment: experiment.into(), job: job.clone(), ramp, sample, work })
+            let settings = substitute(settings, processors, directories);
+            let id = format!("{experiment}/{name}{}", id_suffix(&settings));
+            let workload = (action.parse)(settings).map_err(|error| wrong(format!("{name}: {error}")))?;
+            Ok(Trial { id, experiment: experiment.into(), job: job.clone(), ramp, sample, workload })
         })
         .collect()
 }
@@ -74,7 +74,7 @@ fn combinations(grid: &toml::Table) -> Vec<Settings> {
     all
 }
 
-fn filled(settings: Settings, processors: usize, directories: usize) -> Settings {
+fn substitute(settings: Settings, processors: usize, directories: usize) -> Settings {
     let fill = |value: Value| match value {
         Value::String(text) => Value::String(
             text.replace("{processors}", &processors.to_string())
@@ -86,22 +86,22 @@ fn filled(settings: Settings, processors: usize, directories: usize) -> Settings
 }
 
 /// The settings as they stand in a cell's id: `/method=mmap,request=4K/cache=cold`.
-fn told(settings: &Settings) -> String {
+fn id_suffix(settings: &Settings) -> String {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut told = String::new();
+    let mut suffix = String::new();
     if let Some(strategy) = settings.get("strategy") {
-        told = format!("/{}", plain(strategy));
+        suffix = format!("/{}", plain(strategy));
         for key in ["request", "depth"] {
             if let Some(value) = settings.get(key) {
-                told += &format!(",{key}={}", plain(value));
+                suffix += &format!(",{key}={}", plain(value));
             }
         }
     }
     for (key, value) in settings {
         let in_strategy = settings.contains_key("strategy") && (key == "request" || key == "depth");
         if key != "strategy" && !in_strategy {
-            told += &format!("/{key}={}", plain(value));
+            suffix += &format!("/{key}={}", plain(value));
         }
     }
-    told
+    suffix
 }

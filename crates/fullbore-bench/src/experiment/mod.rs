@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 pub use built_in::{BUILT_IN, QUICK, Set, built_in};
 
-use crate::action::Work;
+use crate::action::Workload;
 use crate::document::{Axis, Experiment, Figure, Then};
 
 /// One fully specified run.
@@ -34,7 +34,7 @@ pub(crate) struct Trial {
     /// How long a sample takes, in seconds; `None`: as the time of the run allows.
     pub(crate) sample: Option<f64>,
     /// What it does.
-    pub(crate) work: Box<dyn Work>,
+    pub(crate) workload: Box<dyn Workload>,
 }
 
 /// What is wrong with a file of experiments.
@@ -145,7 +145,7 @@ mod tests {
         let (described, trials) = parse(text, 3, 1).unwrap();
         assert_eq!(described[0].title, "A");
         assert_eq!(trials.len(), 8);
-        let labels = trials[0].work.labels();
+        let labels = trials[0].workload.labels();
         assert_eq!(labels.strategy.as_deref(), Some("method=buffered,workers=3,request=4K"));
         assert_eq!(labels.cache, Some(CacheState::Warm));
         assert_eq!(labels.workers, Some(3));
@@ -159,7 +159,7 @@ mod tests {
                     .unwrap_or_else(|error| panic!("{}: {error}", set.name));
                 assert!(!trials.is_empty(), "{}", set.name);
                 for trial in &trials {
-                    if let (false, Some(cache)) = (trial.job.is_empty(), trial.work.labels().cache) {
+                    if let (false, Some(cache)) = (trial.job.is_empty(), trial.workload.labels().cache) {
                         format!("{}, {}", trial.job, cache.word()).parse::<Job>().unwrap();
                     }
                 }

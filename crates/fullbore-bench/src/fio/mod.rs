@@ -4,21 +4,21 @@
 //! Beside the meter ([`Options::with_fio`](crate::Options::with_fio)) fio is just another trial of the runner. What the
 //! two do not share is refused with the reason, never left out in silence.
 
-mod account;
-mod beside;
 mod counterpart;
 mod export;
 mod import;
 mod job;
+mod job_result;
+mod peer;
 mod program;
 mod shape;
 
 use std::fmt;
 
-pub(crate) use beside::beside;
 pub use export::{Wanted, export};
 pub use import::{ImportError, Imported, import};
 pub use job::{Target, job};
+pub(crate) use peer::add_peer_trials;
 pub(crate) use program::Program;
 pub(crate) use shape::caveat;
 

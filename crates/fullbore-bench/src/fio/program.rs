@@ -28,7 +28,7 @@ impl Program {
         };
         let path = child::find("fio").ok_or_else(|| refuse("it is not installed".into()))?;
         let said = child::start(Command::new(&path).arg("--version").stdout(Stdio::piped()))
-            .and_then(child::Running::output)
+            .and_then(child::ChildProcess::output)
             .map_err(|error| Error::io("run", &path, error))?;
         let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
         let major = version.strip_prefix("fio-").and_then(|rest| rest.split('.').next());
@@ -51,7 +51,7 @@ impl Program {
         }
         command.current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
         let output = child::start(&mut command)
-            .and_then(child::Running::output)
+            .and_then(child::ChildProcess::output)
             .map_err(|error| Error::io("run", &self.path, error))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {

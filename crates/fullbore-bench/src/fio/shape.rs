@@ -64,7 +64,7 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
         other => return refuse(format!("fio reads or writes a file, it has no {other:?}")),
     };
     let counterpart = counterpart::of_method(&labels.method)?;
-    refuse_what_is_ours_alone(labels, writes)?;
+    refuse_unsupported_by_fio(labels, writes)?;
     let strategy = strategy(labels)?;
     if strategy.completion == Completion::Ordered {
         return refuse(
@@ -133,7 +133,7 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     Ok(Shape { settings, remarks, writes, direct, half, request, depth, workers, huge, stripe })
 }
 
-fn refuse_what_is_ours_alone(labels: &Labels, writes: bool) -> Result<(), Unsupported> {
+fn refuse_unsupported_by_fio(labels: &Labels, writes: bool) -> Result<(), Unsupported> {
     let refuse = |why: &str| Err(Unsupported(why.into()));
     if writes && labels.file_state.as_deref() == Some("truncated") {
         return refuse("fio does not cut a file to nothing as it opens it");

@@ -6,10 +6,10 @@ use fullbore::Error;
 use fullbore::Result;
 use fullbore::error::Kind;
 
-use crate::action::{Turn, Work};
+use crate::action::{Iteration, Workload};
 use crate::document::{Cell, Document, Sample};
 use crate::experiment::Trial;
-use crate::sample::{Place, take};
+use crate::sample::{RunContext, take_sample};
 use crate::stats::{Bootstrap, StopRule};
 
 /// The samples every cell should get.
@@ -45,8 +45,8 @@ impl Clock {
 
 /// One cell while it is measured.
 #[derive(Debug)]
-pub(super) struct Running {
-    pub(super) work: Box<dyn Work>,
+pub(super) struct ActiveCell {
+    pub(super) workload: Box<dyn Workload>,
     pub(super) cell: Cell,
     pub(super) span: u64,
     pub(super) ramp: f64,
@@ -67,24 +67,24 @@ pub(super) struct Running {
 /// All of a set, in the order of its trials.
 #[derive(Debug)]
 pub(super) struct Cells {
-    pub(super) running: Vec<Running>,
+    pub(super) active: Vec<ActiveCell>,
 }
 
 impl Cells {
     /// Opens every trial; one that cannot be run here says why in its cell. Samples that `earlier` has are kept.
-    pub(super) fn open(trials: Vec<Trial>, place: &Place<'_>, earlier: Option<&Document>) -> Self {
-        let running = trials
+    pub(super) fn open(trials: Vec<Trial>, context: &RunContext<'_>, earlier: Option<&Document>) -> Self {
+        let active = trials
             .into_iter()
             .map(|trial| {
-                let Trial { id, experiment, job, ramp, sample, mut work } = trial;
+                let Trial { id, experiment, job, ramp, sample, mut workload } = trial;
                 let known = earlier.and_then(|document| document.cell(&id));
                 let samples = known.map(|cell| cell.samples.clone()).unwrap_or_default();
-                let opened = work.open(place);
-                let mut labels = work.labels();
+                let opened = workload.open(context);
+                let mut labels = workload.labels();
                 labels.job = job;
                 let cell = Cell { samples, ..Cell::new(id, experiment, labels) };
-                let mut one = Running {
-                    work,
+                let mut one = ActiveCell {
+                    workload,
                     cell,
                     span: PILOT,
                     ramp,
@@ -102,17 +102,17 @@ impl Cells {
                 one
             })
             .collect();
-        Self { running }
+        Self { active }
     }
 
     /// The cells that want more samples.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = usize> {
-        (0..self.running.len()).filter(|&index| !self.running[index].precise && !self.running[index].failed)
+        (0..self.active.len()).filter(|&index| !self.active[index].precise && !self.active[index].failed)
     }
 
     /// Rounds that earlier samples belong to.
     pub(super) fn rounds(&self) -> u32 {
-        let samples = self.running.iter().flat_map(|one| &one.cell.samples);
+        let samples = self.active.iter().flat_map(|one| &one.cell.samples);
         samples.map(|sample| sample.round + 1).max().unwrap_or(0)
     }
 
@@ -123,17 +123,17 @@ impl Cells {
     pub(super) fn calibrate(
         &mut self,
         clock: &Clock,
-        place: &Place<'_>,
-        turn: &mut u64,
+        context: &RunContext<'_>,
+        iteration: &mut u64,
         mut observe: impl FnMut(&str),
     ) -> Result<()> {
-        for one in self.running.iter_mut().filter(|one| !one.failed) {
+        for one in self.active.iter_mut().filter(|one| !one.failed) {
             if clock.left() <= 0.0 {
                 break;
             }
             observe(&one.cell.id);
-            *turn += 1;
-            match one.calibrate(*turn, place) {
+            *iteration += 1;
+            match one.calibrate(*iteration, context) {
                 Ok(()) => {}
                 Err(error) if error.kind() == Kind::Interrupted => return Err(error),
                 Err(error) => one.refuse(&error),
@@ -144,12 +144,12 @@ impl Cells {
 
     /// Gives every cell the same time a sample, as much as `left` seconds allow, unless its experiment says how long.
     pub(super) fn budget(&mut self, left: f64) {
-        let (fixed, elastic): (Vec<&Running>, Vec<&Running>) =
-            self.running.iter().filter(|one| !one.failed).partition(|one| one.is_fixed());
+        let (fixed, elastic): (Vec<&ActiveCell>, Vec<&ActiveCell>) =
+            self.active.iter().filter(|one| !one.failed).partition(|one| one.is_fixed());
         let fixed: f64 = fixed.iter().map(|one| one.cost).sum::<f64>() * f64::from(ROUNDS);
         let room = (left * 0.7 - fixed).max(left * 0.2);
         let share = (room / elastic.len().max(1) as f64 / f64::from(ROUNDS)).clamp(SAMPLE.0, SAMPLE.1);
-        for one in &mut self.running {
+        for one in &mut self.active {
             let moment = one.sample.unwrap_or(share);
             one.moment = moment;
             one.span = (one.rate * moment) as u64;
@@ -161,16 +161,16 @@ impl Cells {
 
     /// Says of each cell with earlier samples whether it is precise already.
     pub(super) fn judge(&mut self, rule: &StopRule, bootstrap: &Bootstrap) {
-        for one in &mut self.running {
+        for one in &mut self.active {
             one.precise = rule.narrow_enough(&one.cell.rates(), bootstrap);
         }
     }
 }
 
-impl Running {
+impl ActiveCell {
     /// Whether a sample takes what it takes.
     fn is_fixed(&self) -> bool {
-        !self.work.elastic() || self.sample.is_some()
+        !self.workload.elastic() || self.sample.is_some()
     }
 
     /// Says in the cell why it is not measured, or not any further.
@@ -187,7 +187,7 @@ impl Running {
     pub(super) fn correct(&mut self) {
         const FAR: f64 = 1.5;
         if let [first] = self.cell.samples.as_slice()
-            && self.work.elastic()
+            && self.workload.elastic()
             && !(self.moment / FAR..=self.moment * FAR).contains(&first.seconds)
         {
             self.span = (first.rate() * self.moment) as u64;
@@ -203,14 +203,15 @@ impl Running {
         cell
     }
 
-    fn calibrate(&mut self, number: u64, place: &Place<'_>) -> Result<()> {
+    fn calibrate(&mut self, number: u64, context: &RunContext<'_>) -> Result<()> {
         for _ in 0..2 {
             let clock = Instant::now();
-            let sample = take(self.work.as_mut(), Turn { span: self.span, number }, 0.0, place)?;
+            let sample =
+                take_sample(self.workload.as_mut(), Iteration { span: self.span, number }, 0.0, context)?;
             self.cost = clock.elapsed().as_secs_f64();
             self.rate = sample.rate().max(1.0);
             self.span = (self.rate * SAMPLE.0) as u64;
-            if !self.work.elastic() {
+            if !self.workload.elastic() {
                 self.pilot = Some(sample);
                 break;
             }

@@ -1,8 +1,8 @@
 //! A run of the meter: set after set, each in interleaved rounds over its cells until every one is precise or the time
 //! is up.
 
-mod account;
 mod cells;
+mod document_builder;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,17 +12,17 @@ use fullbore::pattern::Monitor;
 use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 use fullbore::{Error, Result};
 
-use self::account::Account;
 use self::cells::{Cells, Clock};
-use crate::action::Turn;
+use self::document_builder::DocumentBuilder;
+use crate::action::Iteration;
 use crate::audit;
-use crate::bed::{self, Bed, Needs};
 use crate::document::{Document, Experiment};
 use crate::experiment::{self, Trial};
 use crate::fio;
-use crate::sample::{Place, take};
+use crate::sample::{RunContext, take_sample};
 use crate::stats::{Bootstrap, StopRule, Xoshiro256};
 use crate::surroundings;
+use crate::test_files::{self, Needs, TestFiles};
 
 /// What to measure, where and for how long.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl Default for Options {
 
 impl Options {
     /// What is measured: the directories, or the device.
-    fn grounds(&self) -> impl Iterator<Item = &PathBuf> {
+    fn measured_paths(&self) -> impl Iterator<Item = &PathBuf> {
         let device = self.device.iter().map(|(path, _)| path);
         device.chain(self.directories.iter().filter(|_| self.device.is_none()))
     }
@@ -126,42 +126,42 @@ const PARTIAL_TIMES: u32 = 20;
 /// refused is said in its cell.
 pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'_>)) -> Result<Measured> {
     let start = Instant::now();
-    let mut account = Account::open(options, start)?;
+    let mut builder = DocumentBuilder::open(options, start)?;
     let clock = Clock { start, end: options.time.saturating_sub(CLOSING) };
     let say = |observe: &mut dyn FnMut(Event<'_>), now: &str| {
         observe(Event::Progress(Progress { share: clock.share(), now, rates: &[] }));
     };
     say(&mut observe, "looking at the storage");
     let machine = probe::machine();
-    let facts = options.grounds().map(facts_of).collect::<Result<Vec<_>>>()?;
+    let facts = options.measured_paths().map(probe_path).collect::<Result<Vec<_>>>()?;
     let (sets, notes) = with_peers(read(options)?, options)?;
     say(&mut observe, "writing test files");
     let trials = || sets.iter().flat_map(|(_, trials)| trials);
-    let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.work.needs()));
-    let beds = make_beds(options, &facts, &machine, needs, monitor)?;
+    let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.workload.needs()));
+    let file_sets = create_file_sets(options, &facts, &machine, needs, monitor)?;
     let devices = devices(&facts);
-    let place = Place {
-        beds: &beds,
+    let context = RunContext {
+        file_sets: &file_sets,
         devices: &devices,
         monitor,
         start,
         seed: options.seed,
         program: options.program.as_deref(),
     };
-    account.settle_in(&facts[0], &machine, &beds);
-    account.note(notes);
+    builder.set_environment(&facts[0], &machine, &file_sets);
+    builder.note(notes);
 
     say(&mut observe, "measuring the meter itself");
-    account.own = Some(audit::own_cost(&beds[0].warm)?);
+    builder.own = Some(audit::own_cost(&file_sets[0].warm)?);
     let mut left: usize = trials().count();
-    let dice = Xoshiro256::seeded(options.seed);
+    let rng = Xoshiro256::seeded(options.seed);
     let mut session = Session {
         options,
-        place: &place,
+        context: &context,
         whole: &clock,
-        account,
-        turn: 0,
-        dice,
+        builder,
+        iteration: 0,
+        rng,
         partial_due: Instant::now() + PARTIAL,
         observe: &mut observe,
     };
@@ -170,21 +170,21 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'
         let now = start.elapsed();
         let share = clock.end.saturating_sub(now).mul_f64(trials.len() as f64 / left.max(1) as f64);
         left -= trials.len();
-        session.account.describe(described);
+        session.builder.describe(described);
         session.measure(trials, Clock { start, end: now + share })?;
-        beds.iter().for_each(Bed::forget_sized);
-        (session.observe)(Event::Partial(&session.account.document(false)));
+        file_sets.iter().for_each(TestFiles::remove_sized);
+        (session.observe)(Event::Partial(&session.builder.document(false)));
     }
-    let account = session.account;
+    let builder = session.builder;
     say(&mut observe, "writing the report");
-    let document = account.document(true);
+    let document = builder.document(true);
     let profile = match &options.device {
         // Whatever file system comes there, it is not this one.
         Some(_) => None,
         None => {
-            let key = fullbore::strategy::key(&beds[0].cold)
+            let key = fullbore::strategy::key(&file_sets[0].cold)
                 .map_err(|error| Error::io("identify the file system of", &options.directories[0], error))?;
-            Some((key, account.profile(&document)))
+            Some((key, builder.profile(&document)))
         }
     };
     Ok(Measured { document, profile })
@@ -193,12 +193,12 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'
 /// What a run has from its first set to its last.
 struct Session<'a, 'b> {
     options: &'a Options,
-    place: &'a Place<'b>,
+    context: &'a RunContext<'b>,
     whole: &'a Clock,
-    account: Account,
+    builder: DocumentBuilder,
     /// How many samples were begun.
-    turn: u64,
-    dice: Xoshiro256,
+    iteration: u64,
+    rng: Xoshiro256,
     partial_due: Instant,
     observe: &'a mut dyn FnMut(Event<'_>),
 }
@@ -206,11 +206,11 @@ struct Session<'a, 'b> {
 impl Session<'_, '_> {
     /// Measures one set until its cells are precise or its time is up.
     fn measure(&mut self, trials: Vec<Trial>, clock: Clock) -> Result<()> {
-        let (place, whole) = (self.place, self.whole);
-        let mut cells = Cells::open(trials, place, self.options.resume.as_ref());
+        let (context, whole) = (self.context, self.whole);
+        let mut cells = Cells::open(trials, context, self.options.resume.as_ref());
         let rule = StopRule::precision(self.options.precision);
         let bootstrap = Bootstrap::default();
-        cells.calibrate(&clock, place, &mut self.turn, |now| {
+        cells.calibrate(&clock, context, &mut self.iteration, |now| {
             (self.observe)(Event::Progress(Progress { share: whole.share(), now, rates: &[] }));
         })?;
         cells.budget(clock.left());
@@ -218,20 +218,20 @@ impl Session<'_, '_> {
         let mut round = cells.rounds();
         let mut time_up = false;
         while !time_up && cells.unfinished().next().is_some() {
-            place.beds.iter().try_for_each(Bed::settle)?;
+            context.file_sets.iter().try_for_each(TestFiles::flush)?;
             let mut order: Vec<usize> = cells.unfinished().collect();
-            shuffle(&mut order, &mut self.dice);
+            shuffle(&mut order, &mut self.rng);
             for index in order {
-                let one = &mut cells.running[index];
+                let one = &mut cells.active[index];
                 if one.cost > clock.left() {
                     time_up = true;
                     // A cheaper cell may still fit.
                     continue;
                 }
-                self.turn += 1;
-                let turn = Turn { span: one.span, number: self.turn };
+                self.iteration += 1;
+                let iteration = Iteration { span: one.span, number: self.iteration };
                 let before = Instant::now();
-                match take(one.work.as_mut(), turn, one.ramp, place) {
+                match take_sample(one.workload.as_mut(), iteration, one.ramp, context) {
                     Ok(mut sample) => {
                         sample.round = round;
                         one.cell.samples.push(sample);
@@ -247,42 +247,42 @@ impl Session<'_, '_> {
                     Err(error) if error.kind() == Kind::Interrupted => return Err(error),
                     Err(error) => one.refuse(&error),
                 }
-                self.tell_so_far(&cells);
+                self.report_partial(&cells);
             }
             round += 1;
         }
-        self.account.close(cells);
+        self.builder.close(cells);
         Ok(())
     }
 
     /// Gives out what was measured so far, if that was some time ago.
-    fn tell_so_far(&mut self, cells: &Cells) {
+    fn report_partial(&mut self, cells: &Cells) {
         let begin = Instant::now();
         if begin >= self.partial_due {
-            (self.observe)(Event::Partial(&self.account.with(cells).document(false)));
+            (self.observe)(Event::Partial(&self.builder.with(cells).document(false)));
             self.partial_due = Instant::now() + PARTIAL.max(begin.elapsed() * PARTIAL_TIMES);
         }
     }
 }
 
-fn facts_of(directory: &PathBuf) -> Result<Facts> {
+fn probe_path(directory: &PathBuf) -> Result<Facts> {
     probe::facts(directory).map_err(|error| {
         Error::new(Kind::Io, "measure", directory, error.to_string()).advise("name a directory with --dir")
     })
 }
 
 /// A set: how its experiments are described, and their trials.
-type Read = (Vec<Experiment>, Vec<Trial>);
+type ParsedSet = (Vec<Experiment>, Vec<Trial>);
 
 /// The sets with the trials of the peers asked for, and what is to be said of those that have none.
-fn with_peers(sets: Vec<Read>, options: &Options) -> Result<(Vec<Read>, Vec<String>)> {
+fn with_peers(sets: Vec<ParsedSet>, options: &Options) -> Result<(Vec<ParsedSet>, Vec<String>)> {
     if !options.with_fio {
         return Ok((sets, Vec::new()));
     }
     let program = fio::Program::find()?;
     let mut notes = vec![format!("beside {}", program.version)];
     let beside = sets.into_iter().map(|(described, trials)| {
-        let (trials, said) = fio::beside(trials, &program);
+        let (trials, said) = fio::add_peer_trials(trials, &program);
         notes.extend(said);
         (described, trials)
     });
@@ -291,14 +291,14 @@ fn with_peers(sets: Vec<Read>, options: &Options) -> Result<(Vec<Read>, Vec<Stri
 }
 
 /// The sets with their trials; none of an id that an earlier set has.
-fn read(options: &Options) -> Result<Vec<Read>> {
+fn read(options: &Options) -> Result<Vec<ParsedSet>> {
     let mut known = std::collections::BTreeSet::new();
     options
         .sets
         .iter()
         .map(|(name, text)| {
             let (described, mut trials) =
-                experiment::parse(text, probe::processors(), options.grounds().count())
+                experiment::parse(text, probe::processors(), options.measured_paths().count())
                     .map_err(|error| Error::new(Kind::Invalid, "read", name, error.to_string()))?;
             trials.retain(|trial| known.insert(trial.id.clone()));
             Ok((described, trials))
@@ -306,38 +306,38 @@ fn read(options: &Options) -> Result<Vec<Read>> {
         .collect()
 }
 
-/// A bed in each directory; those after the first have what works of several disks need.
-fn make_beds(
+/// The test files in each directory; those after the first have what works of several disks need.
+fn create_file_sets(
     options: &Options,
     facts: &[Facts],
     machine: &Machine,
     needs: Needs,
     monitor: &Monitor,
-) -> Result<Vec<Bed>> {
+) -> Result<Vec<TestFiles>> {
     if let Some((path, serial)) = &options.device {
-        return Ok(vec![Bed::on_device(path, serial, options.size, options.seed, monitor)?]);
+        return Ok(vec![TestFiles::on_device(path, serial, options.size, options.seed, monitor)?]);
     }
     let mut len = options.size;
     let patience = options.time.mul_f64(MAKING / 6.0);
-    let mut beds: Vec<Bed> = Vec::new();
+    let mut file_sets: Vec<TestFiles> = Vec::new();
     for (index, (directory, facts)) in options.directories.iter().zip(facts).enumerate() {
         let needs = if index == 0 { needs } else { Needs { written: needs.written, ..Needs::default() } };
         let (total, free) = surroundings::room(facts);
         let fitting = match len {
-            Some(size) => bed::check(directory, size, free, total, needs).map(|()| size)?,
+            Some(size) => test_files::check(directory, size, free, total, needs).map(|()| size)?,
             None => {
                 let memory = machine.memory().unwrap_or(1 << 30);
-                bed::suggest(directory, memory, free, total, surroundings::in_memory(facts), needs)?
+                test_files::suggest(directory, memory, free, total, surroundings::in_memory(facts), needs)?
             }
         };
         let insist = options.size.is_some() || index > 0;
         let seed = options.seed.wrapping_add(1_000_000 * index as u64);
-        let bed = Bed::make(directory, fitting, insist, patience, seed, needs, monitor)?;
+        let test_files = TestFiles::make(directory, fitting, insist, patience, seed, needs, monitor)?;
         // One length for all, so that a file can be striped over them.
-        len = Some(bed.len);
-        beds.push(bed);
+        len = Some(test_files.len);
+        file_sets.push(test_files);
     }
-    Ok(beds)
+    Ok(file_sets)
 }
 
 /// The devices under all directories, each once.
@@ -352,8 +352,8 @@ fn devices(facts: &[Facts]) -> Vec<DeviceNumber> {
 }
 
 /// Puts the cells in random order, so that what drifts meanwhile becomes nobody's finding.
-fn shuffle(places: &mut [usize], dice: &mut Xoshiro256) {
+fn shuffle(places: &mut [usize], rng: &mut Xoshiro256) {
     for last in (1..places.len()).rev() {
-        places.swap(last, dice.below(last + 1));
+        places.swap(last, rng.below(last + 1));
     }
 }

@@ -13,20 +13,20 @@ use fullbore::file::{File, Sync, Temporary};
 use fullbore::probe::ProcessUsage;
 use serde::Deserialize;
 
-use self::task::{Answer, Input, OURS, TASKS, Task, Tool};
-use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
-use crate::bed::{Bed, Needs};
+use self::task::{CommandTask, ExpectedOutput, Input, OURS, TASKS, Tool};
+use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::child;
 use crate::document::{CacheState, Labels};
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::{Needs, TestFiles};
 
 /// So much of an input is enough to see that a tool does what it is thought to, in bytes.
-const TASTE: usize = 256 << 10;
+const VERIFY_BYTES: usize = 256 << 10;
 
 /// What a grid may say of a command.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct CommandSpec {
     /// What is to be done.
     task: String,
     /// By whom: `fullbore`, or a peer.
@@ -34,13 +34,13 @@ struct Asked {
     /// How much of the input the page cache holds.
     cache: CacheState,
     /// Where a file that comes out goes.
-    output: Option<Target>,
+    output: Option<OutputTarget>,
 }
 
 /// Where a file that comes out goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Target {
+enum OutputTarget {
     /// To a name that is not there.
     New,
     /// To that of a file of the same length.
@@ -49,39 +49,39 @@ enum Target {
 
 /// A trial of a command.
 #[derive(Debug)]
-struct Trial {
-    asked: Asked,
-    task: &'static Task,
+struct CommandWorkload {
+    spec: CommandSpec,
+    task: &'static CommandTask,
     tool: &'static Tool,
     /// Known once opened.
     program: PathBuf,
 }
 
-pub(super) fn parse(given: Settings) -> Parsed {
-    let asked: Asked = settings(given)?;
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let spec: CommandSpec = settings(given)?;
     let names = |all: &mut dyn Iterator<Item = &'static str>| all.collect::<Vec<_>>().join(", ");
-    let Some(task) = TASKS.iter().find(|task| task.name == asked.task) else {
+    let Some(task) = TASKS.iter().find(|task| task.name == spec.task) else {
         let known = names(&mut TASKS.iter().map(|task| task.name));
-        return Err(format!("there is no task {:?}, only {known}", asked.task));
+        return Err(format!("there is no task {:?}, only {known}", spec.task));
     };
-    let Some(tool) = task.tools.iter().find(|tool| tool.name == asked.tool) else {
+    let Some(tool) = task.tools.iter().find(|tool| tool.name == spec.tool) else {
         let known = names(&mut task.tools.iter().map(|tool| tool.name));
-        return Err(format!("{:?} is no tool for {:?}: those are {known}", asked.tool, asked.task));
+        return Err(format!("{:?} is no tool for {:?}: those are {known}", spec.tool, spec.task));
     };
-    if task.makes != asked.output.is_some() {
+    if task.makes != spec.output.is_some() {
         let what =
             if task.makes { "makes a file: say output = \"new\" or \"existing\"" } else { "makes no file" };
-        return Err(format!("{:?} {what}", asked.task));
+        return Err(format!("{:?} {what}", spec.task));
     }
-    if asked.cache == CacheState::Mixed {
+    if spec.cache == CacheState::Mixed {
         return Err("the input of a command is warm or cold".into());
     }
-    Ok(Box::new(Trial { asked, task, tool, program: PathBuf::new() }))
+    Ok(Box::new(CommandWorkload { spec, task, tool, program: PathBuf::new() }))
 }
 
 /// The files of a run.
 #[derive(Debug)]
-struct Files<'a> {
+struct CommandPaths<'a> {
     input: &'a Path,
     same: &'a Path,
     output: &'a Path,
@@ -89,33 +89,33 @@ struct Files<'a> {
 
 /// What a run came to.
 #[derive(Debug)]
-struct Ended {
+struct CommandRun {
     seconds: f64,
     usage: ProcessUsage,
-    said: Vec<u8>,
+    stdout: Vec<u8>,
 }
 
-impl Trial {
+impl CommandWorkload {
     /// The input, and what it is compared with.
-    fn inputs(&self, bed: &Bed) -> Result<(File, File)> {
-        let cold = self.asked.cache == CacheState::Cold;
+    fn inputs(&self, test_files: &TestFiles) -> Result<(File, File)> {
+        let cold = self.spec.cache == CacheState::Cold;
         match self.task.input {
             Input::Random => {
-                let input = if cold { &bed.cold_input } else { &bed.input };
+                let input = if cold { &test_files.cold_input } else { &test_files.input };
                 Ok((input.clone(), input.clone()))
             }
             Input::Text => {
-                let text = bed.text("text")?;
+                let text = test_files.text_file("text")?;
                 Ok((text.clone(), text))
             }
-            Input::TwoTexts => Ok((bed.text("text")?, bed.text("same-text")?)),
+            Input::TwoTexts => Ok((test_files.text_file("text")?, test_files.text_file("same-text")?)),
         }
     }
 
-    fn output<'b>(&self, bed: &'b Bed) -> &'b Path {
-        match self.asked.output {
-            Some(Target::Existing) => &bed.output,
-            _ => &bed.fresh,
+    fn output<'b>(&self, test_files: &'b TestFiles) -> &'b Path {
+        match self.spec.output {
+            Some(OutputTarget::Existing) => &test_files.output,
+            _ => &test_files.fresh,
         }
     }
 
@@ -125,9 +125,9 @@ impl Trial {
     }
 
     /// Runs the command, and keeps what it prints.
-    fn once(&self, files: &Files<'_>) -> Result<Ended> {
+    fn run_once(&self, files: &CommandPaths<'_>) -> Result<CommandRun> {
         let fail = |error| Error::io("run", &self.program, error);
-        let words = self.tool.words.iter().map(|word| filled(word, files));
+        let words = self.tool.words.iter().map(|word| substitute(word, files));
         let mut command = Command::new(&self.program);
         // Words are what stands between spaces in any alphabet of today; a person's own settings of rg are not its speed.
         command.args(words).env("LC_ALL", "C.UTF-8").env_remove("RIPGREP_CONFIG_PATH");
@@ -145,51 +145,52 @@ impl Trial {
             true => Some(std::fs::File::open(files.input).map_err(fail)?),
             false => None,
         };
-        let ended = child::start_with(&mut command, input).and_then(child::Running::output).map_err(fail)?;
+        let finished =
+            child::start_with(&mut command, input).and_then(child::ChildProcess::output).map_err(fail)?;
         let seconds = clock.elapsed().as_secs_f64();
         let usage = ProcessUsage::of_children().map_err(fail)?.since(&before);
-        if !ended.status.success() {
-            let complaint = String::from_utf8_lossy(&ended.stderr);
-            let mut what = format!("{} ended with {}", self.tool.name, ended.status);
+        if !finished.status.success() {
+            let complaint = String::from_utf8_lossy(&finished.stderr);
+            let mut what = format!("{} ended with {}", self.tool.name, finished.status);
             if !complaint.trim().is_empty() {
                 what += &format!(": {}", complaint.trim());
             }
             return Err(Error::new(Kind::Unsupported, "run", &self.program, what));
         }
-        Ok(Ended { seconds, usage, said: ended.stdout })
+        Ok(CommandRun { seconds, usage, stdout: finished.stdout })
     }
 
     /// Runs the command over a small input and refuses it if another answer comes out than must.
-    fn taste(&self, bed: &Bed) -> Result<()> {
-        let (whole, _) = self.inputs(bed)?;
-        let mut data = vec![0; TASTE.min(bed.transform_len as usize)];
+    fn verify_output(&self, test_files: &TestFiles) -> Result<()> {
+        let (whole, _) = self.inputs(test_files)?;
+        let mut data = vec![0; VERIFY_BYTES.min(test_files.transform_len as usize)];
         let len = whole.read_at(&mut data, 0)?;
         data.truncate(len);
         let write = |name: &str| {
-            Temporary::make(bed.directory().join(name), |path| {
+            Temporary::make(test_files.directory().join(name), |path| {
                 std::fs::write(path, &data).map_err(|error| Error::io("write", path, error))
             })
             .map(|(temporary, ())| temporary)
         };
         let (input, same) = (write("taste")?, write("same-taste")?);
-        let output = bed.directory().join("tasted");
-        let files = Files { input: input.path(), same: same.path(), output: &output };
-        let ended = self.once(&files);
+        let output = test_files.directory().join("tasted");
+        let files = CommandPaths { input: input.path(), same: same.path(), output: &output };
+        let finished = self.run_once(&files);
         let made = std::fs::read(&output);
         let _ = std::fs::remove_file(&output);
-        let ended = ended?;
+        let finished = finished?;
         let holds = |wanted: &[u8]| match &made {
-            Ok(made) => made == wanted || (self.tool.name == "tar" && archived(made) == Some(wanted)),
+            Ok(made) => made == wanted || (self.tool.name == "tar" && tar_content(made) == Some(wanted)),
             Err(_) => false,
         };
-        let right = match self.task.answer {
-            Answer::Same => holds(&data),
-            Answer::Bytes(wanted) => holds(&wanted(&data)),
-            Answer::Word(wanted) => {
-                let said = String::from_utf8_lossy(&ended.said);
-                said.split_whitespace().next() == Some(wanted(&data).as_str())
+        let right = match self.task.expected {
+            ExpectedOutput::Same => holds(&data),
+            ExpectedOutput::Bytes(wanted) => holds(&wanted(&data)),
+            ExpectedOutput::Word(wanted) => {
+                let stdout = String::from_utf8_lossy(&finished.stdout);
+                stdout.split_whitespace().next() == Some(wanted(&data).as_str())
             }
-            Answer::Status => true,
+            ExpectedOutput::Status => true,
         };
         if right {
             return Ok(());
@@ -199,10 +200,10 @@ impl Trial {
     }
 
     /// Where the program lies.
-    fn find(&self, place: &Place<'_>) -> Result<PathBuf> {
+    fn find_program(&self, context: &RunContext<'_>) -> Result<PathBuf> {
         let refuse = |what: String| Error::new(Kind::Unsupported, "run", self.tool.name, what);
         let Some(name) = self.tool.program() else {
-            let known = place.program.map(Path::to_owned);
+            let known = context.program.map(Path::to_owned);
             return known.ok_or_else(|| refuse("the program fullbore itself is not known here".into()));
         };
         let path = child::find(name).ok_or_else(|| refuse(format!("{name} is not installed")))?;
@@ -217,7 +218,7 @@ impl Trial {
     }
 }
 
-fn filled(word: &str, files: &Files<'_>) -> OsString {
+fn substitute(word: &str, files: &CommandPaths<'_>) -> OsString {
     for (name, path) in [("{input}", files.input), ("{same}", files.same), ("{output}", files.output)] {
         if let Some((before, _)) = word.split_once(name) {
             let mut filled = OsString::from(before);
@@ -229,13 +230,13 @@ fn filled(word: &str, files: &Files<'_>) -> OsString {
 }
 
 /// The content of the only file of a `tar` archive: a header of 512 bytes with the length in octal digits at 124.
-fn archived(archive: &[u8]) -> Option<&[u8]> {
+fn tar_content(archive: &[u8]) -> Option<&[u8]> {
     let digits = std::str::from_utf8(archive.get(124..135)?).ok()?;
     let len = usize::from_str_radix(digits.trim_end_matches('\0').trim(), 8).ok()?;
     archive.get(512..512 + len)
 }
 
-impl Work for Trial {
+impl Workload for CommandWorkload {
     fn needs(&self) -> Needs {
         Needs { transformed: true, texts: self.task.input != Input::Random, ..Needs::default() }
     }
@@ -244,10 +245,10 @@ impl Work for Trial {
         Labels {
             operation: self.task.name.into(),
             method: "command".into(),
-            cache: Some(self.asked.cache),
-            file_state: self.asked.output.map(|target| match target {
-                Target::New => "new".into(),
-                Target::Existing => "existing".into(),
+            cache: Some(self.spec.cache),
+            file_state: self.spec.output.map(|target| match target {
+                OutputTarget::New => "new".into(),
+                OutputTarget::Existing => "existing".into(),
             }),
             order: Some("sequential".into()),
             peer: (self.tool.name != OURS).then(|| self.tool.name.to_owned()),
@@ -255,67 +256,67 @@ impl Work for Trial {
         }
     }
 
-    fn open(&mut self, place: &Place<'_>) -> Result<()> {
-        let bed = place.bed();
-        bed.has_files()?;
-        if bed.in_memory && self.asked.cache == CacheState::Cold {
-            return Err(place.no_device());
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        test_files.has_files()?;
+        if test_files.in_memory && self.spec.cache == CacheState::Cold {
+            return Err(context.no_device());
         }
-        self.program = self.find(place)?;
-        self.taste(bed)
+        self.program = self.find_program(context)?;
+        self.verify_output(test_files)
     }
 
     fn elastic(&self) -> bool {
         false
     }
 
-    fn prepare(&mut self, _turn: Turn, place: &Place<'_>) -> Result<Claim> {
-        let bed = place.bed();
-        let (input, same) = self.inputs(bed)?;
-        let mut about = vec![(input, 0..bed.transform_len)];
+    fn prepare(&mut self, _iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        let test_files = context.test_files();
+        let (input, same) = self.inputs(test_files)?;
+        let mut ranges = vec![(input, 0..test_files.transform_len)];
         if self.reads_both() {
-            about.push((same, 0..bed.transform_len));
+            ranges.push((same, 0..test_files.transform_len));
         }
-        for (file, range) in &about {
-            match self.asked.cache {
-                CacheState::Cold => Bed::cool_down(file)?,
-                _ => Bed::warm_up(file, range)?,
+        for (file, range) in &ranges {
+            match self.spec.cache {
+                CacheState::Cold => TestFiles::evict_from_cache(file)?,
+                _ => TestFiles::load_into_cache(file, range)?,
             }
         }
-        let device = if self.asked.cache == CacheState::Cold { Device::Reads } else { Device::Any };
-        Ok(Claim { about, cache: Some(self.asked.cache), device })
+        let device = if self.spec.cache == CacheState::Cold { DeviceIo::Reads } else { DeviceIo::Any };
+        Ok(ExpectedState { ranges, cache: Some(self.spec.cache), device })
     }
 
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         let clock = Instant::now();
         while clock.elapsed().as_secs_f64() < seconds {
-            self.run(place)?;
-            self.clear(place)?;
+            self.run(context)?;
+            self.clean_up(context)?;
         }
         Ok(())
     }
 
-    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
-        let bed = place.bed();
-        let (input, same) = self.inputs(bed)?;
-        let files = Files { input: input.path(), same: same.path(), output: self.output(bed) };
-        let Ended { seconds, usage, .. } = self.once(&files)?;
-        Ok(Done {
-            bytes: bed.transform_len * (1 + u64::from(self.reads_both())),
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
+        let test_files = context.test_files();
+        let (input, same) = self.inputs(test_files)?;
+        let files = CommandPaths { input: input.path(), same: same.path(), output: self.output(test_files) };
+        let CommandRun { seconds, usage, .. } = self.run_once(&files)?;
+        Ok(RunResult {
+            bytes: test_files.transform_len * (1 + u64::from(self.reads_both())),
             seconds: Some(seconds),
             children: Some((usage.user, usage.system)),
-            ..Done::default()
+            ..RunResult::default()
         })
     }
 
-    fn clear(&mut self, place: &Place<'_>) -> Result<()> {
-        let bed = place.bed();
-        match self.asked.output {
-            Some(Target::New) => {
-                let _ = std::fs::remove_file(&bed.fresh);
+    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        match self.spec.output {
+            Some(OutputTarget::New) => {
+                let _ = std::fs::remove_file(&test_files.fresh);
             }
             // The next command shall not wait for what this one left to be written.
-            Some(Target::Existing) => File::open_write(&bed.output)?.sync(Sync::Data)?,
+            Some(OutputTarget::Existing) => File::open_write(&test_files.output)?.sync(Sync::Data)?,
             None => {}
         }
         Ok(())
@@ -326,7 +327,7 @@ impl Work for Trial {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Parsed {
+    fn parsed(text: &str) -> ParsedWorkload {
         parse(toml::from_str(text).unwrap())
     }
 
@@ -353,16 +354,16 @@ mod tests {
 
     #[test]
     fn every_task_begins_with_ours_and_every_word_is_filled() {
-        let files = Files { input: "in".as_ref(), same: "same".as_ref(), output: "out".as_ref() };
+        let files = CommandPaths { input: "in".as_ref(), same: "same".as_ref(), output: "out".as_ref() };
         for task in TASKS {
             assert_eq!(task.tools[0].name, OURS, "{}", task.name);
             for tool in task.tools {
                 for word in tool.words {
-                    let filled = filled(word, &files).into_string().unwrap();
+                    let filled = substitute(word, &files).into_string().unwrap();
                     assert!(!filled.contains('{'), "{}: {filled}", tool.name);
                 }
             }
         }
-        assert_eq!(filled("if={input}", &files), "if=in");
+        assert_eq!(substitute("if={input}", &files), "if=in");
     }
 }

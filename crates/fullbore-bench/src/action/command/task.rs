@@ -9,7 +9,7 @@ pub(super) const OURS: &str = "fullbore";
 
 /// Something that a person has a command for.
 #[derive(Debug)]
-pub(super) struct Task {
+pub(super) struct CommandTask {
     /// Its name in a grid and in labels.
     pub(super) name: &'static str,
     /// What it is done to.
@@ -17,7 +17,7 @@ pub(super) struct Task {
     /// Whether a file comes out.
     pub(super) makes: bool,
     /// How the answer to a small input is known.
-    pub(super) answer: Answer,
+    pub(super) expected: ExpectedOutput,
     /// Who can do it, ours first.
     pub(super) tools: &'static [Tool],
 }
@@ -35,7 +35,7 @@ pub(super) enum Input {
 
 /// What must come of an input.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Answer {
+pub(super) enum ExpectedOutput {
     /// The output holds the same bytes; an archive has more around them.
     Same,
     /// The output holds these bytes.
@@ -61,11 +61,11 @@ pub(super) struct Tool {
     pub(super) prints: bool,
 }
 
-const fn ours(words: &'static [&'static str]) -> Tool {
+const fn own_tool(words: &'static [&'static str]) -> Tool {
     Tool { name: OURS, program: "", words, reads: false, prints: false }
 }
 
-const fn theirs(name: &'static str, words: &'static [&'static str]) -> Tool {
+const fn peer_tool(name: &'static str, words: &'static [&'static str]) -> Tool {
     Tool { name, program: name, words, reads: false, prints: false }
 }
 
@@ -82,101 +82,103 @@ impl Tool {
 }
 
 /// Every task.
-pub(super) const TASKS: &[Task] = &[
-    Task {
+pub(super) const TASKS: &[CommandTask] = &[
+    CommandTask {
         name: "copy",
         input: Input::Random,
         makes: true,
-        answer: Answer::Same,
+        expected: ExpectedOutput::Same,
         tools: &[
-            ours(&["copy", "{input}", "{output}"]),
-            theirs("cp", &["{input}", "{output}"]),
-            theirs("dd", &["if={input}", "of={output}", "bs=256K", "status=none"]),
-            Tool { prints: true, ..theirs("cat", &["{input}"]) },
-            theirs("tar", &["-cPf", "{output}", "{input}"]),
+            own_tool(&["copy", "{input}", "{output}"]),
+            peer_tool("cp", &["{input}", "{output}"]),
+            peer_tool("dd", &["if={input}", "of={output}", "bs=256K", "status=none"]),
+            Tool { prints: true, ..peer_tool("cat", &["{input}"]) },
+            peer_tool("tar", &["-cPf", "{output}", "{input}"]),
             uutils(&["cp", "{input}", "{output}"]),
         ],
     },
-    Task {
+    CommandTask {
         name: "count lines",
         input: Input::Text,
         makes: false,
-        answer: Answer::Word(|text| text.iter().filter(|&&byte| byte == b'\n').count().to_string()),
+        expected: ExpectedOutput::Word(|text| text.iter().filter(|&&byte| byte == b'\n').count().to_string()),
         tools: &[
-            ours(&["wc", "-l", "{input}"]),
-            theirs("wc", &["-l", "{input}"]),
+            own_tool(&["wc", "-l", "{input}"]),
+            peer_tool("wc", &["-l", "{input}"]),
             uutils(&["wc", "-l", "{input}"]),
         ],
     },
-    Task {
+    CommandTask {
         name: "count words",
         input: Input::Text,
         makes: false,
-        answer: Answer::Word(|text| {
+        expected: ExpectedOutput::Word(|text| {
             let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             words.count().to_string()
         }),
         tools: &[
-            ours(&["wc", "-w", "{input}"]),
-            theirs("wc", &["-w", "{input}"]),
+            own_tool(&["wc", "-w", "{input}"]),
+            peer_tool("wc", &["-w", "{input}"]),
             uutils(&["wc", "-w", "{input}"]),
         ],
     },
-    Task {
+    CommandTask {
         name: "find a phrase",
         input: Input::Text,
         makes: false,
-        answer: Answer::Word(|text| matching(text, |line| line.windows(7).any(|part| part == b"was the"))),
+        expected: ExpectedOutput::Word(|text| {
+            matching(text, |line| line.windows(7).any(|part| part == b"was the"))
+        }),
         tools: &[
-            ours(&["grep", "-c", "-F", "was the", "{input}"]),
-            theirs("grep", &["-c", "-F", "was the", "{input}"]),
-            theirs("rg", &["-c", "-F", "was the", "{input}"]),
+            own_tool(&["grep", "-c", "-F", "was the", "{input}"]),
+            peer_tool("grep", &["-c", "-F", "was the", "{input}"]),
+            peer_tool("rg", &["-c", "-F", "was the", "{input}"]),
         ],
     },
-    Task {
+    CommandTask {
         name: "find a pattern",
         input: Input::Text,
         makes: false,
-        answer: Answer::Word(|text| matching(text, ends_in_er)),
+        expected: ExpectedOutput::Word(|text| matching(text, ends_in_er)),
         tools: &[
-            ours(&["grep", "-c", "[a-z]+er[ ,.]", "{input}"]),
-            theirs("grep", &["-c", "-E", "[a-z]+er[ ,.]", "{input}"]),
-            theirs("rg", &["-c", "[a-z]+er[ ,.]", "{input}"]),
+            own_tool(&["grep", "-c", "[a-z]+er[ ,.]", "{input}"]),
+            peer_tool("grep", &["-c", "-E", "[a-z]+er[ ,.]", "{input}"]),
+            peer_tool("rg", &["-c", "[a-z]+er[ ,.]", "{input}"]),
         ],
     },
-    Task {
+    CommandTask {
         name: "compare",
         input: Input::TwoTexts,
         makes: false,
-        answer: Answer::Status,
-        tools: &[ours(&["cmp", "{input}", "{same}"]), theirs("cmp", &["{input}", "{same}"])],
+        expected: ExpectedOutput::Status,
+        tools: &[own_tool(&["cmp", "{input}", "{same}"]), peer_tool("cmp", &["{input}", "{same}"])],
     },
-    Task {
+    CommandTask {
         name: "sum blake3",
         input: Input::Random,
         makes: false,
-        answer: Answer::Word(|data| sum("blake3", data)),
-        tools: &[ours(&["sum", "-a", "blake3", "{input}"]), theirs("b3sum", &["{input}"])],
+        expected: ExpectedOutput::Word(|data| sum("blake3", data)),
+        tools: &[own_tool(&["sum", "-a", "blake3", "{input}"]), peer_tool("b3sum", &["{input}"])],
     },
-    Task {
+    CommandTask {
         name: "sum sha256",
         input: Input::Random,
         makes: false,
-        answer: Answer::Word(|data| sum("sha256", data)),
+        expected: ExpectedOutput::Word(|data| sum("sha256", data)),
         tools: &[
-            ours(&["sum", "-a", "sha256", "{input}"]),
-            theirs("sha256sum", &["{input}"]),
+            own_tool(&["sum", "-a", "sha256", "{input}"]),
+            peer_tool("sha256sum", &["{input}"]),
             uutils(&["sha256sum", "{input}"]),
         ],
     },
-    Task {
+    CommandTask {
         name: "to capitals",
         input: Input::Text,
         makes: true,
-        answer: Answer::Bytes(<[u8]>::to_ascii_uppercase),
+        expected: ExpectedOutput::Bytes(<[u8]>::to_ascii_uppercase),
         tools: &[
-            ours(&["transform", "upper", "{input}", "{output}"]),
-            Tool { reads: true, prints: true, ..theirs("tr", &["a-z", "A-Z"]) },
+            own_tool(&["transform", "upper", "{input}", "{output}"]),
+            Tool { reads: true, prints: true, ..peer_tool("tr", &["a-z", "A-Z"]) },
             Tool { reads: true, prints: true, ..uutils(&["tr", "a-z", "A-Z"]) },
         ],
     },

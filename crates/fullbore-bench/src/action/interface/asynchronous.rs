@@ -6,34 +6,34 @@ use fullbore::buf::{Buf, Buffer, Pool};
 use fullbore::file::Sync;
 use futures_lite::future::block_on;
 
-use super::in_flight::{self, Job, Memory};
+use super::in_flight::{self, OwnedBuffer, PassIo};
 use super::pass::Pass;
-use super::{Interface, Opening, buffer, handle};
+use super::{Interface, OpenConfig, buffer, handle};
 
 /// An asynchronous file with the memory of its calls.
-struct Asynchronous<M> {
+struct AsyncFileIo<M> {
     file: AsyncFile,
     memory: Vec<M>,
-    opening: Opening,
+    config: OpenConfig,
 }
 
 /// `AsyncFile` on the driver that a process shares.
-pub(super) fn open(opening: &Opening, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let file = AsyncFile::new(handle(opening)?, &Driver::shared()?);
-    let opening = opening.clone();
-    if opening.vectors == 1 {
-        let memory: Vec<Buf> = (0..opening.depth).map(|_| buffer(pool)).collect::<Result<_>>()?;
-        return Ok(Box::new(Asynchronous { file, memory, opening }));
+pub(super) fn open(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let file = AsyncFile::new(handle(config)?, &Driver::shared()?);
+    let config = config.clone();
+    if config.vectors == 1 {
+        let memory: Vec<Buf> = (0..config.depth).map(|_| buffer(pool)).collect::<Result<_>>()?;
+        return Ok(Box::new(AsyncFileIo { file, memory, config }));
     }
-    let mut several = || (0..opening.vectors).map(|_| buffer(pool)).collect::<Result<Vec<Buf>>>();
-    let memory = (0..opening.depth).map(|_| several()).collect::<Result<Vec<_>>>()?;
-    Ok(Box::new(Asynchronous { file, memory, opening }))
+    let mut several = || (0..config.vectors).map(|_| buffer(pool)).collect::<Result<Vec<Buf>>>();
+    let memory = (0..config.depth).map(|_| several()).collect::<Result<Vec<_>>>()?;
+    Ok(Box::new(AsyncFileIo { file, memory, config }))
 }
 
-impl<M: Memory + Buffer> Interface for Asynchronous<M> {
+impl<M: OwnedBuffer + Buffer> Interface for AsyncFileIo<M> {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
-        let Self { file, memory, opening } = self;
-        let writes = opening.bytes.writes();
+        let Self { file, memory, config } = self;
+        let writes = config.bytes.writes();
         let call = |memory: M, offset| {
             let transfer =
                 if writes { file.write_all_at(memory, offset) } else { file.read_exact_at(memory, offset) };
@@ -42,8 +42,8 @@ impl<M: Memory + Buffer> Interface for Asynchronous<M> {
                 (done.map(drop), memory)
             }
         };
-        let job = Job { pass, bytes: &opening.bytes, each: opening.memory().1 };
-        block_on(in_flight::run(job, opening.completion, memory, call))
+        let job = PassIo { pass, bytes: &config.bytes, each: config.memory().1 };
+        block_on(in_flight::run(job, config.completion, memory, call))
     }
 
     fn flush(&mut self) -> Result<()> {

@@ -9,45 +9,45 @@ use fullbore::Result;
 use fullbore::buf::Buf;
 
 use super::Completion;
-use super::pass::{Bytes, Pass};
+use super::pass::{Pass, Payload};
 
 /// A pass under way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Job<'a> {
+pub(super) struct PassIo<'a> {
     pub(super) pass: &'a Pass,
-    pub(super) bytes: &'a Bytes,
+    pub(super) bytes: &'a Payload,
     /// Bytes of a buffer, where a call has several.
     pub(super) each: usize,
 }
 
-impl Job<'_> {
+impl PassIo<'_> {
     /// Makes `memory` ready for a record.
-    pub(super) fn ready<M: Memory>(&self, memory: &mut M, (offset, len): (u64, usize)) {
-        memory.place(len, self.each);
+    pub(super) fn prepare<M: OwnedBuffer>(&self, memory: &mut M, (offset, len): (u64, usize)) {
+        memory.resize(len, self.each);
         if self.bytes.writes() {
             memory.parts(|at, data| self.bytes.make(offset + at, data));
         }
     }
 
     /// Takes what came.
-    pub(super) fn came<M: Memory>(&self, memory: &mut M, offset: u64) {
+    pub(super) fn complete<M: OwnedBuffer>(&self, memory: &mut M, offset: u64) {
         if !self.bytes.writes() {
-            memory.parts(|at, data| self.bytes.seen(offset + at, data));
+            memory.parts(|at, data| self.bytes.observe(offset + at, data));
         }
     }
 }
 
 /// Memory that a call takes over and gives back.
-pub(super) trait Memory {
+pub(super) trait OwnedBuffer {
     /// Makes it `len` bytes long, in buffers of `each`.
-    fn place(&mut self, len: usize, each: usize);
+    fn resize(&mut self, len: usize, each: usize);
 
     /// Its parts, each with how far it lies from the start.
     fn parts(&mut self, part: impl FnMut(u64, &mut [u8]));
 }
 
-impl Memory for Buf {
-    fn place(&mut self, len: usize, _each: usize) {
+impl OwnedBuffer for Buf {
+    fn resize(&mut self, len: usize, _each: usize) {
         Self::place(self, 0, len);
     }
 
@@ -57,8 +57,8 @@ impl Memory for Buf {
 }
 
 /// Several buffers a call.
-impl Memory for Vec<Buf> {
-    fn place(&mut self, len: usize, each: usize) {
+impl OwnedBuffer for Vec<Buf> {
+    fn resize(&mut self, len: usize, each: usize) {
         for (index, buffer) in self.iter_mut().enumerate() {
             buffer.place(0, len.saturating_sub(index * each).min(each));
         }
@@ -74,14 +74,14 @@ impl Memory for Vec<Buf> {
 }
 
 /// Makes the calls of a pass, as many at once as there is memory for; `call` starts one.
-pub(super) async fn run<M: Memory, F: Future<Output = (Result<()>, M)>>(
-    job: Job<'_>,
+pub(super) async fn run<M: OwnedBuffer, F: Future<Output = (Result<()>, M)>>(
+    job: PassIo<'_>,
     completion: Completion,
     memory: &mut Vec<M>,
     call: impl Fn(M, u64) -> F,
 ) -> Result<()> {
     let start = |mut memory: M, record: (u64, usize)| {
-        job.ready(&mut memory, record);
+        job.prepare(&mut memory, record);
         let call = call(memory, record.0);
         async move {
             let (done, memory) = call.await;
@@ -91,10 +91,11 @@ pub(super) async fn run<M: Memory, F: Future<Output = (Result<()>, M)>>(
     match completion {
         Completion::Batch => in_batches(job, memory, start).await,
         Completion::Ordered => {
-            always(job, memory, start, FuturesOrdered::new(), FuturesOrdered::push_back).await
+            keep_in_flight(job, memory, start, FuturesOrdered::new(), FuturesOrdered::push_back).await
         }
         Completion::Any => {
-            always(job, memory, start, FuturesUnordered::new(), |flight, call| flight.push(call)).await
+            keep_in_flight(job, memory, start, FuturesUnordered::new(), |flight, call| flight.push(call))
+                .await
         }
         Completion::Each | Completion::Tasks | Completion::Threads => {
             let Some(mut one) = memory.pop() else { return Ok(()) };
@@ -102,7 +103,7 @@ pub(super) async fn run<M: Memory, F: Future<Output = (Result<()>, M)>>(
                 let (offset, done, back) = start(one, record).await;
                 done?;
                 one = back;
-                job.came(&mut one, offset);
+                job.complete(&mut one, offset);
             }
             memory.push(one);
             Ok(())
@@ -111,8 +112,8 @@ pub(super) async fn run<M: Memory, F: Future<Output = (Result<()>, M)>>(
 }
 
 /// As many as there is memory for, then all of them are waited for.
-async fn in_batches<M: Memory, F: Future<Output = (u64, Result<()>, M)>>(
-    job: Job<'_>,
+async fn in_batches<M: OwnedBuffer, F: Future<Output = (u64, Result<()>, M)>>(
+    job: PassIo<'_>,
     memory: &mut Vec<M>,
     start: impl Fn(M, (u64, usize)) -> F,
 ) -> Result<()> {
@@ -128,15 +129,15 @@ async fn in_batches<M: Memory, F: Future<Output = (u64, Result<()>, M)>>(
         }
         for (offset, done, mut back) in join_all(batch).await {
             done?;
-            job.came(&mut back, offset);
+            job.complete(&mut back, offset);
             memory.push(back);
         }
     }
 }
 
 /// As many as there is memory for at all times; they come in the order of the flight.
-async fn always<M: Memory, F, S>(
-    job: Job<'_>,
+async fn keep_in_flight<M: OwnedBuffer, F, S>(
+    job: PassIo<'_>,
     memory: &mut Vec<M>,
     start: impl Fn(M, (u64, usize)) -> F,
     mut flight: S,
@@ -155,7 +156,7 @@ where
     }
     while let Some((offset, done, mut back)) = flight.next().await {
         done?;
-        job.came(&mut back, offset);
+        job.complete(&mut back, offset);
         match records.next() {
             Some(record) => add(&mut flight, start(back, record)),
             None => memory.push(back),

@@ -6,17 +6,17 @@
 mod asynchronous;
 #[cfg(feature = "peers")]
 mod compio;
+mod cursor;
 mod in_flight;
 mod pass;
 mod positional;
-mod positioned;
 mod settings;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "peers")]
 mod tokio;
-mod trial;
 mod vectored;
+mod workload;
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,11 +27,11 @@ use fullbore::error::{Error, Kind};
 use fullbore::file::{Access, Cache, File, Hint, Mode, OpenOptions};
 use serde::Deserialize;
 
-use self::pass::{Bytes, Pass};
-use super::{Parsed, Settings};
+use self::pass::{Pass, Payload};
+use super::{ParsedWorkload, Settings};
 
-pub(super) fn parse(given: Settings) -> Parsed {
-    trial::parse(given)
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    workload::parse(given)
 }
 
 /// An open file under an interface.
@@ -50,76 +50,76 @@ trait Interface {
 }
 
 /// An interface that experiments may name.
-struct Registered {
+struct InterfaceEntry {
     /// Its name in a grid.
     name: &'static str,
     /// The settings it takes beside those that all take.
-    takes: &'static [Extra],
+    takes: &'static [OptionalSetting],
     /// How it can wait for several calls at once.
     completions: &'static [Completion],
     /// Opens a file, with the buffers of a pool.
-    open: fn(&Opening, &mut Pool) -> Result<Box<dyn Interface>>,
+    open: fn(&OpenConfig, &mut Pool) -> Result<Box<dyn Interface>>,
 }
 
 use Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
-use Extra::{Buffer, Direct, Hints, New, Preallocation, Vectors};
+use OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
 
 /// Every interface.
-const INTERFACES: &[Registered] = &[
-    Registered { name: "std", takes: &[New], completions: &[Each], open: positioned::open_std },
-    Registered {
+const INTERFACES: &[InterfaceEntry] = &[
+    InterfaceEntry { name: "std", takes: &[New], completions: &[Each], open: cursor::open_std },
+    InterfaceEntry {
         name: "std-buffered",
         takes: &[Buffer, New],
         completions: &[Each],
-        open: positioned::open_std_buffered,
+        open: cursor::open_std_buffered,
     },
-    Registered {
+    InterfaceEntry {
         name: "std-positional",
         takes: &[New],
         completions: &[Each, Threads],
         open: positional::open_std,
     },
-    Registered {
+    InterfaceEntry {
         name: "file",
         takes: &[Direct, Hints, New, Preallocation, Vectors],
         completions: &[Each, Threads],
         open: positional::open_file,
     },
-    Registered {
+    InterfaceEntry {
         name: "stream",
         takes: &[Buffer, Hints, New, Preallocation],
         completions: &[Each],
-        open: positioned::open_stream,
+        open: cursor::open_stream,
     },
-    Registered {
+    InterfaceEntry {
         name: "asynchronous",
         takes: &[Direct, Hints, Vectors],
         completions: &[Each, Batch, Ordered, Any],
         open: asynchronous::open,
     },
-    Registered {
+    InterfaceEntry {
         name: "tokio",
         takes: &[],
         completions: &[Each, Tasks],
         #[cfg(feature = "peers")]
         open: tokio::open,
         #[cfg(not(feature = "peers"))]
-        open: absent,
+        open: unavailable,
     },
-    Registered {
+    InterfaceEntry {
         name: "compio",
         takes: &[Direct],
         completions: &[Each, Batch, Ordered, Any, Tasks],
         #[cfg(feature = "peers")]
         open: compio::open,
         #[cfg(not(feature = "peers"))]
-        open: absent,
+        open: unavailable,
     },
 ];
 
 /// A setting that not every interface takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extra {
+enum OptionalSetting {
     /// `buffer`: it has one of its own.
     Buffer,
     /// `direct`: it can pass the page cache by.
@@ -194,7 +194,7 @@ impl Allocation {
 
 /// What is opened, and how.
 #[derive(Debug, Clone)]
-struct Opening {
+struct OpenConfig {
     path: PathBuf,
     /// A new file, with room for so many bytes and how it gets it; `None`: one that is there.
     new: Option<(u64, Allocation)>,
@@ -211,10 +211,10 @@ struct Opening {
     /// Calls at once.
     depth: usize,
     completion: Completion,
-    bytes: Bytes,
+    bytes: Payload,
 }
 
-impl Opening {
+impl OpenConfig {
     /// How many buffers it takes, and of how many bytes each.
     fn memory(&self) -> (usize, usize) {
         (self.depth * self.vectors, self.record / self.vectors)
@@ -237,17 +237,17 @@ fn buffer(pool: &mut Pool) -> Result<Buf> {
 }
 
 /// The file as std opens it.
-fn standard(opening: &Opening) -> Result<fs::File> {
-    let failed = |error| Error::io("open", &opening.path, error);
+fn standard(config: &OpenConfig) -> Result<fs::File> {
+    let failed = |error| Error::io("open", &config.path, error);
     let mut options = fs::File::options();
-    match opening.bytes.writes() {
+    match config.bytes.writes() {
         true => options.write(true),
         false => options.read(true),
     };
-    let Some((len, allocation)) = opening.new else {
-        return options.open(&opening.path).map_err(failed);
+    let Some((len, allocation)) = config.new else {
+        return options.open(&config.path).map_err(failed);
     };
-    let file = options.create_new(true).open(&opening.path).map_err(failed)?;
+    let file = options.create_new(true).open(&config.path).map_err(failed)?;
     if allocation != Allocation::Extend {
         // The settings ask it for no other.
         file.set_len(len).map_err(failed)?;
@@ -256,24 +256,24 @@ fn standard(opening: &Opening) -> Result<fs::File> {
 }
 
 /// The file as this library opens it. An option that is refused is an error: the cell would be mislabelled.
-fn handle(opening: &Opening) -> Result<File> {
+fn handle(config: &OpenConfig) -> Result<File> {
     let mut options = OpenOptions::new();
-    let access = if opening.bytes.writes() { Access::Write } else { Access::Read };
+    let access = if config.bytes.writes() { Access::Write } else { Access::Read };
     options.access(access);
-    if opening.direct {
+    if config.direct {
         options.cache(Cache::Direct).strict(true);
     }
-    if let Some(hint) = opening.hint {
+    if let Some(hint) = config.hint {
         options.hint(hint).strict(true);
     }
-    let Some((len, allocation)) = opening.new else {
-        return options.open(&opening.path);
+    let Some((len, allocation)) = config.new else {
+        return options.open(&config.path);
     };
     options.mode(Mode::CreateNew);
     if allocation == Allocation::Reserve {
         options.preallocate(len).strict(true);
     }
-    let file = options.open(&opening.path)?;
+    let file = options.open(&config.path)?;
     match allocation {
         Allocation::Extend | Allocation::Reserve => {}
         Allocation::Size => file.set_len(len)?,
@@ -284,8 +284,7 @@ fn handle(opening: &Opening) -> Result<File> {
 
 /// Why a peer is not measured.
 #[cfg(not(feature = "peers"))]
-fn absent(opening: &Opening, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
+fn unavailable(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let what = "this program was built without its peers";
-    Err(Error::new(Kind::Unsupported, "measure", &opening.path, what)
-        .advise("build it with --features peers"))
+    Err(Error::new(Kind::Unsupported, "measure", &config.path, what).advise("build it with --features peers"))
 }

@@ -18,14 +18,14 @@ pub(super) struct Pass {
     range: Range<u64>,
     /// Bytes of a record; the last of the range may be shorter.
     record: usize,
-    way: Way,
+    order: RecordOrder,
     /// The length of the file in bytes.
     file: u64,
 }
 
 /// The order of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum RecordOrder {
     /// From front to back.
     Forward,
     /// From back to front, each offset told from the end.
@@ -41,24 +41,24 @@ pub(super) enum Way {
 
 impl Pass {
     /// Records of `record` bytes over a range of a file of `file` bytes.
-    pub(super) fn new(range: Range<u64>, record: usize, way: Way, file: u64) -> Self {
-        Self { range, record, way, file }
+    pub(super) fn new(range: Range<u64>, record: usize, order: RecordOrder, file: u64) -> Self {
+        Self { range, record, order, file }
     }
 
     /// How many records.
     pub(super) fn count(&self) -> u64 {
-        match self.way {
-            Way::Forward | Way::Backward => self.blocks(),
-            Way::Random { count, .. } => count.min(self.blocks()),
+        match self.order {
+            RecordOrder::Forward | RecordOrder::Backward => self.blocks(),
+            RecordOrder::Random { count, .. } => count.min(self.blocks()),
         }
     }
 
     /// Offset and length of the record that comes as number `index`, in bytes.
     pub(super) fn record(&self, index: u64) -> (u64, usize) {
-        let block = match self.way {
-            Way::Forward => index,
-            Way::Backward => self.blocks() - 1 - index,
-            Way::Random { seed, count } => Order::Random { seed, count }.block(index, self.blocks()),
+        let block = match self.order {
+            RecordOrder::Forward => index,
+            RecordOrder::Backward => self.blocks() - 1 - index,
+            RecordOrder::Random { seed, count } => Order::Random { seed, count }.block(index, self.blocks()),
         };
         let offset = self.range.start + block * self.record as u64;
         (offset, (self.range.end - offset).min(self.record as u64) as usize)
@@ -72,19 +72,21 @@ impl Pass {
     /// The bytes of all records.
     pub(super) fn bytes(&self) -> u64 {
         let len = self.range.end - self.range.start;
-        match self.way {
-            Way::Forward | Way::Backward => len,
-            Way::Random { .. } if len.is_multiple_of(self.record as u64) => self.count() * self.record as u64,
+        match self.order {
+            RecordOrder::Forward | RecordOrder::Backward => len,
+            RecordOrder::Random { .. } if len.is_multiple_of(self.record as u64) => {
+                self.count() * self.record as u64
+            }
             // Whether the last, which is shorter, is among them.
-            Way::Random { .. } => self.records().map(|(_, len)| len as u64).sum(),
+            RecordOrder::Random { .. } => self.records().map(|(_, len)| len as u64).sum(),
         }
     }
 
     /// How whoever has a position goes to `offset`.
     pub(super) fn seek(&self, offset: u64) -> SeekFrom {
-        match self.way {
-            Way::Backward => SeekFrom::End(-((self.file - offset) as i64)),
-            Way::Forward | Way::Random { .. } => SeekFrom::Start(offset),
+        match self.order {
+            RecordOrder::Backward => SeekFrom::End(-((self.file - offset) as i64)),
+            RecordOrder::Forward | RecordOrder::Random { .. } => SeekFrom::Start(offset),
         }
     }
 
@@ -94,13 +96,13 @@ impl Pass {
 }
 
 /// Who looks at what was read: offset and bytes of a record or a part of it.
-pub(super) type Witness = Arc<dyn Fn(u64, &[u8]) + Send + Sync>;
+pub(super) type Observer = Arc<dyn Fn(u64, &[u8]) + Send + Sync>;
 
 /// What becomes of the bytes.
 #[derive(Clone)]
-pub(super) enum Bytes {
+pub(super) enum Payload {
     /// They are read, and thrown away unless somebody looks.
-    Read(Option<Witness>),
+    Read(Option<Observer>),
     /// They are made and written.
     Write {
         /// Makes them.
@@ -110,13 +112,13 @@ pub(super) enum Bytes {
     },
 }
 
-impl fmt::Debug for Bytes {
+impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.writes() { "Write" } else { "Read" })
     }
 }
 
-impl Bytes {
+impl Payload {
     /// Bytes of `data` for calls of `each` bytes.
     pub(super) fn written(data: Stamped, each: usize) -> Self {
         Self::Write { data: Arc::new(data), blocks: each.is_multiple_of(BLOCK) }
@@ -129,9 +131,9 @@ impl Bytes {
 
     /// Takes what was read at `offset`.
     #[inline]
-    pub(super) fn seen(&self, offset: u64, data: &[u8]) {
+    pub(super) fn observe(&self, offset: u64, data: &[u8]) {
         match self {
-            Self::Read(Some(witness)) => witness(offset, data),
+            Self::Read(Some(observer)) => observer(offset, data),
             _ => {
                 std::hint::black_box(data.as_ptr());
             }

@@ -9,11 +9,11 @@ use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::file::{File, Sync};
 
-use super::pass::{Bytes, Pass};
-use super::{Completion, Interface, Opening, buffer, handle, standard};
+use super::pass::{Pass, Payload};
+use super::{Completion, Interface, OpenConfig, buffer, handle, standard};
 
 /// A file that is read and written at offsets.
-trait AtOffsets: std::marker::Sync {
+trait PositionalIo: std::marker::Sync {
     /// Fills `data`.
     fn read(&self, data: &mut [u8], offset: u64) -> Result<()>;
 
@@ -24,7 +24,7 @@ trait AtOffsets: std::marker::Sync {
     fn sync(&self) -> Result<()>;
 }
 
-impl AtOffsets for File {
+impl PositionalIo for File {
     fn read(&self, data: &mut [u8], offset: u64) -> Result<()> {
         self.read_exact_at(data, offset)
     }
@@ -39,56 +39,60 @@ impl AtOffsets for File {
 }
 
 /// `std::fs::File` with the name that its errors need.
-struct Standard {
+struct StdFile {
     file: fs::File,
-    opening: Opening,
+    config: OpenConfig,
 }
 
-impl AtOffsets for Standard {
+impl PositionalIo for StdFile {
     fn read(&self, data: &mut [u8], offset: u64) -> Result<()> {
         let done = self.file.read_exact_at(data, offset);
-        done.map_err(|error| Error::io("read", &self.opening.path, error).at(offset))
+        done.map_err(|error| Error::io("read", &self.config.path, error).at(offset))
     }
 
     fn write(&self, data: &[u8], offset: u64) -> Result<()> {
         let done = self.file.write_all_at(data, offset);
-        done.map_err(|error| Error::io("write", &self.opening.path, error).at(offset))
+        done.map_err(|error| Error::io("write", &self.config.path, error).at(offset))
     }
 
     fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(|error| Error::io("flush", &self.opening.path, error))
+        self.file.sync_data().map_err(|error| Error::io("flush", &self.config.path, error))
     }
 }
 
 /// Such a file with the buffers of its threads.
-struct Positional<F> {
+struct PositionalFile<F> {
     file: F,
     /// One a thread.
     buffers: Vec<Buf>,
-    bytes: Bytes,
+    bytes: Payload,
 }
 
 /// `std::os::unix::fs::FileExt`.
-pub(super) fn open_std(opening: &Opening, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let file = Standard { file: standard(opening)?, opening: opening.clone() };
-    over(file, opening, pool)
+pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let file = StdFile { file: standard(config)?, config: config.clone() };
+    over(file, config, pool)
 }
 
 /// `fullbore::file::File`.
-pub(super) fn open_file(opening: &Opening, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    if opening.vectors > 1 {
-        return super::vectored::open(opening, pool);
+pub(super) fn open_file(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    if config.vectors > 1 {
+        return super::vectored::open(config, pool);
     }
-    over(handle(opening)?, opening, pool)
+    over(handle(config)?, config, pool)
 }
 
-fn over<F: AtOffsets + 'static>(file: F, opening: &Opening, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let threads = if opening.completion == Completion::Threads { opening.depth } else { 1 };
+fn over<F: PositionalIo + 'static>(
+    file: F,
+    config: &OpenConfig,
+    pool: &mut Pool,
+) -> Result<Box<dyn Interface>> {
+    let threads = if config.completion == Completion::Threads { config.depth } else { 1 };
     let buffers = (0..threads).map(|_| buffer(pool)).collect::<Result<_>>()?;
-    Ok(Box::new(Positional { file, buffers, bytes: opening.bytes.clone() }))
+    Ok(Box::new(PositionalFile { file, buffers, bytes: config.bytes.clone() }))
 }
 
-impl<F: AtOffsets> Interface for Positional<F> {
+impl<F: PositionalIo> Interface for PositionalFile<F> {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
         let Self { file, buffers, bytes } = self;
         if let [buffer] = &mut buffers[..] {
@@ -98,7 +102,7 @@ impl<F: AtOffsets> Interface for Positional<F> {
         let next = AtomicU64::new(0);
         std::thread::scope(|scope| {
             let (file, bytes, next) = (&*file, &*bytes, &next);
-            let work = move |buffer: &mut Buf| {
+            let workload = move |buffer: &mut Buf| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     if index >= pass.count() {
@@ -109,7 +113,7 @@ impl<F: AtOffsets> Interface for Positional<F> {
                 }
             };
             let start = |buffer| {
-                let thread = std::thread::Builder::new().spawn_scoped(scope, move || work(buffer));
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || workload(buffer));
                 thread.map_err(|error| Error::io("start a thread for", "a record", error))
             };
             let threads: Vec<_> = buffers.iter_mut().map(start).collect();
@@ -126,13 +130,13 @@ impl<F: AtOffsets> Interface for Positional<F> {
 
 /// One record.
 #[inline]
-fn one<F: AtOffsets>(file: &F, buffer: &mut Buf, bytes: &Bytes, offset: u64, len: usize) -> Result<()> {
+fn one<F: PositionalIo>(file: &F, buffer: &mut Buf, bytes: &Payload, offset: u64, len: usize) -> Result<()> {
     buffer.place(0, len);
     if bytes.writes() {
         bytes.make(offset, buffer.data_mut());
         return file.write(buffer.data(), offset);
     }
     file.read(buffer.data_mut(), offset)?;
-    bytes.seen(offset, buffer.data());
+    bytes.observe(offset, buffer.data());
     Ok(())
 }

@@ -4,8 +4,8 @@ use fullbore::file::Hint;
 use fullbore::size;
 use serde::Deserialize;
 
-use super::{Allocation, Completion, Extra, INTERFACES, Registered, vectored};
-use crate::action::side::Direction;
+use super::{Allocation, Completion, INTERFACES, InterfaceEntry, OptionalSetting, vectored};
+use crate::action::one_way::Direction;
 use crate::document::CacheState;
 
 /// The largest record, in bytes.
@@ -17,14 +17,14 @@ const DEEPEST: usize = 256;
 /// What a grid may say.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct InterfaceSpec {
     /// Its name in the registry.
     pub(super) interface: String,
     pub(super) direction: Direction,
     /// Bytes a call.
     record: String,
     #[serde(default)]
-    pub(super) order: Order,
+    pub(super) order: InterfaceOrder,
     /// How much of the file the page cache holds.
     pub(super) cache: Option<CacheState>,
     /// Whether the page cache is passed by.
@@ -35,7 +35,7 @@ pub(super) struct Asked {
     /// The interface's own buffer.
     buffer: Option<String>,
     /// What the system is told when the file is opened.
-    pub(super) hint: Option<Told>,
+    pub(super) hint: Option<AccessHint>,
     /// Buffers a call.
     pub(super) vectors: Option<usize>,
     /// Calls at once.
@@ -44,7 +44,7 @@ pub(super) struct Asked {
     #[serde(default)]
     pub(super) completion: Completion,
     #[serde(default)]
-    pub(super) file: State,
+    pub(super) file: InterfaceFileState,
     /// How a new file gets its blocks.
     pub(super) allocation: Option<Allocation>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Asked {
 /// In which order records come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Order {
+pub(super) enum InterfaceOrder {
     /// From front to back.
     #[default]
     Sequential,
@@ -64,7 +64,7 @@ pub(super) enum Order {
     RandomHalf,
 }
 
-impl Order {
+impl InterfaceOrder {
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
@@ -78,7 +78,7 @@ impl Order {
 /// What a write finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum State {
+pub(super) enum InterfaceFileState {
     /// Blocks with data, which are written over.
     #[default]
     Overwritten,
@@ -89,7 +89,7 @@ pub(super) enum State {
 /// What the system is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Told {
+pub(super) enum AccessHint {
     /// Nothing, and the label says so.
     None,
     Sequential,
@@ -97,7 +97,7 @@ pub(super) enum Told {
     NoReuse,
 }
 
-impl Told {
+impl AccessHint {
     pub(super) fn hint(self) -> Option<Hint> {
         match self {
             Self::None => None,
@@ -119,17 +119,17 @@ impl Told {
 
 /// Settings that make sense.
 #[derive(Debug)]
-pub(super) struct Settled {
-    pub(super) asked: Asked,
+pub(super) struct ValidatedSpec {
+    pub(super) spec: InterfaceSpec,
     /// Bytes a call.
     pub(super) record: usize,
     /// Bytes of the interface's own buffer; `None`: its default.
     pub(super) buffer: Option<usize>,
 }
 
-impl Asked {
+impl InterfaceSpec {
     /// Looks whether it makes sense.
-    pub(super) fn settle(self) -> Result<(Settled, &'static Registered), String> {
+    pub(super) fn validate(self) -> Result<(ValidatedSpec, &'static InterfaceEntry), String> {
         let bytes = |text: &str| size::parse(text).map_err(|error| error.to_string());
         let record = bytes(&self.record)?;
         if !(1..=LARGEST).contains(&record) {
@@ -139,45 +139,45 @@ impl Asked {
         if buffer.is_some_and(|buffer| buffer > LARGEST) {
             return Err(format!("a buffer has at most {}", size::exact(LARGEST)));
         }
-        let Some(registered) = INTERFACES.iter().find(|known| known.name == self.interface) else {
+        let Some(entry) = INTERFACES.iter().find(|known| known.name == self.interface) else {
             let known: Vec<&str> = INTERFACES.iter().map(|known| known.name).collect();
             return Err(format!("an interface is one of {}, not {:?}", known.join(", "), self.interface));
         };
-        self.suits(registered)?;
-        self.makes_sense(record)?;
+        self.check_supported(entry)?;
+        self.check_values(record)?;
         let (record, buffer) = (record as usize, buffer.map(|buffer| buffer as usize));
-        Ok((Settled { asked: self, record, buffer }, registered))
+        Ok((ValidatedSpec { spec: self, record, buffer }, entry))
     }
 
     /// Whether the interface takes what is set: what it would ignore is no setting of it.
-    fn suits(&self, registered: &Registered) -> Result<(), String> {
+    fn check_supported(&self, entry: &InterfaceEntry) -> Result<(), String> {
         let set = [
-            (self.buffer.is_some(), Extra::Buffer, "buffer"),
-            (self.direct, Extra::Direct, "direct"),
-            (self.hint.is_some(), Extra::Hints, "hint"),
-            (self.vectors.is_some(), Extra::Vectors, "vectors"),
-            (self.file == State::New, Extra::New, "file = \"new\""),
+            (self.buffer.is_some(), OptionalSetting::Buffer, "buffer"),
+            (self.direct, OptionalSetting::Direct, "direct"),
+            (self.hint.is_some(), OptionalSetting::Hints, "hint"),
+            (self.vectors.is_some(), OptionalSetting::Vectors, "vectors"),
+            (self.file == InterfaceFileState::New, OptionalSetting::New, "file = \"new\""),
             (
                 matches!(self.allocation, Some(Allocation::Reserve | Allocation::Preallocate)),
-                Extra::Preallocation,
+                OptionalSetting::Preallocation,
                 "preallocation",
             ),
         ];
         for (set, extra, name) in set {
-            if set && !registered.takes.contains(&extra) {
+            if set && !entry.takes.contains(&extra) {
                 let who: Vec<&str> = INTERFACES
                     .iter()
                     .filter(|known| known.takes.contains(&extra))
                     .map(|known| known.name)
                     .collect();
-                return Err(format!("{name} is for {}, not for {}", who.join(", "), registered.name));
+                return Err(format!("{name} is for {}, not for {}", who.join(", "), entry.name));
             }
         }
-        if !registered.completions.contains(&self.completion) {
-            let known: Vec<&str> = registered.completions.iter().map(|known| known.words()).collect();
+        if !entry.completions.contains(&self.completion) {
+            let known: Vec<&str> = entry.completions.iter().map(|known| known.words()).collect();
             return Err(format!(
                 "calls of {} are waited for {}, not {}",
-                registered.name,
+                entry.name,
                 known.join(", "),
                 self.completion.words()
             ));
@@ -185,9 +185,9 @@ impl Asked {
         Ok(())
     }
 
-    fn makes_sense(&self, record: u64) -> Result<(), String> {
+    fn check_values(&self, record: u64) -> Result<(), String> {
         let writes = self.direction.writes();
-        let new = self.file == State::New;
+        let new = self.file == InterfaceFileState::New;
         let wrong = |what: &str| Err(what.to_owned());
         if !writes && (new || self.flush.is_some()) {
             return wrong("file and flush are for writes");
@@ -195,7 +195,7 @@ impl Asked {
         if self.allocation.is_some() != new {
             return wrong("a new file, and no other, has an allocation");
         }
-        if new && self.order != Order::Sequential {
+        if new && self.order != InterfaceOrder::Sequential {
             return wrong("a new file is written from front to back");
         }
         if new && self.cache.is_some() {
@@ -228,17 +228,17 @@ impl Asked {
     }
 }
 
-impl Settled {
+impl ValidatedSpec {
     /// What else tells it from its fellows.
     pub(super) fn variant(&self) -> Option<String> {
-        let asked = &self.asked;
+        let spec = &self.spec;
         let buffer = self.buffer.map(|buffer| match buffer {
             0 => "no buffer".to_owned(),
             bytes => format!("buffer {}", crate::units::size(bytes as u64)),
         });
-        let vectors = asked.vectors.map(|count| crate::units::count(count, "buffer") + " a call");
-        let hint = asked.hint.map(|hint| hint.words().to_owned());
-        let completion = (asked.completion != Completion::Each).then(|| asked.completion.words().to_owned());
+        let vectors = spec.vectors.map(|count| crate::units::count(count, "buffer") + " a call");
+        let hint = spec.hint.map(|hint| hint.words().to_owned());
+        let completion = (spec.completion != Completion::Each).then(|| spec.completion.words().to_owned());
         let words: Vec<String> = [buffer, vectors, hint, completion].into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join(", "))
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 
-use super::pass::{Bytes, Pass, Way};
+use super::pass::{Pass, Payload, RecordOrder};
 use super::*;
 
 /// The seed of what is written.
@@ -31,10 +31,10 @@ pub(super) fn available(name: &str) -> bool {
 }
 
 /// Every way to use an interface with records of that size.
-fn openings(path: &Path, record: usize, bytes: &Bytes) -> Vec<(&'static Registered, Opening)> {
+fn configs(path: &Path, record: usize, bytes: &Payload) -> Vec<(&'static InterfaceEntry, OpenConfig)> {
     let mut all = Vec::new();
-    for registered in INTERFACES.iter().filter(|known| available(known.name)) {
-        let plain = Opening {
+    for entry in INTERFACES.iter().filter(|known| available(known.name)) {
+        let plain = OpenConfig {
             path: path.to_owned(),
             new: None,
             record,
@@ -46,31 +46,31 @@ fn openings(path: &Path, record: usize, bytes: &Bytes) -> Vec<(&'static Register
             completion: Completion::Each,
             bytes: bytes.clone(),
         };
-        for &completion in registered.completions {
+        for &completion in entry.completions {
             let depth = if completion == Completion::Each { 1 } else { 5 };
-            all.push((registered, Opening { depth, completion, ..plain.clone() }));
+            all.push((entry, OpenConfig { depth, completion, ..plain.clone() }));
         }
-        if registered.takes.contains(&Extra::Buffer) {
+        if entry.takes.contains(&OptionalSetting::Buffer) {
             for buffer in [0, 1, 1000, 64 << 10] {
-                all.push((registered, Opening { buffer: Some(buffer), ..plain.clone() }));
+                all.push((entry, OpenConfig { buffer: Some(buffer), ..plain.clone() }));
             }
         }
-        if registered.takes.contains(&Extra::Hints) {
+        if entry.takes.contains(&OptionalSetting::Hints) {
             for hint in [Hint::Sequential, Hint::Random, Hint::NoReuse] {
-                all.push((registered, Opening { hint: Some(hint), ..plain.clone() }));
+                all.push((entry, OpenConfig { hint: Some(hint), ..plain.clone() }));
             }
         }
-        if registered.takes.contains(&Extra::Vectors) {
+        if entry.takes.contains(&OptionalSetting::Vectors) {
             for vectors in [2, 5, 16].into_iter().filter(|vectors| record.is_multiple_of(*vectors)) {
-                all.push((registered, Opening { vectors, ..plain.clone() }));
+                all.push((entry, OpenConfig { vectors, ..plain.clone() }));
             }
         }
     }
     all
 }
 
-fn open(registered: &Registered, opening: &Opening) -> Result<Box<dyn Interface>> {
-    (registered.open)(opening, &mut opening.pool()?)
+fn open(entry: &InterfaceEntry, config: &OpenConfig) -> Result<Box<dyn Interface>> {
+    (entry.open)(config, &mut config.pool()?)
 }
 
 /// Passes over a file of `len` bytes: from end to end, in part, at random.
@@ -78,24 +78,25 @@ fn passes(len: u64, record: usize) -> Vec<(Pass, &'static str)> {
     let part = len / 3..len - len / 4;
     let count = len.div_ceil(record as u64) / 2 + 1;
     vec![
-        (Pass::new(0..len, record, Way::Forward, len), "forward"),
-        (Pass::new(part.clone(), record, Way::Forward, len), "part forward"),
-        (Pass::new(0..len, record, Way::Backward, len), "backward"),
-        (Pass::new(part, record, Way::Backward, len), "part backward"),
-        (Pass::new(0..len, record, Way::Random { seed: 1, count }, len), "random"),
-        (Pass::new(0..len / 2, record, Way::Random { seed: 2, count }, len), "random over half"),
+        (Pass::new(0..len, record, RecordOrder::Forward, len), "forward"),
+        (Pass::new(part.clone(), record, RecordOrder::Forward, len), "part forward"),
+        (Pass::new(0..len, record, RecordOrder::Backward, len), "backward"),
+        (Pass::new(part, record, RecordOrder::Backward, len), "part backward"),
+        (Pass::new(0..len, record, RecordOrder::Random { seed: 1, count }, len), "random"),
+        (Pass::new(0..len / 2, record, RecordOrder::Random { seed: 2, count }, len), "random over half"),
     ]
 }
 
 /// What was read, and how often each byte of it.
 #[derive(Debug)]
-struct Seen {
+struct ReadCoverage {
     data: Vec<u8>,
     times: Vec<u8>,
 }
 
-fn witness(len: u64) -> (Arc<Mutex<Seen>>, Bytes) {
-    let seen = Arc::new(Mutex::new(Seen { data: vec![0; len as usize], times: vec![0; len as usize] }));
+fn observer(len: u64) -> (Arc<Mutex<ReadCoverage>>, Payload) {
+    let seen =
+        Arc::new(Mutex::new(ReadCoverage { data: vec![0; len as usize], times: vec![0; len as usize] }));
     let shared = seen.clone();
     let look = move |offset: u64, data: &[u8]| {
         let mut seen = shared.lock().unwrap();
@@ -103,7 +104,7 @@ fn witness(len: u64) -> (Arc<Mutex<Seen>>, Bytes) {
         seen.data[range.clone()].copy_from_slice(data);
         seen.times[range].iter_mut().for_each(|times| *times += 1);
     };
-    (seen, Bytes::Read(Some(Arc::new(look))))
+    (seen, Payload::Read(Some(Arc::new(look))))
 }
 
 #[test]
@@ -115,21 +116,21 @@ fn every_interface_reads_the_bytes_it_claims_and_each_once() {
         fs::write(&path, &data).unwrap();
         for record in [1000, 4096, 20_480] {
             for (pass, name) in passes(len, record) {
-                let mut asked = vec![0; len as usize];
+                let mut wanted = vec![0; len as usize];
                 for (offset, len) in pass.records() {
-                    asked[offset as usize..offset as usize + len].iter_mut().for_each(|times| *times += 1);
+                    wanted[offset as usize..offset as usize + len].iter_mut().for_each(|times| *times += 1);
                 }
-                assert!(asked.iter().all(|&times| times <= 1), "{name}: a record comes twice");
-                assert_eq!(asked.iter().map(|&times| u64::from(times)).sum::<u64>(), pass.bytes(), "{name}");
-                let (seen, bytes) = witness(len);
-                for (registered, opening) in openings(&path, record, &bytes) {
-                    let what = format!("{} {opening:?} of {len} bytes, {name}", registered.name);
-                    let mut opened = open(registered, &opening).unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert!(wanted.iter().all(|&times| times <= 1), "{name}: a record comes twice");
+                assert_eq!(wanted.iter().map(|&times| u64::from(times)).sum::<u64>(), pass.bytes(), "{name}");
+                let (seen, bytes) = observer(len);
+                for (entry, config) in configs(&path, record, &bytes) {
+                    let what = format!("{} {config:?} of {len} bytes, {name}", entry.name);
+                    let mut opened = open(entry, &config).unwrap_or_else(|e| panic!("{what}: {e}"));
                     opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
                     let mut seen = seen.lock().unwrap();
-                    assert!(seen.times == asked, "{what}: other bytes than asked for");
+                    assert!(seen.times == wanted, "{what}: other bytes than asked for");
                     let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
-                    assert!(seen.data.iter().zip(&data).zip(&asked).all(right), "{what}: other data");
+                    assert!(seen.data.iter().zip(&data).zip(&wanted).all(right), "{what}: other data");
                     (seen.data, seen.times) = (vec![0; len as usize], vec![0; len as usize]);
                 }
             }
@@ -148,10 +149,10 @@ fn every_interface_writes_the_bytes_it_claims_and_no_others() {
                 let mut wanted = old.clone();
                 let stamped = Stamped::new(SEED, record);
                 // What a record is made of depends on how its calls are cut: at its own offset, from the template's start.
-                let bytes = Bytes::written(Stamped::new(SEED, record), record);
-                for (registered, mut opening) in openings(&path, record, &bytes) {
-                    let each = record / opening.vectors;
-                    opening.bytes = Bytes::written(Stamped::new(SEED, record), each);
+                let bytes = Payload::written(Stamped::new(SEED, record), record);
+                for (entry, mut config) in configs(&path, record, &bytes) {
+                    let each = record / config.vectors;
+                    config.bytes = Payload::written(Stamped::new(SEED, record), each);
                     for (offset, len) in pass.records() {
                         for at in (0..len).step_by(each) {
                             let part = offset as usize + at..offset as usize + len.min(at + each);
@@ -159,8 +160,8 @@ fn every_interface_writes_the_bytes_it_claims_and_no_others() {
                         }
                     }
                     fs::write(&path, &old).unwrap();
-                    let what = format!("{} {opening:?} of {len} bytes, {name}", registered.name);
-                    let mut opened = open(registered, &opening).unwrap_or_else(|e| panic!("{what}: {e}"));
+                    let what = format!("{} {config:?} of {len} bytes, {name}", entry.name);
+                    let mut opened = open(entry, &config).unwrap_or_else(|e| panic!("{what}: {e}"));
                     // Twice: buffers that were used once must serve again.
                     for _ in 0..2 {
                         opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -180,22 +181,22 @@ fn a_new_file_holds_what_was_written_however_it_was_allocated() {
     let (len, record) = (100_003, 4096);
     let mut wanted = vec![0; len as usize];
     let stamped = Stamped::new(SEED, record);
-    let pass = Pass::new(0..len, record, Way::Forward, len);
+    let pass = Pass::new(0..len, record, RecordOrder::Forward, len);
     for (offset, len) in pass.records() {
         stamped.fill(offset, &mut wanted[offset as usize..offset as usize + len]);
     }
     let mut made = 0;
-    for registered in INTERFACES.iter().filter(|known| known.takes.contains(&Extra::New)) {
+    for entry in INTERFACES.iter().filter(|known| known.takes.contains(&OptionalSetting::New)) {
         let mut ways = vec![Allocation::Extend, Allocation::Size];
-        if registered.takes.contains(&Extra::Preallocation) {
+        if entry.takes.contains(&OptionalSetting::Preallocation) {
             ways.extend([Allocation::Reserve, Allocation::Preallocate]);
         }
         for allocation in ways {
-            let bytes = Bytes::written(Stamped::new(SEED, record), record);
-            let (_, plain) = openings(&path, record, &bytes).swap_remove(0);
-            let opening = Opening { new: Some((len, allocation)), ..plain };
-            let what = format!("{} {allocation:?}", registered.name);
-            let mut opened = match open(registered, &opening) {
+            let bytes = Payload::written(Stamped::new(SEED, record), record);
+            let (_, plain) = configs(&path, record, &bytes).swap_remove(0);
+            let config = OpenConfig { new: Some((len, allocation)), ..plain };
+            let what = format!("{} {allocation:?}", entry.name);
+            let mut opened = match open(entry, &config) {
                 Err(error) if error.kind() == Kind::Unsupported => {
                     eprintln!("skipped: {what}: {error}");
                     let _ = fs::remove_file(&path);
@@ -221,15 +222,15 @@ fn past_the_page_cache_the_bytes_are_the_same() {
     let data = noise(len);
     fs::write(&path, &data).unwrap();
     fs::File::open(&path).unwrap().sync_all().unwrap();
-    let pass = Pass::new(0..len, record, Way::Random { seed: 3, count: 40 }, len);
-    let (seen, bytes) = witness(len);
-    for (registered, opening) in openings(&path, record, &bytes) {
-        if !registered.takes.contains(&Extra::Direct) || opening.hint.is_some() {
+    let pass = Pass::new(0..len, record, RecordOrder::Random { seed: 3, count: 40 }, len);
+    let (seen, bytes) = observer(len);
+    for (entry, config) in configs(&path, record, &bytes) {
+        if !entry.takes.contains(&OptionalSetting::Direct) || config.hint.is_some() {
             continue;
         }
-        let opening = Opening { direct: true, ..opening };
-        let what = format!("{} {opening:?}", registered.name);
-        match open(registered, &opening) {
+        let config = OpenConfig { direct: true, ..config };
+        let what = format!("{} {config:?}", entry.name);
+        match open(entry, &config) {
             Err(error) => eprintln!("skipped: {what}: {error}"),
             Ok(mut opened) => {
                 opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -248,20 +249,20 @@ fn a_file_that_ends_too_soon_is_an_error_and_no_panic() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     fs::write(&path, noise(10_000)).unwrap();
-    let pass = Pass::new(0..20_000, 1000, Way::Forward, 20_000);
-    for (registered, opening) in openings(&path, 1000, &Bytes::Read(None)) {
-        let mut opened = open(registered, &opening).unwrap();
-        let error = opened.pass(&pass).expect_err(registered.name);
-        assert_eq!(error.path(), path, "{}", registered.name);
+    let pass = Pass::new(0..20_000, 1000, RecordOrder::Forward, 20_000);
+    for (entry, config) in configs(&path, 1000, &Payload::Read(None)) {
+        let mut opened = open(entry, &config).unwrap();
+        let error = opened.pass(&pass).expect_err(entry.name);
+        assert_eq!(error.path(), path, "{}", entry.name);
     }
 }
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let path = Path::new("no such directory/file");
-    for (registered, opening) in openings(path, 1000, &Bytes::Read(None)) {
-        let error = open(registered, &opening).err().expect(registered.name);
-        assert_eq!(error.path(), path, "{}", registered.name);
+    for (entry, config) in configs(path, 1000, &Payload::Read(None)) {
+        let error = open(entry, &config).err().expect(entry.name);
+        assert_eq!(error.path(), path, "{}", entry.name);
     }
 }
 

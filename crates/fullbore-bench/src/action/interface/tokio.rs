@@ -11,20 +11,20 @@ use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::error::Error;
 
-use super::pass::{Bytes, Pass};
-use super::{Interface, Opening};
+use super::pass::{Pass, Payload};
+use super::{Interface, OpenConfig};
 
 /// A file a task, each with its position.
-struct Tokio {
-    lanes: Vec<Lane>,
-    opening: Opening,
+struct TokioFile {
+    tasks: Vec<TokioTask>,
+    config: OpenConfig,
 }
 
 /// What a task has.
-struct Lane {
+struct TokioTask {
     file: File,
     data: Vec<u8>,
-    bytes: Bytes,
+    bytes: Payload,
 }
 
 /// The run-time as `#[tokio::main]` sets it up; a process has one.
@@ -38,23 +38,23 @@ fn runtime() -> io::Result<&'static Runtime> {
 }
 
 /// `tokio::fs::File` with what it has by default: calls of at most 2 MiB, through a buffer of its own.
-pub(super) fn open(opening: &Opening, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let failed = |error| Error::io("open", &opening.path, error);
+pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let failed = |error| Error::io("open", &config.path, error);
     let runtime = runtime().map_err(failed)?;
-    let writes = opening.bytes.writes();
-    let lane = || {
+    let writes = config.bytes.writes();
+    let task = || {
         let options = File::options().read(!writes).write(writes).clone();
-        let file = runtime.block_on(options.open(&opening.path)).map_err(failed)?;
-        let mut data = vec![0; opening.record];
-        opening.bytes.prime(&mut data);
-        Ok(Lane { file, data, bytes: opening.bytes.clone() })
+        let file = runtime.block_on(options.open(&config.path)).map_err(failed)?;
+        let mut data = vec![0; config.record];
+        config.bytes.prime(&mut data);
+        Ok(TokioTask { file, data, bytes: config.bytes.clone() })
     };
-    let lanes = (0..opening.depth).map(|_| lane()).collect::<Result<_>>()?;
-    Ok(Box::new(Tokio { lanes, opening: opening.clone() }))
+    let tasks = (0..config.depth).map(|_| task()).collect::<Result<_>>()?;
+    Ok(Box::new(TokioFile { tasks, config: config.clone() }))
 }
 
 /// Counts from 0.
-fn one_after_the_other() -> impl FnMut() -> u64 {
+fn counter() -> impl FnMut() -> u64 {
     let mut next = 0;
     move || {
         next += 1;
@@ -62,7 +62,7 @@ fn one_after_the_other() -> impl FnMut() -> u64 {
     }
 }
 
-impl Lane {
+impl TokioTask {
     /// The records that `next` says, until there are no more.
     async fn records(&mut self, pass: &Pass, mut next: impl FnMut() -> u64) -> io::Result<()> {
         let Self { file, data, bytes } = self;
@@ -81,7 +81,7 @@ impl Lane {
                 file.write_all(&data[..len]).await?;
             } else {
                 file.read_exact(&mut data[..len]).await?;
-                bytes.seen(offset, &data[..len]);
+                bytes.observe(offset, &data[..len]);
             }
             here = Some(offset + len as u64);
         }
@@ -90,39 +90,39 @@ impl Lane {
     }
 }
 
-impl Interface for Tokio {
+impl Interface for TokioFile {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
         let failed = |error| {
-            let doing = if self.opening.bytes.writes() { "write" } else { "read" };
-            Error::io(doing, &self.opening.path, error)
+            let doing = if self.config.bytes.writes() { "write" } else { "read" };
+            Error::io(doing, &self.config.path, error)
         };
         let runtime = runtime().map_err(failed)?;
-        if let [lane] = &mut self.lanes[..] {
-            return runtime.block_on(lane.records(pass, one_after_the_other())).map_err(failed);
+        if let [task] = &mut self.tasks[..] {
+            return runtime.block_on(task.records(pass, counter())).map_err(failed);
         }
         // Each task takes the next record that nobody has.
         let next = Arc::new(AtomicU64::new(0));
-        let tasks: Vec<_> = std::mem::take(&mut self.lanes)
+        let tasks: Vec<_> = std::mem::take(&mut self.tasks)
             .into_iter()
-            .map(|mut lane| {
+            .map(|mut task| {
                 let (next, pass) = (next.clone(), pass.clone());
                 runtime.spawn(async move {
-                    let done = lane.records(&pass, || next.fetch_add(1, Ordering::Relaxed)).await;
-                    (done, lane)
+                    let done = task.records(&pass, || next.fetch_add(1, Ordering::Relaxed)).await;
+                    (done, task)
                 })
             })
             .collect();
         for task in tasks {
-            let (done, lane) = runtime.block_on(task).map_err(|error| failed(error.into()))?;
+            let (done, task) = runtime.block_on(task).map_err(|error| failed(error.into()))?;
             done.map_err(failed)?;
-            self.lanes.push(lane);
+            self.tasks.push(task);
         }
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
-        let Some(lane) = self.lanes.first() else { return Ok(()) };
-        let failed = |error| Error::io("flush", &self.opening.path, error);
-        runtime().and_then(|runtime| runtime.block_on(lane.file.sync_data())).map_err(failed)
+        let Some(task) = self.tasks.first() else { return Ok(()) };
+        let failed = |error| Error::io("flush", &self.config.path, error);
+        runtime().and_then(|runtime| runtime.block_on(task.file.sync_data())).map_err(failed)
     }
 }

@@ -6,29 +6,29 @@ use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
 use fullbore::file::{File, Sync};
 
-use super::pass::{Bytes, Pass};
-use super::{Interface, Opening, buffer, handle};
+use super::pass::{Pass, Payload};
+use super::{Interface, OpenConfig, buffer, handle};
 
 /// The most buffers a call.
 pub(super) const MOST: usize = 64;
 
 /// A file with the buffers of one call.
-struct Vectored {
+struct VectoredFile {
     file: File,
     buffers: Vec<Buf>,
     /// Bytes of a buffer.
     each: usize,
-    bytes: Bytes,
+    bytes: Payload,
 }
 
-/// `fullbore::file::File` with `opening.vectors` buffers a call.
-pub(super) fn open(opening: &Opening, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let buffers = (0..opening.vectors).map(|_| buffer(pool)).collect::<Result<_>>()?;
-    let each = opening.record / opening.vectors;
-    Ok(Box::new(Vectored { file: handle(opening)?, buffers, each, bytes: opening.bytes.clone() }))
+/// `fullbore::file::File` with `config.vectors` buffers a call.
+pub(super) fn open(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let buffers = (0..config.vectors).map(|_| buffer(pool)).collect::<Result<_>>()?;
+    let each = config.record / config.vectors;
+    Ok(Box::new(VectoredFile { file: handle(config)?, buffers, each, bytes: config.bytes.clone() }))
 }
 
-impl Interface for Vectored {
+impl Interface for VectoredFile {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
         for (offset, len) in pass.records() {
             // A record at the end may be shorter.
@@ -45,7 +45,7 @@ impl Interface for Vectored {
     }
 }
 
-impl Vectored {
+impl VectoredFile {
     fn read(&mut self, offset: u64) -> Result<()> {
         let count = self.buffers.len();
         let mut slices: [IoSliceMut<'_>; MOST] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
@@ -55,7 +55,7 @@ impl Vectored {
         self.file.read_exact_vectored_at(&mut slices[..count], offset)?;
         let mut at = offset;
         for buffer in &self.buffers {
-            self.bytes.seen(at, buffer.data());
+            self.bytes.observe(at, buffer.data());
             at += buffer.len() as u64;
         }
         Ok(())

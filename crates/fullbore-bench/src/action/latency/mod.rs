@@ -1,9 +1,9 @@
 //! How long requests take that come at a rate of their own: percentiles of an open loop, without coordinated omission.
 
 mod arrivals;
-mod crew;
-mod line;
+mod async_server;
 mod open_loop;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,15 +16,15 @@ use fullbore::pattern::{self, Order, Scope};
 use serde::Deserialize;
 
 use self::arrivals::{Spacing, schedule};
-use self::line::Line;
-use self::open_loop::{Served, serve};
-use super::side::{Direction, Side};
+use self::async_server::AsyncServer;
+use self::open_loop::{ServedRequests, serve};
+use super::one_way::{Direction, OneWayIo};
+use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
-use super::wished::Wished;
-use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
-use crate::bed::{Bed, Needs};
+use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::document::{CacheState, Labels, Latency};
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::{Needs, TestFiles};
 
 /// How long a sample may take, in seconds: at least so that there is something to rank.
 const SPAN: (f64, f64) = (0.05, 5.0);
@@ -33,12 +33,12 @@ const SPAN: (f64, f64) = (0.05, 5.0);
 const PATIENCE: f64 = 3.0;
 
 /// How long the closed loop is run to learn what the storage can do, in seconds.
-const TRIAL: f64 = 0.5;
+const CLOSED_LOOP_SECONDS: f64 = 0.5;
 
 /// What a grid may say of requests at a set rate.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct LatencySpec {
     /// As `--strategy` takes it. Its depth is the most requests that are with the system at once; of a method whose calls
     /// wait, its workers are.
     strategy: String,
@@ -51,7 +51,7 @@ struct Asked {
     #[serde(default)]
     direction: Direction,
     #[serde(default)]
-    order: Way,
+    order: LatencyOrder,
     #[serde(default)]
     arrivals: Spacing,
     /// How much of the file the page cache holds; past the page cache nothing is asked of it.
@@ -60,7 +60,7 @@ struct Asked {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
-enum Way {
+enum LatencyOrder {
     #[default]
     Random,
     Sequential,
@@ -68,19 +68,19 @@ enum Way {
 
 /// A trial of requests at a set rate.
 #[derive(Debug)]
-struct Trial {
-    asked: Asked,
-    side: Side,
+struct LatencyWorkload {
+    spec: LatencySpec,
+    io: OneWayIo,
     /// Requests a second, known once opened.
     load: f64,
     /// Of the next run.
-    turn: Turn,
+    iteration: Iteration,
     seconds: f64,
 }
 
-pub(super) fn parse(given: Settings) -> Parsed {
-    let asked: Asked = settings(given)?;
-    let load = match (asked.load, asked.share) {
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let spec: LatencySpec = settings(given)?;
+    let load = match (spec.load, spec.share) {
         (Some(load), None) => load,
         // Known when a closed loop has been run.
         (None, Some(share)) => share,
@@ -93,9 +93,9 @@ pub(super) fn parse(given: Settings) -> Parsed {
     if !(load.is_finite() && load > 0.0) {
         return Err(format!("{load} requests a second is no rate"));
     }
-    let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
-    let strategy = wished.plain();
-    let (method, cache) = asked.direction.of(&strategy);
+    let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
+    let strategy = requested.plain();
+    let (method, cache) = spec.direction.of(&strategy);
     let (method, direct) = (method.capabilities, method.capabilities.passes_cache(cache));
     if !method.transfers || method.mapped {
         return Err("a method that makes no requests has no latency of requests".into());
@@ -106,7 +106,7 @@ pub(super) fn parse(given: Settings) -> Parsed {
     if method.depth > 1 && strategy.workers > 1 {
         return Err("one worker hands over the requests of a method with depth".into());
     }
-    match (direct, asked.cache, asked.direction) {
+    match (direct, spec.cache, spec.direction) {
         (true, Some(_), _) => return Err("past the page cache, `cache` says nothing".into()),
         (false, _, Direction::Write) => {
             return Err("writes that end in the page cache do not wait for the device".into());
@@ -114,99 +114,107 @@ pub(super) fn parse(given: Settings) -> Parsed {
         (false, Some(CacheState::Mixed), _) => return Err("`cache` is warm or cold".into()),
         _ => {}
     }
-    let turn = Turn { span: 0, number: 0 };
-    let side = Side::new(asked.direction, wished);
-    Ok(Box::new(Trial { asked, side, load: 0.0, turn, seconds: 0.0 }))
+    let iteration = Iteration { span: 0, number: 0 };
+    let io = OneWayIo::new(spec.direction, requested);
+    Ok(Box::new(LatencyWorkload { spec, io, load: 0.0, iteration, seconds: 0.0 }))
 }
 
 /// What the closed loop reached, by what it was of: the cells of one experiment take shares of one figure.
 static REACHED: Mutex<BTreeMap<String, f64>> = Mutex::new(BTreeMap::new());
 
-impl Trial {
+impl LatencyWorkload {
     fn warm(&self) -> bool {
-        self.asked.cache == Some(CacheState::Warm)
+        self.spec.cache == Some(CacheState::Warm)
     }
 
-    fn file<'b>(&self, bed: &'b Bed) -> &'b File {
-        if self.warm() { &bed.warm } else { &bed.cold }
+    fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
+        if self.warm() { &test_files.warm } else { &test_files.cold }
     }
 
     fn ready(&self, file: &File) -> Result<()> {
         match self.warm() {
-            true => Bed::warm_up(file, &(0..file.snapshot()?.len)),
-            false => Bed::cool_down(file),
+            true => TestFiles::load_into_cache(file, &(0..file.snapshot()?.len)),
+            false => TestFiles::evict_from_cache(file),
         }
     }
 
     fn order(&self, seed: u64, count: u64) -> Order {
-        match self.asked.order {
-            Way::Random => Order::Random { seed, count },
-            Way::Sequential => Order::Sequential,
+        match self.spec.order {
+            LatencyOrder::Random => Order::Random { seed, count },
+            LatencyOrder::Sequential => Order::Sequential,
         }
     }
 
     /// Requests a second of the closed loop with the same strategy, measured once a run.
-    fn reached(&self, place: &Place<'_>) -> Result<f64> {
-        let bed = place.bed();
-        let strategy = self.side.strategy();
-        let direction = self.asked.direction;
+    fn reached(&self, context: &RunContext<'_>) -> Result<f64> {
+        let test_files = context.test_files();
+        let strategy = self.io.strategy();
+        let direction = self.spec.direction;
         let name = format!(
             "{} {strategy} {direction:?} {:?} {:?}",
-            bed.directory().display(),
-            self.asked.order,
-            self.asked.cache
+            test_files.directory().display(),
+            self.spec.order,
+            self.spec.cache
         );
         let mut reached = REACHED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&known) = reached.get(&name) {
             return Ok(known);
         }
-        let blocks = bed.len / strategy.request as u64;
+        let blocks = test_files.len / strategy.request as u64;
         let mut count = 64 * (strategy.depth * strategy.workers) as u64;
         let rate = loop {
             count = count.min(blocks);
-            self.ready(self.file(bed))?;
-            let end = if self.asked.order == Way::Sequential { count } else { blocks };
+            self.ready(self.file(test_files))?;
+            let end = if self.spec.order == LatencyOrder::Sequential { count } else { blocks };
             let scope = Scope { range: 0..end * strategy.request as u64, order: self.order(count, count) };
-            let outcome = match self.side.data() {
+            let outcome = match self.io.data() {
                 Some(data) => {
-                    let output = Output::create(self.file(bed).path(), Placement::Overwrite, None)?;
-                    pattern::fill(data, &scope, &output, &strategy, place.monitor)?
+                    let output = Output::create(self.file(test_files).path(), Placement::Overwrite, None)?;
+                    pattern::fill(data, &scope, &output, &strategy, context.monitor)?
                 }
                 None => {
-                    pattern::visit(self.file(bed), &scope, &strategy, place.monitor, || (), |(), _, _| ())?.0
+                    pattern::visit(
+                        self.file(test_files),
+                        &scope,
+                        &strategy,
+                        context.monitor,
+                        || (),
+                        |(), _, _| (),
+                    )?
+                    .0
                 }
             };
             let seconds = outcome.seconds.max(1e-9);
             let rate = count as f64 / seconds;
-            if seconds >= TRIAL / 2.0 || count >= blocks {
+            if seconds >= CLOSED_LOOP_SECONDS / 2.0 || count >= blocks {
                 break rate;
             }
-            count = ((rate * TRIAL) as u64).max(2 * count);
+            count = ((rate * CLOSED_LOOP_SECONDS) as u64).max(2 * count);
         };
         reached.insert(name, rate);
         Ok(rate)
     }
 
-    fn serve(&self, number: u64, seconds: f64, place: &Place<'_>) -> Result<Served> {
-        let strategy = self.side.strategy();
-        let file = self.file(place.bed()).clone();
+    fn serve(&self, number: u64, seconds: f64, context: &RunContext<'_>) -> Result<ServedRequests> {
+        let strategy = self.io.strategy();
+        let file = self.file(context.test_files()).clone();
         let blocks = file.snapshot()?.len / strategy.request as u64;
         // Another part each time, so that no cache of the device's own has it.
-        let first = match self.asked.order {
-            Way::Random => 0,
-            Way::Sequential => number.wrapping_mul((self.load * seconds) as u64) % blocks,
+        let first = match self.spec.order {
+            LatencyOrder::Random => 0,
+            LatencyOrder::Sequential => number.wrapping_mul((self.load * seconds) as u64) % blocks,
         };
-        let order = self.order(place.seed.wrapping_add(number), blocks);
+        let order = self.order(context.seed.wrapping_add(number), blocks);
         let (depth, workers, request) = (strategy.depth, strategy.workers, strategy.request);
-        let data = self.side.data();
+        let data = self.io.data();
         let target = Target { file, strategy, data, order, first, blocks, request };
-        let dues = schedule(self.asked.arrivals, self.load, seconds, place.seed.wrapping_add(number));
+        let dues = schedule(self.spec.arrivals, self.load, seconds, context.seed.wrapping_add(number));
         let limit = PATIENCE * seconds;
-        let stopped = || place.monitor.stopped();
+        let stopped = || context.monitor.stopped();
         let served = if target.capabilities().depth > 1 {
-            serve(dues, &mut Line::open(&target, depth)?, depth, limit, &stopped)?
+            serve(dues, &mut AsyncServer::open(&target, depth)?, depth, limit, &stopped)?
         } else {
-            crew::serve_by_threads(dues, workers, limit, &stopped, || {
+            threads::serve_by_threads(dues, workers, limit, &stopped, || {
                 let (mut channel, mut pool) = target.open(1)?;
                 let target = &target;
                 Ok(move |number| {
@@ -221,7 +229,7 @@ impl Trial {
                 })
             })?
         };
-        if place.monitor.stopped() {
+        if context.monitor.stopped() {
             return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
         }
         Ok(served)
@@ -240,75 +248,75 @@ pub(super) fn percentiles(latencies: &Latencies) -> Option<Latency> {
     })
 }
 
-impl Work for Trial {
+impl Workload for LatencyWorkload {
     fn needs(&self) -> Needs {
         Needs { warm: self.warm(), ..Needs::default() }
     }
 
     fn labels(&self) -> Labels {
         let word = |random, sequential: &str| {
-            if self.asked.order == Way::Random { random } else { sequential.to_owned() }
+            if self.spec.order == LatencyOrder::Random { random } else { sequential.to_owned() }
         };
         Labels {
             // The depth of an open loop is what comes out of it.
             depth: None,
-            cache: self.asked.cache,
+            cache: self.spec.cache,
             order: Some(word("random".into(), "sequential")),
             load_per_s: (self.load > 0.0).then_some(self.load.round() as u64),
-            variant: Some(format!("open loop, {}", self.asked.arrivals.word())),
-            ..self.side.labels()
+            variant: Some(format!("open loop, {}", self.spec.arrivals.word())),
+            ..self.io.labels()
         }
     }
 
-    fn open(&mut self, place: &Place<'_>) -> Result<()> {
-        let bed = place.bed();
-        if bed.in_memory && !self.warm() {
-            return Err(place.no_device());
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        if test_files.in_memory && !self.warm() {
+            return Err(context.no_device());
         }
-        let file = self.file(bed).clone();
-        let strategy = self.side.plan(&file, bed.len)?;
-        self.side.settle(strategy, place.seed);
-        self.load = match (self.asked.load, self.asked.share) {
+        let file = self.file(test_files).clone();
+        let strategy = self.io.plan(&file, test_files.len)?;
+        self.io.set_strategy(strategy, context.seed);
+        self.load = match (self.spec.load, self.spec.share) {
             (Some(load), _) => load,
-            (None, share) => share.unwrap_or(1.0) * self.reached(place)?,
+            (None, share) => share.unwrap_or(1.0) * self.reached(context)?,
         };
         Ok(())
     }
 
     fn strategy(&self) -> Option<String> {
-        self.side.planned()
+        self.io.planned()
     }
 
-    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
-        let file = self.file(place.bed()).clone();
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        let file = self.file(context.test_files()).clone();
         self.ready(&file)?;
-        let pace = self.load * self.side.strategy().request as f64;
-        self.seconds = (turn.span as f64 / pace).clamp(SPAN.0, SPAN.1);
-        self.turn = turn;
-        let device = match (self.side.writes(), self.warm()) {
-            (true, _) => Device::Writes,
-            (false, true) => Device::Any,
-            (false, false) => Device::Reads,
+        let pace = self.load * self.io.strategy().request as f64;
+        self.seconds = (iteration.span as f64 / pace).clamp(SPAN.0, SPAN.1);
+        self.iteration = iteration;
+        let device = match (self.io.writes(), self.warm()) {
+            (true, _) => DeviceIo::Writes,
+            (false, true) => DeviceIo::Any,
+            (false, false) => DeviceIo::Reads,
         };
         let len = file.snapshot()?.len;
-        let cache = self.asked.cache.or((!self.side.direct()).then_some(CacheState::Cold));
-        Ok(Claim { about: vec![(file, 0..len)], cache, device })
+        let cache = self.spec.cache.or((!self.io.direct()).then_some(CacheState::Cold));
+        Ok(ExpectedState { ranges: vec![(file, 0..len)], cache, device })
     }
 
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         // Other blocks than those of the sample.
-        self.serve(!self.turn.number, seconds, place).map(drop)
+        self.serve(!self.iteration.number, seconds, context).map(drop)
     }
 
-    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
-        let served = self.serve(self.turn.number, self.seconds, place)?;
-        Ok(Done {
-            bytes: served.done * self.side.strategy().request as u64,
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
+        let served = self.serve(self.iteration.number, self.seconds, context)?;
+        Ok(RunResult {
+            bytes: served.done * self.io.strategy().request as u64,
             seconds: Some(served.seconds.max(self.seconds)),
             requests: served.done,
             depth: Some(served.depth),
             latency: percentiles(&served.latencies),
-            ..Done::default()
+            ..RunResult::default()
         })
     }
 }

@@ -12,7 +12,7 @@ use fullbore::Result;
 use fullbore::engine::Latencies;
 
 /// What serves requests, and the clock by which it does.
-pub(super) trait Station {
+pub(super) trait Server {
     /// Seconds since the start.
     fn now(&self) -> f64;
 
@@ -28,7 +28,7 @@ pub(super) trait Station {
 
 /// What became of the requests of a schedule.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Served {
+pub(super) struct ServedRequests {
     /// From the moment they were due to the moment they were seen to be done; of those not even begun when there was no
     /// more time, as long as they had waited by then.
     pub(super) latencies: Latencies,
@@ -48,21 +48,21 @@ pub(super) struct Served {
 /// `limit`, in seconds from the start, and are given up then. `stopped` is asked now and then.
 pub(super) fn serve(
     schedule: Vec<f64>,
-    station: &mut impl Station,
+    server: &mut impl Server,
     depth: usize,
     limit: f64,
     stopped: &dyn Fn() -> bool,
-) -> Result<Served> {
+) -> Result<ServedRequests> {
     let mut schedule = schedule.into_iter().peekable();
     let mut waiting: VecDeque<f64> = VecDeque::new();
     // By slot: when it was due, and when it was begun.
     let mut flight = vec![(0.0, 0.0); depth];
     let mut vacant: Vec<usize> = (0..depth).rev().collect();
-    let mut served = Served::default();
+    let mut served = ServedRequests::default();
     let mut number = 0;
     let mut with_system = 0.0;
     loop {
-        let now = station.now();
+        let now = server.now();
         while let Some(due) = schedule.next_if(|due| *due <= now) {
             waiting.push_back(due);
         }
@@ -76,15 +76,15 @@ pub(super) fn serve(
             && let Some(due) = waiting.pop_front()
         {
             if let Some(slot) = vacant.pop() {
-                flight[slot] = (due, station.now());
-                station.begin(slot, number)?;
+                flight[slot] = (due, server.now());
+                server.begin(slot, number)?;
                 number += 1;
             }
         }
         served.backlog = served.backlog.max(waiting.len());
         let mut progress = false;
-        while let Some(slot) = station.finished()? {
-            let now = station.now();
+        while let Some(slot) = server.finished()? {
+            let now = server.now();
             let (due, begun) = flight[slot];
             served.latencies.record(seconds(now - due));
             with_system += now - begun;
@@ -101,7 +101,7 @@ pub(super) fn serve(
             served.depth = if served.seconds > 0.0 { with_system / served.seconds } else { 0.0 };
             return Ok(served);
         }
-        station.wait(match next {
+        server.wait(match next {
             // With every slot taken, what comes due cannot be begun before one of them is free.
             _ if out_of_time => f64::INFINITY,
             _ if vacant.is_empty() => limit,
@@ -122,7 +122,7 @@ mod tests {
 
     /// A device with one server that takes `service` seconds a request, first come first served, in a time of its own. It
     /// stands still from `stall.0` to `stall.1`.
-    struct Device {
+    struct SimulatedDevice {
         now: f64,
         free: f64,
         service: f64,
@@ -130,13 +130,13 @@ mod tests {
         flight: VecDeque<(usize, f64)>,
     }
 
-    impl Device {
+    impl SimulatedDevice {
         fn new(service: f64) -> Self {
             Self { now: 0.0, free: 0.0, service, stall: (f64::MAX, f64::MAX), flight: VecDeque::new() }
         }
     }
 
-    impl Station for Device {
+    impl Server for SimulatedDevice {
         fn now(&self) -> f64 {
             self.now
         }
@@ -165,16 +165,16 @@ mod tests {
         }
     }
 
-    fn run(device: &mut Device, load: f64, total: f64) -> Served {
+    fn run(device: &mut SimulatedDevice, load: f64, total: f64) -> ServedRequests {
         serve(schedule(Spacing::Poisson, load, total, 3), device, 128, 3.0 * total, &|| false).unwrap()
     }
 
-    fn quantile(served: &Served, share: f64) -> f64 {
+    fn quantile(served: &ServedRequests, share: f64) -> f64 {
         served.latencies.quantile(share).unwrap().as_secs_f64()
     }
 
     /// One request after the other, as a closed loop of depth 1 does.
-    fn closed(device: &mut Device, total: f64) -> Latencies {
+    fn closed(device: &mut SimulatedDevice, total: f64) -> Latencies {
         let mut latencies = Latencies::default();
         while device.now < total {
             let begun = device.now;
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn at_low_load_the_median_is_the_service_time() {
-        let served = run(&mut Device::new(100e-6), 100.0, 100.0);
+        let served = run(&mut SimulatedDevice::new(100e-6), 100.0, 100.0);
         assert!((quantile(&served, 0.5) / 100e-6 - 1.0).abs() < 0.01);
         assert!((quantile(&served, 0.9) / 100e-6 - 1.0).abs() < 0.02);
         assert!((served.depth / 0.01 - 1.0).abs() < 0.05, "Little: {}", served.depth);
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn the_mean_is_that_of_a_queue_with_random_arrivals_and_constant_service() {
         for share in [0.25, 0.5, 0.75, 0.9] {
-            let served = run(&mut Device::new(1e-3), 1e3 * share, 1000.0);
+            let served = run(&mut SimulatedDevice::new(1e-3), 1e3 * share, 1000.0);
             let mean = served.latencies.mean().unwrap().as_secs_f64();
             let theory = 1e-3 * (1.0 + share / (2.0 * (1.0 - share)));
             assert!((mean / theory - 1.0).abs() < 0.05, "{share}: {mean} {theory}");
@@ -210,7 +210,7 @@ mod tests {
     /// Half a second of standstill in ten: every twentieth user meets it. A closed loop meets it once.
     #[test]
     fn a_stall_shows_at_its_full_length_where_a_closed_loop_hides_it() {
-        let stalled = || Device { stall: (5.0, 5.5), ..Device::new(1e-3) };
+        let stalled = || SimulatedDevice { stall: (5.0, 5.5), ..SimulatedDevice::new(1e-3) };
         let served = run(&mut stalled(), 200.0, 10.0);
         let p99 = quantile(&served, 0.99);
         // A tenth of a second of the standstill has 1% of the requests: the last percent waited 0.4 s and more.
@@ -227,17 +227,17 @@ mod tests {
     #[test]
     fn an_overload_grows_and_ends() {
         let twice = || schedule(Spacing::Constant, 2000.0, 1.0, 1);
-        let served = serve(twice(), &mut Device::new(1e-3), 8, 3.0, &|| false).unwrap();
+        let served = serve(twice(), &mut SimulatedDevice::new(1e-3), 8, 3.0, &|| false).unwrap();
         assert_eq!((served.given_up, served.latencies.count()), (0, served.done));
         assert!((served.seconds / 2.0 - 1.0).abs() < 0.01, "{}", served.seconds);
         assert!((980..=1000).contains(&served.backlog), "{}", served.backlog);
         assert!((served.depth / 8.0 - 1.0).abs() < 0.01);
         assert!((quantile(&served, 1.0) / 1.0 - 1.0).abs() < 0.02, "the last waited as long as the schedule");
 
-        let cut = serve(twice(), &mut Device::new(1e-3), 8, 1.5, &|| false).unwrap();
+        let cut = serve(twice(), &mut SimulatedDevice::new(1e-3), 8, 1.5, &|| false).unwrap();
         assert!((480..=510).contains(&cut.given_up), "{}", cut.given_up);
         assert_eq!(cut.latencies.count(), cut.done + cut.given_up, "none is forgotten");
-        let stopped = serve(twice(), &mut Device::new(1e-3), 8, 3.0, &|| true).unwrap();
+        let stopped = serve(twice(), &mut SimulatedDevice::new(1e-3), 8, 3.0, &|| true).unwrap();
         assert_eq!(stopped.done, 0);
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 pub(super) struct Event {
     /// By the monotonic clock, in seconds.
     pub(super) at: f64,
-    pub(super) what: What,
+    pub(super) kind: EventKind,
     /// Of the disk, in units of 512 bytes.
     pub(super) sector: u64,
     /// How many.
@@ -23,7 +23,7 @@ pub(super) struct Event {
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum EventKind {
     /// A bio entered the block layer.
     Queued,
     /// A bio joined a neighbour's request.
@@ -35,40 +35,40 @@ pub(super) enum What {
 }
 
 /// The events that are traced, by the kernel's name.
-pub(super) const EVENTS: [(&str, What); 5] = [
-    ("block_bio_queue", What::Queued),
-    ("block_bio_backmerge", What::Merged),
-    ("block_bio_frontmerge", What::Merged),
-    ("block_rq_issue", What::Issued),
-    ("block_rq_complete", What::Completed),
+pub(super) const EVENTS: [(&str, EventKind); 5] = [
+    ("block_bio_queue", EventKind::Queued),
+    ("block_bio_backmerge", EventKind::Merged),
+    ("block_bio_frontmerge", EventKind::Merged),
+    ("block_rq_issue", EventKind::Issued),
+    ("block_rq_complete", EventKind::Completed),
 ];
 
 /// Reads a line such as `fio-77 [001] ..... 12.345678: block_rq_issue: 254,0 RS 4096 () 1234 + 8 be,0,4 [fio]`; `None`
 /// for comments, other events, and requests that are neither reads nor writes.
 pub(super) fn parse(line: &str) -> Option<Event> {
-    let (what, head, fields) = EVENTS.iter().find_map(|(name, what)| {
+    let (kind, head, fields) = EVENTS.iter().find_map(|(name, kind)| {
         let (head, rest) = line.split_once(": ")?;
         let fields = rest.strip_prefix(name)?.strip_prefix(": ")?;
-        Some((*what, head, fields))
+        Some((*kind, head, fields))
     })?;
     let at = head.rsplit(' ').next()?.parse().ok()?;
     let (numbers, more) = fields.split_once(" + ")?;
     let mut numbers = numbers.split(' ');
-    let (_device, kind) = (numbers.next()?, numbers.next()?);
+    let (_device, rwbs) = (numbers.next()?, numbers.next()?);
     // `F` before it is a flush that goes along, `S`, `A`, `M` after it are reasons.
-    let writes = match kind.trim_start_matches('F').chars().next()? {
+    let writes = match rwbs.trim_start_matches('F').chars().next()? {
         'R' => false,
         'W' => true,
         _ => return None,
     };
     let sector = numbers.next_back()?.parse().ok()?;
     let count = more.split(' ').next()?.parse().ok()?;
-    (count > 0).then_some(Event { at, what, sector, count, writes })
+    (count > 0).then_some(Event { at, kind, sector, count, writes })
 }
 
 /// What events say of a set of sectors: sums over the sectors that were completed, of seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Traced {
+pub(super) struct TraceSums {
     /// Sectors of which all is known: queued, issued and completed.
     pub(super) sectors: u64,
     /// Times of queueing, since the origin.
@@ -84,32 +84,32 @@ pub(super) struct Traced {
 }
 
 /// Adds up the events of one direction about the sectors of `within`, which are sorted and apart. Times count from `origin`.
-pub(super) fn traced(
+pub(super) fn sum_events(
     events: impl IntoIterator<Item = Event>,
     writes: bool,
     within: &[Range<u64>],
     origin: f64,
-) -> Traced {
+) -> TraceSums {
     let ours = |sector: u64| {
         let after = within.partition_point(|range| range.start <= sector);
         after > 0 && sector < within[after - 1].end
     };
-    let mut sum = Traced::default();
+    let mut sum = TraceSums::default();
     // By the first sector: the end, and when.
     let mut queued: BTreeMap<u64, (u64, f64)> = BTreeMap::new();
     let mut issued: BTreeMap<u64, (u64, f64)> = BTreeMap::new();
     for event in events.into_iter().filter(|event| event.writes == writes && ours(event.sector)) {
         let (start, end) = (event.sector, event.sector + event.count);
-        match event.what {
-            What::Queued => {
+        match event.kind {
+            EventKind::Queued => {
                 queued.insert(start, (end, event.at));
             }
-            What::Merged => sum.merges += 1,
-            What::Issued => {
+            EventKind::Merged => sum.merges += 1,
+            EventKind::Issued => {
                 sum.device_requests += 1;
                 issued.insert(start, (end, event.at));
             }
-            What::Completed => {
+            EventKind::Completed => {
                 let Some((_, &(issued_end, issued_at))) = issued.range(..=start).next_back() else {
                     continue;
                 };
@@ -137,14 +137,14 @@ mod tests {
     fn lines_are_read_as_the_kernel_prints_them() {
         let line = "              dd-14064   [000] ..... 37563.541614: block_rq_issue: 254,0 RS 1056768 () 223363072 + 2064 be,0,4 [dd]";
         let event = parse(line).unwrap();
-        assert_eq!((event.at, event.what), (37563.541614, What::Issued));
+        assert_eq!((event.at, event.kind), (37563.541614, EventKind::Issued));
         assert_eq!((event.sector, event.count, event.writes), (223_363_072, 2064, false));
         let line = " a: b + c-29952   [001] ..s1. 1.5: block_bio_queue: 7,1 FWFS 8 + 16 [a: b + c]";
         // A name with the mark of an event in it is a line not understood, not a wrong one.
         assert_eq!(parse(line), None);
         let line = " kworker/0:1H-58 [001] ..s1. 1.5: block_bio_queue: 7,1 FWFS 8 + 16 [x]";
         let event = parse(line).unwrap();
-        assert_eq!((event.what, event.sector, event.count, event.writes), (What::Queued, 8, 16, true));
+        assert_eq!((event.kind, event.sector, event.count, event.writes), (EventKind::Queued, 8, 16, true));
         for other in [
             "# tracer: nop",
             "",
@@ -156,12 +156,12 @@ mod tests {
         }
     }
 
-    fn event(at: f64, what: What, sector: u64, count: u64) -> Event {
-        Event { at, what, sector, count, writes: false }
+    fn event(at: f64, kind: EventKind, sector: u64, count: u64) -> Event {
+        Event { at, kind, sector, count, writes: false }
     }
 
     /// Sums divided by the sectors: mean times.
-    fn means(sum: &Traced) -> (f64, f64, f64) {
+    fn means(sum: &TraceSums) -> (f64, f64, f64) {
         let sectors = sum.sectors as f64;
         (sum.queued / sectors, sum.issued / sectors, sum.completed / sectors)
     }
@@ -169,26 +169,30 @@ mod tests {
     #[test]
     fn a_request_of_one_piece() {
         let events = [
-            event(101.0, What::Queued, 0, 8),
-            event(102.0, What::Issued, 0, 8),
-            event(105.0, What::Completed, 0, 8),
+            event(101.0, EventKind::Queued, 0, 8),
+            event(102.0, EventKind::Issued, 0, 8),
+            event(105.0, EventKind::Completed, 0, 8),
         ];
-        let sum = traced(events, false, std::slice::from_ref(&(0..8)), 100.0);
+        let sum = sum_events(events, false, std::slice::from_ref(&(0..8)), 100.0);
         assert_eq!((sum.sectors, sum.device_requests, sum.merges), (8, 1, 0));
         assert_eq!(means(&sum), (1.0, 2.0, 5.0));
-        assert_eq!(traced(events, true, std::slice::from_ref(&(0..8)), 100.0).sectors, 0, "they were reads");
+        assert_eq!(
+            sum_events(events, true, std::slice::from_ref(&(0..8)), 100.0).sectors,
+            0,
+            "they were reads"
+        );
     }
 
     #[test]
     fn a_split_request_counts_by_its_parts() {
         let events = [
-            event(1.0, What::Queued, 0, 16),
-            event(2.0, What::Issued, 0, 12),
-            event(3.0, What::Issued, 12, 4),
-            event(4.0, What::Completed, 12, 4),
-            event(6.0, What::Completed, 0, 12),
+            event(1.0, EventKind::Queued, 0, 16),
+            event(2.0, EventKind::Issued, 0, 12),
+            event(3.0, EventKind::Issued, 12, 4),
+            event(4.0, EventKind::Completed, 12, 4),
+            event(6.0, EventKind::Completed, 0, 12),
         ];
-        let sum = traced(events, false, std::slice::from_ref(&(0..16)), 0.0);
+        let sum = sum_events(events, false, std::slice::from_ref(&(0..16)), 0.0);
         assert_eq!((sum.sectors, sum.device_requests), (16, 2));
         assert_eq!(means(&sum), (1.0, (12.0 * 2.0 + 4.0 * 3.0) / 16.0, (12.0 * 6.0 + 4.0 * 4.0) / 16.0));
     }
@@ -196,14 +200,14 @@ mod tests {
     #[test]
     fn a_merged_request_is_of_each_and_may_end_in_parts() {
         let events = [
-            event(1.0, What::Queued, 0, 8),
-            event(2.0, What::Queued, 8, 8),
-            event(2.0, What::Merged, 8, 8),
-            event(3.0, What::Issued, 0, 16),
-            event(4.0, What::Completed, 0, 4),
-            event(5.0, What::Completed, 4, 12),
+            event(1.0, EventKind::Queued, 0, 8),
+            event(2.0, EventKind::Queued, 8, 8),
+            event(2.0, EventKind::Merged, 8, 8),
+            event(3.0, EventKind::Issued, 0, 16),
+            event(4.0, EventKind::Completed, 0, 4),
+            event(5.0, EventKind::Completed, 4, 12),
         ];
-        let sum = traced(events, false, std::slice::from_ref(&(0..16)), 0.0);
+        let sum = sum_events(events, false, std::slice::from_ref(&(0..16)), 0.0);
         assert_eq!((sum.sectors, sum.device_requests, sum.merges), (16, 1, 1));
         assert_eq!(means(&sum), (1.5, 3.0, (4.0 * 4.0 + 5.0 * 12.0) / 16.0));
     }
@@ -211,13 +215,13 @@ mod tests {
     #[test]
     fn others_requests_and_those_known_in_part_do_not_count() {
         let events = [
-            event(0.5, What::Completed, 8, 8), // begun before
-            event(1.0, What::Queued, 100, 8),
-            event(2.0, What::Issued, 100, 8),
-            event(3.0, What::Completed, 100, 8),
-            event(4.0, What::Queued, 0, 8), // never ended
+            event(0.5, EventKind::Completed, 8, 8), // begun before
+            event(1.0, EventKind::Queued, 100, 8),
+            event(2.0, EventKind::Issued, 100, 8),
+            event(3.0, EventKind::Completed, 100, 8),
+            event(4.0, EventKind::Queued, 0, 8), // never ended
         ];
-        let sum = traced(events, false, &[0..16, 200..300], 0.0);
+        let sum = sum_events(events, false, &[0..16, 200..300], 0.0);
         assert_eq!((sum.sectors, sum.device_requests), (0, 0));
     }
 }

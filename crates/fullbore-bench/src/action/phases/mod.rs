@@ -16,17 +16,17 @@ use fullbore::pattern::Order;
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, Transfers};
 use serde::Deserialize;
 
-use self::events::{Traced, traced};
+use self::events::{TraceSums, sum_events};
 use self::stamps::Stamps;
 use self::trace::Trace;
 use super::latency::percentiles;
-use super::side::{Direction, Side};
+use super::one_way::{Direction, OneWayIo};
+use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
-use super::wished::Wished;
-use super::{Claim, Device, Done, Parsed, Settings, Turn, Work, settings};
-use crate::bed::Bed;
+use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::document::{Labels, Phases};
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::TestFiles;
 
 /// The most requests of a sample: each leaves some lines in the trace.
 const MOST: u64 = 4096;
@@ -42,7 +42,7 @@ const SECTOR: u64 = 512;
 /// What a grid may say.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct PhasesSpec {
     /// As `--strategy` takes it: a method past the page cache, one worker.
     strategy: String,
     request: Option<String>,
@@ -53,8 +53,8 @@ struct Asked {
 
 /// A trial that takes requests apart.
 #[derive(Debug)]
-struct Trial {
-    side: Side,
+struct PhasesWorkload {
+    io: OneWayIo,
     devices: Vec<DeviceNumber>,
     /// Where the file lies on the disk, in sectors; or why tracing is of no use here.
     sectors: std::result::Result<Vec<Range<u64>>, String>,
@@ -66,19 +66,19 @@ struct Trial {
     counted: Option<Transfers>,
 }
 
-pub(super) fn parse(given: Settings) -> Parsed {
-    let asked: Asked = settings(given)?;
-    let wished = Wished::new(&asked.strategy, asked.request.as_deref(), asked.depth)?;
-    let strategy = wished.plain();
-    let (method, cache) = asked.direction.of(&strategy);
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let spec: PhasesSpec = settings(given)?;
+    let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
+    let strategy = requested.plain();
+    let (method, cache) = spec.direction.of(&strategy);
     if !method.capabilities.passes_cache(cache) {
         return Err("requests are followed to the device: past the page cache".into());
     }
     if strategy.workers > 1 || method.capabilities.batched {
         return Err("one worker hands over each request by itself".into());
     }
-    Ok(Box::new(Trial {
-        side: Side::new(asked.direction, wished),
+    Ok(Box::new(PhasesWorkload {
+        io: OneWayIo::new(spec.direction, requested),
         devices: Vec::new(),
         sectors: Err("not opened".into()),
         first: 0,
@@ -89,13 +89,13 @@ pub(super) fn parse(given: Settings) -> Parsed {
     }))
 }
 
-impl Trial {
+impl PhasesWorkload {
     /// Reads or writes that the devices have completed so far.
     fn count(&self) -> Option<Transfers> {
         let mut sum = Transfers::default();
         for &device in &self.devices {
             let counters = DeviceCounters::now(device).ok()?;
-            let one = if self.side.writes() { counters.writes } else { counters.reads };
+            let one = if self.io.writes() { counters.writes } else { counters.reads };
             sum.requests += one.requests;
             sum.merged += one.merged;
             sum.bytes += one.bytes;
@@ -104,16 +104,16 @@ impl Trial {
         (!self.devices.is_empty()).then_some(sum)
     }
 
-    fn serve(&self, requests: u64, bed: &Bed) -> Result<Stamps> {
-        let strategy = self.side.strategy();
+    fn serve(&self, requests: u64, test_files: &TestFiles) -> Result<Stamps> {
+        let strategy = self.io.strategy();
         let (depth, request) = (strategy.depth, strategy.request);
         let target = Target {
-            file: bed.cold.clone(),
+            file: test_files.cold.clone(),
             strategy,
-            data: self.side.data(),
+            data: self.io.data(),
             order: Order::Sequential,
             first: self.first,
-            blocks: bed.len / request as u64,
+            blocks: test_files.len / request as u64,
             request,
         };
         stamps::run(&target, depth, requests)
@@ -121,8 +121,11 @@ impl Trial {
 }
 
 /// Where a file lies on its disk, in sectors, sorted; and the numbers by which its device is traced.
-fn lie(file: &File, bed: &Bed) -> std::result::Result<(Vec<Range<u64>>, Vec<DeviceNumber>), String> {
-    let facts = probe::facts(bed.directory()).map_err(|error| error.to_string())?;
+fn sector_ranges(
+    file: &File,
+    test_files: &TestFiles,
+) -> std::result::Result<(Vec<Range<u64>>, Vec<DeviceNumber>), String> {
+    let facts = probe::facts(test_files.directory()).map_err(|error| error.to_string())?;
     let [device] = &facts.devices[..] else {
         return Err("the file is not on one device".to_owned());
     };
@@ -148,10 +151,10 @@ fn lie(file: &File, bed: &Bed) -> std::result::Result<(Vec<Range<u64>>, Vec<Devi
 }
 
 /// Puts together what the application, the tracing and the counters know.
-fn phases(stamps: &Stamps, traced: Option<Traced>, counted: Option<Transfers>) -> Phases {
+fn phases(stamps: &Stamps, traced: Option<TraceSums>, counted: Option<Transfers>) -> Phases {
     let requests = stamps.requests as f64;
-    let total = stamps.seen - stamps.asked;
-    let known = |traced: &Traced| {
+    let total = stamps.seen - stamps.submitted;
+    let known = |traced: &TraceSums| {
         ((traced.sectors * SECTOR) as f64 / stamps.bytes.max(1) as f64 - 1.0).abs() <= TRACED
             && traced.device_requests > 0
     };
@@ -159,7 +162,7 @@ fn phases(stamps: &Stamps, traced: Option<Traced>, counted: Option<Transfers>) -
     if let Some(traced) = traced.filter(known) {
         // Sums over sectors become sums over requests, and moments become times since the asking.
         let of_requests = requests / traced.sectors as f64;
-        let after = |moments: f64| moments * of_requests - stamps.asked;
+        let after = |moments: f64| moments * of_requests - stamps.submitted;
         let (queued, issued, completed) =
             (after(traced.queued), after(traced.issued), after(traced.completed));
         // What enters the block layer late, held back by a throttle or handed to another thread, has queued before it.
@@ -185,27 +188,27 @@ fn phases(stamps: &Stamps, traced: Option<Traced>, counted: Option<Transfers>) -
     phases
 }
 
-impl Work for Trial {
+impl Workload for PhasesWorkload {
     fn labels(&self) -> Labels {
         Labels {
             order: Some("sequential".into()),
-            variant: self.side.planned().map(|_| match &self.sectors {
+            variant: self.io.planned().map(|_| match &self.sectors {
                 Ok(_) => "block trace".to_owned(),
                 Err(reason) => format!("no block trace: {reason}"),
             }),
-            ..self.side.labels()
+            ..self.io.labels()
         }
     }
 
-    fn open(&mut self, place: &Place<'_>) -> Result<()> {
-        let bed = place.bed();
-        if bed.in_memory {
-            return Err(place.no_device());
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        if test_files.in_memory {
+            return Err(context.no_device());
         }
-        let strategy = self.side.plan(&bed.cold, bed.len)?;
-        self.side.settle(strategy, place.seed);
-        self.devices = place.devices.to_vec();
-        self.sectors = lie(&bed.cold, bed).and_then(|(sectors, devices)| {
+        let strategy = self.io.plan(&test_files.cold, test_files.len)?;
+        self.io.set_strategy(strategy, context.seed);
+        self.devices = context.devices.to_vec();
+        self.sectors = sector_ranges(&test_files.cold, test_files).and_then(|(sectors, devices)| {
             // Once for all: whether it works is said in the label.
             Trace::of(&devices)?;
             self.devices = devices;
@@ -215,41 +218,41 @@ impl Work for Trial {
     }
 
     fn strategy(&self) -> Option<String> {
-        self.side.planned()
+        self.io.planned()
     }
 
-    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
-        let bed = place.bed();
-        let strategy = self.side.strategy();
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        let test_files = context.test_files();
+        let strategy = self.io.strategy();
         let request = strategy.request as u64;
-        let blocks = bed.len / request;
+        let blocks = test_files.len / request;
         let least = LEAST * strategy.depth as u64;
-        self.requests = (turn.span / request).clamp(least, MOST.max(least)).min(blocks).max(1);
+        self.requests = (iteration.span / request).clamp(least, MOST.max(least)).min(blocks).max(1);
         // The next run of the file, so that no cache of the device's own has it.
-        self.first = turn.number.wrapping_mul(self.requests) % blocks;
-        Bed::cool_down(&bed.cold)?;
+        self.first = iteration.number.wrapping_mul(self.requests) % blocks;
+        TestFiles::evict_from_cache(&test_files.cold)?;
         self.trace = match &self.sectors {
             Ok(_) => Trace::of(&self.devices).ok(),
             Err(_) => None,
         };
-        let device = if self.side.writes() { Device::Writes } else { Device::Reads };
-        Ok(Claim { about: vec![(bed.cold.clone(), 0..bed.len)], cache: None, device })
+        let device = if self.io.writes() { DeviceIo::Writes } else { DeviceIo::Reads };
+        Ok(ExpectedState { ranges: vec![(test_files.cold.clone(), 0..test_files.len)], cache: None, device })
     }
 
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         let clock = std::time::Instant::now();
         while clock.elapsed().as_secs_f64() < seconds {
-            self.serve(LEAST * self.side.strategy().depth as u64, place.bed())?;
+            self.serve(LEAST * self.io.strategy().depth as u64, context.test_files())?;
         }
         Ok(())
     }
 
-    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         if self.trace.as_ref().is_some_and(|trace| trace.begin().is_err()) {
             self.trace = None;
         }
         let before = self.count();
-        self.stamps = self.serve(self.requests, place.bed())?;
+        self.stamps = self.serve(self.requests, context.test_files())?;
         let after = self.count();
         self.counted = after.zip(before).map(|(after, before)| Transfers {
             requests: after.requests - before.requests,
@@ -258,26 +261,26 @@ impl Work for Trial {
             ms: after.ms - before.ms,
         });
         let stamps = &self.stamps;
-        Ok(Done {
+        Ok(RunResult {
             bytes: stamps.bytes,
             seconds: Some(stamps.seconds),
             requests: stamps.requests,
-            depth: Some((stamps.seen - stamps.asked) / stamps.seconds.max(1e-9)),
+            depth: Some((stamps.seen - stamps.submitted) / stamps.seconds.max(1e-9)),
             latency: percentiles(&stamps.latencies),
-            ..Done::default()
+            ..RunResult::default()
         })
     }
 
-    fn look_back(&mut self, done: &mut Done) -> Result<()> {
+    fn finish_measurement(&mut self, done: &mut RunResult) -> Result<()> {
         let events = self.trace.as_ref().and_then(|trace| trace.end().ok());
         let traced = events
             .zip(self.sectors.as_ref().ok())
-            .map(|(events, sectors)| traced(events, self.side.writes(), sectors, self.stamps.origin));
+            .map(|(events, sectors)| sum_events(events, self.io.writes(), sectors, self.stamps.origin));
         done.phases = Some(phases(&self.stamps, traced, self.counted));
         Ok(())
     }
 
-    fn clear(&mut self, _place: &Place<'_>) -> Result<()> {
+    fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         self.trace = None;
         Ok(())
     }
@@ -291,7 +294,7 @@ mod tests {
         // Ten requests of 4 KiB, asked at 0, seen after 1 ms each; 10 µs in the call.
         Stamps {
             origin: 0.0,
-            asked: 5.0,
+            submitted: 5.0,
             seen: 5.01,
             call: Some(100e-6),
             requests: 10,
@@ -306,9 +309,9 @@ mod tests {
     }
 
     /// Sums over 80 sectors of moments so long after the asking.
-    fn traced(queued: f64, issued: f64, completed: f64) -> Traced {
+    fn traced(queued: f64, issued: f64, completed: f64) -> TraceSums {
         let sum = |after: f64| 80.0 * (0.5 + after);
-        Traced {
+        TraceSums {
             sectors: 80,
             queued: sum(queued),
             issued: sum(issued),
@@ -338,7 +341,7 @@ mod tests {
     #[test]
     fn counters_tell_the_rest_where_nothing_is_traced() {
         let counted = Transfers { requests: 20, merged: 0, bytes: 40_960, ms: 12 };
-        let partial = Traced { sectors: 40, ..traced(8e-6, 20e-6, 900e-6) };
+        let partial = TraceSums { sectors: 40, ..traced(8e-6, 20e-6, 900e-6) };
         for traced in [None, Some(partial)] {
             let found = phases(&stamps(), traced, Some(counted));
             assert_eq!((found.queue_s, found.device_requests, found.splits), (None, 20, 10));

@@ -19,7 +19,7 @@ pub(super) struct Stamps {
     /// When the first was asked for, by the monotonic clock.
     pub(super) origin: f64,
     /// Moments of asking.
-    pub(super) asked: f64,
+    pub(super) submitted: f64,
     /// Moments of seeing them done.
     pub(super) seen: f64,
     /// Time in the calls that hand over; `None` where the same call waits for the device.
@@ -38,7 +38,7 @@ pub(super) fn run(target: &Target<'_>, depth: usize, requests: u64) -> Result<St
     let mut stamps = Stamps { call: apart.then_some(0.0), ..Stamps::default() };
     channel.time_requests();
     // By token, which is a slot.
-    let mut asked = vec![0.0; depth];
+    let mut submitted = vec![0.0; depth];
     let mut vacant: Vec<usize> = (0..depth).rev().collect();
     let mut number = 0;
     stamps.origin = now();
@@ -49,7 +49,7 @@ pub(super) fn run(target: &Target<'_>, depth: usize, requests: u64) -> Result<St
             && let Some(slot) = vacant.pop()
             && let Some(buf) = pool.take()
         {
-            asked[slot] = since(stamps.origin);
+            submitted[slot] = since(stamps.origin);
             target.ask(&mut channel, slot as u64, number, buf)?;
             fresh.push(slot);
             number += 1;
@@ -57,14 +57,14 @@ pub(super) fn run(target: &Target<'_>, depth: usize, requests: u64) -> Result<St
         channel.commit()?;
         if let Some(call) = &mut stamps.call {
             let handed = since(stamps.origin);
-            *call += fresh.iter().map(|&slot| handed - asked[slot]).sum::<f64>();
+            *call += fresh.iter().map(|&slot| handed - submitted[slot]).sum::<f64>();
         }
         let Some(mut done) = channel.next()? else { break };
         let seen = since(stamps.origin);
         // All that came with it are seen at once.
         loop {
             let slot = done.token as usize;
-            stamps.asked += asked[slot];
+            stamps.submitted += submitted[slot];
             stamps.seen += seen;
             stamps.requests += 1;
             stamps.bytes += done.buf.len() as u64;

@@ -30,7 +30,7 @@ impl Trace {
     /// Prepares a trace of these devices. The error is a reason for people.
     pub(super) fn of(devices: &[DeviceNumber]) -> Result<Self, String> {
         let (root, mount) = root()?;
-        forget_the_dead(&root);
+        remove_stale_instances(&root);
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let path = root.join("instances").join(format!("{NAME}{}-{count}", std::process::id()));
@@ -120,7 +120,7 @@ fn root() -> Result<(PathBuf, Option<OwnedFd>), String> {
 }
 
 /// Removes instances of processes that were killed.
-fn forget_the_dead(root: &Path) {
+fn remove_stale_instances(root: &Path) {
     for entry in fs::read_dir(root.join("instances")).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let process = name.strip_prefix(NAME).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
@@ -132,7 +132,7 @@ fn forget_the_dead(root: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::events::What;
+    use super::super::events::EventKind;
     use super::*;
 
     /// Needs root and a kernel with block tracing.
@@ -163,12 +163,12 @@ mod tests {
         let sectors = |what| {
             events
                 .iter()
-                .filter(|event| event.what == what && !event.writes)
+                .filter(|event| event.kind == what && !event.writes)
                 .map(|event| event.count)
                 .sum::<u64>()
         };
-        assert!(sectors(What::Queued) >= 2048 && sectors(What::Issued) >= 2048, "{events:?}");
-        assert!(sectors(What::Completed) >= 2048);
+        assert!(sectors(EventKind::Queued) >= 2048 && sectors(EventKind::Issued) >= 2048, "{events:?}");
+        assert!(sectors(EventKind::Completed) >= 2048);
         assert!(events.is_sorted_by(|one, other| one.at <= other.at));
         trace.begin().unwrap();
         assert!(trace.end().unwrap().len() < events.len(), "what went before is forgotten");

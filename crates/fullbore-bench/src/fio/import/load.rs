@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fullbore::size;
 
+use super::ignored::{IGNORED, REFUSED, reason_for};
 use super::ini::{Entry, Section};
-use super::passed::{PASSED, REFUSED, told};
 use super::value::{bytes, count, seconds, switch};
 use super::{ImportError, Notes};
 use crate::fio::counterpart::{Counterpart, of_ioengine};
@@ -27,7 +27,7 @@ pub(super) struct Load {
 }
 
 /// The options of a job that the load follows from; the last of each.
-struct Asked<'s> {
+struct JobOptions<'s> {
     section: &'s Section,
     options: BTreeMap<&'s str, &'s Entry>,
 }
@@ -69,48 +69,48 @@ impl Load {
     /// # Errors
     /// At the first option that asks for what is not measured here.
     pub(super) fn read(section: &Section, notes: &mut Notes) -> Result<Self, ImportError> {
-        let asked = Asked::sort(section, notes)?;
-        let (writes, random) = asked.way()?;
-        let request = asked.parsed("bs", |text| size_of_direction(text, writes))?.unwrap_or(4096);
+        let options = JobOptions::sort(section, notes)?;
+        let (writes, random) = options.way()?;
+        let request = options.parsed("bs", |text| size_of_direction(text, writes))?.unwrap_or(4096);
         if request == 0 {
-            return Err(asked.wrong("bs", "a request has at least one byte"));
+            return Err(options.wrong("bs", "a request has at least one byte"));
         }
-        let (counterpart, direct) = asked.engine(notes)?;
-        let depth = asked.parsed("iodepth", count)?.unwrap_or(1).max(1);
-        let workers = asked.parsed("numjobs", count)?.unwrap_or(1).max(1);
+        let (counterpart, direct) = options.engine(notes)?;
+        let depth = options.parsed("iodepth", count)?.unwrap_or(1).max(1);
+        let workers = options.parsed("numjobs", count)?.unwrap_or(1).max(1);
         if depth > DEEPEST || workers > MOST_WORKERS {
             let (option, most) =
                 if depth > DEEPEST { ("iodepth", DEEPEST) } else { ("numjobs", MOST_WORKERS) };
-            return Err(asked.wrong(option, format!("it can be {most} at the most")));
+            return Err(options.wrong(option, format!("it can be {most} at the most")));
         }
         let depth = if counterpart.deep { depth } else { 1 };
-        if !counterpart.deep && asked.parsed("iodepth", count)?.is_some_and(|asked| asked > 1) {
+        if !counterpart.deep && options.parsed("iodepth", count)?.is_some_and(|depth| depth > 1) {
             notes.add("iodepth", "a synchronous I/O engine has one request in flight whatever it says");
         }
-        let (half, file) = asked.lengths(random, notes)?;
-        let stripe = if workers > 1 { asked.stripe(random, workers, request)? } else { None };
+        let (half, file) = options.lengths(random, notes)?;
+        let stripe = if workers > 1 { options.stripe(random, workers, request)? } else { None };
         let mut settings: Vec<(&'static str, String)> = Vec::new();
         if random {
             settings.push(("order", if half { "random-half" } else { "random" }.into()));
         }
-        let state = if writes { asked.file_state(random, notes)? } else { None };
+        let state = if writes { options.file_state(random, notes)? } else { None };
         settings.extend(state.map(|state| ("file", state.to_owned())));
         // What grows is in no cache before.
         if state.is_none() && counterpart.method != "null" {
-            settings.extend(asked.cache(writes, direct, notes)?.map(|state| ("cache", state.to_owned())));
+            settings.extend(options.cache(writes, direct, notes)?.map(|state| ("cache", state.to_owned())));
         }
-        if writes && asked.on("end_fsync")? == Some(true) {
+        if writes && options.on("end_fsync")? == Some(true) {
             settings.push(("flush", "true".into()));
             notes.add("end_fsync", "the sync at the end is fdatasync");
         }
-        if let Some(misaligned) = asked.parsed("offset", bytes)? {
+        if let Some(misaligned) = options.parsed("offset", bytes)? {
             match misaligned % request {
                 0 if misaligned > 0 => notes.add("offset", "every sample is at another place of the file"),
                 0 => {}
                 apart => settings.push(("offset", format!("+{apart}"))),
             }
         }
-        if let Some(ramp) = asked.parsed("ramp_time", seconds)?.filter(|ramp| *ramp > 0.0) {
+        if let Some(ramp) = options.parsed("ramp_time", seconds)?.filter(|ramp| *ramp > 0.0) {
             settings.push(("ramp_seconds", format!("{ramp:?}")));
         }
         let strategy = strategy(counterpart, direct, request, depth, workers, stripe);
@@ -169,7 +169,7 @@ fn size_of_direction(text: &str, writes: bool) -> Result<u64, String> {
     bytes(chosen)
 }
 
-impl<'s> Asked<'s> {
+impl<'s> JobOptions<'s> {
     /// Takes the options that matter; notes those that do not.
     fn sort(section: &'s Section, notes: &mut Notes) -> Result<Self, ImportError> {
         let mut options = BTreeMap::new();
@@ -200,7 +200,7 @@ impl<'s> Asked<'s> {
                 _ if READ.contains(&name) => {
                     options.insert(name, entry);
                 }
-                _ => match (told(PASSED, &entry.name), told(REFUSED, &entry.name)) {
+                _ => match (reason_for(IGNORED, &entry.name), reason_for(REFUSED, &entry.name)) {
                     (Some(why), _) => notes.add(&entry.name, why),
                     // What is switched off asks for nothing.
                     (None, Some(_)) if off() => {}

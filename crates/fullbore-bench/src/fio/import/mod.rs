@@ -1,8 +1,8 @@
 //! A job file of fio's as experiments of ours: each job a grid, on the meter's own test file.
 
+mod ignored;
 mod ini;
 mod load;
-mod passed;
 mod value;
 
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
     for load in &loads {
         toml += &format!("\n# {}\n{}", load.name, load.grid());
     }
-    Ok(Imported { toml, notes: notes.told(), size })
+    Ok(Imported { toml, notes: notes.into_texts(), size })
 }
 
 /// What is to be said, the options of one reason together.
@@ -99,7 +99,7 @@ impl Notes {
         }
     }
 
-    fn told(self) -> Vec<String> {
+    fn into_texts(self) -> Vec<String> {
         self.0
             .into_iter()
             .map(|(why, options)| match options.is_empty() {

@@ -6,7 +6,7 @@ use crate::document::Latency;
 
 /// What fio says it did.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Account {
+pub(super) struct JobResult {
     /// Bytes moved.
     pub(super) bytes: u64,
     /// From the first request to the last in seconds, without fio's own start. fio counts whole milliseconds; 0: it was
@@ -35,20 +35,20 @@ struct Job {
     job_runtime: f64,
     usr_cpu: f64,
     sys_cpu: f64,
-    read: Way,
-    write: Way,
+    read: DirectionStats,
+    write: DirectionStats,
 }
 
 #[derive(Deserialize)]
-struct Way {
+struct DirectionStats {
     io_bytes: u64,
     total_ios: u64,
     runtime: u64,
-    lat_ns: Times,
+    lat_ns: TimeStats,
 }
 
 #[derive(Deserialize)]
-struct Times {
+struct TimeStats {
     max: f64,
     mean: f64,
     #[serde(default)]
@@ -59,7 +59,7 @@ struct Times {
 ///
 /// # Errors
 /// What is wrong with it, in words.
-pub(super) fn read(text: &str, writes: bool, most: u64) -> Result<Account, String> {
+pub(super) fn read(text: &str, writes: bool, most: u64) -> Result<JobResult, String> {
     // Warnings may stand before the document.
     let start = text.find('{').ok_or("fio gave no account")?;
     let document: Document = serde_json::from_str(&text[start..])
@@ -83,7 +83,7 @@ pub(super) fn read(text: &str, writes: bool, most: u64) -> Result<Account, Strin
     };
     // Shares are of the time of all jobs together.
     let share = |percent: f64| percent / 100.0 * job.job_runtime / 1e3;
-    Ok(Account {
+    Ok(JobResult {
         bytes: way.io_bytes,
         seconds,
         requests: way.total_ios,
@@ -94,7 +94,7 @@ pub(super) fn read(text: &str, writes: bool, most: u64) -> Result<Account, Strin
     })
 }
 
-impl Times {
+impl TimeStats {
     fn latency(&self) -> Option<Latency> {
         let at = |name: &str| self.percentile.get(name).map(|nanoseconds| nanoseconds / 1e9);
         Some(Latency {
@@ -121,18 +121,18 @@ mod tests {
 
     #[test]
     fn an_account_is_read() {
-        let account = read(TEXT, false, 4).unwrap();
-        assert_eq!((account.bytes, account.requests, account.seconds), (4_096_000, 1000, 0.5));
-        assert!((account.user_s - 0.1).abs() < 1e-12 && (account.system_s - 0.3).abs() < 1e-12);
-        assert_eq!(account.in_flight, Some(4.0));
-        assert_eq!(account.latency.unwrap().p99_s, 0.004);
-        assert_eq!(account.latency.unwrap().max_s, 0.009);
+        let result = read(TEXT, false, 4).unwrap();
+        assert_eq!((result.bytes, result.requests, result.seconds), (4_096_000, 1000, 0.5));
+        assert!((result.user_s - 0.1).abs() < 1e-12 && (result.system_s - 0.3).abs() < 1e-12);
+        assert_eq!(result.in_flight, Some(4.0));
+        assert_eq!(result.latency.unwrap().p99_s, 0.004);
+        assert_eq!(result.latency.unwrap().max_s, 0.009);
     }
 
     #[test]
     fn what_is_too_short_for_its_clock_is_told_by_the_requests() {
-        let account = read(&TEXT.replace("\"runtime\": 500", "\"runtime\": 0"), false, 4).unwrap();
-        assert_eq!(account.seconds, 0.5);
+        let result = read(&TEXT.replace("\"runtime\": 500", "\"runtime\": 0"), false, 4).unwrap();
+        assert_eq!(result.seconds, 0.5);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The test bed: a directory of the meter's own with the files that trials read and write, and nothing else.
+//! The test files: a directory of the meter's own with the files that trials read and write, and nothing else.
 
 mod device;
-mod watch;
+mod watchdog;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use self::device::Taken;
-use self::watch::Watch;
+use self::device::ExclusiveDevice;
+use self::watchdog::Watchdog;
 use fullbore::buf::ALIGNMENT;
 use fullbore::engine::Cache;
 use fullbore::error::{Error, Kind};
@@ -35,14 +35,14 @@ const TRANSFORMED: u64 = 256 << 20;
 const LINE: u64 = 80;
 
 /// How often pages that would not go are told again.
-const COOLING: u32 = 20;
+const EVICT_ATTEMPTS: u32 = 20;
 
 /// How long a cold transformation may take, in seconds.
 const MOMENT: f64 = 0.35;
 
 /// The files. The long ones are read and written in part, at another place each time.
 #[derive(Debug)]
-pub(crate) struct Bed {
+pub(crate) struct TestFiles {
     /// Read warm: the page cache holds it.
     pub(crate) warm: File,
     /// Read cold, and read and written past the cache: the page cache does not hold it.
@@ -63,23 +63,23 @@ pub(crate) struct Bed {
     pub(crate) transform_len: u64,
     /// Whether the file system keeps its files in memory.
     pub(crate) in_memory: bool,
-    /// What is to be said of the bed.
+    /// What is to be said of the test files.
     pub(crate) notes: Vec<String>,
     /// Files of a length of their own, made when first asked for.
     sized: RefCell<BTreeMap<(&'static str, u64), File>>,
     seed: u64,
     // Dropped last, files before their directory.
     temporaries: RefCell<Vec<Temporary>>,
-    ground: Ground,
+    backing: Backing,
 }
 
-/// What a bed lies on.
+/// What the test files lie on.
 #[derive(Debug)]
-enum Ground {
+enum Backing {
     /// A directory of the meter's own, removed before the watch over it ends.
-    Directory { directory: Temporary, _watch: Option<Watch> },
+    Directory { directory: Temporary, _watchdog: Option<Watchdog> },
     /// A whole block device, taken for itself.
-    Device { path: PathBuf, _taken: Taken },
+    Device { path: PathBuf, _device: ExclusiveDevice },
 }
 
 /// Which of the files the trials use; the others are not made.
@@ -109,7 +109,7 @@ impl Needs {
         }
     }
 
-    /// What a bed of files of `len` bytes takes, in bytes. Of a transformation's files there are three, and a new
+    /// What test files of `len` bytes takes, in bytes. Of a transformation's files there are three, and a new
     /// output stands beside the one it replaces.
     fn bytes(self, len: u64) -> u64 {
         let long = 1 + u64::from(self.warm) + u64::from(self.written) + u64::from(self.fresh);
@@ -141,7 +141,7 @@ pub(crate) fn suggest(
     check(directory, len, free, total, needs).map(|()| len)
 }
 
-/// Refuses a bed that would leave less than a tenth of the file system free.
+/// Refuses test files that would leave less than a tenth of the file system free.
 ///
 /// # Errors
 /// [`Kind::NoSpace`], with the figures.
@@ -165,7 +165,7 @@ pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Ne
     Ok(())
 }
 
-impl Bed {
+impl TestFiles {
     /// Makes the files in a new directory within `parent`. A file system that takes longer than `patience` to
     /// write them gets smaller ones, unless `insist`.
     ///
@@ -184,13 +184,13 @@ impl Bed {
         let (directory, ()) = Temporary::make(parent.join(name), |path| {
             std::fs::create_dir(path).map_err(|error| Error::io("make a directory in", parent, error))
         })?;
-        let watch = Watch::over(directory.path());
-        let mut maker = Maker { directory: directory.path(), seed, temporaries: Vec::new(), monitor };
+        let watchdog = Watchdog::spawn(directory.path());
+        let mut creator = FileCreator { directory: directory.path(), seed, temporaries: Vec::new(), monitor };
         let mut notes = Vec::new();
         let start = Instant::now();
         // The first file is written in steps: its pace says how long the others will take.
         let cold =
-            maker.file("cold", len, |done| !insist && done >= SMALLEST && start.elapsed() > patience)?;
+            creator.file("cold", len, |done| !insist && done >= SMALLEST && start.elapsed() > patience)?;
         let made = cold.snapshot()?.len;
         if made < len {
             notes.push(format!(
@@ -206,7 +206,7 @@ impl Bed {
         let transform_len = moment.clamp(SMALLEST, TRANSFORMED).min(len);
         // What no trial uses stands in for by the file that is there.
         let mut file = |needed: bool, name, len| {
-            if needed { maker.file(name, len, |_| false) } else { Ok(cold.clone()) }
+            if needed { creator.file(name, len, |_| false) } else { Ok(cold.clone()) }
         };
         let warm = file(needs.warm, "warm", len)?;
         let written = file(needs.written, "written", len)?;
@@ -214,7 +214,7 @@ impl Bed {
         let cold_input = file(needs.transformed, "cold-input", transform_len)?;
         let output = file(needs.transformed, "output", transform_len)?.path().to_owned();
         let fresh = directory.path().join("fresh");
-        let temporaries = maker.temporaries;
+        let temporaries = creator.temporaries;
         Ok(Self {
             warm,
             written,
@@ -230,7 +230,7 @@ impl Bed {
             sized: RefCell::default(),
             seed: seed.wrapping_add(1000),
             temporaries: RefCell::new(temporaries),
-            ground: Ground::Directory { directory, _watch: watch },
+            backing: Backing::Directory { directory, _watchdog: watchdog },
         })
     }
 
@@ -246,8 +246,8 @@ impl Bed {
         seed: u64,
         monitor: &Monitor,
     ) -> Result<Self> {
-        let taken = device::take(path, serial)?;
-        let len = len.unwrap_or(taken.len).min(taken.len) >> 20 << 20;
+        let device = device::take(path, serial)?;
+        let len = len.unwrap_or(device.len).min(device.len) >> 20 << 20;
         if len < SMALLEST {
             let what = format!("{} is too little to measure with", size::human(len));
             return Err(Error::new(Kind::Invalid, "measure", path, what));
@@ -273,15 +273,15 @@ impl Bed {
             sized: RefCell::default(),
             seed,
             temporaries: RefCell::default(),
-            ground: Ground::Device { path: path.to_owned(), _taken: taken },
+            backing: Backing::Device { path: path.to_owned(), _device: device },
         })
     }
 
     /// The directory of the meter's own; what is made in it goes with it.
     pub(crate) fn directory(&self) -> &Path {
-        match &self.ground {
-            Ground::Directory { directory, .. } => directory.path(),
-            Ground::Device { path, .. } => path.parent().unwrap_or(path),
+        match &self.backing {
+            Backing::Directory { directory, .. } => directory.path(),
+            Backing::Device { path, .. } => path.parent().unwrap_or(path),
         }
     }
 
@@ -290,9 +290,9 @@ impl Bed {
     /// # Errors
     /// [`Kind::Unsupported`] on a device.
     pub(crate) fn has_files(&self) -> Result<()> {
-        match &self.ground {
-            Ground::Directory { .. } => Ok(()),
-            Ground::Device { path, .. } => {
+        match &self.backing {
+            Backing::Directory { .. } => Ok(()),
+            Backing::Device { path, .. } => {
                 let what = "a block device has no files to make; its blocks are read and written over";
                 Err(Error::new(Kind::Unsupported, "measure", path, what))
             }
@@ -303,7 +303,7 @@ impl Bed {
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn sized(&self, purpose: &'static str, len: u64) -> Result<File> {
+    pub(crate) fn random_file(&self, purpose: &'static str, len: u64) -> Result<File> {
         self.has_files()?;
         if let Some(file) = self.sized.borrow().get(&(purpose, len)) {
             return Ok(file.clone());
@@ -311,10 +311,10 @@ impl Bed {
         let mut temporaries = self.temporaries.borrow_mut();
         let seed = self.seed.wrapping_add(temporaries.len() as u64);
         let monitor = Monitor::default();
-        let mut maker =
-            Maker { directory: self.directory(), seed, temporaries: Vec::new(), monitor: &monitor };
-        let file = maker.file(&format!("{purpose}-{len}"), len, |_| false)?;
-        temporaries.append(&mut maker.temporaries);
+        let mut creator =
+            FileCreator { directory: self.directory(), seed, temporaries: Vec::new(), monitor: &monitor };
+        let file = creator.file(&format!("{purpose}-{len}"), len, |_| false)?;
+        temporaries.append(&mut creator.temporaries);
         self.sized.borrow_mut().insert((purpose, len), file.clone());
         Ok(file)
     }
@@ -323,7 +323,7 @@ impl Bed {
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn text(&self, name: &'static str) -> Result<File> {
+    pub(crate) fn text_file(&self, name: &'static str) -> Result<File> {
         self.has_files()?;
         if let Some(file) = self.sized.borrow().get(&(name, self.transform_len)) {
             return Ok(file.clone());
@@ -331,16 +331,16 @@ impl Bed {
         let text = Text::new(self.seed, LINE)
             .map_err(|error| Error::new(Kind::Invalid, "make", name, error.to_string()))?;
         let monitor = Monitor::default();
-        let mut maker =
-            Maker { directory: self.directory(), seed: 0, temporaries: Vec::new(), monitor: &monitor };
-        let file = maker.fill(name, &text, self.transform_len, |_| false)?;
-        self.temporaries.borrow_mut().append(&mut maker.temporaries);
+        let mut creator =
+            FileCreator { directory: self.directory(), seed: 0, temporaries: Vec::new(), monitor: &monitor };
+        let file = creator.fill(name, &text, self.transform_len, |_| false)?;
+        self.temporaries.borrow_mut().append(&mut creator.temporaries);
         self.sized.borrow_mut().insert((name, self.transform_len), file.clone());
         Ok(file)
     }
 
     /// Removes the files of a length of their own.
-    pub(crate) fn forget_sized(&self) {
+    pub(crate) fn remove_sized(&self) {
         let paths: Vec<PathBuf> = std::mem::take(&mut *self.sized.borrow_mut())
             .into_values()
             .map(|file| file.path().to_owned())
@@ -352,7 +352,7 @@ impl Bed {
     ///
     /// # Errors
     /// If the system refuses.
-    pub(crate) fn settle(&self) -> Result<()> {
+    pub(crate) fn flush(&self) -> Result<()> {
         self.written.sync(fullbore::file::Sync::Data)?;
         if self.has_files().is_err() {
             return Ok(());
@@ -364,7 +364,7 @@ impl Bed {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub(crate) fn warm_up(file: &File, range: &Range<u64>) -> Result<()> {
+    pub(crate) fn load_into_cache(file: &File, range: &Range<u64>) -> Result<()> {
         if probe::residency(file, range.clone()).is_ok_and(|held| held.cached == held.total) {
             return Ok(());
         }
@@ -376,7 +376,7 @@ impl Bed {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub(crate) fn warm_up_exactly(file: &File, range: &Range<u64>) -> Result<()> {
+    pub(crate) fn load_exactly_into_cache(file: &File, range: &Range<u64>) -> Result<()> {
         let order = pattern::Order::Random { seed: 0, count: u64::MAX };
         let scope = Scope { range: range.clone(), order };
         pattern::visit(file, &scope, &Strategy::plain(), &Monitor::default(), || (), |(), _, _| ()).map(drop)
@@ -386,10 +386,10 @@ impl Bed {
     ///
     /// # Errors
     /// If the system refuses.
-    pub(crate) fn cool_down(file: &File) -> Result<()> {
+    pub(crate) fn evict_from_cache(file: &File) -> Result<()> {
         let len = file.snapshot()?.len;
         file.sync(fullbore::file::Sync::Data)?;
-        for _ in 0..COOLING {
+        for _ in 0..EVICT_ATTEMPTS {
             file.drop_cache()?;
             match probe::residency(file, 0..len) {
                 // Pages that are on their way somewhere stay for a moment.
@@ -401,7 +401,7 @@ impl Bed {
     }
 }
 
-impl Drop for Bed {
+impl Drop for TestFiles {
     fn drop(&mut self) {
         // A transformation that was stopped may have left one; the directory must be empty to go.
         if self.has_files().is_ok() {
@@ -416,21 +416,21 @@ impl Drop for Bed {
 ///
 /// # Errors
 /// [`Kind::Unsupported`], with what it is.
-fn honest(file: &File) -> Result<()> {
+fn check_backed_by_device(file: &File) -> Result<()> {
     match probe::provenance(file).ok().and_then(|provenance| provenance.objection()) {
         Some(objection) => Err(Error::new(Kind::Unsupported, "measure with", file.path(), objection)),
         None => Ok(()),
     }
 }
 
-struct Maker<'a> {
+struct FileCreator<'a> {
     directory: &'a Path,
     seed: u64,
     temporaries: Vec<Temporary>,
     monitor: &'a Monitor,
 }
 
-impl Maker<'_> {
+impl FileCreator<'_> {
     /// A file of `len` random bytes on the device, or of fewer if `enough` says so of those written.
     fn file(&mut self, name: &str, len: u64, enough: impl Fn(u64) -> bool) -> Result<File> {
         self.seed = self.seed.wrapping_add(1);
@@ -461,7 +461,7 @@ impl Maker<'_> {
         }
         output.commit_len(done, Durability::Data)?;
         debug_assert!(done.is_multiple_of(ALIGNMENT as u64) || done == len);
-        honest(&file)?;
+        check_backed_by_device(&file)?;
         Ok(file)
     }
 }
@@ -477,17 +477,17 @@ mod tests {
         let (whole, sparse, reserved) = (file("whole"), file("sparse"), file("reserved"));
         whole.write_all_at(&[7; 1 << 20], 0).unwrap();
         whole.sync(fullbore::file::Sync::Data).unwrap();
-        honest(&whole).unwrap();
+        check_backed_by_device(&whole).unwrap();
         sparse.write_all_at(&[7; 4096], 0).unwrap();
         sparse.set_len(1 << 20).unwrap();
         sparse.sync(fullbore::file::Sync::Data).unwrap();
-        let refused = honest(&sparse).unwrap_err();
+        let refused = check_backed_by_device(&sparse).unwrap_err();
         assert!(refused.kind() == Kind::Unsupported && refused.to_string().contains("holes"), "{refused}");
         if let Err(error) = reserved.preallocate(1 << 20) {
             return println!("skipped: blocks never written: {error}");
         }
         reserved.set_len(1 << 20).unwrap();
-        match honest(&reserved) {
+        match check_backed_by_device(&reserved) {
             Err(refused) => assert!(refused.to_string().contains("never written"), "{refused}"),
             // A file system in memory does not tell.
             Ok(()) => assert_eq!(probe::provenance(&reserved).unwrap().unwritten, None),

@@ -7,7 +7,7 @@ use fullbore::operation::generate::Stamped;
 use fullbore::strategy::{Strategy, plan};
 use serde::Deserialize;
 
-use super::wished::Wished;
+use super::requested_strategy::RequestedStrategy;
 use crate::document::Labels;
 
 /// Which way requests go.
@@ -39,21 +39,21 @@ impl Direction {
 
 /// The strategy of a trial that only reads or only writes: as asked for, and as planned once that is known.
 #[derive(Debug)]
-pub(super) struct Side {
+pub(super) struct OneWayIo {
     pub(super) direction: Direction,
-    wished: Wished,
+    requested: RequestedStrategy,
     planned: Option<Strategy>,
     data: Option<Stamped>,
 }
 
-impl Side {
-    pub(super) fn new(direction: Direction, wished: Wished) -> Self {
-        Self { direction, wished, planned: None, data: None }
+impl OneWayIo {
+    pub(super) fn new(direction: Direction, requested: RequestedStrategy) -> Self {
+        Self { direction, requested, planned: None, data: None }
     }
 
     /// The strategy as far as it is known.
     pub(super) fn strategy(&self) -> Strategy {
-        self.planned.clone().unwrap_or_else(|| self.wished.plain())
+        self.planned.clone().unwrap_or_else(|| self.requested.plain())
     }
 
     /// The strategy in full, once it is known, as the profile keeps it.
@@ -71,7 +71,7 @@ impl Side {
         cache == Cache::Direct || method.capabilities.passes_cache(cache)
     }
 
-    /// What is written; `None` for reads, and before [`settle`](Self::settle).
+    /// What is written; `None` for reads, and before [`set_strategy`](Self::set_strategy).
     pub(super) fn data(&self) -> Option<&Stamped> {
         self.data.as_ref()
     }
@@ -81,7 +81,7 @@ impl Side {
     /// # Errors
     /// If it cannot be had there, with the reason.
     pub(super) fn plan(&self, file: &File, len: u64) -> Result<Strategy> {
-        let Wished { wish, text } = &self.wished;
+        let RequestedStrategy { wish, text } = &self.requested;
         let planned = if self.writes() {
             let output = Output::create(file.path(), Placement::Overwrite, None)?;
             let planned = plan(None, Some(len), Some(&output), wish, Some(text), None)?;
@@ -90,12 +90,12 @@ impl Side {
         } else {
             plan(Some(file), Some(len), None, wish, Some(text), None)?
         };
-        self.wished.granted(&planned, file.path())?;
+        self.requested.check_granted(&planned, file.path())?;
         Ok(planned.strategy)
     }
 
     /// Takes a strategy as the one of the trial; `seed` decides what is written.
-    pub(super) fn settle(&mut self, strategy: Strategy, seed: u64) {
+    pub(super) fn set_strategy(&mut self, strategy: Strategy, seed: u64) {
         self.data = self.writes().then(|| Stamped::new(seed, strategy.request));
         self.planned = Some(strategy);
     }
@@ -113,7 +113,7 @@ impl Side {
             model: Some(strategy.model.to_string()),
             cache_policy: Some(cache.to_string()),
             file_state: self.writes().then(|| "overwritten".into()),
-            strategy: Some(self.wished.text.clone()),
+            strategy: Some(self.requested.text.clone()),
             ..Labels::default()
         }
     }

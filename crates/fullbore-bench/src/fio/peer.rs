@@ -7,15 +7,15 @@ use fullbore::Result;
 use fullbore::error::{Error, Kind};
 use fullbore::pattern::Order;
 
-use super::account::{self, Account};
+use super::job_result::{self, JobResult};
 use super::program::Program;
 use super::shape::{Shape, percentiles, shape};
 use super::{Setting, Unsupported};
-use crate::action::{Claim, Covered, Device, Done, Turn, Work};
-use crate::bed::Needs;
+use crate::action::{CoveredRange, DeviceIo, ExpectedState, Iteration, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::experiment::Trial;
-use crate::sample::Place;
+use crate::sample::RunContext;
+use crate::test_files::Needs;
 use crate::units;
 
 /// The name of the peer in labels and ids.
@@ -32,36 +32,36 @@ const SHORT: f64 = 0.1;
 const PASSES: u64 = 1 << 20;
 
 /// Puts fio's trial behind each trial that it can do. Returns what is to be said of the others, a sentence each.
-pub(crate) fn beside(trials: Vec<Trial>, program: &Program) -> (Vec<Trial>, Vec<String>) {
+pub(crate) fn add_peer_trials(trials: Vec<Trial>, program: &Program) -> (Vec<Trial>, Vec<String>) {
     let mut all = Vec::with_capacity(2 * trials.len());
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     for mut trial in trials {
-        let twin = match trial.work.again() {
+        let peer = match trial.workload.unopened_copy() {
             None => Err(Unsupported("fio reads and writes files, it does no other work".into())),
-            Some(work) => shape(&trial.work.labels()).map(|_| work),
+            Some(workload) => shape(&trial.workload.labels()).map(|_| workload),
         };
-        match twin {
+        match peer {
             Ok(inner) => {
                 let sample = Some(trial.sample.unwrap_or(0.0).max(LEAST));
                 trial.sample = sample;
-                let twin = Trial {
+                let peer = Trial {
                     id: format!("{}/peer={PEER}", trial.id),
                     experiment: trial.experiment.clone(),
                     // It shall not be chosen for anything: nobody here can run it.
                     job: String::new(),
                     ramp: trial.ramp,
                     sample,
-                    work: Box::new(Twin {
+                    workload: Box::new(FioWorkload {
                         inner,
                         program: program.clone(),
                         shape: None,
-                        claimed: Claimed::default(),
+                        repeat: RepeatRules::default(),
                         ramp: 0.0,
                         rate: None,
                         span: 0,
                     }),
                 };
-                all.extend([trial, twin]);
+                all.extend([trial, peer]);
             }
             Err(Unsupported(why)) => {
                 *refused.entry(why).or_default() += 1;
@@ -77,7 +77,7 @@ pub(crate) fn beside(trials: Vec<Trial>, program: &Program) -> (Vec<Trial>, Vec<
 
 /// What matters of the claim of a sample.
 #[derive(Debug, Default)]
-struct Claimed {
+struct RepeatRules {
     /// Whether the same bytes may be gone over again: the cache holds them before and after.
     again: bool,
     /// Whether fio may warm itself up on them: no cache is brought in by that.
@@ -86,12 +86,12 @@ struct Claimed {
 
 /// A trial of ours, done by fio.
 #[derive(Debug)]
-struct Twin {
-    inner: Box<dyn Work>,
+struct FioWorkload {
+    inner: Box<dyn Workload>,
     program: Program,
     /// Known once opened.
     shape: Option<Shape>,
-    claimed: Claimed,
+    repeat: RepeatRules,
     /// Seconds that fio runs before it counts.
     ramp: f64,
     /// Bytes a second that the last sample gave.
@@ -100,7 +100,7 @@ struct Twin {
     span: u64,
 }
 
-impl Work for Twin {
+impl Workload for FioWorkload {
     fn needs(&self) -> Needs {
         self.inner.needs()
     }
@@ -109,8 +109,8 @@ impl Work for Twin {
         Labels { peer: Some(PEER.into()), ..self.inner.labels() }
     }
 
-    fn open(&mut self, place: &Place<'_>) -> Result<()> {
-        self.inner.open(place)?;
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        self.inner.open(context)?;
         // The strategy is known only now.
         let shape = shape(&self.inner.labels())
             .map_err(|Unsupported(why)| Error::new(Kind::Unsupported, "run", PEER, why))?;
@@ -118,63 +118,61 @@ impl Work for Twin {
         Ok(())
     }
 
-    fn prepare(&mut self, turn: Turn, place: &Place<'_>) -> Result<Claim> {
-        let claim = self.inner.prepare(turn, place)?;
-        self.span = turn.span;
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        let expected = self.inner.prepare(iteration, context)?;
+        self.span = iteration.span;
         self.ramp = 0.0;
         let labels = self.inner.labels();
         let grows = matches!(labels.file_state.as_deref(), Some("extended" | "preallocated"));
         let direct = self.shape.as_ref().is_some_and(|shape| shape.direct);
-        let device = claim.device != Device::Any;
-        self.claimed = Claimed {
+        let device = expected.device != DeviceIo::Any;
+        self.repeat = RepeatRules {
             again: !grows && !device && matches!(labels.cache, None | Some(CacheState::Warm)),
             ramps: direct && !grows,
         };
-        Ok(claim)
+        Ok(expected)
     }
 
-    fn ramp_up(&mut self, seconds: f64, place: &Place<'_>) -> Result<()> {
-        if self.claimed.ramps {
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
+        if self.repeat.ramps {
             // By fio itself: between two runs of it a device has time to recover.
             self.ramp = seconds;
             return Ok(());
         }
-        self.inner.ramp_up(seconds, place)
+        self.inner.ramp_up(seconds, context)
     }
 
-    fn run(&mut self, place: &Place<'_>) -> Result<Done> {
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let shape = self.shape.as_ref().ok_or_else(|| refusal("it was not opened".into()))?;
-        let covered = self.inner.covers(place).ok_or_else(|| refusal("it covers no file".into()))?;
+        let covered = self.inner.covered_range(context).ok_or_else(|| refusal("it covers no file".into()))?;
         let whole = once(shape, &covered).ok_or_else(|| {
             refusal("the workers of fio need a stripe each, and the file is too short for that".into())
         })?;
         let mut passes = match self.rate {
-            Some(rate) if self.claimed.again => {
-                ((rate * SHORT / whole as f64).ceil() as u64).clamp(1, PASSES)
-            }
+            Some(rate) if self.repeat.again => ((rate * SHORT / whole as f64).ceil() as u64).clamp(1, PASSES),
             _ => 1,
         };
-        let account = loop {
+        let result = loop {
             let settings = self.settings(shape, &covered, whole, passes);
-            let text = self.program.run(&settings, place.bed().directory(), shape.huge)?;
+            let text = self.program.run(&settings, context.test_files().directory(), shape.huge)?;
             let most = shape.depth * shape.workers;
-            let account = account::read(&text, shape.writes, most).map_err(refusal)?;
+            let result = job_result::read(&text, shape.writes, most).map_err(refusal)?;
             // Half of it: rates vary, and a second run costs another start.
-            if account.seconds >= SHORT / 2.0 || !self.claimed.again || passes >= PASSES {
-                break account;
+            if result.seconds >= SHORT / 2.0 || !self.repeat.again || passes >= PASSES {
+                break result;
             }
-            let more = (SHORT / account.seconds.max(1e-3)).ceil() as u64;
+            let more = (SHORT / result.seconds.max(1e-3)).ceil() as u64;
             passes = passes.saturating_mul(more.max(2)).min(PASSES);
         };
-        if account.seconds <= 0.0 {
+        if result.seconds <= 0.0 {
             return Err(refusal("fio was done in less time than it counts".into()));
         }
-        self.rate = Some(account.bytes as f64 / account.seconds);
-        Ok(done(account, shape.workers))
+        self.rate = Some(result.bytes as f64 / result.seconds);
+        Ok(done(result, shape.workers))
     }
 
-    fn clear(&mut self, place: &Place<'_>) -> Result<()> {
-        self.inner.clear(place)
+    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
+        self.inner.clean_up(context)
     }
 }
 
@@ -182,20 +180,20 @@ fn refusal(what: String) -> Error {
     Error::new(Kind::Unsupported, "run", PEER, what)
 }
 
-fn done(account: Account, workers: u64) -> Done {
-    Done {
-        bytes: account.bytes,
-        seconds: Some(account.seconds),
-        requests: account.requests,
-        depth: account.in_flight.map(|in_flight| in_flight / workers as f64),
-        latency: account.latency,
-        children: Some((account.user_s, account.system_s)),
-        ..Done::default()
+fn done(result: JobResult, workers: u64) -> RunResult {
+    RunResult {
+        bytes: result.bytes,
+        seconds: Some(result.seconds),
+        requests: result.requests,
+        depth: result.in_flight.map(|in_flight| in_flight / workers as f64),
+        latency: result.latency,
+        children: Some((result.user_s, result.system_s)),
+        ..RunResult::default()
     }
 }
 
 /// How many bytes fio moves in one pass over what is covered; `None` if there is nothing for a worker.
-fn once(shape: &Shape, covered: &Covered) -> Option<u64> {
+fn once(shape: &Shape, covered: &CoveredRange) -> Option<u64> {
     let range = covered.range.end - covered.range.start;
     let bytes = match (covered.order, shape.stripe) {
         (Order::Random { count, .. }, _) => (count * shape.request).min(range),
@@ -206,10 +204,10 @@ fn once(shape: &Shape, covered: &Covered) -> Option<u64> {
     Some(bytes / unit * unit).filter(|bytes| *bytes > 0)
 }
 
-impl Twin {
+impl FioWorkload {
     /// The job over what is covered.
-    fn settings(&self, shape: &Shape, covered: &Covered, whole: u64, passes: u64) -> Vec<Setting> {
-        let Covered { path, range, order, timed } = covered;
+    fn settings(&self, shape: &Shape, covered: &CoveredRange, whole: u64, passes: u64) -> Vec<Setting> {
+        let CoveredRange { path, range, order, timed } = covered;
         let size = match shape.stripe {
             // A job goes from its first stripe to its last.
             Some(stripe) => whole - stripe * (shape.workers - 1),

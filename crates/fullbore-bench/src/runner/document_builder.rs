@@ -8,19 +8,19 @@ use fullbore::error::{Error, Kind};
 use fullbore::probe::{Facts, Machine};
 
 use super::Options;
-use super::cells::{Cells, Running};
+use super::cells::{ActiveCell, Cells};
 use crate::audit::OwnCost;
-use crate::bed::Bed;
 use crate::document::{
     Cell, Document, Environment, Experiment, Run, StopReason, SummaryOptions, findings, rfc3339,
 };
 use crate::pipeline::pipeline;
 use crate::stats::Bootstrap;
+use crate::test_files::TestFiles;
 use crate::{saved, surroundings};
 
 /// The account of a run.
 #[derive(Debug, Clone)]
-pub(super) struct Account {
+pub(super) struct DocumentBuilder {
     run: Run,
     start: Instant,
     /// Seconds that the runs before this one took.
@@ -33,7 +33,7 @@ pub(super) struct Account {
     strategies: Vec<(String, String)>,
 }
 
-impl Account {
+impl DocumentBuilder {
     /// Opens the account of a run, or of one that goes on.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Account {
         let name = |directory: &PathBuf| {
             directory.canonicalize().unwrap_or_else(|_| directory.clone()).display().to_string()
         };
-        let directories: Vec<String> = options.grounds().map(name).collect();
+        let directories: Vec<String> = options.measured_paths().map(name).collect();
         let mut run = Run {
             started: rfc3339(SystemTime::now()),
             fullbore_version: env!("CARGO_PKG_VERSION").into(),
@@ -78,10 +78,10 @@ impl Account {
     }
 
     /// Notes where the run takes place.
-    pub(super) fn settle_in(&mut self, facts: &Facts, machine: &Machine, beds: &[Bed]) {
-        self.environment = surroundings::environment(facts, machine, &beds[0]);
-        self.run.file_bytes = beds[0].len;
-        self.run.notes = beds.iter().flat_map(|bed| bed.notes.clone()).collect();
+    pub(super) fn set_environment(&mut self, facts: &Facts, machine: &Machine, file_sets: &[TestFiles]) {
+        self.environment = surroundings::environment(facts, machine, &file_sets[0]);
+        self.run.file_bytes = file_sets[0].len;
+        self.run.notes = file_sets.iter().flat_map(|test_files| test_files.notes.clone()).collect();
         self.run.notes.extend(surroundings::missing_without_root());
     }
 
@@ -101,24 +101,24 @@ impl Account {
 
     /// Adds the cells of a set that is measured.
     pub(super) fn close(&mut self, cells: Cells) {
-        for one in cells.running {
-            self.enter(&one);
+        for one in cells.active {
+            self.add_cell(&one);
         }
     }
 
     /// The account with the cells of a set that is being measured.
     pub(super) fn with(&self, cells: &Cells) -> Self {
-        let mut account = self.clone();
-        cells.running.iter().for_each(|one| account.enter(one));
-        account
+        let mut builder = self.clone();
+        cells.active.iter().for_each(|one| builder.add_cell(one));
+        builder
     }
 
-    fn enter(&mut self, one: &Running) {
+    fn add_cell(&mut self, one: &ActiveCell) {
         let stop = if one.precise { StopReason::Precise } else { StopReason::TimeUp };
         let null_request_s = self.own.map(|own| own.request.value);
         let mut cell = one.cell();
         cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s });
-        self.strategies.extend(one.work.strategy().map(|strategy| (cell.id.clone(), strategy)));
+        self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
         self.cells.push(cell);
     }
 

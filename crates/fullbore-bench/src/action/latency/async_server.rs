@@ -9,20 +9,20 @@ use fullbore::engine::Channel;
 use fullbore::error::{Error, Kind};
 
 use super::super::target::Target;
-use super::open_loop::Station;
+use super::open_loop::Server;
 
 /// Sleeping ends late by a hair: this long before a request is due its thread stays awake, in seconds.
-const AWAKE: f64 = 100e-6;
+const SPIN_BEFORE: f64 = 100e-6;
 
 /// Lets time pass until `due` seconds after `start`, asleep except for the end.
-pub(super) fn rest(start: Instant, due: f64) {
+pub(super) fn wait_until(start: Instant, due: f64) {
     loop {
         let left = due - start.elapsed().as_secs_f64();
         if left <= 0.0 {
             return;
         }
-        if left > AWAKE {
-            std::thread::sleep(Duration::from_secs_f64((left - AWAKE).min(1.0)));
+        if left > SPIN_BEFORE {
+            std::thread::sleep(Duration::from_secs_f64((left - SPIN_BEFORE).min(1.0)));
         } else {
             std::hint::spin_loop();
         }
@@ -30,29 +30,29 @@ pub(super) fn rest(start: Instant, due: f64) {
 }
 
 /// Wakes sleepers of this thread when they asked for, not up to 50 µs later as is the rule (`PR_SET_TIMERSLACK`).
-pub(super) fn sleep_lightly() {
+pub(super) fn sleep_precisely() {
     // Without it requests are a little late, and their latency says so.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
 /// A channel with its buffers.
-pub(super) struct Line<'a> {
+pub(super) struct AsyncServer<'a> {
     channel: Channel,
     pool: Pool,
     target: &'a Target<'a>,
     start: Instant,
 }
 
-impl<'a> Line<'a> {
+impl<'a> AsyncServer<'a> {
     /// Opens a channel of so many requests in flight. Its clock starts now.
     pub(super) fn open(target: &'a Target<'a>, depth: usize) -> Result<Self> {
         let (channel, pool) = target.open(depth)?;
-        sleep_lightly();
+        sleep_precisely();
         Ok(Self { channel, pool, target, start: Instant::now() })
     }
 }
 
-impl Station for Line<'_> {
+impl Server for AsyncServer<'_> {
     fn now(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
@@ -76,7 +76,7 @@ impl Station for Line<'_> {
     fn wait(&mut self, until: f64) -> Result<()> {
         // With requests on their way only looking again and again sees them end in time.
         if self.channel.in_flight() == 0 {
-            rest(self.start, until);
+            wait_until(self.start, until);
         } else {
             std::hint::spin_loop();
         }

@@ -1,7 +1,7 @@
 //! The options of fio that are passed over, and those that are refused, each with its reason.
 
 /// Options that change nothing of the load, with what the meter does instead.
-pub(super) const PASSED: &[(&[&str], &str)] = &[
+pub(super) const IGNORED: &[(&[&str], &str)] = &[
     (
         &[
             "group_reporting",
@@ -184,6 +184,6 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
 ];
 
 /// What is said of an option by a table.
-pub(super) fn told(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
+pub(super) fn reason_for(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| *why)
 }

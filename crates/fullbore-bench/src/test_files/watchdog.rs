@@ -6,13 +6,13 @@ use std::process::{Child, Command, Stdio};
 
 /// The watch over a directory: nothing else helps against SIGKILL.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct Watchdog {
     watcher: Child,
 }
 
-impl Watch {
+impl Watchdog {
     /// Begins to watch; `None` where there is no shell.
-    pub(super) fn over(directory: &Path) -> Option<Self> {
+    pub(super) fn spawn(directory: &Path) -> Option<Self> {
         let directory = directory.canonicalize().ok()?;
         // Its input ends when this process does, however that comes about.
         let watcher = Command::new("/bin/sh")
@@ -28,7 +28,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for Watchdog {
     fn drop(&mut self) {
         drop(self.watcher.stdin.take());
         let _ = self.watcher.wait();

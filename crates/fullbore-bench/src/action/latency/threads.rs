@@ -9,11 +9,11 @@ use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, Kind};
 
-use super::line::{rest, sleep_lightly};
-use super::open_loop::{Served, seconds};
+use super::async_server::{sleep_precisely, wait_until};
+use super::open_loop::{ServedRequests, seconds};
 
 /// What the threads share: whoever holds it waits for the next request.
-struct Turn {
+struct SharedSchedule {
     schedule: VecDeque<f64>,
     number: u64,
     backlog: usize,
@@ -23,7 +23,7 @@ struct Turn {
 
 /// What one thread did.
 #[derive(Default)]
-struct Share {
+struct ThreadResult {
     latencies: Latencies,
     busy: f64,
     last: f64,
@@ -35,10 +35,10 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
     schedule: Vec<f64>,
     threads: usize,
     limit: f64,
-    stopped: &(dyn Fn() -> bool + Sync),
+    is_cancelled: &(dyn Fn() -> bool + Sync),
     call: impl Fn() -> Result<C> + Sync,
-) -> Result<Served> {
-    let turn = Mutex::new(Turn {
+) -> Result<ServedRequests> {
+    let shared = Mutex::new(SharedSchedule {
         schedule: schedule.into(),
         number: 0,
         backlog: 0,
@@ -48,28 +48,28 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
     // None, if not all threads could be started.
     let ready: std::sync::OnceLock<Option<std::sync::Barrier>> = std::sync::OnceLock::new();
     let start = std::sync::OnceLock::new();
-    let one = || -> Result<Share> {
-        sleep_lightly();
+    let one = || -> Result<ThreadResult> {
+        sleep_precisely();
         let opened = call();
-        let Some(ready) = ready.wait() else { return Ok(Share::default()) };
+        let Some(ready) = ready.wait() else { return Ok(ThreadResult::default()) };
         ready.wait();
         let start = *start.get_or_init(Instant::now);
-        let mut share = Share::default();
+        let mut result = ThreadResult::default();
         let mut call = opened?;
-        while let Some((due, number)) = next(&turn, start, limit, stopped) {
+        while let Some((due, number)) = next(&shared, start, limit, is_cancelled) {
             let begun = start.elapsed().as_secs_f64();
             if let Err(error) = call(number) {
                 // The others have nothing to wait for.
-                turn.lock().unwrap_or_else(PoisonError::into_inner).schedule.clear();
+                shared.lock().unwrap_or_else(PoisonError::into_inner).schedule.clear();
                 return Err(error);
             }
-            share.last = start.elapsed().as_secs_f64();
-            share.busy += share.last - begun;
-            share.latencies.record(seconds(share.last - due));
+            result.last = start.elapsed().as_secs_f64();
+            result.busy += result.last - begun;
+            result.latencies.record(seconds(result.last - due));
         }
-        Ok(share)
+        Ok(result)
     };
-    let shares: Vec<Result<Share>> = std::thread::scope(|scope| {
+    let results: Vec<Result<ThreadResult>> = std::thread::scope(|scope| {
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, one);
         let (mut started, mut refused) = (Vec::with_capacity(threads), None);
         for thread in (0..threads).map(start) {
@@ -80,23 +80,23 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
         }
         let _ = ready.set(refused.is_none().then(|| std::sync::Barrier::new(threads)));
         let lost = |_| Err(Error::new(Kind::Io, "measure with", "a thread", "it ended before its time"));
-        let shares = started.into_iter().map(|thread| thread.join().unwrap_or_else(lost));
-        refused.map(Err).into_iter().chain(shares).collect()
+        let results = started.into_iter().map(|thread| thread.join().unwrap_or_else(lost));
+        refused.map(Err).into_iter().chain(results).collect()
     });
-    let turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut served = Served {
-        latencies: turn.latencies,
-        given_up: turn.given_up,
-        backlog: turn.backlog,
-        ..Served::default()
+    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut served = ServedRequests {
+        latencies: shared.latencies,
+        given_up: shared.given_up,
+        backlog: shared.backlog,
+        ..ServedRequests::default()
     };
     let mut busy = 0.0;
-    for share in shares {
-        let share = share?;
-        served.done += share.latencies.count();
-        served.latencies.add(&share.latencies);
-        served.seconds = served.seconds.max(share.last);
-        busy += share.busy;
+    for result in results {
+        let result = result?;
+        served.done += result.latencies.count();
+        served.latencies.add(&result.latencies);
+        served.seconds = served.seconds.max(result.last);
+        busy += result.busy;
     }
     served.depth = if served.seconds > 0.0 { busy / served.seconds } else { 0.0 };
     Ok(served)
@@ -104,27 +104,27 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
 
 /// The next request, when it is due; `None` when there is none or no more time.
 fn next(
-    turn: &Mutex<Turn>,
+    shared: &Mutex<SharedSchedule>,
     start: Instant,
     limit: f64,
-    stopped: &(dyn Fn() -> bool + Sync),
+    is_cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<(f64, u64)> {
-    let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
     let now = start.elapsed().as_secs_f64();
-    if now >= limit || stopped() {
-        for due in std::mem::take(&mut turn.schedule) {
-            turn.given_up += 1;
-            turn.latencies.record(seconds(now - due));
+    if now >= limit || is_cancelled() {
+        for due in std::mem::take(&mut shared.schedule) {
+            shared.given_up += 1;
+            shared.latencies.record(seconds(now - due));
         }
     }
-    let due = turn.schedule.pop_front()?;
+    let due = shared.schedule.pop_front()?;
     // All of them rise, so those that are due stand in front.
-    let behind = turn.schedule.partition_point(|due| *due <= now);
-    turn.backlog = turn.backlog.max(behind);
-    turn.number += 1;
-    let number = turn.number - 1;
+    let behind = shared.schedule.partition_point(|due| *due <= now);
+    shared.backlog = shared.backlog.max(behind);
+    shared.number += 1;
+    let number = shared.number - 1;
     // The lock is held: exactly one thread waits for the clock, the others for it.
-    rest(start, due);
+    wait_until(start, due);
     Some((due, number))
 }
 

@@ -9,14 +9,14 @@ use fullbore::strategy::{Plan, Strategy, Wish};
 
 /// A strategy asked for.
 #[derive(Debug)]
-pub(crate) struct Wished {
+pub(crate) struct RequestedStrategy {
     /// What it asks for.
     pub(crate) wish: Wish,
     /// As `--strategy` takes it.
     pub(crate) text: String,
 }
 
-impl Wished {
+impl RequestedStrategy {
     /// Reads a strategy with the request size and the depth of a grid.
     ///
     /// # Errors
@@ -47,8 +47,8 @@ impl Wished {
     ///
     /// # Errors
     /// [`Kind::Unsupported`] with the plan's reasons.
-    pub(crate) fn granted(&self, planned: &Plan, path: &Path) -> Result<()> {
-        let kept = |asked: Option<&Method>, got: &Method| asked.is_none_or(|asked| asked == got);
+    pub(crate) fn check_granted(&self, planned: &Plan, path: &Path) -> Result<()> {
+        let kept = |spec: Option<&Method>, got: &Method| spec.is_none_or(|spec| spec == got);
         let read = kept(self.wish.read, planned.strategy.read) || planned.situation.len.is_none();
         if read && kept(self.wish.write, planned.strategy.write) {
             return Ok(());

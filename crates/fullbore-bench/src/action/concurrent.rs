@@ -14,11 +14,11 @@ use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Monitor, Outcome, Scope};
 use fullbore::strategy::Strategy;
 
-use super::Done;
+use super::RunResult;
 
 /// One of the transfers: a run of a file, from front to back.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct FileRange {
     /// The file; for writes its blocks are there.
     pub(super) file: File,
     /// The bytes.
@@ -27,11 +27,11 @@ pub(super) struct Part {
 
 /// What all of them do.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Doing<'a> {
+pub(super) enum TransferKind<'a> {
     /// Read.
-    Reading,
+    Read,
     /// Write, and bring it to the device within the time if `flush`.
-    Writing { data: &'a Stamped, flush: bool },
+    Write { data: &'a Stamped, flush: bool },
 }
 
 /// Runs all parts at once, for as long as the first takes, or no longer than `limit`.
@@ -41,24 +41,24 @@ pub(super) enum Doing<'a> {
 /// # Errors
 /// Those of the system, of whichever part fails first; no part goes on then.
 pub(super) fn run(
-    parts: &[Part],
-    doing: Doing<'_>,
+    parts: &[FileRange],
+    transfer_kind: TransferKind<'_>,
     strategy: &Strategy,
     limit: Option<Duration>,
     monitor: &Monitor,
-) -> Result<Done> {
-    let (go, enough) = (AtomicBool::new(false), AtomicBool::new(false));
-    let one = |part: &Part| {
+) -> Result<RunResult> {
+    let (go, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    let one = |part: &FileRange| {
         // Nobody starts before everybody is there.
         while !go.load(Ordering::Acquire) {
             thread::park();
         }
-        let result = transfer(part, doing, strategy, &enough, monitor);
-        enough.store(true, Ordering::Relaxed);
+        let result = transfer(part, transfer_kind, strategy, &stop, monitor);
+        stop.store(true, Ordering::Relaxed);
         result
     };
     let results = thread::scope(|scope| {
-        let mut threads: Vec<ScopedJoinHandle<'_, Result<Ran>>> = Vec::with_capacity(parts.len());
+        let mut threads: Vec<ScopedJoinHandle<'_, Result<Transferred>>> = Vec::with_capacity(parts.len());
         let mut refused = None;
         for part in parts {
             match thread::Builder::new().spawn_scoped(scope, || one(part)) {
@@ -66,7 +66,7 @@ pub(super) fn run(
                 Err(error) => refused = Some(Error::io("start a thread for", part.file.path(), error)),
             }
         }
-        enough.store(refused.is_some(), Ordering::Relaxed);
+        stop.store(refused.is_some(), Ordering::Relaxed);
         go.store(true, Ordering::Release);
         threads.iter().for_each(|thread| thread.thread().unpark());
         if let Some(limit) = limit {
@@ -74,54 +74,54 @@ pub(super) fn run(
             while !threads.iter().all(ScopedJoinHandle::is_finished) && Instant::now() < end {
                 thread::sleep((end - Instant::now()).min(Duration::from_millis(5)));
             }
-            enough.store(true, Ordering::Relaxed);
+            stop.store(true, Ordering::Relaxed);
         }
-        let ran = threads
+        let transferred = threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        let ran = ran.collect::<Result<Vec<Ran>>>();
-        refused.map_or(ran, Err)
+        let transferred = transferred.collect::<Result<Vec<Transferred>>>();
+        refused.map_or(transferred, Err)
     })?;
-    Ok(together(&results, matches!(doing, Doing::Writing { .. })))
+    Ok(combine(&results, matches!(transfer_kind, TransferKind::Write { .. })))
 }
 
 /// What one part did, and when it ended.
 #[derive(Debug, Clone, Copy)]
-struct Ran {
+struct Transferred {
     outcome: Outcome,
     end: Instant,
 }
 
 fn transfer(
-    part: &Part,
-    doing: Doing<'_>,
+    part: &FileRange,
+    transfer_kind: TransferKind<'_>,
     strategy: &Strategy,
-    enough: &AtomicBool,
+    stop: &AtomicBool,
     monitor: &Monitor,
-) -> Result<Ran> {
+) -> Result<Transferred> {
     let scope = Scope { range: part.range.clone(), order: pattern::Order::Sequential };
-    let mut outcome = match doing {
-        Doing::Reading => super::access::read_until(&part.file, &scope, strategy, enough, monitor)?,
-        Doing::Writing { data, .. } => {
+    let mut outcome = match transfer_kind {
+        TransferKind::Read => super::access::read_until(&part.file, &scope, strategy, stop, monitor)?,
+        TransferKind::Write { data, .. } => {
             let path: PathBuf = part.file.path().to_owned();
             let output = Output::create(&path, Placement::Overwrite, None)?;
-            pattern::fill_until(data, &scope, &output, strategy, monitor, enough)?
+            pattern::fill_until(data, &scope, &output, strategy, monitor, stop)?
         }
     };
     // The first that is done ends all: before it waits for the device.
-    enough.store(true, Ordering::Relaxed);
-    if matches!(doing, Doing::Writing { flush: true, .. }) {
+    stop.store(true, Ordering::Relaxed);
+    if matches!(transfer_kind, TransferKind::Write { flush: true, .. }) {
         let clock = Instant::now();
         part.file.sync(Sync::Data)?;
         outcome.seconds += clock.elapsed().as_secs_f64();
     }
-    Ok(Ran { outcome, end: Instant::now() })
+    Ok(Transferred { outcome, end: Instant::now() })
 }
 
-fn together(ran: &[Ran], writes: bool) -> Done {
-    let mut done = Done::default();
+fn combine(transferred: &[Transferred], writes: bool) -> RunResult {
+    let mut done = RunResult::default();
     let mut tally = fullbore::engine::Tally::default();
-    for Ran { outcome, .. } in ran {
+    for Transferred { outcome, .. } in transferred {
         done.bytes += outcome.bytes;
         tally.add(if writes { &outcome.writes } else { &outcome.reads });
         done.streams.push(if outcome.seconds > 0.0 { outcome.bytes as f64 / outcome.seconds } else { 0.0 });
@@ -129,8 +129,8 @@ fn together(ran: &[Ran], writes: bool) -> Done {
     done.requests = tally.requests;
     done.depth = Some(tally.depth());
     // Opening is no part of it, so each began as long before its end as it took.
-    let first = ran.iter().map(|one| one.end - Duration::from_secs_f64(one.outcome.seconds)).min();
-    let last = ran.iter().map(|one| one.end).max();
+    let first = transferred.iter().map(|one| one.end - Duration::from_secs_f64(one.outcome.seconds)).min();
+    let last = transferred.iter().map(|one| one.end).max();
     done.seconds = first.zip(last).map(|(first, last)| (last - first).as_secs_f64());
     done
 }
@@ -145,13 +145,13 @@ mod tests {
         Strategy { request: 4096, ..Strategy::plain() }
     }
 
-    fn files(directory: &std::path::Path, lens: &[u64]) -> Vec<Part> {
+    fn files(directory: &std::path::Path, lens: &[u64]) -> Vec<FileRange> {
         lens.iter()
             .enumerate()
             .map(|(index, &len)| {
                 let path = directory.join(index.to_string());
                 std::fs::write(&path, vec![0; len as usize]).unwrap();
-                Part { file: File::open_write(&path).unwrap(), range: 0..len }
+                FileRange { file: File::open_write(&path).unwrap(), range: 0..len }
             })
             .collect()
     }
@@ -160,7 +160,7 @@ mod tests {
     fn the_first_that_is_done_ends_all() {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[4096, 256 << 20]);
-        let done = run(&parts, Doing::Reading, &strategy(), None, &Monitor::default()).unwrap();
+        let done = run(&parts, TransferKind::Read, &strategy(), None, &Monitor::default()).unwrap();
         assert_eq!(done.streams.len(), 2);
         assert!(done.bytes >= 4096 && done.bytes < 4096 + (256 << 20), "{done:?}");
         assert!(done.requests >= 1 && done.seconds.unwrap() > 0.0);
@@ -171,7 +171,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[64 << 20]);
         let limit = Some(Duration::ZERO);
-        let done = run(&parts, Doing::Reading, &strategy(), limit, &Monitor::default()).unwrap();
+        let done = run(&parts, TransferKind::Read, &strategy(), limit, &Monitor::default()).unwrap();
         assert!(done.bytes < 64 << 20, "{done:?}");
     }
 
@@ -179,10 +179,10 @@ mod tests {
     fn each_writes_its_own_run() {
         let directory = tempfile::tempdir().unwrap();
         let [file] = files(directory.path(), &[64 << 10]).try_into().unwrap();
-        let parts = [0..32 << 10, 32 << 10..64 << 10].map(|range| Part { range, ..file.clone() });
+        let parts = [0..32 << 10, 32 << 10..64 << 10].map(|range| FileRange { range, ..file.clone() });
         let data = Stamped::new(3, 4096);
-        let doing = Doing::Writing { data: &data, flush: true };
-        let done = run(&parts, doing, &strategy(), None, &Monitor::default()).unwrap();
+        let transfer_kind = TransferKind::Write { data: &data, flush: true };
+        let done = run(&parts, transfer_kind, &strategy(), None, &Monitor::default()).unwrap();
         // The second may have been stopped by the first, which is whole.
         assert!((32 << 10..=64 << 10).contains(&done.bytes), "{done:?}");
         let mut expected = vec![0; 4096];
@@ -200,7 +200,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut parts = files(directory.path(), &[4096, 4096]);
         parts[1].range = 0..1 << 30;
-        let error = run(&parts, Doing::Reading, &strategy(), None, &Monitor::default()).unwrap_err();
+        let error = run(&parts, TransferKind::Read, &strategy(), None, &Monitor::default()).unwrap_err();
         assert!(error.to_string().contains("4096"), "{error}");
     }
 }

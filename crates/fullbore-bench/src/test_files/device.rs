@@ -9,12 +9,12 @@ use fullbore::probe::{self, Device};
 
 /// Where the kernel tells of devices and mounts: `/sys` and `/proc`, or what a test has in their place.
 #[derive(Debug, Clone)]
-pub(super) struct Kernel {
+pub(super) struct KernelPaths {
     pub(super) sys: PathBuf,
     pub(super) proc: PathBuf,
 }
 
-impl Default for Kernel {
+impl Default for KernelPaths {
     fn default() -> Self {
         Self { sys: "/sys".into(), proc: "/proc".into() }
     }
@@ -22,7 +22,7 @@ impl Default for Kernel {
 
 /// A device that may be written over. While this is held nobody else can mount it or take it for their own.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct ExclusiveDevice {
     /// Bytes it has.
     pub(super) len: u64,
     /// Opened exclusively.
@@ -33,7 +33,7 @@ pub(super) struct Taken {
 ///
 /// # Errors
 /// [`Kind::Invalid`] with everything that speaks against it.
-pub(super) fn take(path: &Path, serial: &str) -> Result<Taken> {
+pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let refuse = |what: String, advice: &str| {
         Error::new(Kind::Invalid, "measure", path, what).advise(advice.to_owned())
     };
@@ -49,7 +49,7 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<Taken> {
         return Err(refuse("the system tells nothing of it".into(), "name a whole disk"));
     };
     let number = (rustix::fs::major(status.rdev()), rustix::fs::minor(status.rdev()));
-    let mut against = in_use(&Kernel::default(), number);
+    let mut against = in_use(&KernelPaths::default(), number);
     if device.partition.is_some() {
         against.push("it is a partition of a disk".into());
     }
@@ -76,7 +76,7 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<Taken> {
         None => {
             Err(refuse("it tells no serial number to be sure of it by".into(), "measure a file system on it"))
         }
-        Some(known) if known == serial => Ok(Taken { len, _held: held }),
+        Some(known) if known == serial => Ok(ExclusiveDevice { len, _held: held }),
         Some(_) => Err(refuse(
             format!("{serial} is not its serial number"),
             "look at it with `fullbore probe` or `lsblk -o NAME,SERIAL`; everything on the device named will be lost",
@@ -90,17 +90,17 @@ fn known_by(device: &Device) -> Option<&str> {
 }
 
 /// Who uses a device, as far as the kernel tells.
-fn in_use(kernel: &Kernel, (major, minor): (u32, u32)) -> Vec<String> {
+fn in_use(kernel: &KernelPaths, (major, minor): (u32, u32)) -> Vec<String> {
     let mut uses = Vec::new();
     let number = format!("{major}:{minor}");
-    let place = kernel.sys.join("dev/block").join(&number);
+    let context = kernel.sys.join("dev/block").join(&number);
     let entries = |at: &Path| -> Vec<PathBuf> {
         fs::read_dir(at).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     };
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut numbers = vec![number];
     let partitions: Vec<PathBuf> =
-        entries(&place).into_iter().filter(|path| path.join("partition").exists()).collect();
+        entries(&context).into_iter().filter(|path| path.join("partition").exists()).collect();
     for partition in &partitions {
         numbers.extend(fs::read_to_string(partition.join("dev")).map(|text| text.trim().to_owned()));
     }
@@ -108,7 +108,7 @@ fn in_use(kernel: &Kernel, (major, minor): (u32, u32)) -> Vec<String> {
         let names: Vec<String> = partitions.iter().map(|path| name(path)).collect();
         uses.push(format!("it has partitions: {}", names.join(", ")));
     }
-    let holders: Vec<String> = entries(&place.join("holders")).iter().map(|path| name(path)).collect();
+    let holders: Vec<String> = entries(&context.join("holders")).iter().map(|path| name(path)).collect();
     if !holders.is_empty() {
         uses.push(format!("it is part of {}", holders.join(", ")));
     }
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn what_uses_a_device_is_found() {
         let room = tempfile::tempdir().unwrap();
-        let kernel = Kernel { sys: room.path().join("sys"), proc: room.path().join("proc") };
+        let kernel = KernelPaths { sys: room.path().join("sys"), proc: room.path().join("proc") };
         let disk = kernel.sys.join("dev/block/8:16");
         fs::create_dir_all(disk.join("holders")).unwrap();
         fs::create_dir_all(disk.join("queue")).unwrap();

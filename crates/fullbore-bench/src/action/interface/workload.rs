@@ -1,0 +1,380 @@
+//! A trial of an interface: the test files, the states that are asked for, and the clock around the calls.
+
+use std::fmt;
+use std::ops::Range;
+use std::time::Instant;
+
+use fullbore::Result;
+use fullbore::buf::Pool;
+use fullbore::error::{Error, Kind};
+use fullbore::file::File;
+use fullbore::operation::generate::Stamped;
+
+use super::pass::{Pass, Payload, RecordOrder};
+use super::settings::{InterfaceFileState, InterfaceOrder, InterfaceSpec, ValidatedSpec};
+use super::{Completion, Interface, InterfaceEntry, OpenConfig};
+use crate::action::precondition::Precondition;
+use crate::action::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use crate::document::{CacheState, Labels};
+use crate::sample::RunContext;
+use crate::test_files::{Needs, TestFiles};
+
+/// A sample has at least this many calls for each that may be at once.
+const LEAST: u64 = 4;
+
+/// Until its rate is known, a trial that may be slow makes at most so many calls.
+const FIRST: u64 = 512;
+
+struct InterfaceWorkload {
+    validated: ValidatedSpec,
+    entry: &'static InterfaceEntry,
+    ready: Option<PreparedRun>,
+    /// Whether it has been run.
+    known: bool,
+}
+
+/// What the next run takes.
+struct PreparedRun {
+    pass: Pass,
+    config: OpenConfig,
+    pool: Pool,
+    /// The file; a new one is opened within the time.
+    opened: Option<Box<dyn Interface>>,
+}
+
+impl fmt::Debug for InterfaceWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InterfaceWorkload").field("validated", &self.validated).finish_non_exhaustive()
+    }
+}
+
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let spec: InterfaceSpec = settings(given)?;
+    let (validated, entry) = spec.validate()?;
+    Ok(Box::new(InterfaceWorkload { validated, entry, ready: None, known: false }))
+}
+
+impl InterfaceWorkload {
+    fn writes(&self) -> bool {
+        self.validated.spec.direction.writes()
+    }
+
+    fn is_new(&self) -> bool {
+        self.validated.spec.file == InterfaceFileState::New
+    }
+
+    fn depth(&self) -> usize {
+        self.validated.spec.depth.unwrap_or(1)
+    }
+
+    fn precondition(&self) -> Precondition {
+        let spec = &self.validated.spec;
+        let (writes, flush) = (self.writes(), spec.flush == Some(true));
+        Precondition { writes, direct: spec.direct, flush, cache: spec.cache }
+    }
+
+    /// The file that is there all the time.
+    fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
+        self.precondition().file(test_files)
+    }
+
+    fn config(&self, context: &RunContext<'_>, len: u64) -> OpenConfig {
+        let ValidatedSpec { spec, record, buffer } = &self.validated;
+        let vectors = spec.vectors.unwrap_or(1);
+        let test_files = context.test_files();
+        let (path, new) = match self.is_new() {
+            true => (test_files.fresh.clone(), Some((len, spec.allocation.unwrap_or_default()))),
+            false => (self.existing_file(test_files).path().to_owned(), None),
+        };
+        let bytes = match self.writes() {
+            true => Payload::written(Stamped::new(context.seed, *record), record / vectors),
+            false => Payload::Read(None),
+        };
+        OpenConfig {
+            path,
+            new,
+            record: *record,
+            buffer: *buffer,
+            direct: spec.direct,
+            hint: spec.hint.and_then(|hint| hint.hint()),
+            vectors,
+            depth: self.depth(),
+            completion: spec.completion,
+            bytes,
+        }
+    }
+
+    /// The records of this turn: the next run of the file, so that no cache of the device's own has it, or records all
+    /// over it. As [the engines'](crate::action).
+    fn part(&self, iteration: Iteration, len: u64) -> (Pass, Range<u64>) {
+        let record = self.validated.record as u64;
+        let order = self.validated.spec.order;
+        let mut span = iteration.span;
+        if !self.known && order != InterfaceOrder::Sequential {
+            // A disk that has to move its head would be at it for minutes.
+            span = span.min(FIRST * record);
+        }
+        let least = record * LEAST * self.depth() as u64;
+        let span = (span.max(least) / record * record).clamp(record.min(len), len);
+        let random = RecordOrder::Random { seed: iteration.number, count: span / record };
+        let run = || {
+            let places = (len / span).max(1);
+            let start = iteration.number % places * span;
+            start..start + span
+        };
+        let (range, order) = match order {
+            InterfaceOrder::Random => (0..len, random),
+            InterfaceOrder::RandomHalf => (0..len / 2, random),
+            InterfaceOrder::Sequential if self.is_new() => (0..span, RecordOrder::Forward),
+            InterfaceOrder::Sequential => (run(), RecordOrder::Forward),
+            InterfaceOrder::Backward => (run(), RecordOrder::Backward),
+        };
+        (Pass::new(range.clone(), self.validated.record, order, len), range)
+    }
+}
+
+impl Workload for InterfaceWorkload {
+    fn needs(&self) -> Needs {
+        Needs {
+            warm: !self.writes() && self.validated.spec.cache == Some(CacheState::Warm),
+            written: self.writes(),
+            fresh: self.is_new(),
+            ..Needs::default()
+        }
+    }
+
+    fn labels(&self) -> Labels {
+        let ValidatedSpec { spec, record, .. } = &self.validated;
+        let threads = spec.completion == Completion::Threads;
+        let (depth, workers) = if threads { (1, self.depth()) } else { (self.depth(), 1) };
+        let state = if self.is_new() { "extended" } else { "overwritten" };
+        Labels {
+            operation: if self.writes() { "write" } else { "read" }.into(),
+            method: spec.interface.clone(),
+            request_bytes: Some(*record as u64),
+            depth: Some(depth as u32),
+            workers: Some(workers as u32),
+            // The words of the engines, so that only what differs tells their rows apart.
+            model: Some(if threads { "pool" } else { "serial" }.into()),
+            allocation: spec.allocation.map(|allocation| allocation.word().into()),
+            cache_policy: Some(if spec.direct { "direct" } else { "keep" }.into()),
+            file_state: self.writes().then(|| state.into()),
+            cache: spec.cache,
+            order: Some(spec.order.words().into()),
+            flush: spec.flush,
+            variant: self.validated.variant(),
+            ..Labels::default()
+        }
+    }
+
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        let spec = &self.validated.spec;
+        if test_files.in_memory && (spec.cache == Some(CacheState::Cold) || spec.direct) {
+            return Err(context.no_device());
+        }
+        // Whether it works here.
+        let config = self.config(context, self.validated.record as u64);
+        let opened = config.pool().and_then(|mut pool| (self.entry.open)(&config, &mut pool));
+        self.clean_up(context)?;
+        opened.map(drop)
+    }
+
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        let test_files = context.test_files();
+        self.clean_up(context)?;
+        let (pass, range) = self.part(iteration, test_files.len);
+        let config = self.config(context, range.end);
+        let mut pool = config.pool()?;
+        let precondition = self.precondition();
+        if self.is_new() {
+            self.ready = Some(PreparedRun { pass, config, pool, opened: None });
+            return Ok(ExpectedState { device: precondition.device(), ..ExpectedState::default() });
+        }
+        let file = self.existing_file(test_files).clone();
+        precondition.establish(&file, &range)?;
+        let opened = Some((self.entry.open)(&config, &mut pool)?);
+        self.ready = Some(PreparedRun { pass, config, pool, opened });
+        Ok(precondition.expected_state(file, range))
+    }
+
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
+        let clock = Instant::now();
+        while clock.elapsed().as_secs_f64() < seconds {
+            self.run(context)?;
+            if let (true, Some(ready)) = (self.is_new(), &mut self.ready) {
+                remove(context);
+                ready.pool = ready.config.pool()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
+        let unready = || {
+            Error::new(
+                Kind::Invalid,
+                "measure",
+                context.test_files().directory(),
+                "the trial was not prepared",
+            )
+        };
+        let ready = self.ready.as_mut().ok_or_else(unready)?;
+        let flush = self.validated.spec.flush == Some(true);
+        // Of a new file, making, allocating and closing are what is asked about; a request's rate has nothing to do with
+        // opening one that is there.
+        let clock = Instant::now();
+        let mut made = None;
+        let opened = match &mut ready.opened {
+            Some(opened) => opened,
+            None => made.insert((self.entry.open)(&ready.config, &mut ready.pool)?),
+        };
+        opened.pass(&ready.pass)?;
+        if flush {
+            opened.flush()?;
+        }
+        drop(made);
+        let seconds = clock.elapsed().as_secs_f64();
+        self.known = true;
+        Ok(RunResult {
+            bytes: ready.pass.bytes(),
+            seconds: Some(seconds),
+            requests: ready.pass.count(),
+            // Of several at once nobody counts how many there were.
+            depth: (self.depth() == 1).then_some(1.0),
+            ..RunResult::default()
+        })
+    }
+
+    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
+        self.ready = None;
+        if self.is_new() {
+            remove(context);
+        }
+        Ok(())
+    }
+}
+
+/// Removes a new file.
+fn remove(context: &RunContext<'_>) {
+    let _ = std::fs::remove_file(&context.test_files().fresh);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fullbore::pattern::Monitor;
+
+    use super::*;
+    use crate::action::DeviceIo;
+
+    /// A length in bytes, the smallest that test files have.
+    const LEN: u64 = 16 << 20;
+
+    fn trial(text: &str) -> InterfaceWorkload {
+        let spec: InterfaceSpec = settings(text.parse().unwrap()).unwrap();
+        let (validated, entry) = spec.validate().unwrap();
+        InterfaceWorkload { validated, entry, ready: None, known: false }
+    }
+
+    fn offsets(pass: &Pass) -> Vec<u64> {
+        pass.records().map(|(offset, _)| offset).collect()
+    }
+
+    #[test]
+    fn turns_are_at_other_places_and_within_the_file() {
+        let text = "interface = 'std'\ndirection = 'read'\nrecord = '4K'\n";
+        let iteration = |number| Iteration { span: 1 << 20, number };
+        for order in ["sequential", "backward", "random", "random-half"] {
+            let mut trial = trial(&format!("{text}order = '{order}'"));
+            trial.known = true;
+            let (one, two) = (trial.part(iteration(1), LEN).0, trial.part(iteration(2), LEN).0);
+            assert_eq!((one.count(), one.bytes()), (256, 1 << 20), "{order}");
+            assert_ne!(offsets(&one), offsets(&two), "{order}");
+            let end = if order == "random-half" { LEN / 2 } else { LEN };
+            for pass in [one, two] {
+                assert!(pass.records().all(|(offset, len)| offset + len as u64 <= end), "{order}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_half_of_a_random_order_is_all_of_the_first_half() {
+        let trial = trial("interface = 'std'\ndirection = 'read'\nrecord = '64K'\norder = 'random-half'");
+        let (pass, _) = trial.part(Iteration { span: LEN, number: 1 }, LEN);
+        let mut all = offsets(&pass);
+        all.sort_unstable();
+        assert_eq!(all, (0..LEN / 2).step_by(64 << 10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nobody_seeks_for_minutes_before_the_rate_is_known() {
+        let mut trial = trial("interface = 'std'\ndirection = 'read'\nrecord = '512'\norder = 'random'");
+        let iteration = Iteration { span: 4 << 20, number: 1 };
+        assert_eq!(trial.part(iteration, LEN).0.count(), FIRST);
+        trial.known = true;
+        assert_eq!(trial.part(iteration, LEN).0.count(), (4 << 20) / 512);
+    }
+
+    #[test]
+    fn a_trial_does_what_it_says_and_leaves_no_file_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let monitor = Monitor::default();
+        let needs = Needs { warm: true, written: true, fresh: true, ..Needs::default() };
+        let minute = Duration::from_secs(60);
+        let test_files = TestFiles::make(directory.path(), LEN, true, minute, 1, needs, &monitor).unwrap();
+        let file_sets = [test_files];
+        let context = RunContext {
+            file_sets: &file_sets,
+            devices: &[],
+            monitor: &monitor,
+            start: Instant::now(),
+            seed: 1,
+            program: None,
+        };
+        let mut number = 0;
+        for settings in [
+            "interface = 'std'\ndirection = 'read'\ncache = 'warm'",
+            "interface = 'stream'\ndirection = 'read'\ncache = 'warm'\nbuffer = '0'\norder = 'backward'",
+            "interface = 'tokio'\ndirection = 'read'\ncache = 'warm'\ndepth = 3\ncompletion = 'tasks'",
+            "interface = 'compio'\ndirection = 'write'\nflush = true\norder = 'random'",
+            "interface = 'file'\ndirection = 'write'\nvectors = 2\nflush = false",
+            "interface = 'file'\ndirection = 'write'\nfile = 'new'\nallocation = 'size'\nflush = true",
+            "interface = 'std-buffered'\ndirection = 'write'\nfile = 'new'\nallocation = 'extend'",
+        ] {
+            let mut trial = trial(&format!("{settings}\nrecord = '8K'"));
+            if !crate::action::interface::tests::available(trial.entry.name) {
+                continue;
+            }
+            trial.open(&context).unwrap_or_else(|error| panic!("{settings}: {error}"));
+            for _ in 0..2 {
+                number += 1;
+                let before = fs_len(&file_sets[0].written);
+                let expected = trial.prepare(Iteration { span: 256 << 10, number }, &context).unwrap();
+                assert_eq!(expected.cache, trial.validated.spec.cache, "{settings}");
+                let flushed = settings.contains("flush = true");
+                let device = if flushed { DeviceIo::Writes } else { DeviceIo::Any };
+                assert_eq!(expected.device, device, "{settings}");
+                trial.ramp_up(0.001, &context).unwrap();
+                let done = trial.run(&context).unwrap_or_else(|error| panic!("{settings}: {error}"));
+                assert_eq!((done.bytes, done.requests), (256 << 10, 32), "{settings}");
+                assert!(done.seconds.is_some_and(|seconds| seconds > 0.0), "{settings}");
+                if trial.is_new() {
+                    assert_eq!(
+                        std::fs::metadata(&file_sets[0].fresh).unwrap().len(),
+                        256 << 10,
+                        "{settings}"
+                    );
+                }
+                trial.clean_up(&context).unwrap();
+                assert_eq!(fs_len(&file_sets[0].written), before, "{settings}");
+                assert!(!file_sets[0].fresh.exists(), "{settings}");
+            }
+        }
+    }
+
+    fn fs_len(file: &File) -> u64 {
+        file.len().unwrap()
+    }
+}
