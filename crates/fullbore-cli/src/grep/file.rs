@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fullbore::error::{Error, Kind};
-use fullbore::file::{File, FileKind, Neighbours};
+use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Crew, Scratch, Turn};
 use fullbore_cli::ways::Running;
 use fullbore_grep::{Arrival, Opening, Query, Taken, Tool};
@@ -38,24 +38,6 @@ pub(crate) struct Search<'a> {
     pub(crate) remarks: bool,
     /// Whether anything was searched.
     pub(crate) searched: AtomicBool,
-}
-
-/// What a worker searches small files with. Each has its own: a matcher is slower in another thread than in the first that
-/// used it.
-pub(crate) struct Kit {
-    tool: Tool<'static>,
-    bytes: Vec<u8>,
-    neighbours: Neighbours,
-}
-
-impl Kit {
-    pub(crate) fn new(query: &Query) -> Self {
-        Self { tool: query.tool(), bytes: vec![0; SMALL + 1], neighbours: Neighbours::default() }
-    }
-
-    fn open(&mut self, path: &Path) -> io::Result<fs::File> {
-        self.neighbours.beside(path).map_or_else(|| fs::File::open(path), |fd| Ok(fd.into()))
-    }
 }
 
 /// What went wrong with a file.
@@ -89,7 +71,7 @@ impl Search<'_> {
         item: Item,
         turn: Give<'_, '_, '_>,
         scratch: &mut Scratch,
-        kit: &mut Kit,
+        tool: &mut Tool<'static>,
         crew: &Crew<'_>,
     ) -> fullbore::Result<()> {
         // A file that could not be read was one to search.
@@ -100,7 +82,7 @@ impl Search<'_> {
             Item::Trouble(text) => self.trouble(2, text),
             Item::Remark(text) if self.messages && self.remarks => Piece::of_words(0, text),
             Item::Remark(_) => return Ok(()),
-            Item::Haystack(haystack) => match self.one(&haystack, kit, turn, scratch, crew) {
+            Item::Haystack(haystack) => match self.one(&haystack, tool, turn, scratch, crew) {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return Ok(()),
                 Err(Trouble::Own(error)) if error.kind() == Kind::Interrupted => return Err(error),
@@ -134,7 +116,7 @@ impl Search<'_> {
     fn one(
         &self,
         haystack: &Haystack,
-        kit: &mut Kit,
+        tool: &mut Tool<'static>,
         turn: Give<'_, '_, '_>,
         scratch: &mut Scratch,
         crew: &Crew<'_>,
@@ -151,39 +133,51 @@ impl Search<'_> {
             closed?;
             return Ok(None);
         }
-        let mut file = kit.open(path)?;
+        let beside = scratch.open_beside(path);
+        let mut file = beside.map_or_else(|| fs::File::open(path), |fd| Ok(fd.into()))?;
         let mapped = if named { self.mapped } else { self.mapped_all };
-        let mut arrival = Arrival::Streamed;
-        if named || mapped {
-            let metadata = file.metadata()?;
-            if !metadata.is_file() {
-                return self.special(path, file, turn, scratch, crew).map(|()| None);
-            }
-            // What says that it is empty cannot be mapped: it may be of `/proc`.
-            if mapped && metadata.len() > 0 {
-                arrival = Arrival::Mapped;
-            }
+        if let Some(bytes) = scratch.read_settled(&file) {
+            crew.monitor().add(bytes.len() as u64);
+            return self.small(path, named, mapped, bytes, tool).map(Some);
         }
         let before = rustix::fs::fstat(&file).map_err(io::Error::from)?;
-        let held = fill(&mut file, &mut kit.bytes, before.st_size as usize)?;
+        if (named || mapped) && FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
+            return self.special(path, file, turn, scratch, crew).map(|()| None);
+        }
+        // What says that it is empty cannot be mapped: it may be of `/proc`.
+        let mapped = mapped && before.st_size > 0;
+        let held = fill(&mut file, scratch.buffer(), before.st_size as usize)?;
+        crew.monitor().add(held as u64);
+        let bytes = &scratch.buffer()[..held];
         if held <= SMALL {
             unchanged(&file, &before, path)?;
+            return self.small(path, named, mapped, bytes, tool).map(Some);
         }
-        crew.monitor().add(held as u64);
-        if held <= SMALL {
-            if named {
-                // Of the many of a directory nobody wants to read that.
-                self.running.remark(&format!("{}: read at once, by one worker: it is small", path.display()));
-            }
-            kit.tool.clear();
-            let told = kit.tool.search_bytes(path, arrival, named, &kit.bytes[..held])?;
-            return Ok(Some(Piece::of_whole(&told, kit.tool.printed())));
-        }
-        let opening = self.query.opening(arrival, named, &kit.bytes);
+        let arrival = if mapped { Arrival::Mapped } else { Arrival::Streamed };
+        let opening = self.query.opening(arrival, named, bytes);
         file.rewind()?;
         let again = file.try_clone()?;
         let file = File::from_fd(file.into(), path)?;
         self.large(path, named, arrival, opening, (&file, Some(again)), turn, scratch, crew).map(|()| None)
+    }
+
+    /// Searches a file that is in memory as a whole.
+    fn small(
+        &self,
+        path: &Path,
+        named: bool,
+        mapped: bool,
+        bytes: &[u8],
+        tool: &mut Tool<'_>,
+    ) -> Result<Piece, Trouble> {
+        if named {
+            // Of the many of a directory nobody wants to read that.
+            self.running.remark(&format!("{}: read at once, by one worker: it is small", path.display()));
+        }
+        tool.clear();
+        let arrival = if mapped && !bytes.is_empty() { Arrival::Mapped } else { Arrival::Streamed };
+        let told = tool.search_bytes(path, arrival, named, bytes)?;
+        Ok(Piece::of_whole(&told, tool.printed()))
     }
 
     /// A device, a socket or a pipe with a name.

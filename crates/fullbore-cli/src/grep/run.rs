@@ -16,7 +16,7 @@ use ignore::overrides::OverrideBuilder;
 
 use super::asked::{Asked, ColorChoice, Listing, Pattern};
 use super::command::Filter;
-use super::file::{Kit, Search};
+use super::file::Search;
 use super::haystacks::{Item, Places, types, walk};
 use super::links::hyperlinks;
 use super::print::{Between, Printer};
@@ -83,8 +83,8 @@ fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: 
     let result = running.with_crew("grep", None, |crew| {
         crew.many_with(
             items,
-            || Kit::new(query),
-            |item, turn, scratch, kit, crew| search.item(item, turn, scratch, kit, crew),
+            || query.tool(),
+            |item, turn, scratch, tool, crew| search.item(item, turn, scratch, tool, crew),
             |piece| Ok(printer.put(piece)),
         )
     });

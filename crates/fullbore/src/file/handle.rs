@@ -15,6 +15,7 @@ use super::descriptor::Descriptor;
 use super::explain::{Answer, Explanation};
 use super::kind::{FileKind, Snapshot};
 use super::options::Hint;
+use super::settled::SettledReader;
 use super::sync::Health;
 use super::way::Way;
 use crate::buf::ALIGNMENT;
@@ -446,6 +447,12 @@ impl File {
     /// If the system cannot say.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
         Ok(self.measure()?.1)
+    }
+
+    /// Reads all of a small file if that takes one request and one look (see [`SettledReader`]): its length then.
+    pub(crate) fn read_settled(&self, reader: &mut SettledReader, bytes: &mut [u8]) -> Option<usize> {
+        let plain = self.inner.start.is_none() && matches!(self.inner.way, Way::Plain);
+        plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
     }
 
     /// A snapshot and the [length](Self::seekable_len) of the file, by one call.

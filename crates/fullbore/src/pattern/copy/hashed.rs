@@ -1,13 +1,12 @@
 //! Copying stripe by stripe: what verifying and resuming stand on.
 //!
-//! To verify, a worker writes a stripe past the page cache and reads it back past it: what comes is what the device has, and is
-//! compared with what was written. While some workers wait for the device the others copy, so all of it is one pass. Where a
-//! file cannot be used past the cache, stripes are hashed on the way; everything is synced and dropped from the cache in the
-//! end, and read back then. To resume, stripes are hashed and noted, too.
+//! To verify, all stripes are written past the page cache first. Then each is read back past it and compared with a second reading
+//! of the source, which is in memory as a rule: the second pass takes as long as the device takes to read the copy. Where a
+//! file cannot be used past the cache, it is synced and dropped from the cache between the passes.
 //!
-//! A source whose pages were dirty can be changed through a mapping without a new time of modification. So a verified copy reads
-//! the source a second time when all of it was copied: where each stripe has its hash still, no stripe changed between the
-//! last read of the first pass and the first read of the second, and the copy is the source at that moment.
+//! A source whose pages were dirty can be changed through a mapping without a new time of modification. The second reading finds
+//! that: where each stripe equals its copy, no stripe changed between the last read of the first pass and the first of the
+//! second, and the copy is the source at that moment. A hash of the first reading tells a changed source from a faulty device.
 //!
 //! Of a strategy a copy by stripes keeps the workers and the cache policies. A policy of `direct` is kept to the letter: a
 //! device that refuses a write fails the copy, also where the write went through the cache (the end of the file).
@@ -61,9 +60,7 @@ impl Hashed<'_> {
     pub(super) fn run(&self) -> Result<Done> {
         let done = Done::default();
         let segments = Mutex::new(Segments::new(self.input, self.len, self.sparse));
-        // What is to be read back in the end, and what the source is to be compared with then.
-        let later: Mutex<Vec<(Range<u64>, Hash)>> = Mutex::default();
-        let seen: Mutex<Vec<(Range<u64>, u128)>> = Mutex::default();
+        let copied: Mutex<Vec<(Range<u64>, u128)>> = Mutex::default();
         let past_cache = match self.verify.then(|| self.output.with_cache(Cache::Direct)) {
             Some((file, Answer::Honoured)) => Some(file),
             _ => None,
@@ -73,63 +70,90 @@ impl Hashed<'_> {
             Some(file) => file.clone(),
             None => under(self.output, self.write_cache)?,
         };
-        self.on_threads(&|goes_on| {
-            let name = |error| Error::io("copy", self.input.path(), error);
-            let size = (self.len.min(STRIPE) as usize).next_multiple_of(ALIGNMENT);
-            let mut pool = Pool::new(1 + usize::from(past_cache.is_some()), size).map_err(name)?;
-            let Some(mut buf) = pool.take() else { return Ok(()) };
-            // What is read back while the stripe is at hand, and from where.
-            let mut back = past_cache.as_ref().zip(pool.take());
+        self.on_threads(1, &|goes_on, buffers| {
+            let [buf] = buffers else { return Ok(()) };
             while goes_on() {
                 let next = segments.lock().unwrap_or_else(PoisonError::into_inner).next(STRIPE)?;
                 let Some(range) = next else { break };
-                let hashes = self.journal.is_some() || back.is_none();
-                let stripe = self.stripe((&input, &output), &range, &mut buf, hashes, &done)?;
-                if !self.verify {
-                    continue;
-                }
-                let print = xxh3_128(buf.data());
-                seen.lock().unwrap_or_else(PoisonError::into_inner).push((range.clone(), print));
-                match (&mut back, stripe) {
-                    (Some((device, back)), Stripe::Written(_)) => {
-                        self.compare(device, &range, buf.data(), back, &done)?;
-                    }
-                    (Some((device, _)), Stripe::Known(hash)) => {
-                        self.compare_hash(device, &range, &hash, &mut buf, &done)?;
-                    }
-                    (None, Stripe::Known(hash) | Stripe::Written(Some(hash))) => {
-                        later.lock().unwrap_or_else(PoisonError::into_inner).push((range, hash));
-                    }
-                    // It was to be hashed, and nothing is verified by being passed over.
-                    (None, Stripe::Written(None)) => self.judge(false, &range, &done)?,
+                self.stripe((&input, &output), &range, buf, &done)?;
+                if self.verify {
+                    let hash = xxh3_128(buf.data());
+                    copied.lock().unwrap_or_else(PoisonError::into_inner).push((range, hash));
                 }
             }
             Ok(())
         })?;
-        self.source_stayed(&input, seen.into_inner().unwrap_or_else(PoisonError::into_inner))?;
         if self.write_cache == Cache::Direct {
             self.output.write_back()?;
         }
-        let later = later.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if !later.is_empty() {
-            self.output.sync(Sync::Data)?;
-            self.output.drop_cache()?;
-            let name = |error| Error::io("verify", self.output.path(), error);
-            let mut pool = Pool::new(1, STRIPE as usize).map_err(name)?;
-            if let Some(mut buf) = pool.take() {
-                for (range, hash) in later {
-                    self.compare_hash(self.output, &range, &hash, &mut buf, &done)?;
+        if self.verify {
+            let device = match past_cache {
+                Some(file) => file,
+                None => {
+                    self.output.sync(Sync::Data)?;
+                    self.output.drop_cache()?;
+                    self.output.clone()
                 }
-            }
+            };
+            let copied = copied.into_inner().unwrap_or_else(PoisonError::into_inner);
+            self.compare(&input, &device, copied, &done)?;
         }
         Ok(done)
     }
 
-    /// Runs `work` on as many threads as there are workers and stripes. It asks whether to go on: not when another failed.
-    fn on_threads(&self, work: &(dyn Fn(&dyn Fn() -> bool) -> Result<()> + std::marker::Sync)) -> Result<()> {
+    /// Compares what the device has with a second reading of the source. All of the first reading is over.
+    fn compare(
+        &self,
+        input: &File,
+        device: &File,
+        copied: Vec<(Range<u64>, u128)>,
+        done: &Done,
+    ) -> Result<()> {
+        let stripes = Mutex::new(copied.into_iter());
+        self.on_threads(2, &|goes_on, buffers| {
+            let [back, again] = buffers else { return Ok(()) };
+            while goes_on() {
+                let next = stripes.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((range, hash)) = next else { break };
+                let kept = read_back(device, &range, back)?;
+                if !read_back(input, &range, again)? || !kept || back.data() != again.data() {
+                    return Err(self.differs(&range, xxh3_128(again.data()) != hash));
+                }
+                done.verified.fetch_add(range.end - range.start, Ordering::Relaxed);
+            }
+            Ok(())
+        })
+    }
+
+    /// The error for a stripe that differs from the source, or for a source that is not what it was.
+    fn differs(&self, range: &Range<u64>, source_changed: bool) -> Error {
+        if source_changed {
+            let what = "the file was modified while it was read";
+            return Error::new(Kind::Changed, "trust", self.input.path(), what).at(range.start);
+        }
+        let what = "what reads back from the device is not what was written";
+        Error::new(Kind::Io, "verify", self.output.path(), what)
+            .at(range.start)
+            .advise("the copy was thrown away; check the device")
+    }
+
+    /// Runs `work` with `buffers` buffers of a stripe on as many threads as there are workers and stripes. It asks whether to go on: not
+    /// when another failed.
+    fn on_threads(
+        &self,
+        buffers: usize,
+        work: &(dyn Fn(&dyn Fn() -> bool, &mut [Buf]) -> Result<()> + std::marker::Sync),
+    ) -> Result<()> {
         let (failed, first) = (AtomicBool::new(false), FirstError::default());
+        let size = (self.len.min(STRIPE) as usize).next_multiple_of(ALIGNMENT);
+        let run = || {
+            let pool = Pool::new(buffers, size);
+            let mut pool = pool.map_err(|error| Error::io("copy", self.input.path(), error))?;
+            let mut buffers: Vec<Buf> = std::iter::from_fn(|| pool.take()).collect();
+            work(&|| !failed.load(Ordering::Relaxed) && !self.monitor.stopped(), &mut buffers)
+        };
         let one = || {
-            if let Err(error) = work(&|| !failed.load(Ordering::Relaxed) && !self.monitor.stopped()) {
+            if let Err(error) = run() {
                 first.put(error);
                 failed.store(true, Ordering::Relaxed);
             }
@@ -150,35 +174,14 @@ impl Hashed<'_> {
         Ok(())
     }
 
-    /// Reads the source again and compares its stripes, by their hashes, with those of the first reading, all of which is over.
-    fn source_stayed(&self, input: &File, seen: Vec<(Range<u64>, u128)>) -> Result<()> {
-        let stripes = Mutex::new(seen.into_iter());
-        self.on_threads(&|goes_on| {
-            let name = |error| Error::io("verify", self.input.path(), error);
-            let size = (self.len.min(STRIPE) as usize).next_multiple_of(ALIGNMENT);
-            let mut pool = Pool::new(1, size).map_err(name)?;
-            let Some(mut buf) = pool.take() else { return Ok(()) };
-            while goes_on() {
-                let next = stripes.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some((range, wanted)) = next else { break };
-                if !read_back(input, &range, &mut buf)? || xxh3_128(buf.data()) != wanted {
-                    let what = "the file was modified while it was read";
-                    return Err(Error::new(Kind::Changed, "trust", self.input.path(), what).at(range.start));
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Copies a stripe unless the output has it already, with its hash, if that is wanted. It is in `buf` then.
+    /// Copies a stripe unless the journal says that the output has it, and it has. It is in `buf` then.
     fn stripe(
         &self,
         (input, output): (&File, &File),
         range: &Range<u64>,
         buf: &mut Buf,
-        hashes: bool,
         done: &Done,
-    ) -> Result<Stripe> {
+    ) -> Result<()> {
         let len = range.end - range.start;
         // What cannot be read is damaged: it is copied again.
         if let Some(known) = self.journal.and_then(|journal| journal.known(range.start, len))
@@ -186,9 +189,9 @@ impl Hashed<'_> {
         {
             done.resumed.fetch_add(len, Ordering::Relaxed);
             self.monitor.add(len);
-            return Ok(Stripe::Known(*known));
+            return Ok(());
         }
-        let mut hasher = hashes.then(blake3::Hasher::new);
+        let mut hasher = self.journal.map(|_| blake3::Hasher::new());
         buf.place(range.start, len as usize);
         let mut rest = buf.data_mut();
         while !rest.is_empty() {
@@ -214,43 +217,6 @@ impl Hashed<'_> {
             journal.note(range.start, len, hash)?;
         }
         done.copied.fetch_add(len, Ordering::Relaxed);
-        Ok(Stripe::Written(hash))
-    }
-
-    /// Reads a stripe back and compares it with what was written.
-    fn compare(
-        &self,
-        file: &File,
-        range: &Range<u64>,
-        written: &[u8],
-        back: &mut Buf,
-        done: &Done,
-    ) -> Result<()> {
-        let same = read_back(file, range, back)? && back.data() == written;
-        self.judge(same, range, done)
-    }
-
-    /// Reads a stripe back and compares its hash.
-    fn compare_hash(
-        &self,
-        file: &File,
-        range: &Range<u64>,
-        wanted: &Hash,
-        buf: &mut Buf,
-        done: &Done,
-    ) -> Result<()> {
-        let same = hash(file, range, buf)?.as_ref() == Some(wanted);
-        self.judge(same, range, done)
-    }
-
-    fn judge(&self, same: bool, range: &Range<u64>, done: &Done) -> Result<()> {
-        if !same {
-            let what = "what reads back from the device is not what was written";
-            return Err(Error::new(Kind::Io, "verify", self.output.path(), what)
-                .at(range.start)
-                .advise("the copy was thrown away; check the device"));
-        }
-        done.verified.fetch_add(range.end - range.start, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -265,14 +231,6 @@ fn under(file: &File, cache: Cache) -> Result<File> {
         }
         (_, (file, _)) => Ok(file),
     }
-}
-
-/// What became of a stripe.
-enum Stripe {
-    /// It was copied, and has this hash if it was hashed.
-    Written(Option<Hash>),
-    /// The output had it already.
-    Known(Hash),
 }
 
 /// Reads a range of at most a stripe; `false` if the file ends before.

@@ -3,18 +3,25 @@
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use super::scratch::ONE_REQUEST;
 use super::{Crew, Scratch};
 use crate::error::{Error, Kind, Result};
-use crate::file::{File, FileKind, Snapshot};
+use crate::file::{File, FileKind};
 use crate::operation::{Fold, Search, Split};
 use crate::pattern::{Outcome, fold, fold_bytes, search, search_bytes};
 use crate::strategy::{Model, Strategy, plan};
 
-/// Files up to this long are read in one request, in bytes.
-const ONE_REQUEST: u64 = 1 << 20;
-
 /// Files up to this long are read by one worker: threads cost more than they bring (as `strategy::choose` has it), in bytes.
 const SMALL: u64 = 2 << 20;
+
+/// How a file arrives.
+#[derive(Debug, PartialEq, Eq)]
+enum Arrival {
+    /// All of it is in the worker's buffer: so many bytes.
+    Read(usize),
+    /// By a plan, or without one from front to back; the length, if it has one.
+    Other(Option<u64>),
+}
 
 /// What a large file is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +64,12 @@ impl Crew<'_> {
         input: &File,
         scratch: &mut Scratch,
     ) -> Result<(Outcome, F::State)> {
-        let (before, len) = input.measure()?;
-        match self.at_once(input, &before, len, scratch)? {
-            Some(bytes) => Ok((
-                Outcome { bytes: bytes.len() as u64, ..Outcome::default() },
-                fold_bytes(operation, bytes),
+        match self.at_once(input, scratch)? {
+            Arrival::Read(len) => Ok((
+                Outcome { bytes: len as u64, ..Outcome::default() },
+                fold_bytes(operation, &scratch.bytes[..len]),
             )),
-            None => {
+            Arrival::Other(len) => {
                 let purpose =
                     if operation.split() == Split::Sequential { Purpose::Steps } else { Purpose::Fold };
                 self.with_plan(input, len, scratch.place, purpose, |strategy| {
@@ -104,36 +110,35 @@ impl Crew<'_> {
         scratch: &mut Scratch,
         emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
     ) -> Result<Outcome> {
-        let (before, len) = input.measure()?;
-        match self.at_once(input, &before, len, scratch)? {
-            Some(bytes) => {
-                search_bytes(operation, bytes, emit)?;
-                Ok(Outcome { bytes: bytes.len() as u64, ..Outcome::default() })
+        match self.at_once(input, scratch)? {
+            Arrival::Read(len) => {
+                search_bytes(operation, &scratch.bytes[..len], emit)?;
+                Ok(Outcome { bytes: len as u64, ..Outcome::default() })
             }
-            None => self.with_plan(input, len, scratch.place, Purpose::Search, |strategy| {
+            Arrival::Other(len) => self.with_plan(input, len, scratch.place, Purpose::Search, |strategy| {
                 search(operation, input, strategy, self.monitor, emit)
             }),
         }
     }
 
-    /// The bytes of a small regular file; `None` for all others, and where it matters by which method it is read.
-    fn at_once<'s>(
-        &self,
-        input: &File,
-        before: &Snapshot,
-        len: Option<u64>,
-        scratch: &'s mut Scratch,
-    ) -> Result<Option<&'s [u8]>> {
-        let Some(len) = len.filter(|&len| len <= ONE_REQUEST) else { return Ok(None) };
-        if input.kind() != FileKind::Regular || !self.plain || self.planned.is_some() {
-            return Ok(None);
+    /// Reads a small regular file, unless it matters by which method it is read.
+    fn at_once(&self, input: &File, scratch: &mut Scratch) -> Result<Arrival> {
+        let any_method = self.plain && self.planned.is_none();
+        if any_method {
+            self.not_stopped()?;
+            if let Some(len) = scratch.read_settled_file(input) {
+                self.monitor.add(len as u64);
+                return Ok(Arrival::Read(len));
+            }
         }
-        self.not_stopped()?;
-        // One byte more tells a file that grows.
-        scratch.bytes.resize(ONE_REQUEST as usize + 1, 0);
-        let mut read = 0;
-        while read < len as usize {
-            match input.read_at(&mut scratch.bytes[read..], read as u64)? {
+        let (before, len) = input.measure()?;
+        let small = len.filter(|&len| any_method && len <= ONE_REQUEST as u64);
+        let Some(small) = small.filter(|_| input.kind() == FileKind::Regular) else {
+            return Ok(Arrival::Other(len));
+        };
+        let (small, bytes, mut read) = (small as usize, scratch.buffer(), 0);
+        while read < small {
+            match input.read_at(&mut bytes[read..], read as u64)? {
                 0 => {
                     let what = "the file became shorter while it was read";
                     return Err(Error::new(Kind::Changed, "read", input.path(), what).at(read as u64));
@@ -141,16 +146,16 @@ impl Crew<'_> {
                 count => read += count,
             }
         }
-        if read as u64 != len {
+        if read != small {
             let what = "the file became longer while it was read";
-            return Err(Error::new(Kind::Changed, "trust", input.path(), what).at(len));
+            return Err(Error::new(Kind::Changed, "trust", input.path(), what).at(small as u64));
         }
-        if input.snapshot()? != *before {
+        if input.snapshot()? != before {
             let what = "the file was modified while it was read";
             return Err(Error::new(Kind::Changed, "trust", input.path(), what));
         }
-        self.monitor.add(len);
-        Ok(Some(&scratch.bytes[..read]))
+        self.monitor.add(small as u64);
+        Ok(Arrival::Read(small))
     }
 
     /// Runs `job` with the strategy for a file that is not read at once.
@@ -232,11 +237,23 @@ mod tests {
         let (wish, monitor) = (Wish::default(), Monitor::default());
         let (crew, file, mut scratch) =
             (Crew::new(&wish, &monitor), File::open(&path).unwrap(), Scratch::default());
-        let (before, len) = file.measure().unwrap();
-        assert_eq!(crew.at_once(&file, &before, len, &mut scratch).unwrap(), Some(&b"some bytes"[..]));
-        let writer = std::fs::File::options().write(true).open(&path).unwrap();
-        writer.set_modified(std::time::UNIX_EPOCH).unwrap();
-        let error = crew.at_once(&file, &before, len, &mut scratch).unwrap_err();
-        assert_eq!(error.kind(), Kind::Changed, "{error}");
+        assert_eq!(crew.at_once(&file, &mut scratch).unwrap(), Arrival::Read(10));
+        assert_eq!(scratch.bytes[..10], *b"some bytes");
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let writer = std::fs::File::options().write(true).open(&path).unwrap();
+                let mut second = 0;
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    second += 1;
+                    writer
+                        .set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(second))
+                        .unwrap();
+                }
+            });
+            let error = (0..1_000_000).find_map(|_| crew.at_once(&file, &mut scratch).err());
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(error.map(|error| error.kind()), Some(Kind::Changed));
+        });
     }
 }

@@ -1,9 +1,14 @@
 //! What a worker keeps from one small file to the next.
 
+use std::io::IoSliceMut;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use crate::error::Result;
-use crate::file::{File, Neighbours};
+use crate::file::{File, Neighbours, SettledReader};
+
+/// Files up to this long are read in one request, in bytes.
+pub(super) const ONE_REQUEST: usize = 1 << 20;
 
 /// What a worker has for small files and uses again and again: memory, and the directory that it is in.
 ///
@@ -30,6 +35,7 @@ pub struct Scratch {
     pub(super) bytes: Vec<u8>,
     pub(super) place: u64,
     neighbours: Neighbours,
+    settled: SettledReader,
 }
 
 impl Scratch {
@@ -46,4 +52,51 @@ impl Scratch {
     pub fn open(&mut self, path: impl AsRef<Path>) -> Result<File> {
         self.neighbours.open(path)
     }
+    /// Opens a file for reading that stands in the directory of the one before it; `None` if it does not, or cannot be opened.
+    ///
+    /// ```
+    /// let mut scratch = fullbore::pattern::Scratch::default();
+    /// assert!(scratch.open_beside("src/lib.rs").is_none());
+    /// assert!(scratch.open_beside("src/error.rs").is_some());
+    /// ```
+    pub fn open_beside(&mut self, path: impl AsRef<Path>) -> Option<OwnedFd> {
+        self.neighbours.beside(path)
+    }
+
+    /// The bytes of a cached regular file of up to 1 MiB, by two system calls. `None` for all other files, for one that changed within
+    /// the last seconds, and for one on a file system whose clock is not this machine's: those need a look before the read, too.
+    ///
+    /// ```
+    /// let mut scratch = fullbore::pattern::Scratch::default();
+    /// let file = std::fs::File::open("Cargo.toml")?;
+    /// if let Some(bytes) = scratch.read_settled(&file) {
+    ///     assert_eq!(bytes, std::fs::read("Cargo.toml")?);
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn read_settled(&mut self, file: impl AsFd) -> Option<&[u8]> {
+        let bytes = buffer(&mut self.bytes);
+        let count = self.settled.read(&file, bytes, |bytes, flags| {
+            Ok(rustix::io::preadv2(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)
+        })?;
+        Some(&self.bytes[..count])
+    }
+
+    /// As [`read_settled`](Self::read_settled), by the handle's own calls.
+    pub(super) fn read_settled_file(&mut self, file: &File) -> Option<usize> {
+        file.read_settled(&mut self.settled, buffer(&mut self.bytes))
+    }
+
+    /// Room for a small file. One byte more shows that a file is longer.
+    pub fn buffer(&mut self) -> &mut [u8] {
+        buffer(&mut self.bytes)
+    }
+}
+
+fn buffer(bytes: &mut Vec<u8>) -> &mut [u8] {
+    if bytes.is_empty() {
+        // Zeroed by the system as far as it is used, not by a loop over all of it.
+        *bytes = vec![0; ONE_REQUEST + 1];
+    }
+    bytes
 }
