@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use arbitrary::Arbitrary;
 use fullbore::engine::method;
 use fullbore::file::File;
-use fullbore::pattern::{Comparison, Difference, Extent, Monitor, Side, Which, compare, differences};
+use fullbore::pattern::{Comparison, Difference, Extent, Progress, Side, Which, compare, differences};
 use fullbore::strategy::{Model, Strategy};
 use libfuzzer_sys::fuzz_target;
 
@@ -75,7 +75,7 @@ fuzz_target!(|case: Case| {
         .collect();
     let lines = |end: usize| left[..end].iter().filter(|&&byte| byte == b'\n').count() as u64;
     let extent = Extent { limit, lines: true };
-    let (_, found) = compare(&side(0), &side(1), &extent, &Monitor::default()).expect("an answer");
+    let (_, found) = compare(&side(0), &side(1), &extent, &Progress::default()).expect("an answer");
     let common = left.len().min(right.len());
     match (all.first(), found) {
         (Some(first), Comparison::Differ { at, lines: counted }) => {
@@ -99,7 +99,7 @@ fuzz_target!(|case: Case| {
         Ok(ControlFlow::Continue(()))
     };
     let (_, summary) =
-        differences(&side(0), &side(1), limit, &Monitor::default(), find, emit).expect("an answer");
+        differences(&side(0), &side(1), limit, &Progress::default(), find, emit).expect("an answer");
     assert_eq!(seen, all);
     assert_eq!(summary.differ, !all.is_empty());
     assert_eq!(summary.end.is_some(), left.len() != right.len());

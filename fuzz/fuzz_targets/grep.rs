@@ -9,7 +9,7 @@ use std::path::Path;
 
 use arbitrary::Arbitrary;
 use fullbore::file::File;
-use fullbore::pattern::{Monitor, search};
+use fullbore::pattern::{Progress, search};
 use fullbore::strategy::{Model, Strategy};
 use fullbore_grep::{Arrival, Boundary, Case, Nuls, Query, Settings, Show, Taken};
 use libfuzzer_sys::fuzz_target;
@@ -88,7 +88,7 @@ fuzz_target!(|input: Input| {
     };
     let (mut page, mut printed, mut again) = (query.page(path, opening), Vec::new(), false);
     let parts = query.parts(path, opening);
-    search(&parts, &file, &strategy, &Monitor::default(), |found| {
+    search(&parts, &file, &strategy, &Progress::default(), |found| {
         let taken = page.take(found, &mut printed);
         again |= taken == Taken::Again;
         Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })

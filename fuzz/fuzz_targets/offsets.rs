@@ -8,7 +8,7 @@ use std::path::Path;
 
 use arbitrary::{Arbitrary, Unstructured};
 use fullbore::error::Kind;
-use fullbore::file::{Cache, File};
+use fullbore::file::{CachePolicy, File};
 use libfuzzer_sys::fuzz_target;
 
 /// The model's end: offsets and lengths beyond are for files that cannot be.
@@ -90,7 +90,7 @@ fn within(from: Number, to: Number) -> Option<std::ops::Range<usize>> {
 }
 
 impl Pair {
-    fn new(directory: &Path, name: &str, cache: Cache) -> Self {
+    fn new(directory: &Path, name: &str, cache: CachePolicy) -> Self {
         let file = File::create_new(directory.join(name)).expect("a new file");
         Self { file: file.with_cache(cache).0, model: Vec::new() }
     }
@@ -105,7 +105,7 @@ impl Pair {
     }
 
     fn check(&self, what: &dyn std::fmt::Debug) {
-        let len = self.file.snapshot().expect("a length").len;
+        let len = self.file.stamp().expect("a length").len;
         assert_eq!(len, self.model.len() as u64, "the length after {what:?}");
         let mut read = vec![0xaa; self.model.len()];
         self.file.read_exact_at(&mut read, 0).expect("all of it");
@@ -260,10 +260,10 @@ fn copy(source: &Pair, target: &mut Pair, [from, to, at]: [Number; 3], clone: bo
 }
 
 fn run(script: &Script) {
-    let cache = [Cache::Keep, Cache::Drop, Cache::Direct][usize::from(script.cache % 3)];
+    let cache = [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct][usize::from(script.cache % 3)];
     let directory = tempfile::tempdir().expect("a directory");
     let mut pair = Pair::new(directory.path(), "file", cache);
-    let mut other = Pair::new(directory.path(), "other", Cache::Keep);
+    let mut other = Pair::new(directory.path(), "other", CachePolicy::Keep);
     other.write(Number::Within(0), &bytes(100_000, 7));
     for step in script.steps.iter().take(24) {
         match step {
@@ -289,7 +289,7 @@ fn run(script: &Script) {
                 pair.zeroed(*from, *to, result);
             }
             Step::Allocate { from, to } => {
-                if pair.file.allocate(from.value()..to.value()).is_err() {
+                if pair.file.reserve(from.value()..to.value()).is_err() {
                     // Some file system cannot at all; none may lose bytes by it.
                 }
             }

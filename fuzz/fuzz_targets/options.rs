@@ -8,7 +8,7 @@ use std::path::Path;
 
 use arbitrary::Arbitrary;
 use fullbore::error::Kind;
-use fullbore::file::{Access, Answer, File, Hint, Mode, OpenOptions, Share, WriteThrough};
+use fullbore::file::{Access, Support, File, Hint, Mode, OpenOptions, Share, Durability};
 use libfuzzer_sys::fuzz_target;
 
 const OLD: &[u8] = b"what stood there before";
@@ -90,7 +90,7 @@ fn run(wishes: &Wishes) {
         Target::Empty => std::path::PathBuf::new(),
     };
 
-    let mode = [Mode::Open, Mode::Create, Mode::CreateNew, Mode::Truncate, Mode::OpenOrCreate, Mode::Append]
+    let mode = [Mode::Open, Mode::CreateOrTruncate, Mode::CreateNew, Mode::Truncate, Mode::OpenOrCreate, Mode::Append]
         [usize::from(wishes.mode % 6)];
     let accesses = [Access::Read, Access::Write, Access::ReadWrite];
     let asked = wishes.access.map(|access| accesses[usize::from(access % 3)]);
@@ -112,7 +112,7 @@ fn run(wishes: &Wishes) {
     let mut options = OpenOptions::new();
     // What is looked at afterwards must be readable for its owner.
     options.mode(mode).permissions(wishes.permissions | 0o600).delete_on_close(wishes.delete);
-    options.preallocate(room).follow_symlinks(follow).locking(locking).strict(wishes.strict);
+    options.reserve(room).follow_symlinks(follow).locking(locking).strict(wishes.strict);
     if let Some(access) = asked {
         options.access(access);
     }
@@ -122,8 +122,8 @@ fn run(wishes: &Wishes) {
     for &hint in &hints {
         options.hint(hint);
     }
-    let through = [WriteThrough::None, WriteThrough::Data, WriteThrough::Full];
-    let through = wishes.through.map_or(WriteThrough::None, |through_| through[usize::from(through_ % 3)]);
+    let through = [Durability::None, Durability::Data, Durability::Full];
+    let through = wishes.through.map_or(Durability::None, |through_| through[usize::from(through_ % 3)]);
     options.write_through(through);
 
     let holder = wishes.held.map(|bits| {
@@ -134,11 +134,11 @@ fn run(wishes: &Wishes) {
     let after = state(directory.path());
 
     // What the words of the options say.
-    let makes = matches!(mode, Mode::Create | Mode::CreateNew | Mode::OpenOrCreate | Mode::Append);
-    let empties = matches!(mode, Mode::Create | Mode::CreateNew | Mode::Truncate);
+    let makes = matches!(mode, Mode::CreateOrTruncate | Mode::CreateNew | Mode::OpenOrCreate | Mode::Append);
+    let empties = matches!(mode, Mode::CreateOrTruncate | Mode::CreateNew | Mode::Truncate);
     let writes = access != Access::Read;
     let invalid = ((empties || mode == Mode::Append) && !writes)
-        || (room > 0 && !matches!(mode, Mode::Create | Mode::CreateNew))
+        || (room > 0 && !matches!(mode, Mode::CreateOrTruncate | Mode::CreateNew))
         || i64::try_from(room).is_err();
     let stands = matches!(wishes.target, Target::Regular | Target::Link);
     let linked = matches!(wishes.target, Target::Link | Target::Dangling);
@@ -169,16 +169,16 @@ fn run(wishes: &Wishes) {
     assert!(!invalid && possible && !against, "{wishes:?} was opened");
 
     // Each option that was asked for has its line, and no other has one.
-    let lines = file.explain();
+    let lines = file.option_report();
     let count = |start: &str| lines.iter().filter(|line| line.option.starts_with(start)).count();
     assert_eq!(count("share="), usize::from(wishes.share.is_some()), "{wishes:?}: {lines:?}");
     assert_eq!(count("hint="), hints.len(), "{wishes:?}: {lines:?}");
     assert_eq!(count("preallocate"), usize::from(room > 0), "{wishes:?}: {lines:?}");
-    assert_eq!(count("write-through="), usize::from(through != WriteThrough::None), "{wishes:?}: {lines:?}");
+    assert_eq!(count("write-through="), usize::from(through != Durability::None), "{wishes:?}: {lines:?}");
     assert_eq!(count("mode=append"), usize::from(mode == Mode::Append), "{wishes:?}: {lines:?}");
     assert_eq!(count("delete-on-close"), usize::from(wishes.delete), "{wishes:?}: {lines:?}");
     assert_eq!(count("follow-symlinks=no"), usize::from(!follow), "{wishes:?}: {lines:?}");
-    let refused = lines.iter().any(|line| matches!(line.answer, Answer::Refused(_)));
+    let refused = lines.iter().any(|line| matches!(line.support, Support::Unsupported(_)));
     assert!(!wishes.strict || !refused, "{wishes:?}: {lines:?}");
 
     let name = match wishes.target {
@@ -212,7 +212,7 @@ fn run(wishes: &Wishes) {
 
 /// Reads and writes what was opened, and finds what `access` and `mode` promise.
 fn used(file: &File, access: Access, mode: Mode, old: &[u8], path: &Path, wishes: &Wishes) {
-    assert_eq!(file.snapshot().expect("a length").len, old.len() as u64, "{wishes:?}");
+    assert_eq!(file.stamp().expect("a length").len, old.len() as u64, "{wishes:?}");
     let mut model = old.to_vec();
     match (access, file.write_all_at(b"new", 2)) {
         (Access::Read, result) => assert!(result.is_err(), "{wishes:?}: written"),

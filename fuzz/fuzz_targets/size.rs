@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use fullbore::size;
-use fullbore::strategy::{Strategy, Wish};
+use fullbore::strategy::{Strategy, StrategySpec};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -18,12 +18,12 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => assert!(error.to_string().contains(&format!("{text:?}"))),
     }
-    match text.parse::<Wish>() {
-        Ok(wish) => {
-            let strategy = wish.apply(Strategy::plain());
+    match text.parse::<StrategySpec>() {
+        Ok(spec) => {
+            let strategy = spec.apply(Strategy::plain());
             let printed = strategy.to_string();
             let again =
-                printed.parse::<Wish>().unwrap_or_else(|error| panic!("{text:?}: {printed:?}: {error}"));
+                printed.parse::<StrategySpec>().unwrap_or_else(|error| panic!("{text:?}: {printed:?}: {error}"));
             // What is not printed has no say in what happens: the stripes of one worker, the windows of no map.
             let again = again.apply(Strategy::plain()).to_string();
             assert_eq!(again, printed, "{text:?}");

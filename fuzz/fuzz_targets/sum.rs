@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use fullbore::operation::Fold;
-use fullbore::operation::hash::{Hash, Relay};
+use fullbore::operation::hash::{Hash, PipelinedHashes};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Debug, Arbitrary)]
@@ -51,10 +51,10 @@ fuzz_target!(|case: Case| {
     assert_eq!(parts(&blake3, &bytes, 1024, &case), wanted[0]);
     assert_eq!(parts(&crc32c, &bytes, 1, &case), wanted[1]);
     let hashes = [blake3, crc32c];
-    let (_, sums) = Relay::run(&hashes, usize::from(case.workers % 8) + 1, |relay| {
+    let (_, sums) = PipelinedHashes::run(&hashes, usize::from(case.workers % 8) + 1, |pipeline| {
         let mut offset = 0;
         for block in bytes.chunks(usize::from(case.block).max(100)) {
-            relay.block(&mut (), offset, block);
+            pipeline.block(&mut (), offset, block);
             offset += block.len() as u64;
         }
         Ok::<_, ()>(((), ()))

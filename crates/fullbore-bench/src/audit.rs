@@ -7,7 +7,7 @@ use fullbore::buf::ALIGNMENT;
 use fullbore::engine::method;
 use fullbore::error::{Error, Kind};
 use fullbore::file::File;
-use fullbore::pattern::{self, Monitor, Order, Scope};
+use fullbore::pattern::{self, Order, Progress, Scope};
 use fullbore::strategy::Strategy;
 
 use crate::document::{Audit, Cell};
@@ -32,13 +32,12 @@ pub(crate) fn own_cost(file: &File) -> Result<OwnCost> {
     let null = method("null")
         .ok_or_else(|| Error::new(Kind::Unsupported, "measure", file.path(), "there is no null method"))?;
     let strategy = Strategy { read: null, request: ALIGNMENT, ..Strategy::plain() };
-    let scope = Scope { range: 0..file.snapshot()?.len, order: Order::Random { seed: 1, count: REQUESTS } };
+    let scope = Scope { range: 0..file.stamp()?.len, order: Order::Random { seed: 1, count: REQUESTS } };
     let mut seconds = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
         let clock = Instant::now();
-        let (outcome, _) =
-            pattern::visit(file, &scope, &strategy, &Monitor::default(), || (), |(), _, _| ())?;
-        seconds.push(clock.elapsed().as_secs_f64() / outcome.reads.requests.max(1) as f64);
+        let (stats, _) = pattern::visit(file, &scope, &strategy, &Progress::default(), || (), |(), _, _| ())?;
+        seconds.push(clock.elapsed().as_secs_f64() / stats.reads.requests.max(1) as f64);
     }
     let request = Bootstrap::default()
         .median(&seconds)

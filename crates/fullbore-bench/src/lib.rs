@@ -24,4 +24,4 @@ mod test_files;
 pub(crate) mod units;
 
 pub use child::stop_children;
-pub use runner::{Event, Measured, Options, Progress, run};
+pub use runner::{Event, Measured, Options, RunProgress, run};

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::error::{Error, Kind};
-use fullbore::pattern::Monitor;
+use fullbore::pattern::Progress;
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, ProcessUsage, SystemUsage};
 
 use crate::action::{DeviceIo, ExpectedState, Iteration, Workload};
@@ -28,7 +28,7 @@ pub(crate) struct RunContext<'a> {
     /// The devices under them, as far as known.
     pub(crate) devices: &'a [DeviceNumber],
     /// What may stop it.
-    pub(crate) monitor: &'a Monitor,
+    pub(crate) progress: &'a Progress,
     /// When the whole run began.
     pub(crate) start: Instant,
     /// Decides data and orders.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fullbore::engine::{self, Cache, Choice, METHODS};
+use fullbore::engine::{self, CachePolicy, Choice, METHODS};
 use fullbore::file::File;
 use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 
@@ -85,11 +85,12 @@ pub(crate) fn engines(file: &File) -> Vec<EngineFact> {
         .filter(|method| method.capabilities.transfers && method.name != "null")
         .map(|&method| {
             let cache = match (method.capabilities.direct, method.capabilities.drops) {
-                (Choice::Always, _) => Cache::Direct,
-                (_, Choice::Always) => Cache::Drop,
-                _ => Cache::Keep,
+                (Choice::Always, _) => CachePolicy::Direct,
+                (_, Choice::Always) => CachePolicy::DontCache,
+                _ => CachePolicy::Keep,
             };
-            let reason = engine::probe(method, file, None, true, cache).err().map(|refusal| refusal.reason);
+            let reason =
+                engine::probe(method, file, None, true, cache).err().map(|unsupported| unsupported.reason);
             EngineFact { name: method.name.into(), available: reason.is_none(), reason }
         })
         .collect()

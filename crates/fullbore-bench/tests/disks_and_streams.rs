@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fullbore::pattern::Monitor;
+use fullbore::pattern::Progress;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::experiment::built_in;
 use fullbore_bench::{Options, run};
@@ -18,7 +18,7 @@ fn measure(directories: usize, text: &str, seconds: u64) -> Document {
         sets: vec![("set".into(), text.into())],
         ..Options::default()
     };
-    let document = run(&options, &Monitor::default(), |_| ()).unwrap().document;
+    let document = run(&options, &Progress::default(), |_| ()).unwrap().document;
     for place in places {
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "something was left behind");
     }

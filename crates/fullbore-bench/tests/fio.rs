@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use fullbore::pattern::Monitor;
+use fullbore::pattern::Progress;
 use fullbore_bench::document::{CacheState, Cell, Document, Labels, Proof};
 use fullbore_bench::fio::{Target, Wanted, export, import, job};
 use fullbore_bench::{Options, run};
@@ -132,7 +132,7 @@ fn a_job_that_comes_back_is_the_same_load() {
     let mut options = options(directory.path(), imported.toml);
     options.with_fio = false;
     options.time = Duration::from_secs(10);
-    let found = run(&options, &Monitor::default(), |_| ()).unwrap().document;
+    let found = run(&options, &Progress::default(), |_| ()).unwrap().document;
     let known = |labels: &Labels| Labels { strategy: None, ..labels.clone() };
     let found: Vec<Labels> = found.cells.iter().map(|cell| known(&cell.labels)).collect();
     assert_eq!(found, loads.iter().map(known).collect::<Vec<_>>());
@@ -174,7 +174,7 @@ fn both_measure_the_same_cells() {
         strategy = "cci"
     "#;
     let document =
-        run(&options(directory.path(), toml.into()), &Monitor::default(), |_| ()).unwrap().document;
+        run(&options(directory.path(), toml.into()), &Progress::default(), |_| ()).unwrap().document;
     assert_eq!(document.cells.len(), 8, "three of them twice");
     assert!(document.run.notes.contains(&format!("beside {version}")), "{:?}", document.run.notes);
     let said = |what: &str| document.run.notes.iter().any(|note| note.contains(what));

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use disk::{Disk, EXT4, Made};
-use fullbore::file::{File, Sync};
+use fullbore::file::File;
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Random;
-use fullbore::pattern::Monitor;
+use fullbore::pattern::Progress;
 use fullbore::probe;
 use fullbore_bench::document::{CacheState, Cell, Document, Proof};
 use fullbore_bench::{Options, run};
@@ -34,7 +34,7 @@ fn measure(directory: &Path, grid: &str, time: Duration, precision: f64) -> Docu
         sets: vec![("lies".into(), experiment)],
         ..Options::default()
     };
-    run(&options, &Monitor::default(), |_| ()).unwrap().document
+    run(&options, &Progress::default(), |_| ()).unwrap().document
 }
 
 fn cached(cell: &Cell) -> impl Iterator<Item = (f64, &Proof)> {
@@ -119,7 +119,7 @@ fn a_cache_that_somebody_fills_is_caught() {
 fn objection(place: &Path, name: &str, make: impl Fn(&File)) -> Option<String> {
     let file = File::create_new(place.join(name)).unwrap();
     make(&file);
-    file.sync(Sync::Full).unwrap();
+    file.sync_all().unwrap();
     probe::provenance(&file).unwrap().objection()
 }
 
@@ -159,7 +159,7 @@ fn files_that_no_device_holds_are_refused() {
         });
         assert!(sparse.unwrap().contains("holes"), "{name}");
         let reserved = against("reserved", &|file| {
-            file.preallocate(4 << 20).unwrap();
+            file.allocate_and_extend(4 << 20).unwrap();
             file.set_len(4 << 20).unwrap();
         });
         assert!(reserved.unwrap().contains("never written"), "{name}");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use fullbore::pattern::Monitor;
+use fullbore::pattern::Progress;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::{Options, run};
 
@@ -30,7 +30,7 @@ fn measure(directory: &Path, grids: &str) -> Document {
         program: program(),
         ..Options::default()
     };
-    run(&options, &Monitor::default(), |_| ()).unwrap().document
+    run(&options, &Progress::default(), |_| ()).unwrap().document
 }
 
 fn measured(cell: &Cell) -> bool {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fullbore::error::{Error, Kind};
 use fullbore::file::File;
 use fullbore::operation::Fold;
-use fullbore::pattern::{Crew, Scratch};
+use fullbore::pattern::{Executor, Worker};
 use rustix::fs::{FileType, fstat, stat};
 use rustix::stdio::stdin;
 
@@ -17,8 +17,8 @@ use crate::ways::{Running, Ways};
 ///
 /// # Errors
 /// As [`File::open`].
-pub fn open(path: &Path, scratch: &mut Scratch) -> fullbore::Result<File> {
-    if path == Path::new("-") { File::stdin() } else { scratch.open(path) }
+pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
+    if path == Path::new("-") { File::stdin() } else { worker.open(path) }
 }
 
 /// True if what `path` names (`-` is standard input) comes from somebody who may still be writing it: a pipe, a terminal.
@@ -44,14 +44,14 @@ pub fn fold_files<F: Fold>(
         &running,
         what,
         files,
-        |file, crew, scratch| Ok(crew.fold(operation, file, scratch)?.1),
+        |file, executor, worker| Ok(executor.fold(operation, file, worker)?.1),
         |path, state| tell(&running, path, state),
     )?;
-    running.end(running.monitor().done());
+    running.end(running.progress().bytes_done());
     Ok(())
 }
 
-/// What a crew's results are told with: goes on until telling fails, and keeps the failure.
+/// What an executor's results are told with: goes on until telling fails, and keeps the failure.
 #[derive(Debug, Default)]
 pub struct Telling {
     failed: Option<Exit>,
@@ -87,20 +87,20 @@ pub fn each_file<R: Send>(
     running: &Running<'_>,
     what: &str,
     files: &[PathBuf],
-    work: impl Fn(&File, &Crew<'_>, &mut Scratch) -> fullbore::Result<R> + Sync,
+    work: impl Fn(&File, &Executor<'_>, &mut Worker) -> fullbore::Result<R> + Sync,
     mut tell: impl FnMut(&Path, R) -> Result<(), Exit> + Send,
 ) -> Result<(), Exit> {
     let standard_input = [PathBuf::from("-")];
     let files = if files.is_empty() { &standard_input[..] } else { files };
     let (mut telling, mut worst) = (Telling::default(), 0);
-    let result = running.with_crew(what, None, |crew| {
-        crew.many(
+    let result = running.with_executor(what, None, |executor| {
+        executor.map_ordered(
             files.iter(),
-            |path, turn, scratch, crew| {
-                let result = open(path, scratch).and_then(|file| work(&file, crew, scratch));
+            |path, sender, worker, executor| {
+                let result = open(path, worker).and_then(|file| work(&file, executor, worker));
                 match result {
                     Err(error) if error.kind() == Kind::Interrupted => Err(error),
-                    result => turn.give((path, result), 0).map(drop),
+                    result => sender.send((path, result), 0).map(drop),
                 }
             },
             |(path, result)| {

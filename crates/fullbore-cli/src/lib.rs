@@ -1,4 +1,4 @@
-//! What a command needs around an operation: flags, a crew, progress, exit codes. The commands of `fullbore` are made of
+//! What a command needs around an operation: flags, an executor, progress, exit codes. The commands of `fullbore` are made of
 //! it, and so can yours be: `examples/` has some in a few lines.
 // Not `forbid`: the constructor in `standard` is written by a macro.
 #![deny(unsafe_code)]

@@ -8,7 +8,7 @@ use fullbore::quote::printable_bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::exit::Exit;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::signals;
 
 /// How much is printed at once, in bytes.
@@ -27,7 +27,7 @@ static LOOKED_AFTER: Mutex<Weak<Output>> = Mutex::new(Weak::new());
 #[derive(Debug)]
 pub(crate) struct Output {
     held: Mutex<Held>,
-    line: Mutex<Option<Progress>>,
+    line: Mutex<Option<ProgressLine>>,
     terminal: bool,
 }
 
@@ -55,7 +55,7 @@ impl Output {
     }
 
     /// The line of progress.
-    pub(crate) fn line(&self) -> MutexGuard<'_, Option<Progress>> {
+    pub(crate) fn line(&self) -> MutexGuard<'_, Option<ProgressLine>> {
         lock(&self.line)
     }
 

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use fullbore::pattern::Monitor;
+use fullbore::pattern::Progress;
 use fullbore::quote::printable;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -29,15 +29,15 @@ const MOMENT: Duration = Duration::from_millis(300);
 
 /// A line that follows a run until it is dropped.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressLine {
     over: Arc<AtomicBool>,
     bar: Arc<Mutex<Option<ProgressBar>>>,
     follower: Option<JoinHandle<()>>,
 }
 
-impl Progress {
-    /// Follows `monitor` to `len` bytes, if that is known.
-    pub fn follow(when: When, what: &str, len: Option<u64>, monitor: &Arc<Monitor>) -> Self {
+impl ProgressLine {
+    /// Follows `progress` to `len` bytes, if that is known.
+    pub fn follow(when: When, what: &str, len: Option<u64>, progress: &Arc<Progress>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let bar = Arc::new(Mutex::new(None));
         let wanted = match when {
@@ -46,9 +46,9 @@ impl Progress {
             When::Never => false,
         };
         let follower = wanted.then(|| {
-            let (over, bar, monitor, what) =
-                (over.clone(), bar.clone(), monitor.clone(), printable(what).into_owned());
-            std::thread::Builder::new().spawn(move || draw(when, &what, len, &monitor, &over, &bar))
+            let (over, bar, progress, what) =
+                (over.clone(), bar.clone(), progress.clone(), printable(what).into_owned());
+            std::thread::Builder::new().spawn(move || draw(when, &what, len, &progress, &over, &bar))
         });
         // Where no thread is to be had the run goes on without a line.
         let follower = follower.and_then(Result::ok);
@@ -64,7 +64,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(follower) = self.follower.take() {
@@ -79,7 +79,7 @@ fn draw(
     when: When,
     what: &str,
     len: Option<u64>,
-    monitor: &Monitor,
+    progress: &Progress,
     over: &AtomicBool,
     shown: &Mutex<Option<ProgressBar>>,
 ) {
@@ -91,7 +91,7 @@ fn draw(
         std::thread::park_timeout(MOMENT);
     }
     if !std::io::stderr().is_terminal() {
-        return lines(what, len, monitor, over);
+        return lines(what, len, progress, over);
     }
     let (bar, template) = match len {
         Some(len) => (
@@ -109,19 +109,19 @@ fn draw(
     bar.set_message(printable(what).into_owned());
     *shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
     while !over.load(Ordering::Relaxed) {
-        bar.set_position(monitor.done());
+        bar.set_position(progress.bytes_done());
         std::thread::park_timeout(Duration::from_millis(100));
     }
     bar.finish_and_clear();
 }
 
 /// Where no line can be redrawn: one a second, and one at the end.
-fn lines(what: &str, len: Option<u64>, monitor: &Monitor, over: &AtomicBool) {
+fn lines(what: &str, len: Option<u64>, progress: &Progress, over: &AtomicBool) {
     let start = Instant::now();
     let total = len.map_or_else(String::new, |len| format!(" of {}", fullbore::size::human(len)));
     loop {
         let last = over.load(Ordering::Relaxed);
-        let done = monitor.done();
+        let done = progress.bytes_done();
         let rate = done as f64 / start.elapsed().as_secs_f64();
         let (done, rate) = (fullbore::size::human(done), fullbore::size::rate(rate));
         Exit::say(&format!("{what}: {done}{total}, {rate}\n"));

@@ -1,4 +1,4 @@
-//! How the tools read: the flags they have in common, the crew made from them, and the account of a run.
+//! How the tools read: the flags they have in common, the executor made from them, and the account of a run.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use fullbore::engine::Cache;
-use fullbore::pattern::{Crew, Monitor};
+use fullbore::engine::CachePolicy;
+use fullbore::pattern::{Executor, Progress};
 use fullbore::probe::ProcessUsage;
 use fullbore::quote::Shown;
 use fullbore::size;
-use fullbore::strategy::{BUDGET, NAMED, Plan, Profile, Wish};
+use fullbore::strategy::{BUDGET, NAMED, Plan, Profile, StrategySpec};
 use serde_json::json;
 
 use crate::exit::{Exit, program};
 use crate::output::Output;
-use crate::progress::{Progress, When};
+use crate::progress::{ProgressLine, When};
 use crate::values::names;
 
 /// The flags of every tool that reads files.
@@ -27,8 +27,8 @@ pub struct Ways {
     strategy: String,
 
     /// What becomes of the page cache: keep what is read in it, drop it, or pass it by [default: keep]
-    #[arg(long, value_parser = names::<CachePolicy>(), value_name = "POLICY")]
-    cache: Option<CachePolicy>,
+    #[arg(long, value_parser = names::<CacheArg>(), value_name = "POLICY")]
+    cache: Option<CacheArg>,
 
     /// How many threads work [default: as many as processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
@@ -52,7 +52,7 @@ pub struct Ways {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum CachePolicy {
+enum CacheArg {
     Keep,
     Drop,
     Direct,
@@ -67,9 +67,9 @@ fn memory(text: &str) -> Result<u64, String> {
 #[derive(Debug)]
 pub struct Running<'w> {
     ways: &'w Ways,
-    wish: Wish,
+    spec: StrategySpec,
     profile: Option<Profile>,
-    monitor: Arc<Monitor>,
+    progress: Arc<Progress>,
     start: Instant,
     before: ProcessUsage,
     plans: Mutex<Vec<serde_json::Value>>,
@@ -84,7 +84,7 @@ impl Ways {
 
     /// How much memory a run may take, in bytes.
     pub fn budget(&self) -> u64 {
-        let budget = || self.strategy.parse::<Wish>().ok()?.budget;
+        let budget = || self.strategy.parse::<StrategySpec>().ok()?.budget;
         self.memory.or_else(budget).unwrap_or(BUDGET)
     }
 
@@ -100,23 +100,23 @@ impl Ways {
     /// # Errors
     /// If the strategy is none.
     pub fn begin(&self) -> Result<Running<'_>, Exit> {
-        let mut wish: Wish =
+        let mut spec: StrategySpec =
             self.strategy.parse().map_err(|error| Exit::trouble(format!("--strategy: {error}")))?;
         if let Some(policy) = self.cache {
             let policy = match policy {
-                CachePolicy::Keep => Cache::Keep,
-                CachePolicy::Drop => Cache::Drop,
-                CachePolicy::Direct => Cache::Direct,
+                CacheArg::Keep => CachePolicy::Keep,
+                CacheArg::Drop => CachePolicy::DontCache,
+                CacheArg::Direct => CachePolicy::Direct,
             };
-            (wish.read_cache, wish.write_cache) = (Some(policy), Some(policy));
+            (spec.read_cache, spec.write_cache) = (Some(policy), Some(policy));
         }
-        wish.workers = self.workers.map(|workers| workers as usize).or(wish.workers);
-        wish.budget = self.memory.or(wish.budget);
+        spec.workers = self.workers.map(|workers| workers as usize).or(spec.workers);
+        spec.budget = self.memory.or(spec.budget);
         Ok(Running {
             ways: self,
-            wish,
+            spec,
             profile: load_profile(),
-            monitor: Arc::new(Monitor::default()),
+            progress: Arc::new(Progress::default()),
             start: Instant::now(),
             before: ProcessUsage::now().unwrap_or_default(),
             plans: Mutex::default(),
@@ -126,15 +126,15 @@ impl Ways {
 }
 
 impl Running<'_> {
-    /// Runs `job` with the crew that was asked for. A line of progress, headed `what`, follows it to `len` bytes, if
+    /// Runs `job` with the executor that was asked for. A line of progress, headed `what`, follows it to `len` bytes, if
     /// that is known; what is [printed](Self::print) meanwhile takes it aside.
-    pub fn with_crew<T>(&self, what: &str, len: Option<u64>, job: impl FnOnce(&Crew<'_>) -> T) -> T {
+    pub fn with_executor<T>(&self, what: &str, len: Option<u64>, job: impl FnOnce(&Executor<'_>) -> T) -> T {
         self.follow(what, len);
         let explain = |path: &Path, plan: &Plan| self.explain(path, plan);
-        let crew = Crew::new(&self.wish, &self.monitor).with_profile(self.profile.as_ref());
+        let executor = Executor::new(&self.spec, &self.progress).with_profile(self.profile.as_ref());
         let result = match self.ways.explain {
-            true => job(&crew.explained(&explain, self.asked())),
-            false => job(&crew),
+            true => job(&executor.explained(&explain, self.spec_text())),
+            false => job(&executor),
         };
         *self.output.line() = None;
         result
@@ -142,7 +142,7 @@ impl Running<'_> {
 
     /// Shows progress from now on to the end of the run, headed `what`, to `len` bytes, if that is known.
     pub fn follow(&self, what: &str, len: Option<u64>) {
-        *self.output.line() = Some(Progress::follow(self.ways.progress, what, len, &self.monitor));
+        *self.output.line() = Some(ProgressLine::follow(self.ways.progress, what, len, &self.progress));
     }
 
     /// Takes the line of progress away: what it followed is over.
@@ -184,13 +184,13 @@ impl Running<'_> {
         self.output.say(text);
     }
 
-    /// What moves bytes otherwise than a crew does is told here what was asked for.
-    pub fn wish(&self) -> &Wish {
-        &self.wish
+    /// What moves bytes otherwise than an executor does is told here what was asked for.
+    pub fn spec(&self) -> &StrategySpec {
+        &self.spec
     }
 
     /// The words of `--strategy`, if it was given.
-    pub fn asked(&self) -> Option<&str> {
+    pub fn spec_text(&self) -> Option<&str> {
         (self.ways.strategy != "auto").then_some(self.ways.strategy.as_str())
     }
 
@@ -200,12 +200,12 @@ impl Running<'_> {
     }
 
     /// What others see of the run.
-    pub fn monitor(&self) -> &Arc<Monitor> {
-        &self.monitor
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
     }
 
     /// When progress is to be shown.
-    pub fn progress(&self) -> When {
+    pub fn when(&self) -> When {
         self.ways.progress
     }
 

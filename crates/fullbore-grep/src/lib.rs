@@ -14,7 +14,7 @@
 //! use std::path::Path;
 //!
 //! use fullbore::file::File;
-//! use fullbore::pattern::{Monitor, search};
+//! use fullbore::pattern::{Progress, search};
 //! use fullbore::strategy::Strategy;
 //! use fullbore_grep::{Arrival, Query, Settings};
 //!
@@ -22,7 +22,7 @@
 //! let path = Path::new("Cargo.toml");
 //! let opening = query.opening(Arrival::Mapped, true, &std::fs::read(path)?);
 //! let (mut page, mut printed) = (query.page(path, opening), Vec::new());
-//! search(&query.parts(path, opening), &File::open(path)?, &Strategy::plain(), &Monitor::default(), |found| {
+//! search(&query.parts(path, opening), &File::open(path)?, &Strategy::plain(), &Progress::default(), |found| {
 //!     Ok(if page.take(found, &mut printed).more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
 //! })?;
 //! let told = page.finish(&mut printed)?;

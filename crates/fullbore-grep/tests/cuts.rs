@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use fullbore::file::File;
-use fullbore::pattern::{Monitor, search};
+use fullbore::pattern::{Progress, search};
 use fullbore::strategy::{Model, Strategy};
 use fullbore_grep::{Arrival, Boundary, Nuls, Query, Settings, Show, Taken, Told};
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn in_parts(
         Strategy { request, workers, model: Model::Pool, stripe: request as u64, ..Strategy::plain() };
     let mut again = false;
     let parts = query.parts(path, opening);
-    search(&parts, &input, &strategy, &Monitor::default(), |found| {
+    search(&parts, &input, &strategy, &Progress::default(), |found| {
         let taken = page.take(found, &mut out);
         again |= taken == Taken::Again;
         Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })

@@ -1,8 +1,8 @@
 //! Copies a file on smol, as on every run-time that is built of the traits of `futures`: `cargo run -p fullbore
 //! --features futures --example async_smol -- FROM TO`. TO must not exist yet.
 
-use fullbore::asynchronous::{AsyncFile, Cursor, Driver};
-use fullbore::file::{File, Sync};
+use fullbore::asynchronous::{AsyncFile, AsyncStream, Driver};
+use fullbore::file::File;
 use smol::io::AsyncWriteExt;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -11,13 +11,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("name a file to copy and the file to make".into());
     };
     let bytes = smol::block_on(async {
-        let from = Cursor::new(AsyncFile::open(from).await?);
+        let from = AsyncStream::new(AsyncFile::open(from).await?);
         let to = AsyncFile::open_with(&Driver::shared()?, move || File::create_new(to)).await?;
-        let mut writer = Cursor::new(to.clone());
+        let mut writer = AsyncStream::new(to.clone());
         let bytes = smol::io::copy(from, &mut writer).await?;
         // What a write could not do is told here.
         writer.flush().await?;
-        to.sync(Sync::Data).await?;
+        to.sync_data().await?;
         Ok::<_, Box<dyn std::error::Error>>(bytes)
     })?;
     println!("{bytes} bytes");

@@ -1,7 +1,7 @@
 //! Counts the lines of files side by side on tokio, through its own traits: `cargo run -p fullbore --features tokio
 //! --example async_tokio -- FILE...`.
 
-use fullbore::asynchronous::{AsyncFile, Cursor};
+use fullbore::asynchronous::{AsyncFile, AsyncStream};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 #[tokio::main]
@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         .map(|path| {
             tokio::spawn(async move {
                 let file = AsyncFile::open(&path).await?;
-                let mut lines = BufReader::new(Cursor::new(file)).lines();
+                let mut lines = BufReader::new(AsyncStream::new(file)).lines();
                 let mut count = 0_u64;
                 while lines.next_line().await?.is_some() {
                     count += 1;

@@ -3,21 +3,21 @@
 //!     cargo run --release --example compare_files -- FILE1 FILE2
 
 use fullbore::file::File;
-use fullbore::pattern::{Comparison, Extent, Monitor, Side, compare};
-use fullbore::strategy::{Wish, plan};
+use fullbore::pattern::{Comparison, Extent, Progress, Side, compare};
+use fullbore::strategy::{StrategySpec, plan};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, one, two] = &std::env::args().collect::<Vec<_>>()[..] else {
         return Err("name two files".into());
     };
-    let (left, right, wish) = (File::open(one)?, File::open(two)?, Wish::default());
+    let (left, right, spec) = (File::open(one)?, File::open(two)?, StrategySpec::default());
     let planned = |file: &File| -> fullbore::Result<_> {
-        Ok(plan(Some(file), file.seekable_len()?, None, &wish, None, None)?.for_comparing(file, &wish))
+        Ok(plan(Some(file), file.seekable_len()?, None, &spec, None, None)?.for_comparing(file, &spec))
     };
     let (mine, other) = (planned(&left)?, planned(&right)?);
     let sides = [Side::new(&left, &mine.strategy), Side::new(&right, &other.strategy)];
     let wanted = Extent { lines: true, ..Extent::default() };
-    let (_, found) = compare(&sides[0], &sides[1], &wanted, &Monitor::default())?;
+    let (_, found) = compare(&sides[0], &sides[1], &wanted, &Progress::default())?;
     match found {
         Comparison::Equal => println!("they are the same"),
         Comparison::Differ { at, lines } => {

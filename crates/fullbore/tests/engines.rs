@@ -8,14 +8,14 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use fullbore::buf::{ALIGNMENT, Pool};
-use fullbore::engine::{self, Cache, Channel, Choice, METHODS, Method, Opening};
+use fullbore::engine::{self, CachePolicy, Choice, EngineConfig, IoQueue, METHODS, Method};
 use fullbore::error::Kind;
 use fullbore::file::File;
 use ground::{bytes, directories, everywhere};
 
 /// Every engine with every cache policy it takes, on every file system where it works; the others with the
 /// reason printed.
-fn each(test: impl Fn(&Path, &'static Method, Cache) + Sync) {
+fn each(test: impl Fn(&Path, &'static Method, CachePolicy) + Sync) {
     everywhere(|directory| {
         let path = directory.join("probe");
         fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
@@ -25,8 +25,8 @@ fn each(test: impl Fn(&Path, &'static Method, Cache) + Sync) {
             for cache in policies(method) {
                 match engine::probe(method, &file, None, true, cache) {
                     Ok(()) => test(directory, method, cache),
-                    Err(refusal) => println!(
-                        "skipped: {} with cache={cache} in {}: {refusal}",
+                    Err(unsupported) => println!(
+                        "skipped: {} with cache={cache} in {}: {unsupported}",
                         method.name,
                         path.display()
                     ),
@@ -36,31 +36,31 @@ fn each(test: impl Fn(&Path, &'static Method, Cache) + Sync) {
     });
 }
 
-fn policies(method: &Method) -> Vec<Cache> {
+fn policies(method: &Method) -> Vec<CachePolicy> {
     let capabilities = &method.capabilities;
     let mut policies = Vec::new();
     if capabilities.direct != Choice::Always && capabilities.drops != Choice::Always {
-        policies.push(Cache::Keep);
+        policies.push(CachePolicy::Keep);
     }
     if capabilities.direct != Choice::Never {
-        policies.push(Cache::Direct);
+        policies.push(CachePolicy::Direct);
     }
     if capabilities.drops != Choice::Never {
-        policies.push(Cache::Drop);
+        policies.push(CachePolicy::DontCache);
     }
     policies
 }
 
-fn channel(
+fn queue(
     method: &Method,
-    cache: Cache,
+    cache: CachePolicy,
     file: &File,
     write: bool,
     depth: usize,
     pool: &Pool,
     limit: Option<u64>,
-) -> Channel {
-    let opening = Opening {
+) -> IoQueue {
+    let config = EngineConfig {
         file,
         from: None,
         write,
@@ -70,7 +70,7 @@ fn channel(
         window: Some(5 * ALIGNMENT),
         random: false,
     };
-    Channel::open(method, &opening, limit).unwrap()
+    IoQueue::open(method, &config, limit).unwrap()
 }
 
 /// Offsets and lengths about every edge there is.
@@ -90,11 +90,11 @@ fn reads_any_run_of_a_file() {
         fs::write(&path, &content).unwrap();
         let file = File::open(&path).unwrap();
         let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
-        let mut channel = channel(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
+        let mut queue = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
         for (offset, len) in runs() {
             let len = len.min(content.len() - offset as usize);
-            channel.read(9, offset, len, pool.take().unwrap()).unwrap();
-            let done = channel.next().unwrap().unwrap();
+            queue.read(9, offset, len, pool.take().unwrap()).unwrap();
+            let done = queue.next().unwrap().unwrap();
             assert_eq!((done.token, done.offset), (9, offset));
             let expected = &content[offset as usize..offset as usize + len];
             assert!(done.buf.data() == expected, "{} cache={cache}: {len} bytes at {offset}", method.name);
@@ -110,21 +110,21 @@ fn ranges_where_no_file_reaches_are_refused() {
         fs::write(&path, "old").unwrap();
         let file = File::open_write(&path).unwrap();
         let mut pool = Pool::new(1, ALIGNMENT).unwrap();
-        let mut channel = channel(method, cache, &file, true, 1, &pool, None);
+        let mut queue = queue(method, cache, &file, true, 1, &pool, None);
         for offset in [u64::MAX, u64::MAX - 1, 1 << 63, i64::MAX as u64] {
-            let error = channel.read(0, offset, 1, pool.take().unwrap()).unwrap_err();
+            let error = queue.read(0, offset, 1, pool.take().unwrap()).unwrap_err();
             assert_eq!(error.kind(), Kind::Invalid, "{}: {error}", method.name);
             pool = Pool::new(1, ALIGNMENT).unwrap();
             let mut buf = pool.take().unwrap();
             buf.place(offset, 1);
-            let error = channel.write(0, offset, buf).unwrap_err();
+            let error = queue.write(0, offset, buf).unwrap_err();
             assert_eq!(error.kind(), Kind::Invalid, "{}: {error}", method.name);
             pool = Pool::new(1, ALIGNMENT).unwrap();
-            assert_eq!(channel.view(offset, 1).unwrap_err().kind(), Kind::Invalid);
-            assert_eq!(channel.view_mut(offset, 1).unwrap_err().kind(), Kind::Invalid);
-            assert_eq!(channel.relay(offset, 1).unwrap_err().kind(), Kind::Invalid);
+            assert_eq!(queue.view(offset, 1).unwrap_err().kind(), Kind::Invalid);
+            assert_eq!(queue.view_mut(offset, 1).unwrap_err().kind(), Kind::Invalid);
+            assert_eq!(queue.copy_in_kernel(offset, 1).unwrap_err().kind(), Kind::Invalid);
         }
-        assert!(channel.next().unwrap().is_none());
+        assert!(queue.next().unwrap().is_none());
         assert_eq!(fs::read(&path).unwrap(), b"old");
     });
 }
@@ -138,9 +138,9 @@ fn reads_up_to_an_unknown_end() {
             fs::write(&path, &content).unwrap();
             let file = File::open(&path).unwrap();
             let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
-            let mut channel = channel(method, cache, &file, false, 1, &pool, None);
-            channel.read(0, 0, 6 * ALIGNMENT, pool.take().unwrap()).unwrap();
-            let done = channel.next().unwrap().unwrap();
+            let mut queue = queue(method, cache, &file, false, 1, &pool, None);
+            queue.read(0, 0, 6 * ALIGNMENT, pool.take().unwrap()).unwrap();
+            let done = queue.next().unwrap().unwrap();
             assert!(done.buf.data() == content, "{} cache={cache}: {len} bytes", method.name);
         }
     });
@@ -155,17 +155,17 @@ fn writes_any_run_and_no_byte_besides() {
         let file = File::open_write(&path).unwrap();
         let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
         for (round, (offset, len)) in runs().into_iter().enumerate() {
-            let mut channel = channel(method, cache, &file, true, 1, &pool, None);
+            let mut queue = queue(method, cache, &file, true, 1, &pool, None);
             let len = len.min(content.len() - offset as usize);
             let new = bytes(len, 100 + round as u64);
             content[offset as usize..offset as usize + len].copy_from_slice(&new);
             let mut buf = pool.take().unwrap();
             buf.place(offset, len);
             buf.data_mut().copy_from_slice(&new);
-            channel.write(0, offset, buf).unwrap();
-            pool.put(channel.next().unwrap().unwrap().buf);
-            channel.flush().unwrap();
-            drop(channel);
+            queue.write(0, offset, buf).unwrap();
+            pool.put(queue.next().unwrap().unwrap().buf);
+            queue.flush().unwrap();
+            drop(queue);
             // Direct methods may have written a whole last block: ending an output sets its length.
             file.set_len(content.len() as u64).unwrap();
             assert!(
@@ -187,22 +187,22 @@ fn writes_files_of_any_size_many_at_a_time() {
                 let file = File::create_new(&path).unwrap();
                 let depth = method.capabilities.depth.min(8);
                 let mut pool = Pool::new(depth, request).unwrap();
-                let mut channel = channel(method, cache, &file, true, depth, &pool, None);
+                let mut queue = queue(method, cache, &file, true, depth, &pool, None);
                 for (index, part) in content.chunks(request).enumerate() {
                     let mut buf = loop {
                         match pool.take() {
                             Some(buf) => break buf,
-                            None => pool.put(channel.next().unwrap().unwrap().buf),
+                            None => pool.put(queue.next().unwrap().unwrap().buf),
                         }
                     };
                     let offset = (index * request) as u64;
                     buf.place(offset, part.len());
                     buf.data_mut().copy_from_slice(part);
-                    channel.write(index as u64, offset, buf).unwrap();
+                    queue.write(index as u64, offset, buf).unwrap();
                 }
-                while channel.next().unwrap().is_some() {}
-                channel.flush().unwrap();
-                drop(channel);
+                while queue.next().unwrap().is_some() {}
+                queue.flush().unwrap();
+                drop(queue);
                 file.set_len(len as u64).unwrap();
                 let found = fs::read(&path).unwrap();
                 assert!(found == content, "{} cache={cache}: {len} bytes by {request}", method.name);
@@ -220,24 +220,24 @@ fn keeps_as_many_in_flight_as_it_says() {
         let file = File::open(&path).unwrap();
         let depth = method.capabilities.depth.min(16);
         let mut pool = Pool::new(depth, ALIGNMENT).unwrap();
-        let mut channel = channel(method, cache, &file, false, depth, &pool, Some(content.len() as u64));
+        let mut queue = queue(method, cache, &file, false, depth, &pool, Some(content.len() as u64));
         let mut seen = vec![0; 64];
         let mut asked = 0;
         loop {
             while asked < 64
                 && let Some(buf) = pool.take()
             {
-                channel.read(asked, asked * ALIGNMENT as u64, ALIGNMENT, buf).unwrap();
+                queue.read(asked, asked * ALIGNMENT as u64, ALIGNMENT, buf).unwrap();
                 asked += 1;
             }
-            let Some(done) = channel.next().unwrap() else { break };
+            let Some(done) = queue.next().unwrap() else { break };
             let start = done.token as usize * ALIGNMENT;
             assert!(done.buf.data() == &content[start..start + ALIGNMENT]);
             seen[done.token as usize] += 1;
             pool.put(done.buf);
         }
         assert_eq!(seen, [1; 64], "{} cache={cache}", method.name);
-        assert_eq!(channel.tally().bytes, content.len() as u64);
+        assert_eq!(queue.stats().bytes, content.len() as u64);
     });
 }
 
@@ -254,29 +254,29 @@ fn requests_end_and_are_timed_without_waiting_for_them() {
         let file = File::open(&path).unwrap();
         let depth = method.capabilities.depth.min(8);
         let mut pool = Pool::new(depth, 4 * ALIGNMENT).unwrap();
-        let mut channel = channel(method, cache, &file, false, depth, &pool, Some(64 * ALIGNMENT as u64));
-        channel.time_requests();
+        let mut queue = queue(method, cache, &file, false, depth, &pool, Some(64 * ALIGNMENT as u64));
+        queue.time_requests();
         let begun = std::time::Instant::now();
         let mut done = 0;
         for round in 0..4 {
             for token in 0..depth as u64 {
                 let offset = (round * 4 + token) % 15 * 4 * ALIGNMENT as u64;
-                channel.read(token, offset, 4 * ALIGNMENT, pool.take().unwrap()).unwrap();
+                queue.read(token, offset, 4 * ALIGNMENT, pool.take().unwrap()).unwrap();
             }
-            channel.commit().unwrap();
-            while channel.in_flight() > 0 {
-                if let Some(ended) = channel.ready().unwrap() {
+            queue.commit().unwrap();
+            while queue.in_flight() > 0 {
+                if let Some(ended) = queue.ready().unwrap() {
                     pool.put(ended.buf);
                     done += 1;
                 }
                 assert!(begun.elapsed().as_secs() < 60, "{} cache={cache}: none is seen to end", method.name);
             }
         }
-        let latencies = channel.take_latencies();
+        let latencies = queue.take_latencies();
         assert_eq!((done, latencies.count()), (4 * depth as u64, 4 * depth as u64), "{}", method.name);
         assert!(latencies.longest().unwrap() <= begun.elapsed());
         assert!(latencies.quantile(0.5).unwrap() > std::time::Duration::ZERO);
-        assert_eq!(channel.take_latencies().count(), 0, "they are taken");
+        assert_eq!(queue.take_latencies().count(), 0, "they are taken");
     });
 }
 
@@ -290,16 +290,16 @@ fn the_time_of_a_request_ends_when_it_is_handed_over() {
         let file = File::open(&path).unwrap();
         let depth = method.capabilities.depth.min(4);
         let mut pool = Pool::new(depth, ALIGNMENT).unwrap();
-        let mut channel = channel(method, cache, &file, false, depth, &pool, Some(8 * ALIGNMENT as u64));
-        channel.time_requests();
+        let mut queue = queue(method, cache, &file, false, depth, &pool, Some(8 * ALIGNMENT as u64));
+        queue.time_requests();
         for token in 0..depth as u64 {
-            channel.read(token, token * ALIGNMENT as u64, ALIGNMENT, pool.take().unwrap()).unwrap();
+            queue.read(token, token * ALIGNMENT as u64, ALIGNMENT, pool.take().unwrap()).unwrap();
         }
-        while let Some(done) = channel.next().unwrap() {
+        while let Some(done) = queue.next().unwrap() {
             pool.put(done.buf);
             std::thread::sleep(WORK);
         }
-        let latencies = channel.take_latencies();
+        let latencies = queue.take_latencies();
         assert_eq!(latencies.count(), depth as u64);
         let waited = WORK * (depth as u32 - 1);
         assert!(latencies.longest().unwrap() >= waited, "{} cache={cache}", method.name);
@@ -317,12 +317,12 @@ fn lent_windows_are_the_file() {
         fs::write(&path, &content).unwrap();
         let file = File::open_write(&path).unwrap();
         let pool = Pool::new(1, ALIGNMENT).unwrap();
-        let mut reader = channel(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
+        let mut reader = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
         for (offset, len) in runs() {
             let range = offset as usize..(offset as usize + len).min(content.len());
             assert!(reader.view(offset, range.len()).unwrap() == &content[range]);
         }
-        let mut writer = channel(method, cache, &file, true, 1, &pool, None);
+        let mut writer = queue(method, cache, &file, true, 1, &pool, None);
         writer.view_mut(4097, 3).unwrap().copy_from_slice(b"new");
         writer.check("write", 4097).unwrap();
         let mut found = [0; 5];
@@ -340,20 +340,19 @@ fn a_file_cut_short_is_an_error_of_its_own() {
             fs::write(&path, &content).unwrap();
             let file = File::open(&path).unwrap();
             let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
-            let mut channel = channel(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
-            channel.read(0, 0, ALIGNMENT, pool.take().unwrap()).unwrap();
-            pool.put(channel.next().unwrap().unwrap().buf);
+            let mut queue = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
+            queue.read(0, 0, ALIGNMENT, pool.take().unwrap()).unwrap();
+            pool.put(queue.next().unwrap().unwrap().buf);
             fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(left).unwrap();
             let mut result = Ok(());
             for block in 1..11 {
                 let offset = block * 6 * ALIGNMENT as u64;
                 result = match pool.take() {
-                    Some(buf) => channel
-                        .read(0, offset, 4 * ALIGNMENT, buf)
-                        .and_then(|()| channel.next())
-                        .map(|done| {
+                    Some(buf) => {
+                        queue.read(0, offset, 4 * ALIGNMENT, buf).and_then(|()| queue.next()).map(|done| {
                             pool.put(done.unwrap().buf);
-                        }),
+                        })
+                    }
                     None => break,
                 };
                 if result.is_err() {
@@ -376,7 +375,7 @@ fn a_window_cut_short_while_it_is_looked_at_is_the_same_error() {
         fs::write(&path, bytes(64 * ALIGNMENT, 8)).unwrap();
         let file = File::open(&path).unwrap();
         let pool = Pool::new(1, ALIGNMENT).unwrap();
-        let mut reader = channel(method, cache, &file, false, 1, &pool, Some(64 * ALIGNMENT as u64));
+        let mut reader = queue(method, cache, &file, false, 1, &pool, Some(64 * ALIGNMENT as u64));
         let view = reader.view(0, 4 * ALIGNMENT).unwrap();
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
         let sum: u64 = view.iter().map(|&byte| u64::from(byte)).sum();
@@ -392,29 +391,29 @@ fn relays_move_any_run() {
         let content = bytes(300 * ALIGNMENT + 99, 9);
         fs::write(&source, &content).unwrap();
         let from = File::open(&source).unwrap();
-        for method in METHODS.iter().filter(|method| method.capabilities.relays) {
+        for method in METHODS.iter().filter(|method| method.capabilities.copies_in_kernel) {
             fs::write(&target, b"").unwrap();
             let to = File::open_write(&target).unwrap();
-            if let Err(refusal) = engine::probe(method, &to, Some(&from), true, Cache::Keep) {
-                println!("skipped: {refusal} in {}", directory.path().display());
+            if let Err(unsupported) = engine::probe(method, &to, Some(&from), true, CachePolicy::Keep) {
+                println!("skipped: {unsupported} in {}", directory.path().display());
                 continue;
             }
-            let opening = Opening {
+            let config = EngineConfig {
                 file: &to,
                 from: Some(&from),
                 write: true,
-                cache: Cache::Keep,
+                cache: CachePolicy::Keep,
                 depth: 1,
                 pool: None,
                 window: None,
                 random: false,
             };
-            let mut channel = Channel::open(method, &opening, None).unwrap();
+            let mut queue = IoQueue::open(method, &config, None).unwrap();
             let middle = 5 * ALIGNMENT + 17;
-            channel.relay(middle as u64, content.len() - middle).unwrap();
-            channel.relay(0, middle).unwrap();
+            queue.copy_in_kernel(middle as u64, content.len() - middle).unwrap();
+            queue.copy_in_kernel(0, middle).unwrap();
             assert!(fs::read(&target).unwrap() == content, "{}", method.name);
-            let error = channel.relay(content.len() as u64 - 1, 2).unwrap_err();
+            let error = queue.copy_in_kernel(content.len() as u64 - 1, 2).unwrap_err();
             assert_eq!(error.kind(), Kind::Changed, "{}", method.name);
         }
     }

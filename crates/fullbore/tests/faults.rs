@@ -7,13 +7,13 @@ use std::fs;
 use std::path::Path;
 
 use fullbore::buf::{ALIGNMENT, Pool};
-use fullbore::engine::{self, Cache, Channel, Choice, METHODS, Method, Opening};
+use fullbore::engine::{self, CachePolicy, Choice, EngineConfig, IoQueue, METHODS, Method};
 use fullbore::error::{Error, Kind, Result};
 use fullbore::fault::{Counts, Fault, Plan};
-use fullbore::file::{Durability, File, Output, Placement, Sync};
+use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
-use fullbore::pattern::{self, Monitor};
-use fullbore::strategy::{NAMED, Wish, plan};
+use fullbore::pattern::{self, Progress};
+use fullbore::strategy::{NAMED, StrategySpec, plan};
 use ground::{bytes, everywhere};
 
 /// Requests in flight.
@@ -44,7 +44,7 @@ fn when_writing() -> Vec<Case> {
     vec![
         (Fault::Short { one_in: 3 }, Outcome::Right, |counts| counts.short > 0),
         (Fault::Interrupted { one_in: 3 }, Outcome::Right, |counts| counts.interrupted > 0),
-        (Fault::NotNow { one_in: 3 }, Outcome::Right, |counts| counts.not_now > 0),
+        (Fault::WouldBlock { one_in: 3 }, Outcome::Right, |counts| counts.would_block > 0),
         (Fault::NoSpace { at: PLACE }, Outcome::NoSpace, |counts| counts.no_space > 0),
         (Fault::IoErrorAt { offset: PLACE }, Outcome::Failed, |counts| counts.io_errors == 1),
         (Fault::IoErrorOn { call: 11 }, Outcome::Failed, |counts| counts.io_errors == 1),
@@ -84,7 +84,7 @@ impl Outcome {
 }
 
 /// Every method that transfers with every cache policy it takes and that works in `directory`.
-fn each(directory: &Path, mut test: impl FnMut(&'static Method, Cache)) {
+fn each(directory: &Path, mut test: impl FnMut(&'static Method, CachePolicy)) {
     let path = directory.join("probe");
     fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
     let file = File::open_write(&path).unwrap();
@@ -92,9 +92,12 @@ fn each(directory: &Path, mut test: impl FnMut(&'static Method, Cache)) {
     for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
         let capabilities = &method.capabilities;
         for (cache, takes) in [
-            (Cache::Keep, capabilities.direct != Choice::Always && capabilities.drops != Choice::Always),
-            (Cache::Direct, capabilities.direct != Choice::Never),
-            (Cache::Drop, capabilities.drops != Choice::Never),
+            (
+                CachePolicy::Keep,
+                capabilities.direct != Choice::Always && capabilities.drops != Choice::Always,
+            ),
+            (CachePolicy::Direct, capabilities.direct != Choice::Never),
+            (CachePolicy::DontCache, capabilities.drops != Choice::Never),
         ] {
             if takes && engine::probe(method, &file, None, true, cache).is_ok() {
                 test(method, cache);
@@ -107,56 +110,56 @@ fn each(directory: &Path, mut test: impl FnMut(&'static Method, Cache)) {
 
 fn open(
     method: &Method,
-    cache: Cache,
+    cache: CachePolicy,
     file: &File,
     write: bool,
     pool: &Pool,
     limit: Option<u64>,
-) -> Result<Channel> {
+) -> Result<IoQueue> {
     let depth = DEPTH.min(method.capabilities.depth);
     let (from, window) = (None, Some(8 * ALIGNMENT));
-    let opening = Opening { file, from, write, cache, depth, pool: Some(pool), window, random: false };
-    Channel::open(method, &opening, limit).map_err(|error| Error::io("open", file.path(), error))
+    let config = EngineConfig { file, from, write, cache, depth, pool: Some(pool), window, random: false };
+    IoQueue::open(method, &config, limit).map_err(|error| Error::io("open", file.path(), error))
 }
 
 /// Writes `content` in requests that start in the middle of blocks too.
-fn write(method: &Method, cache: Cache, file: &File, content: &[u8]) -> Result<()> {
+fn write(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Result<()> {
     let mut pool = Pool::new(DEPTH, REQUEST).unwrap();
-    let mut channel = open(method, cache, file, true, &pool, None)?;
+    let mut queue = open(method, cache, file, true, &pool, None)?;
     let depth = DEPTH.min(method.capabilities.depth);
     let mut offset = 0;
-    while offset < content.len() || channel.in_flight() > 0 {
-        if offset < content.len() && channel.in_flight() < depth {
+    while offset < content.len() || queue.in_flight() > 0 {
+        if offset < content.len() && queue.in_flight() < depth {
             let len = (REQUEST - 5).min(content.len() - offset);
             let mut buf = pool.take().unwrap();
             buf.place(offset as u64, len);
             buf.data_mut().copy_from_slice(&content[offset..offset + len]);
-            channel.write(0, offset as u64, buf)?;
+            queue.write(0, offset as u64, buf)?;
             offset += len;
-        } else if let Some(done) = channel.next()? {
+        } else if let Some(done) = queue.next()? {
             pool.put(done.buf);
         }
     }
-    channel.flush()?;
-    if file.snapshot()?.len != content.len() as u64 {
+    queue.flush()?;
+    if file.stamp()?.len != content.len() as u64 {
         file.set_len(content.len() as u64)?;
     }
-    file.sync(Sync::Data)
+    file.sync_data()
 }
 
 /// Reads the whole file and compares.
-fn read(method: &Method, cache: Cache, file: &File, content: &[u8]) -> Result<bool> {
+fn read(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Result<bool> {
     let mut pool = Pool::new(DEPTH, REQUEST).unwrap();
-    let mut channel = open(method, cache, file, false, &pool, Some(content.len() as u64))?;
+    let mut queue = open(method, cache, file, false, &pool, Some(content.len() as u64))?;
     let depth = DEPTH.min(method.capabilities.depth);
     let mut found = vec![0; content.len()];
     let mut offset = 0;
-    while offset < content.len() || channel.in_flight() > 0 {
-        if offset < content.len() && channel.in_flight() < depth {
+    while offset < content.len() || queue.in_flight() > 0 {
+        if offset < content.len() && queue.in_flight() < depth {
             let len = (REQUEST - 5).min(content.len() - offset);
-            channel.read(0, offset as u64, len, pool.take().unwrap())?;
+            queue.read(0, offset as u64, len, pool.take().unwrap())?;
             offset += len;
-        } else if let Some(done) = channel.next()? {
+        } else if let Some(done) = queue.next()? {
             let start = done.offset as usize;
             found[start..start + done.buf.len()].copy_from_slice(done.buf.data());
             pool.put(done.buf);
@@ -216,10 +219,10 @@ fn a_failed_sync_stops_every_method() {
             assert!(error.to_string().contains("an earlier sync of this file failed"), "{name}: {error}");
             // Not only at the end: no request is taken.
             let mut pool = Pool::new(1, REQUEST).unwrap();
-            let mut channel = open(method, cache, &file, true, &pool, None).unwrap();
+            let mut queue = open(method, cache, &file, true, &pool, None).unwrap();
             let mut buf = pool.take().unwrap();
             buf.place(0, REQUEST);
-            let error = channel.write(0, 0, buf).unwrap_err();
+            let error = queue.write(0, 0, buf).unwrap_err();
             assert!(error.to_string().contains("an earlier sync of this file failed"), "{name}: {error}");
             fs::remove_file(&path).unwrap();
         });
@@ -232,7 +235,7 @@ fn file_calls_are_right_under_every_fault() {
         let content = bytes(LENGTH, 5);
         let path = directory.join("file");
         for (seed, (fault, outcome, struck)) in when_writing().into_iter().enumerate() {
-            if matches!(fault, Fault::NotNow { .. } | Fault::Buffers { .. }) {
+            if matches!(fault, Fault::WouldBlock { .. } | Fault::Buffers { .. }) {
                 // One buffer a call here; EAGAIN has a test of its own.
                 continue;
             }
@@ -247,7 +250,7 @@ fn file_calls_are_right_under_every_fault() {
             fs::remove_file(&path).unwrap();
         }
         for (seed, (fault, outcome, struck)) in when_reading().into_iter().enumerate() {
-            if matches!(fault, Fault::NotNow { .. } | Fault::Buffers { .. }) {
+            if matches!(fault, Fault::WouldBlock { .. } | Fault::Buffers { .. }) {
                 continue;
             }
             fs::write(&path, &content).unwrap();
@@ -261,7 +264,7 @@ fn file_calls_are_right_under_every_fault() {
                 .map(|()| found == content);
             outcome.judge(&format!("read {fault:?}"), &plan, struck, result);
         }
-        let plan = Plan::new(1).with(Fault::NotNow { one_in: 1 });
+        let plan = Plan::new(1).with(Fault::WouldBlock { one_in: 1 });
         let file = File::open(&path).unwrap().with_faults(&plan);
         let error = file.read_at(&mut [0], 0).unwrap_err();
         let source = error.source().unwrap().downcast_ref::<std::io::Error>().unwrap();
@@ -277,15 +280,15 @@ fn file_calls_are_right_under_every_fault() {
 fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> Result<bool> {
     let source = File::open(input.0)?.with_faults(input.1);
     let target = Output::create(output.0, Placement::Replace, Some(&source))?.with_faults(output.1);
-    let wish: Wish = strategy.parse().unwrap();
-    let planned = match plan(Some(&source), source.seekable_len()?, Some(&target), &wish, None, None) {
+    let spec: StrategySpec = strategy.parse().unwrap();
+    let planned = match plan(Some(&source), source.seekable_len()?, Some(&target), &spec, None, None) {
         Ok(planned) => planned,
         Err(error) if error.kind() == Kind::Unsupported => return Ok(false),
         Err(error) => return Err(error),
     };
     let operation = operation::parse("none", Kernel::Simd).unwrap();
-    let monitor = Monitor::default();
-    pattern::transform(&*operation, &source, target, &planned.strategy, Durability::Full, &monitor)?;
+    let progress = Progress::default();
+    pattern::transform(&*operation, &source, target, &planned.strategy, Durability::Full, &progress)?;
     Ok(true)
 }
 
@@ -338,7 +341,7 @@ fn pipes_are_transformed_right_under_every_fault() {
     let gentle: [Case; 3] = [
         (Fault::Short { one_in: 3 }, Outcome::Right, |counts| counts.short > 0),
         (Fault::Interrupted { one_in: 3 }, Outcome::Right, |counts| counts.interrupted > 0),
-        (Fault::NotNow { one_in: 3 }, Outcome::Right, |counts| counts.not_now > 0),
+        (Fault::WouldBlock { one_in: 3 }, Outcome::Right, |counts| counts.would_block > 0),
     ];
     let rough: [Case; 2] = [
         (Fault::IoErrorAt { offset: PLACE }, Outcome::Failed, |counts| counts.io_errors == 1),

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use fullbore::error::Kind;
 use fullbore::file::File;
 use fullbore::operation::{Fold, Part, Search, Split};
-use fullbore::pattern::{Crew, Monitor, fold, search};
-use fullbore::strategy::{Strategy, Wish};
+use fullbore::pattern::{Executor, Progress, fold, search};
+use fullbore::strategy::{Strategy, StrategySpec};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
@@ -61,7 +61,7 @@ impl Search for Neighbours {
 }
 
 fn strategy(text: &str) -> Strategy {
-    text.parse::<Wish>().unwrap().apply(Strategy::plain())
+    text.parse::<StrategySpec>().unwrap().apply(Strategy::plain())
 }
 
 fn any_strategy() -> impl proptest::strategy::Strategy<Value = String> {
@@ -105,8 +105,8 @@ proptest! {
         for split in splits {
             let (named, pipe, feeder) = sources(text);
             for input in [File::open(named.path()).unwrap(), pipe] {
-                let (outcome, shown) = fold(&Shown(split), &input, &strategy(&how), &Monitor::default()).unwrap();
-                prop_assert_eq!(outcome.bytes, text.len() as u64);
+                let (stats, shown) = fold(&Shown(split), &input, &strategy(&how), &Progress::default()).unwrap();
+                prop_assert_eq!(stats.bytes, text.len() as u64);
                 let mut at = 0;
                 for (offset, bytes) in shown {
                     prop_assert_eq!(offset, at as u64);
@@ -125,7 +125,7 @@ proptest! {
         let (named, pipe, feeder) = sources(text);
         for input in [File::open(named.path()).unwrap(), pipe] {
             let operation = Shown(Split::Overlap(shared));
-            let (_, shown) = fold(&operation, &input, &strategy(&how), &Monitor::default()).unwrap();
+            let (_, shown) = fold(&operation, &input, &strategy(&how), &Progress::default()).unwrap();
             let runs: usize = shown.iter().map(|(_, bytes)| bytes.len().saturating_sub(shared)).sum();
             prop_assert_eq!(runs, text.len().saturating_sub(shared));
         }
@@ -140,7 +140,7 @@ proptest! {
         let (named, pipe, feeder) = sources(text.as_bytes());
         for input in [File::open(named.path()).unwrap(), pipe] {
             let mut all = Vec::new();
-            search(&operation, &input, &strategy(&how), &Monitor::default(), |found| {
+            search(&operation, &input, &strategy(&how), &Progress::default(), |found| {
                 all.extend(found);
                 Ok(ControlFlow::Continue(()))
             })
@@ -176,26 +176,27 @@ fn many_files_come_in_their_order_each_whole() {
         "method=mmap,workers=4",
         "request=4K,workers=2",
     ] {
-        let (wish, monitor) = (how.parse().unwrap(), Monitor::default());
+        let (spec, progress) = (how.parse().unwrap(), Progress::default());
         let mut seen = Vec::new();
-        let crew = Crew::new(&wish, &monitor);
-        crew.many(
-            files.iter(),
-            |(path, _), turn, scratch, crew| {
-                let (outcome, shown) = crew.fold(&Shown(Split::Any), &File::open(path)?, scratch)?;
-                let _ = turn.give((path.clone(), outcome.bytes), 0)?;
-                let bytes: Vec<u8> = shown.into_iter().flat_map(|(_, bytes)| bytes).collect();
-                for piece in bytes.chunks(1 << 20) {
-                    let _ = turn.give((path.clone(), u64::from(crc(piece))), piece.len())?;
-                }
-                Ok(())
-            },
-            |found| {
-                seen.push(found);
-                Ok(ControlFlow::Continue(()))
-            },
-        )
-        .unwrap();
+        let executor = Executor::new(&spec, &progress);
+        executor
+            .map_ordered(
+                files.iter(),
+                |(path, _), sender, worker, executor| {
+                    let (stats, shown) = executor.fold(&Shown(Split::Any), &File::open(path)?, worker)?;
+                    let _ = sender.send((path.clone(), stats.bytes), 0)?;
+                    let bytes: Vec<u8> = shown.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                    for piece in bytes.chunks(1 << 20) {
+                        let _ = sender.send((path.clone(), u64::from(crc(piece))), piece.len())?;
+                    }
+                    Ok(())
+                },
+                |found| {
+                    seen.push(found);
+                    Ok(ControlFlow::Continue(()))
+                },
+            )
+            .unwrap();
         let expected: Vec<_> = files
             .iter()
             .flat_map(|(path, bytes)| {
@@ -204,7 +205,11 @@ fn many_files_come_in_their_order_each_whole() {
             })
             .collect();
         assert!(seen == expected, "{how}");
-        assert_eq!(monitor.done(), files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>(), "{how}");
+        assert_eq!(
+            progress.bytes_done(),
+            files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>(),
+            "{how}"
+        );
     }
 }
 
@@ -218,12 +223,12 @@ fn crc(bytes: &[u8]) -> u32 {
 #[test]
 fn whoever_has_seen_enough_ends_it() {
     let (_directory, files) = files();
-    let (wish, monitor) = ("workers=4".parse().unwrap(), Monitor::default());
+    let (spec, progress) = ("workers=4".parse().unwrap(), Progress::default());
     let mut seen = 0;
-    Crew::new(&wish, &monitor)
-        .many(
+    Executor::new(&spec, &progress)
+        .map_ordered(
             files.iter(),
-            |(path, _), turn, _, _| turn.give(path.clone(), 0).map(drop),
+            |(path, _), sender, _, _| sender.send(path.clone(), 0).map(drop),
             |_| {
                 seen += 1;
                 Ok(if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
@@ -233,35 +238,39 @@ fn whoever_has_seen_enough_ends_it() {
     assert_eq!(seen, 3);
     let big = File::open(&files[6].0).unwrap();
     let (mut parts, how) = (0, strategy("workers=4,model=pool,request=4K"));
-    let outcome = search(&Neighbours(0), &big, &how, &Monitor::default(), |_| {
+    let stats = search(&Neighbours(0), &big, &how, &Progress::default(), |_| {
         parts += 1;
         Ok(ControlFlow::Break(()))
     });
-    assert_eq!((parts, outcome.is_ok()), (1, true));
+    assert_eq!((parts, stats.is_ok()), (1, true));
 }
 
 #[test]
 fn errors_and_interruptions_end_everybody() {
     let (_directory, files) = files();
-    let wish = "workers=4".parse().unwrap();
-    let monitor = Monitor::default();
-    let crew = Crew::new(&wish, &monitor);
-    let missing = |(path, _): &(std::path::PathBuf, _), _: &mut fullbore::pattern::Turn<'_, '_, ()>| {
+    let spec = "workers=4".parse().unwrap();
+    let progress = Progress::default();
+    let executor = Executor::new(&spec, &progress);
+    let missing = |(path, _): &(std::path::PathBuf, _),
+                   _: &mut fullbore::pattern::OrderedSender<'_, '_, ()>| {
         File::open(path.with_extension("missing")).map(drop)
     };
-    let error =
-        crew.many(files.iter(), |item, turn, _, _| missing(item, turn), |()| Ok(ControlFlow::Continue(())));
+    let error = executor.map_ordered(
+        files.iter(),
+        |item, sender, _, _| missing(item, sender),
+        |()| Ok(ControlFlow::Continue(())),
+    );
     assert_eq!(error.unwrap_err().kind(), Kind::Io);
     let stop = |number: usize| {
         if number == 5 {
-            monitor.stop();
+            progress.cancel();
         }
     };
-    let error = crew.many(
+    let error = executor.map_ordered(
         0..100,
-        |number, turn, _, _| {
+        |number, sender, _, _| {
             stop(number);
-            turn.give(number, 1 << 30).map(drop)
+            sender.send(number, 1 << 30).map(drop)
         },
         |_| Ok(ControlFlow::Continue(())),
     );
@@ -286,7 +295,7 @@ fn a_file_that_changes_is_an_error_of_its_own() {
     }
     for how in ["request=4K", "method=mmap,request=4K,window=16K", "method=uring,request=4K"] {
         std::fs::write(named.path(), vec![7; 4 << 20]).unwrap();
-        let error = fold(&Cutter(named.path()), &file, &strategy(how), &Monitor::default()).unwrap_err();
+        let error = fold(&Cutter(named.path()), &file, &strategy(how), &Progress::default()).unwrap_err();
         assert_eq!(error.kind(), Kind::Changed, "{how}: {error}");
     }
 }
@@ -300,18 +309,18 @@ fn files_without_a_length_are_read_to_their_end() {
             println!("skipped: there is no {path}");
             continue;
         }
-        let (wish, monitor) = (Wish::default(), Monitor::default());
+        let (spec, progress) = (StrategySpec::default(), Progress::default());
         let input = File::open(path).unwrap();
         let shown = |state: Vec<(u64, Vec<u8>)>| {
             let bytes: Vec<u8> = state.into_iter().flat_map(|(_, bytes)| bytes).collect();
             assert!(bytes.starts_with(begins.as_bytes()) && bytes.ends_with(b"\n"), "{path}: {bytes:?}");
             bytes.len() as u64
         };
-        let (outcome, state) = fold(&Shown(Split::Any), &input, &strategy("workers=3"), &monitor).unwrap();
-        assert_eq!(shown(state), outcome.bytes);
-        let crew = Crew::new(&wish, &monitor);
+        let (stats, state) = fold(&Shown(Split::Any), &input, &strategy("workers=3"), &progress).unwrap();
+        assert_eq!(shown(state), stats.bytes);
+        let executor = Executor::new(&spec, &progress);
         let input = File::open(path).unwrap();
-        let (outcome, state) = crew.fold(&Shown(Split::Any), &input, &mut Default::default()).unwrap();
-        assert_eq!(shown(state), outcome.bytes);
+        let (stats, state) = executor.fold(&Shown(Split::Any), &input, &mut Default::default()).unwrap();
+        assert_eq!(shown(state), stats.bytes);
     }
 }

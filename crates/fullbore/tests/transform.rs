@@ -9,8 +9,8 @@ use fullbore::engine::METHODS;
 use fullbore::error::{Error, Kind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel, Transform};
-use fullbore::pattern::{self, Monitor};
-use fullbore::strategy::{Allocation, Model, NAMED, Wish, plan};
+use fullbore::pattern::{self, Progress};
+use fullbore::strategy::{Allocation, Model, NAMED, StrategySpec, plan};
 use ground::{bytes, directories, everywhere};
 use proptest::prelude::*;
 
@@ -40,8 +40,8 @@ fn run(
         Some(placement) => Output::create(output, placement, Some(&source))?,
         None => Output::in_place(input)?,
     };
-    let wish: Wish = strategy.parse().unwrap();
-    let planned = match plan(Some(&source), source.seekable_len()?, Some(&target), &wish, None, None) {
+    let spec: StrategySpec = strategy.parse().unwrap();
+    let planned = match plan(Some(&source), source.seekable_len()?, Some(&target), &spec, None, None) {
         Ok(planned) => planned,
         Err(error) if error.kind() == Kind::Unsupported => {
             println!("skipped: {strategy}: {error}");
@@ -54,8 +54,8 @@ fn run(
         &source,
         target,
         &planned.strategy,
-        Durability::Process,
-        &Monitor::default(),
+        Durability::None,
+        &Progress::default(),
     )?;
     Ok(true)
 }
@@ -163,7 +163,7 @@ fn bytes_unseen_arrive_all_the_same() {
         let (input, output) = (directory.path().join("in"), directory.path().join("out"));
         let data = bytes(3_000_001, 1);
         fs::write(&input, &data).unwrap();
-        for method in METHODS.iter().filter(|method| method.capabilities.relays) {
+        for method in METHODS.iter().filter(|method| method.capabilities.copies_in_kernel) {
             for workers in ["workers=1", "workers=3,model=pool,stripe=1M"] {
                 let strategy = format!("method={},{workers}", method.name);
                 if run(&*simd("none"), &input, &output, Some(Placement::Replace), &strategy).unwrap() {
@@ -181,15 +181,15 @@ fn an_operation_is_not_skipped_where_bytes_are_unseen() {
     fs::write(&input, b"abc").unwrap();
     let source = File::open(&input).unwrap();
     let target = Output::create(&output, Placement::Replace, Some(&source)).unwrap();
-    let wish: Wish = "method=copy_file_range".parse().unwrap();
-    let planned = plan(Some(&source), Some(3), Some(&target), &wish, None, None).unwrap();
+    let spec: StrategySpec = "method=copy_file_range".parse().unwrap();
+    let planned = plan(Some(&source), Some(3), Some(&target), &spec, None, None).unwrap();
     let error = pattern::transform(
         &*simd("upper"),
         &source,
         target,
         &planned.strategy,
-        Durability::Process,
-        &Monitor::default(),
+        Durability::None,
+        &Progress::default(),
     );
     assert_eq!(error.unwrap_err().kind(), Kind::Unsupported);
     assert!(!output.exists());

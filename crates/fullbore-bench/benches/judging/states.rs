@@ -26,7 +26,7 @@ pub(crate) fn cold(path: &Path) -> Attempt<()> {
     let file = File::open(path)?;
     let mut left = 1.0;
     for _ in 0..3 {
-        file.sync(fullbore::file::Sync::Data)?;
+        file.sync_data()?;
         file.drop_cache()?;
         left = cached(path)?;
         if left == 0.0 {

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fullbore::engine::{Cache, method};
+use fullbore::engine::{CachePolicy, method};
 use fullbore::file::File;
-use fullbore::pattern::{Monitor, Order, Scope, visit};
+use fullbore::pattern::{Order, Progress, Scope, visit};
 use fullbore::probe::ProcessUsage;
 use fullbore::strategy::Strategy;
 use fullbore_bench::stats::median;
@@ -120,7 +120,7 @@ impl Load {
             request: self.request,
             depth: self.depth,
             workers: 1,
-            read_cache: if self.method == "null" { Cache::Keep } else { Cache::Direct },
+            read_cache: if self.method == "null" { CachePolicy::Keep } else { CachePolicy::Direct },
             ..Strategy::plain()
         })
     }
@@ -129,10 +129,10 @@ impl Load {
 /// Runs our loop for about `time`.
 fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration) -> Attempt<Turn> {
     let file = File::open(path)?;
-    let monitor = Monitor::default();
+    let progress = Progress::default();
     let before = ProcessUsage::now()?;
     let start = Instant::now();
-    let len = file.snapshot()?.len;
+    let len = file.stamp()?.len;
     let (mut requests, mut seconds) = (0, 0.0);
     for pass in 0.. {
         let order = match load.random {
@@ -140,10 +140,10 @@ fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration
             false => Order::Sequential,
         };
         let look = |sum: &mut u64, _: u64, data: &[u8]| *sum = sum.wrapping_add(data.len() as u64);
-        let (outcome, _) = visit(&file, &Scope { range: 0..len, order }, strategy, &monitor, || 0u64, look)?;
-        requests += outcome.reads.requests;
+        let (stats, _) = visit(&file, &Scope { range: 0..len, order }, strategy, &progress, || 0u64, look)?;
+        requests += stats.reads.requests;
         // As fio does: without opening and closing.
-        seconds += outcome.seconds;
+        seconds += stats.seconds;
         if start.elapsed() >= time {
             break;
         }

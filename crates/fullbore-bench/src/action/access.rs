@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use fullbore::error::{Error, Kind};
-use fullbore::file::{File, Output, Placement, Sync};
-use fullbore::pattern::{self, Monitor, Order, Outcome, Scope};
+use fullbore::file::{File, Output, Placement};
+use fullbore::pattern::{self, Order, Progress, Scope, Stats};
 use fullbore::strategy::{Completion, Strategy};
 use fullbore::{Result, size};
 use serde::Deserialize;
@@ -206,7 +206,7 @@ impl AccessWorkload {
         (start..start + span, Order::Sequential)
     }
 
-    fn transfer(&self, range: &Range<u64>, context: &RunContext<'_>) -> Result<Outcome> {
+    fn transfer(&self, range: &Range<u64>, context: &RunContext<'_>) -> Result<Stats> {
         let scope = Scope { range: range.clone(), order: self.order };
         let strategy = self.io.strategy();
         if !self.io.writes() {
@@ -225,13 +225,13 @@ impl AccessWorkload {
             // A mapping cannot make its file longer.
             output.file().set_len(range.end)?;
         }
-        let mut outcome = pattern::fill(data, &scope, &output, &strategy, context.monitor)?;
+        let mut stats = pattern::fill(data, &scope, &output, &strategy, context.progress)?;
         if self.spec.flush == Some(true) {
             let clock = Instant::now();
-            output.file().sync(Sync::Data)?;
-            outcome.seconds += clock.elapsed().as_secs_f64();
+            output.file().sync_data()?;
+            stats.seconds += clock.elapsed().as_secs_f64();
         }
-        Ok(outcome)
+        Ok(stats)
     }
 }
 
@@ -240,13 +240,8 @@ fn unopened(path: &std::path::Path) -> Error {
 }
 
 /// Reads a scope and, where a mapping lends it, touches every line of it.
-fn read_through(
-    file: &File,
-    scope: &Scope,
-    strategy: &Strategy,
-    context: &RunContext<'_>,
-) -> Result<Outcome> {
-    read_until(file, scope, strategy, &AtomicBool::new(false), context.monitor)
+fn read_through(file: &File, scope: &Scope, strategy: &Strategy, context: &RunContext<'_>) -> Result<Stats> {
+    read_until(file, scope, strategy, &AtomicBool::new(false), context.progress)
 }
 
 /// The same, until `enough` is set.
@@ -255,8 +250,8 @@ pub(super) fn read_until(
     scope: &Scope,
     strategy: &Strategy,
     enough: &AtomicBool,
-    monitor: &Monitor,
-) -> Result<Outcome> {
+    progress: &Progress,
+) -> Result<Stats> {
     // A system call has brought every byte to the reader; a mapping has brought none before it is touched.
     let mapped = strategy.read.capabilities.mapped;
     let look = |sum: &mut u64, _offset: u64, data: &[u8]| {
@@ -264,9 +259,9 @@ pub(super) fn read_until(
             *sum = data.iter().step_by(CACHE_LINE).fold(*sum, |sum, &byte| sum.wrapping_add(u64::from(byte)));
         }
     };
-    let (outcome, sums) = pattern::visit_until(file, scope, strategy, monitor, enough, || 0u64, look)?;
+    let (stats, sums) = pattern::visit_until(file, scope, strategy, progress, enough, || 0u64, look)?;
     std::hint::black_box(sums);
-    Ok(outcome)
+    Ok(stats)
 }
 
 impl Workload for AccessWorkload {
@@ -318,13 +313,13 @@ impl Workload for AccessWorkload {
             self.clean_up(context)?;
             let file = File::create_new(&test_files.fresh)?;
             match self.spec.file {
-                FileState::Preallocated => file.preallocate(self.range.end)?,
+                FileState::Preallocated => file.allocate_and_extend(self.range.end)?,
                 FileState::Truncated => {
                     let scope = Scope::whole(self.range.end);
                     let output = Output::create(&test_files.fresh, Placement::Overwrite, None)?;
                     let data = self.io.data().ok_or_else(|| unopened(&test_files.fresh))?;
-                    pattern::fill(data, &scope, &output, &Strategy::plain(), context.monitor)?;
-                    file.sync(Sync::Data)?;
+                    pattern::fill(data, &scope, &output, &Strategy::plain(), context.progress)?;
+                    file.sync_data()?;
                 }
                 FileState::Extended | FileState::Overwritten => {}
             }
@@ -351,21 +346,21 @@ impl Workload for AccessWorkload {
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         if self.timed() {
-            context.monitor.time_requests();
+            context.progress.time_requests();
         }
-        let outcome = self.transfer(&self.range.clone(), context);
-        let latency = percentiles(&context.monitor.take_latencies());
-        let outcome = outcome?;
-        let tally = if self.io.writes() { outcome.writes } else { outcome.reads };
+        let stats = self.transfer(&self.range.clone(), context);
+        let latency = percentiles(&context.progress.take_latencies());
+        let stats = stats?;
+        let io_stats = if self.io.writes() { stats.writes } else { stats.reads };
         Ok(RunResult {
-            bytes: outcome.bytes,
+            bytes: stats.bytes,
             // A request's rate has nothing to do with opening and closing.
-            seconds: Some(outcome.seconds),
-            requests: tally.requests,
-            depth: Some(tally.depth()),
+            seconds: Some(stats.seconds),
+            requests: io_stats.requests,
+            depth: Some(io_stats.depth()),
             latency,
             // Nor has its cost.
-            setup_cpu: (outcome.aside_user, outcome.aside_system),
+            setup_cpu: (stats.setup_user, stats.setup_system),
             ..RunResult::default()
         })
     }

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use fullbore::Result;
 use fullbore::error::Error;
-use fullbore::file::{File, Output, Placement, Sync};
+use fullbore::file::{File, Output, Placement};
 use fullbore::operation::generate::Stamped;
-use fullbore::pattern::{self, Monitor, Outcome, Scope};
+use fullbore::pattern::{self, Progress, Scope, Stats};
 use fullbore::strategy::Strategy;
 
 use super::RunResult;
@@ -45,7 +45,7 @@ pub(super) fn run(
     transfer_kind: TransferKind<'_>,
     strategy: &Strategy,
     limit: Option<Duration>,
-    monitor: &Monitor,
+    progress: &Progress,
 ) -> Result<RunResult> {
     let (go, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let one = |part: &FileRange| {
@@ -53,7 +53,7 @@ pub(super) fn run(
         while !go.load(Ordering::Acquire) {
             thread::park();
         }
-        let result = transfer(part, transfer_kind, strategy, &stop, monitor);
+        let result = transfer(part, transfer_kind, strategy, &stop, progress);
         stop.store(true, Ordering::Relaxed);
         result
     };
@@ -88,7 +88,7 @@ pub(super) fn run(
 /// What one part did, and when it ended.
 #[derive(Debug, Clone, Copy)]
 struct Transferred {
-    outcome: Outcome,
+    stats: Stats,
     end: Instant,
 }
 
@@ -97,39 +97,39 @@ fn transfer(
     transfer_kind: TransferKind<'_>,
     strategy: &Strategy,
     stop: &AtomicBool,
-    monitor: &Monitor,
+    progress: &Progress,
 ) -> Result<Transferred> {
     let scope = Scope { range: part.range.clone(), order: pattern::Order::Sequential };
-    let mut outcome = match transfer_kind {
-        TransferKind::Read => super::access::read_until(&part.file, &scope, strategy, stop, monitor)?,
+    let mut stats = match transfer_kind {
+        TransferKind::Read => super::access::read_until(&part.file, &scope, strategy, stop, progress)?,
         TransferKind::Write { data, .. } => {
             let path: PathBuf = part.file.path().to_owned();
             let output = Output::create(&path, Placement::Overwrite, None)?;
-            pattern::fill_until(data, &scope, &output, strategy, monitor, stop)?
+            pattern::fill_until(data, &scope, &output, strategy, progress, stop)?
         }
     };
     // The first that is done ends all: before it waits for the device.
     stop.store(true, Ordering::Relaxed);
     if matches!(transfer_kind, TransferKind::Write { flush: true, .. }) {
         let clock = Instant::now();
-        part.file.sync(Sync::Data)?;
-        outcome.seconds += clock.elapsed().as_secs_f64();
+        part.file.sync_data()?;
+        stats.seconds += clock.elapsed().as_secs_f64();
     }
-    Ok(Transferred { outcome, end: Instant::now() })
+    Ok(Transferred { stats, end: Instant::now() })
 }
 
 fn combine(transferred: &[Transferred], writes: bool) -> RunResult {
     let mut done = RunResult::default();
-    let mut tally = fullbore::engine::Tally::default();
-    for Transferred { outcome, .. } in transferred {
-        done.bytes += outcome.bytes;
-        tally.add(if writes { &outcome.writes } else { &outcome.reads });
-        done.streams.push(if outcome.seconds > 0.0 { outcome.bytes as f64 / outcome.seconds } else { 0.0 });
+    let mut io_stats = fullbore::engine::IoStats::default();
+    for Transferred { stats, .. } in transferred {
+        done.bytes += stats.bytes;
+        io_stats.add(if writes { &stats.writes } else { &stats.reads });
+        done.streams.push(if stats.seconds > 0.0 { stats.bytes as f64 / stats.seconds } else { 0.0 });
     }
-    done.requests = tally.requests;
-    done.depth = Some(tally.depth());
+    done.requests = io_stats.requests;
+    done.depth = Some(io_stats.depth());
     // Opening is no part of it, so each began as long before its end as it took.
-    let first = transferred.iter().map(|one| one.end - Duration::from_secs_f64(one.outcome.seconds)).min();
+    let first = transferred.iter().map(|one| one.end - Duration::from_secs_f64(one.stats.seconds)).min();
     let last = transferred.iter().map(|one| one.end).max();
     done.seconds = first.zip(last).map(|(first, last)| (last - first).as_secs_f64());
     done
@@ -160,7 +160,7 @@ mod tests {
     fn the_first_that_is_done_ends_all() {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[4096, 256 << 20]);
-        let done = run(&parts, TransferKind::Read, &strategy(), None, &Monitor::default()).unwrap();
+        let done = run(&parts, TransferKind::Read, &strategy(), None, &Progress::default()).unwrap();
         assert_eq!(done.streams.len(), 2);
         assert!(done.bytes >= 4096 && done.bytes < 4096 + (256 << 20), "{done:?}");
         assert!(done.requests >= 1 && done.seconds.unwrap() > 0.0);
@@ -171,7 +171,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[64 << 20]);
         let limit = Some(Duration::ZERO);
-        let done = run(&parts, TransferKind::Read, &strategy(), limit, &Monitor::default()).unwrap();
+        let done = run(&parts, TransferKind::Read, &strategy(), limit, &Progress::default()).unwrap();
         assert!(done.bytes < 64 << 20, "{done:?}");
     }
 
@@ -182,7 +182,7 @@ mod tests {
         let parts = [0..32 << 10, 32 << 10..64 << 10].map(|range| FileRange { range, ..file.clone() });
         let data = Stamped::new(3, 4096);
         let transfer_kind = TransferKind::Write { data: &data, flush: true };
-        let done = run(&parts, transfer_kind, &strategy(), None, &Monitor::default()).unwrap();
+        let done = run(&parts, transfer_kind, &strategy(), None, &Progress::default()).unwrap();
         // The second may have been stopped by the first, which is whole.
         assert!((32 << 10..=64 << 10).contains(&done.bytes), "{done:?}");
         let mut expected = vec![0; 4096];
@@ -200,7 +200,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut parts = files(directory.path(), &[4096, 4096]);
         parts[1].range = 0..1 << 30;
-        let error = run(&parts, TransferKind::Read, &strategy(), None, &Monitor::default()).unwrap_err();
+        let error = run(&parts, TransferKind::Read, &strategy(), None, &Progress::default()).unwrap_err();
         assert!(error.to_string().contains("4096"), "{error}");
     }
 }

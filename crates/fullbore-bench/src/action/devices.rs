@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use fullbore::error::{Error, Kind};
-use fullbore::file::{File, Sync};
+use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
@@ -201,30 +201,30 @@ impl DevicesWorkload {
     fn striped(&self, range: Range<u64>, context: &RunContext<'_>) -> Result<RunResult> {
         let files: Vec<File> = self.parts.iter().map(|part| part.file.clone()).collect();
         let (layout, strategy) = (self.layout(), self.io.strategy());
-        let (outcome, tally) = match self.transfer_kind() {
+        let (stats, io_stats) = match self.transfer_kind() {
             TransferKind::Write { data, flush } => {
-                let mut outcome =
-                    striped::write(&files, layout, range.clone(), &strategy, context.monitor, data)?;
+                let mut stats =
+                    striped::write(&files, layout, range.clone(), &strategy, context.progress, data)?;
                 if flush {
                     let clock = Instant::now();
-                    files.iter().try_for_each(|file| file.sync(Sync::Data).map(drop))?;
-                    outcome.seconds += clock.elapsed().as_secs_f64();
+                    files.iter().try_for_each(|file| file.sync_data().map(drop))?;
+                    stats.seconds += clock.elapsed().as_secs_f64();
                 }
-                (outcome, outcome.writes)
+                (stats, stats.writes)
             }
             TransferKind::Read => {
                 let look = |_: u64, data: &[u8]| {
                     std::hint::black_box(data);
                 };
-                let outcome = striped::read(&files, layout, range.clone(), &strategy, context.monitor, look)?;
-                (outcome, outcome.reads)
+                let stats = striped::read(&files, layout, range.clone(), &strategy, context.progress, look)?;
+                (stats, stats.reads)
             }
         };
         Ok(RunResult {
-            bytes: outcome.bytes,
-            seconds: Some(outcome.seconds),
-            requests: tally.requests,
-            depth: Some(tally.depth()),
+            bytes: stats.bytes,
+            seconds: Some(stats.seconds),
+            requests: io_stats.requests,
+            depth: Some(io_stats.depth()),
             ..RunResult::default()
         })
     }
@@ -328,7 +328,7 @@ impl Workload for DevicesWorkload {
         }
         while left() > 0.0 {
             let limit = Some(Duration::from_secs_f64(left().max(0.0)));
-            concurrent::run(&ends, self.transfer_kind(), &strategy, limit, context.monitor)?;
+            concurrent::run(&ends, self.transfer_kind(), &strategy, limit, context.progress)?;
         }
         if !self.io.writes() && !self.io.direct() {
             // What was read along is not to be in the way of what is measured.
@@ -340,9 +340,13 @@ impl Workload for DevicesWorkload {
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         match self.mode {
             Mode::Striped => self.striped(self.logical.clone(), context),
-            Mode::Alone | Mode::Together => {
-                concurrent::run(&self.parts, self.transfer_kind(), &self.io.strategy(), None, context.monitor)
-            }
+            Mode::Alone | Mode::Together => concurrent::run(
+                &self.parts,
+                self.transfer_kind(),
+                &self.io.strategy(),
+                None,
+                context.progress,
+            ),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A trial that goes one way: its direction, its strategy, and what it writes.
 
 use fullbore::Result;
-use fullbore::engine::{Cache, Method};
+use fullbore::engine::{CachePolicy, Method};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::generate::Stamped;
 use fullbore::strategy::{Strategy, plan};
@@ -29,7 +29,7 @@ impl Direction {
     }
 
     /// What a strategy has for this direction.
-    pub(super) fn of(self, strategy: &Strategy) -> (&'static Method, Cache) {
+    pub(super) fn of(self, strategy: &Strategy) -> (&'static Method, CachePolicy) {
         match self {
             Self::Read => (strategy.read, strategy.read_cache),
             Self::Write => (strategy.write, strategy.write_cache),
@@ -68,7 +68,7 @@ impl OneWayIo {
     /// Whether it passes the page cache by.
     pub(super) fn direct(&self) -> bool {
         let (method, cache) = self.direction.of(&self.strategy());
-        cache == Cache::Direct || method.capabilities.passes_cache(cache)
+        cache == CachePolicy::Direct || method.capabilities.passes_cache(cache)
     }
 
     /// What is written; `None` for reads, and before [`set_strategy`](Self::set_strategy).
@@ -81,14 +81,14 @@ impl OneWayIo {
     /// # Errors
     /// If it cannot be had there, with the reason.
     pub(super) fn plan(&self, file: &File, len: u64) -> Result<Strategy> {
-        let RequestedStrategy { wish, text } = &self.requested;
+        let RequestedStrategy { spec, text } = &self.requested;
         let planned = if self.writes() {
             let output = Output::create(file.path(), Placement::Overwrite, None)?;
-            let planned = plan(None, Some(len), Some(&output), wish, Some(text), None)?;
-            output.commit_len(len, Durability::Process)?;
+            let planned = plan(None, Some(len), Some(&output), spec, Some(text), None)?;
+            output.commit_len(len, Durability::None)?;
             planned
         } else {
-            plan(Some(file), Some(len), None, wish, Some(text), None)?
+            plan(Some(file), Some(len), None, spec, Some(text), None)?
         };
         self.requested.check_granted(&planned, file.path())?;
         Ok(planned.strategy)

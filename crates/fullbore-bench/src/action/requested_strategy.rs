@@ -5,13 +5,13 @@ use std::path::Path;
 use fullbore::engine::Method;
 use fullbore::error::{Error, Kind, Result};
 use fullbore::size;
-use fullbore::strategy::{Plan, Strategy, Wish};
+use fullbore::strategy::{Plan, Strategy, StrategySpec};
 
 /// A strategy asked for.
 #[derive(Debug)]
 pub(crate) struct RequestedStrategy {
     /// What it asks for.
-    pub(crate) wish: Wish,
+    pub(crate) spec: StrategySpec,
     /// As `--strategy` takes it.
     pub(crate) text: String,
 }
@@ -34,13 +34,13 @@ impl RequestedStrategy {
         if let Some(depth) = depth {
             text.push_str(&format!(",depth={depth}"));
         }
-        let wish = text.parse().map_err(|error| format!("{error}"))?;
-        Ok(Self { wish, text })
+        let spec = text.parse().map_err(|error| format!("{error}"))?;
+        Ok(Self { spec, text })
     }
 
     /// The strategy without knowledge of any file.
     pub(crate) fn plain(&self) -> Strategy {
-        self.wish.apply(Strategy::plain())
+        self.spec.apply(Strategy::plain())
     }
 
     /// Refuses a plan that replaced a method asked for.
@@ -49,8 +49,8 @@ impl RequestedStrategy {
     /// [`Kind::Unsupported`] with the plan's reasons.
     pub(crate) fn check_granted(&self, planned: &Plan, path: &Path) -> Result<()> {
         let kept = |spec: Option<&Method>, got: &Method| spec.is_none_or(|spec| spec == got);
-        let read = kept(self.wish.read, planned.strategy.read) || planned.situation.len.is_none();
-        if read && kept(self.wish.write, planned.strategy.write) {
+        let read = kept(self.spec.read, planned.strategy.read) || planned.plan_input.len.is_none();
+        if read && kept(self.spec.write, planned.strategy.write) {
             return Ok(());
         }
         Err(Error::new(Kind::Unsupported, "measure", path, planned.notes.join("; ")))

@@ -188,7 +188,7 @@ impl Workload for StreamsWorkload {
             self.own = names.iter().map(|name| test_files.random_file(name, OWN)).collect::<Result<_>>()?;
         }
         let file = self.own.first().unwrap_or_else(|| self.shared(test_files));
-        let len = file.snapshot()?.len;
+        let len = file.stamp()?.len;
         let strategy = self.io.plan(file, len)?;
         let room = len / if self.own.is_empty() { u64::from(self.spec.streams) } else { 1 };
         if room < strategy.request as u64 {
@@ -227,7 +227,7 @@ impl Workload for StreamsWorkload {
         }
         while left() > 0.0 {
             let limit = Some(Duration::from_secs_f64(left().max(0.0)));
-            concurrent::run(&ends, self.transfer_kind(), &self.io.strategy(), limit, context.monitor)?;
+            concurrent::run(&ends, self.transfer_kind(), &self.io.strategy(), limit, context.progress)?;
         }
         if self.spec.cache == Some(CacheState::Cold) {
             self.parts.iter().try_for_each(|part| TestFiles::evict_from_cache(&part.file))?;
@@ -236,7 +236,7 @@ impl Workload for StreamsWorkload {
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
-        concurrent::run(&self.parts, self.transfer_kind(), &self.io.strategy(), None, context.monitor)
+        concurrent::run(&self.parts, self.transfer_kind(), &self.io.strategy(), None, context.progress)
     }
 }
 

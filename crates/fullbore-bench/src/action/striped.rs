@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
-use fullbore::engine::{Channel, Opening, Tally};
+use fullbore::engine::{EngineConfig, IoQueue, IoStats};
 use fullbore::error::{Error, Kind};
 use fullbore::file::File;
 use fullbore::operation::Generate;
-use fullbore::pattern::{Monitor, Outcome};
+use fullbore::pattern::{Progress, Stats};
 use fullbore::strategy::Strategy;
 
 use super::one_way::Direction;
@@ -84,18 +84,17 @@ pub(super) fn read(
     layout: Layout,
     range: Range<u64>,
     strategy: &Strategy,
-    monitor: &Monitor,
+    progress: &Progress,
     mut look: impl FnMut(u64, &[u8]),
-) -> Result<Outcome> {
+) -> Result<Stats> {
     let mut stripes = Stripes::open(files, layout, strategy, false)?;
-    let ask =
-        |channel: &mut Channel, token, piece: Piece, buf| channel.read(token, piece.offset, piece.len, buf);
-    let tally = stripes.run(range.clone(), monitor, ask, |piece, data| look(piece.logical, data))?;
-    Ok(Outcome {
+    let ask = |queue: &mut IoQueue, token, piece: Piece, buf| queue.read(token, piece.offset, piece.len, buf);
+    let io_stats = stripes.run(range.clone(), progress, ask, |piece, data| look(piece.logical, data))?;
+    Ok(Stats {
         bytes: range.end - range.start,
         seconds: stripes.seconds,
-        reads: tally,
-        ..Outcome::default()
+        reads: io_stats,
+        ..Stats::default()
     })
 }
 
@@ -108,22 +107,22 @@ pub(super) fn write(
     layout: Layout,
     range: Range<u64>,
     strategy: &Strategy,
-    monitor: &Monitor,
+    progress: &Progress,
     data: &dyn Generate,
-) -> Result<Outcome> {
+) -> Result<Stats> {
     let mut stripes = Stripes::open(files, layout, strategy, true)?;
     data.prime(&mut stripes.pool);
-    let ask = |channel: &mut Channel, token, piece: Piece, mut buf: Buf| {
+    let ask = |queue: &mut IoQueue, token, piece: Piece, mut buf: Buf| {
         buf.place(piece.offset, piece.len);
         data.renew(piece.logical, buf.data_mut());
-        channel.write(token, piece.offset, buf)
+        queue.write(token, piece.offset, buf)
     };
-    let tally = stripes.run(range.clone(), monitor, ask, |_, _| ())?;
-    Ok(Outcome {
+    let io_stats = stripes.run(range.clone(), progress, ask, |_, _| ())?;
+    Ok(Stats {
         bytes: range.end - range.start,
         seconds: stripes.seconds,
-        writes: tally,
-        ..Outcome::default()
+        writes: io_stats,
+        ..Stats::default()
     })
 }
 
@@ -138,7 +137,7 @@ struct Expected {
 
 /// The files under their access method, and the buffers that go round.
 struct Stripes {
-    channels: Vec<Channel>,
+    queues: Vec<IoQueue>,
     pool: Pool,
     layout: Layout,
     request: u64,
@@ -165,12 +164,12 @@ impl Stripes {
         let pieces = (request.div_ceil(layout.chunk) + 1) as usize * depth;
         let longest = request.min(layout.chunk) as usize;
         let pool = Pool::new(pieces, longest).map_err(|error| Error::io("take buffers for", path, error))?;
-        let channels = files
+        let queues = files
             .iter()
             .map(|file| {
-                let len = file.snapshot()?.len;
-                let file = file.again(write);
-                let opening = Opening {
+                let len = file.stamp()?.len;
+                let file = file.reopen(write);
+                let config = EngineConfig {
                     file: &file,
                     from: None,
                     write,
@@ -181,22 +180,22 @@ impl Stripes {
                     window: None,
                     random: false,
                 };
-                Channel::open(method, &opening, (!write).then_some(len))
+                IoQueue::open(method, &config, (!write).then_some(len))
                     .map_err(|error| Error::io("use", file.path(), error))
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(Self { channels, pool, layout, request, depth, seconds: 0.0 })
+        Ok(Self { queues, pool, layout, request, depth, seconds: 0.0 })
     }
 
     /// Makes the requests of `range` with `ask` and gives what comes back to `take`, in the order of the logical file.
     fn run(
         &mut self,
         range: Range<u64>,
-        monitor: &Monitor,
-        ask: impl Fn(&mut Channel, u64, Piece, Buf) -> Result<()>,
+        progress: &Progress,
+        ask: impl Fn(&mut IoQueue, u64, Piece, Buf) -> Result<()>,
         mut take: impl FnMut(Piece, &[u8]),
-    ) -> Result<Tally> {
-        let mut tally = Tally::default();
+    ) -> Result<IoStats> {
+        let mut io_stats = IoStats::default();
         let mut expected: VecDeque<Expected> = VecDeque::new();
         let mut early: HashMap<u64, Buf> = HashMap::new();
         let (mut next, mut open, mut token) = (range.start, 0usize, 0u64);
@@ -206,40 +205,40 @@ impl Stripes {
                 let end = (next + self.request).min(range.end);
                 for piece in self.layout.pieces(next..end) {
                     let buf = self.pool.take().ok_or_else(|| self.lost("a buffer"))?;
-                    ask(&mut self.channels[piece.file], token, piece, buf)?;
+                    ask(&mut self.queues[piece.file], token, piece, buf)?;
                     let ends = piece.logical + piece.len as u64 == end;
                     expected.push_back(Expected { token, piece, ends });
                     token += 1;
                 }
                 (next, open) = (end, open + 1);
-                tally.requests += 1;
+                io_stats.requests += 1;
             }
             let Some(Expected { token: due, piece, ends }) = expected.pop_front() else { break };
             // One file is waited for: the others must have theirs before.
-            self.channels.iter_mut().try_for_each(Channel::commit)?;
+            self.queues.iter_mut().try_for_each(IoQueue::commit)?;
             if !early.contains_key(&due) && next < range.end {
-                tally.waits += 1;
-                tally.in_flight += open as u64;
+                io_stats.waits += 1;
+                io_stats.in_flight += open as u64;
             }
             while !early.contains_key(&due) {
-                let done = self.channels[piece.file].next()?.ok_or_else(|| self.lost("a request"))?;
+                let done = self.queues[piece.file].next()?.ok_or_else(|| self.lost("a request"))?;
                 early.insert(done.token, done.buf);
             }
             let buf = early.remove(&due).ok_or_else(|| self.lost("a request"))?;
             take(piece, buf.data());
-            tally.bytes += piece.len as u64;
+            io_stats.bytes += piece.len as u64;
             self.pool.put(buf);
             if ends {
                 open -= 1;
-                monitor.add(self.request.min(range.end - range.start));
+                progress.add(self.request.min(range.end - range.start));
             }
-            if monitor.stopped() {
+            if progress.is_cancelled() {
                 return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
             }
         }
-        self.channels.iter_mut().try_for_each(Channel::flush)?;
+        self.queues.iter_mut().try_for_each(IoQueue::flush)?;
         self.seconds = start.elapsed().as_secs_f64();
-        Ok(tally)
+        Ok(io_stats)
     }
 
     fn lost(&self, what: &str) -> Error {
@@ -249,7 +248,7 @@ impl Stripes {
 
 #[cfg(test)]
 mod tests {
-    use fullbore::engine::{Cache, method};
+    use fullbore::engine::{CachePolicy, method};
     use fullbore::operation::generate::Random;
     use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
 
@@ -291,15 +290,15 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let files = files(directory.path(), count);
             let method = method(name).unwrap();
-            let cache = if name == "uring" { Cache::Direct } else { Cache::Keep };
+            let cache = if name == "uring" { CachePolicy::Direct } else { CachePolicy::Keep };
             let strategy = Strategy {
                 read: method, write: method, request, depth,
                 read_cache: cache, write_cache: cache, ..Strategy::plain()
             };
             let layout = Layout { files: count, chunk };
             let range = 4096 * start..4096 * (start + blocks);
-            let (data, monitor) = (Random::new(start), Monitor::default());
-            let written = match write(&files, layout, range.clone(), &strategy, &monitor, &data) {
+            let (data, progress) = (Random::new(start), Progress::default());
+            let written = match write(&files, layout, range.clone(), &strategy, &progress, &data) {
                 Ok(written) => written,
                 // This machine may have no io_uring, this file system no direct I/O.
                 Err(error) => {
@@ -316,12 +315,12 @@ mod tests {
                 assert_eq!(offset, range.start + seen.len() as u64);
                 seen.extend_from_slice(data);
             };
-            let outcome = read(&files, layout, range.clone(), &strategy, &monitor, look).unwrap();
+            let stats = read(&files, layout, range.clone(), &strategy, &progress, look).unwrap();
             prop_assert!(seen == expected);
             let requests = (range.end - range.start).div_ceil(request as u64);
-            prop_assert_eq!((outcome.bytes, outcome.reads.requests), (seen.len() as u64, requests));
+            prop_assert_eq!((stats.bytes, stats.reads.requests), (seen.len() as u64, requests));
             prop_assert_eq!(written.writes.requests, requests);
-            prop_assert!(outcome.reads.depth() <= depth as f64);
+            prop_assert!(stats.reads.depth() <= depth as f64);
         }
     }
 
@@ -340,7 +339,7 @@ mod tests {
         let files = files(directory.path(), 2);
         let strategy = Strategy { read: method("mmap").unwrap(), ..Strategy::plain() };
         let layout = Layout { files: 2, chunk: 4096 };
-        let error = read(&files, layout, 0..4096, &strategy, &Monitor::default(), |_, _| ()).unwrap_err();
+        let error = read(&files, layout, 0..4096, &strategy, &Progress::default(), |_, _| ()).unwrap_err();
         assert_eq!(error.kind(), Kind::Unsupported);
     }
 
@@ -348,10 +347,10 @@ mod tests {
     fn it_stops_when_told() {
         let directory = tempfile::tempdir().unwrap();
         let files = files(directory.path(), 2);
-        let monitor = Monitor::default();
-        monitor.stop();
+        let progress = Progress::default();
+        progress.cancel();
         let layout = Layout { files: 2, chunk: 4096 };
-        let error = read(&files, layout, 0..65_536, &Strategy::plain(), &monitor, |_, _| ()).unwrap_err();
+        let error = read(&files, layout, 0..65_536, &Strategy::plain(), &progress, |_, _| ()).unwrap_err();
         assert_eq!(error.kind(), Kind::Interrupted);
     }
 }

@@ -4,7 +4,7 @@
 use super::one_way::Direction;
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
-use fullbore::engine::{Capabilities, Channel, Opening};
+use fullbore::engine::{Capabilities, EngineConfig, IoQueue};
 use fullbore::error::Error;
 use fullbore::file::File;
 use fullbore::operation::Generate;
@@ -39,20 +39,20 @@ impl Target<'_> {
     }
 
     /// Opens it for one thread with so many requests in flight, and the buffers for them.
-    pub(super) fn open(&self, depth: usize) -> Result<(Channel, Pool)> {
+    pub(super) fn open(&self, depth: usize) -> Result<(IoQueue, Pool)> {
         let writes = self.data.is_some();
         let failed = |error| Error::io("use", self.file.path(), error);
         let mut pool = Pool::new(depth, self.request).map_err(failed)?;
         if let Some(data) = self.data {
             data.prime(&mut pool);
         }
-        let file = self.file.again(writes);
+        let file = self.file.reopen(writes);
         let random = self.order != Order::Sequential;
         let advice = if random { rustix::fs::Advice::Random } else { rustix::fs::Advice::Sequential };
         // A hint, as a pattern gives it.
         let _ = rustix::fs::fadvise(&file, 0, None, advice);
         let (method, cache) = self.direction().of(&self.strategy);
-        let opening = Opening {
+        let config = EngineConfig {
             file: &file,
             from: None,
             write: writes,
@@ -63,20 +63,20 @@ impl Target<'_> {
             random,
         };
         let limit = if writes { None } else { Some(self.file.len()?) };
-        Ok((Channel::open(method, &opening, limit).map_err(failed)?, pool))
+        Ok((IoQueue::open(method, &config, limit).map_err(failed)?, pool))
     }
 
     /// Hands request `number` to the channel.
-    pub(super) fn ask(&self, channel: &mut Channel, token: u64, number: u64, mut buf: Buf) -> Result<()> {
+    pub(super) fn ask(&self, queue: &mut IoQueue, token: u64, number: u64, mut buf: Buf) -> Result<()> {
         let block = (self.first + self.order.block(number % self.blocks, self.blocks)) % self.blocks;
         let offset = block * self.request as u64;
         match self.data {
             Some(data) => {
                 buf.place(offset, self.request);
                 data.renew(offset, buf.data_mut());
-                channel.write(token, offset, buf)
+                queue.write(token, offset, buf)
             }
-            None => channel.read(token, offset, self.request, buf),
+            None => queue.read(token, offset, self.request, buf),
         }
     }
 }

@@ -108,7 +108,7 @@ impl TransformWorkload {
         Ok((input.clone(), File::open_write(&test_files.output)?, test_files.transform_len))
     }
 
-    fn run_once(&self, context: &RunContext<'_>) -> Result<fullbore::pattern::Outcome> {
+    fn run_once(&self, context: &RunContext<'_>) -> Result<fullbore::pattern::Stats> {
         let test_files = context.test_files();
         let (input, old, _) = self.files(test_files)?;
         let kernel = match self.spec.kernel {
@@ -124,7 +124,7 @@ impl TransformWorkload {
         let output = Output::create(&path, placement, Some(&input))?;
         let strategy = self.strategy.clone().unwrap_or_else(|| self.requested.plain());
         let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
-        pattern::transform(&*operation, &input, output, &strategy, Durability::Process, context.monitor)
+        pattern::transform(&*operation, &input, output, &strategy, Durability::None, context.progress)
     }
 }
 
@@ -175,9 +175,9 @@ impl Workload for TransformWorkload {
         }
         let (input, old, len) = self.files(test_files)?;
         let output = Output::create(old.path(), Placement::Overwrite, Some(&input))?;
-        let RequestedStrategy { wish, text } = &self.requested;
-        let planned = plan(Some(&input), Some(len), Some(&output), wish, Some(text), None)?;
-        output.commit_len(len, Durability::Process)?;
+        let RequestedStrategy { spec, text } = &self.requested;
+        let planned = plan(Some(&input), Some(len), Some(&output), spec, Some(text), None)?;
+        output.commit_len(len, Durability::None)?;
         self.requested.check_granted(&planned, input.path())?;
         self.strategy = Some(planned.strategy);
         Ok(())
@@ -218,13 +218,13 @@ impl Workload for TransformWorkload {
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
-        let outcome = self.run_once(context)?;
+        let stats = self.run_once(context)?;
         Ok(RunResult {
-            bytes: outcome.bytes,
+            bytes: stats.bytes,
             // A tool's user waits for opening and committing too: the clock around this tells.
             seconds: None,
-            requests: outcome.reads.requests + outcome.writes.requests,
-            depth: Some(outcome.reads.depth()),
+            requests: stats.reads.requests + stats.writes.requests,
+            depth: Some(stats.reads.depth()),
             ..RunResult::default()
         })
     }

@@ -1,6 +1,6 @@
 //! What the profile may keep beyond the jobs that were tried under their own name.
 
-use fullbore::strategy::{Job, Temperature};
+use fullbore::strategy::{CacheState, Job};
 
 use super::witness::{End, Witness, end, is_sequential, is_usual};
 use crate::document::Cell;
@@ -11,11 +11,11 @@ use crate::document::Cell;
 /// They serve where no cell was tried under the job's own name; transformations have no such twins.
 pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
     let end_of = |cell: &Cell| Witness::of(cell).filter(reads).map(|w| end(w.labels));
-    [(Temperature::Warm, End::Cache), (Temperature::Cold, End::Device)]
+    [(CacheState::Warm, End::Cache), (CacheState::Cold, End::Device)]
         .into_iter()
-        .map(|(temperature, wanted)| {
+        .map(|(cache_state, wanted)| {
             let here = cells.iter().filter(|cell| end_of(cell) == Some(wanted)).collect();
-            (Job::Read(temperature), here)
+            (Job::Read(cache_state), here)
         })
         .filter(|(_, cells): &(Job, Vec<&Cell>)| !cells.is_empty())
         .collect()

@@ -31,7 +31,7 @@ pub enum Word {
     /// The rate rose.
     Faster,
     /// Processor time rose.
-    Dearer,
+    CpuHigher,
     /// Processor time fell.
     Cheaper,
     /// The 99th percentile of latency rose.
@@ -44,7 +44,7 @@ impl Word {
     const ALL: [(&'static str, Self); 6] = [
         ("slower", Self::Slower),
         ("faster", Self::Faster),
-        ("dearer", Self::Dearer),
+        ("dearer", Self::CpuHigher),
         ("cheaper", Self::Cheaper),
         ("longer", Self::Longer),
         ("shorter", Self::Shorter),
@@ -52,7 +52,7 @@ impl Word {
 
     fn judgement(self) -> Judgement {
         match self {
-            Self::Slower | Self::Dearer | Self::Longer => Judgement::Worse,
+            Self::Slower | Self::CpuHigher | Self::Longer => Judgement::Worse,
             Self::Faster | Self::Cheaper | Self::Shorter => Judgement::Better,
         }
     }
@@ -195,7 +195,7 @@ impl Met {
         let of = |c: &super::CellChange| -> Option<Change> {
             match word {
                 Word::Slower | Word::Faster => Some(c.rate.clone()),
-                Word::Dearer | Word::Cheaper => c.cost.clone(),
+                Word::CpuHigher | Word::Cheaper => c.cost.clone(),
                 Word::Longer | Word::Shorter => c.latency.clone(),
             }
         };
@@ -237,7 +237,7 @@ mod tests {
         for (text, expected) in [
             ("slower:5%", Condition::Changed { word: Word::Slower, share: 0.05 }),
             ("faster:7.5%", Condition::Changed { word: Word::Faster, share: 0.075 }),
-            ("dearer:150%", Condition::Changed { word: Word::Dearer, share: 1.5 }),
+            ("dearer:150%", Condition::Changed { word: Word::CpuHigher, share: 1.5 }),
             ("slower", Condition::Changed { word: Word::Slower, share: 0.0 }),
             ("unclear", Condition::Unclear),
             ("missing", Condition::Missing),

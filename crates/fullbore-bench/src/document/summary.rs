@@ -186,13 +186,13 @@ fn cpu_cost(samples: &[&Sample], units: &[f64], bootstrap: &Bootstrap) -> Option
     let each = |value: fn(&Sample) -> f64| -> Vec<f64> {
         samples.iter().zip(units).map(|(s, unit)| value(s) / unit).collect()
     };
-    let uncharged: Vec<f64> =
+    let off_process_cpu: Vec<f64> =
         samples.iter().zip(units).filter_map(|(s, unit)| s.uncharged_s.map(|u| u / unit)).collect();
     Some(CpuCost {
         charged: bootstrap.median(&each(Sample::charged_s))?,
         user_s: median(&each(|s| s.user_s))?,
         system_s: median(&each(|s| s.system_s))?,
-        uncharged_s: median(&uncharged),
+        uncharged_s: median(&off_process_cpu),
     })
 }
 

@@ -1,6 +1,6 @@
 //! What of a cell fio is told the same way wherever it runs: the calls, the requests, the order and the workers.
 
-use fullbore::strategy::{Completion, Model, Strategy, Wish};
+use fullbore::strategy::{Completion, Model, Strategy, StrategySpec};
 
 use super::counterpart::{self, Counterpart};
 use super::{Setting, Unsupported};
@@ -161,8 +161,9 @@ fn refuse_unsupported_by_fio(labels: &Labels, writes: bool) -> Result<(), Unsupp
 /// The strategy behind the labels: the stripe is nowhere else.
 fn strategy(labels: &Labels) -> Result<Strategy, Unsupported> {
     let Some(text) = &labels.strategy else { return Ok(Strategy::plain()) };
-    let wish: Wish = text.parse().map_err(|error| Unsupported(format!("strategy {text}: {error}")))?;
-    let mut strategy = wish.apply(Strategy::plain());
+    let spec: StrategySpec =
+        text.parse().map_err(|error| Unsupported(format!("strategy {text}: {error}")))?;
+    let mut strategy = spec.apply(Strategy::plain());
     if let Some(Ok(model)) = labels.model.as_deref().map(str::parse) {
         strategy.model = model;
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fullbore::error::Kind;
-use fullbore::pattern::Monitor;
+use fullbore::pattern::Progress;
 use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 use fullbore::{Error, Result};
 
@@ -80,7 +80,7 @@ impl Options {
 
 /// What is going on, for whoever waits.
 #[derive(Debug, Clone, Copy)]
-pub struct Progress<'a> {
+pub struct RunProgress<'a> {
     /// The share of the time that is over, 0 to 1.
     pub share: f64,
     /// What is done now: a cell by its id, or words.
@@ -93,7 +93,7 @@ pub struct Progress<'a> {
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Where it is.
-    Progress(Progress<'a>),
+    Progress(RunProgress<'a>),
     /// Everything measured so far, whole and readable: worth keeping in case the run does not end.
     Partial(&'a Document),
 }
@@ -124,12 +124,12 @@ const PARTIAL_TIMES: u32 = 20;
 /// # Errors
 /// If a directory cannot be written, has no room, or the system refuses what every trial needs. What a single trial is
 /// refused is said in its cell.
-pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'_>)) -> Result<Measured> {
+pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event<'_>)) -> Result<Measured> {
     let start = Instant::now();
     let mut builder = DocumentBuilder::open(options, start)?;
     let clock = Clock { start, end: options.time.saturating_sub(CLOSING) };
     let say = |observe: &mut dyn FnMut(Event<'_>), now: &str| {
-        observe(Event::Progress(Progress { share: clock.share(), now, rates: &[] }));
+        observe(Event::Progress(RunProgress { share: clock.share(), now, rates: &[] }));
     };
     say(&mut observe, "looking at the storage");
     let machine = probe::machine();
@@ -138,12 +138,12 @@ pub fn run(options: &Options, monitor: &Monitor, mut observe: impl FnMut(Event<'
     say(&mut observe, "writing test files");
     let trials = || sets.iter().flat_map(|(_, trials)| trials);
     let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.workload.needs()));
-    let file_sets = create_file_sets(options, &facts, &machine, needs, monitor)?;
+    let file_sets = create_file_sets(options, &facts, &machine, needs, progress)?;
     let devices = devices(&facts);
     let context = RunContext {
         file_sets: &file_sets,
         devices: &devices,
-        monitor,
+        progress,
         start,
         seed: options.seed,
         program: options.program.as_deref(),
@@ -211,7 +211,7 @@ impl Session<'_, '_> {
         let rule = StopRule::precision(self.options.precision);
         let bootstrap = Bootstrap::default();
         cells.calibrate(&clock, context, &mut self.iteration, |now| {
-            (self.observe)(Event::Progress(Progress { share: whole.share(), now, rates: &[] }));
+            (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
         })?;
         cells.budget(clock.left());
         cells.judge(&rule, &bootstrap);
@@ -242,7 +242,7 @@ impl Session<'_, '_> {
                         let rates = one.cell.rates();
                         one.precise = rule.narrow_enough(&rates, &bootstrap);
                         let (share, now) = (whole.share(), one.cell.id.as_str());
-                        (self.observe)(Event::Progress(Progress { share, now, rates: &rates }));
+                        (self.observe)(Event::Progress(RunProgress { share, now, rates: &rates }));
                     }
                     Err(error) if error.kind() == Kind::Interrupted => return Err(error),
                     Err(error) => one.refuse(&error),
@@ -312,10 +312,10 @@ fn create_file_sets(
     facts: &[Facts],
     machine: &Machine,
     needs: Needs,
-    monitor: &Monitor,
+    progress: &Progress,
 ) -> Result<Vec<TestFiles>> {
     if let Some((path, serial)) = &options.device {
-        return Ok(vec![TestFiles::on_device(path, serial, options.size, options.seed, monitor)?]);
+        return Ok(vec![TestFiles::on_device(path, serial, options.size, options.seed, progress)?]);
     }
     let mut len = options.size;
     let patience = options.time.mul_f64(MAKING / 6.0);
@@ -332,7 +332,7 @@ fn create_file_sets(
         };
         let insist = options.size.is_some() || index > 0;
         let seed = options.seed.wrapping_add(1_000_000 * index as u64);
-        let test_files = TestFiles::make(directory, fitting, insist, patience, seed, needs, monitor)?;
+        let test_files = TestFiles::make(directory, fitting, insist, patience, seed, needs, progress)?;
         // One length for all, so that a file can be striped over them.
         len = Some(test_files.len);
         file_sets.push(test_files);

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use self::device::ExclusiveDevice;
 use self::watchdog::Watchdog;
 use fullbore::buf::ALIGNMENT;
-use fullbore::engine::Cache;
+use fullbore::engine::CachePolicy;
 use fullbore::error::{Error, Kind};
 use fullbore::file::{Durability, File, Output, Placement, Temporary};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Text};
-use fullbore::pattern::{self, Monitor, Scope};
-use fullbore::strategy::{Strategy, Wish, plan};
+use fullbore::pattern::{self, Progress, Scope};
+use fullbore::strategy::{Strategy, StrategySpec, plan};
 use fullbore::{Result, probe, size};
 
 /// The share of the file system that is left free.
@@ -178,20 +178,21 @@ impl TestFiles {
         patience: Duration,
         seed: u64,
         needs: Needs,
-        monitor: &Monitor,
+        progress: &Progress,
     ) -> Result<Self> {
         let name = format!(".fullbore-bench-{}-{seed:x}", std::process::id());
         let (directory, ()) = Temporary::make(parent.join(name), |path| {
             std::fs::create_dir(path).map_err(|error| Error::io("make a directory in", parent, error))
         })?;
         let watchdog = Watchdog::spawn(directory.path());
-        let mut creator = FileCreator { directory: directory.path(), seed, temporaries: Vec::new(), monitor };
+        let mut creator =
+            FileCreator { directory: directory.path(), seed, temporaries: Vec::new(), progress };
         let mut notes = Vec::new();
         let start = Instant::now();
         // The first file is written in steps: its pace says how long the others will take.
         let cold =
             creator.file("cold", len, |done| !insist && done >= SMALLEST && start.elapsed() > patience)?;
-        let made = cold.snapshot()?.len;
+        let made = cold.stamp()?.len;
         if made < len {
             notes.push(format!(
                 "files of {} in place of {}: writing takes that long here",
@@ -224,7 +225,7 @@ impl TestFiles {
             fresh,
             len,
             transform_len,
-            in_memory: probe::bearings(&cold).is_ok_and(|found| found.in_memory),
+            in_memory: probe::device_facts(&cold).is_ok_and(|found| found.in_memory),
             cold,
             notes,
             sized: RefCell::default(),
@@ -244,7 +245,7 @@ impl TestFiles {
         serial: &str,
         len: Option<u64>,
         seed: u64,
-        monitor: &Monitor,
+        progress: &Progress,
     ) -> Result<Self> {
         let device = device::take(path, serial)?;
         let len = len.unwrap_or(device.len).min(device.len) >> 20 << 20;
@@ -253,9 +254,9 @@ impl TestFiles {
             return Err(Error::new(Kind::Invalid, "measure", path, what));
         }
         let output = Output::create(path, Placement::Overwrite, None)?;
-        let planned = plan(None, Some(len), Some(&output), &Wish::default(), None, None)?;
+        let planned = plan(None, Some(len), Some(&output), &StrategySpec::default(), None, None)?;
         let scope = Scope { range: 0..len, order: pattern::Order::Sequential };
-        pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, monitor)?;
+        pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, progress)?;
         output.commit_len(len, Durability::Data)?;
         let (file, written) = (File::open(path)?, File::open_write(path)?);
         Ok(Self {
@@ -310,9 +311,9 @@ impl TestFiles {
         }
         let mut temporaries = self.temporaries.borrow_mut();
         let seed = self.seed.wrapping_add(temporaries.len() as u64);
-        let monitor = Monitor::default();
+        let progress = Progress::default();
         let mut creator =
-            FileCreator { directory: self.directory(), seed, temporaries: Vec::new(), monitor: &monitor };
+            FileCreator { directory: self.directory(), seed, temporaries: Vec::new(), progress: &progress };
         let file = creator.file(&format!("{purpose}-{len}"), len, |_| false)?;
         temporaries.append(&mut creator.temporaries);
         self.sized.borrow_mut().insert((purpose, len), file.clone());
@@ -330,9 +331,13 @@ impl TestFiles {
         }
         let text = Text::new(self.seed, LINE)
             .map_err(|error| Error::new(Kind::Invalid, "make", name, error.to_string()))?;
-        let monitor = Monitor::default();
-        let mut creator =
-            FileCreator { directory: self.directory(), seed: 0, temporaries: Vec::new(), monitor: &monitor };
+        let progress = Progress::default();
+        let mut creator = FileCreator {
+            directory: self.directory(),
+            seed: 0,
+            temporaries: Vec::new(),
+            progress: &progress,
+        };
         let file = creator.fill(name, &text, self.transform_len, |_| false)?;
         self.temporaries.borrow_mut().append(&mut creator.temporaries);
         self.sized.borrow_mut().insert((name, self.transform_len), file.clone());
@@ -353,11 +358,11 @@ impl TestFiles {
     /// # Errors
     /// If the system refuses.
     pub(crate) fn flush(&self) -> Result<()> {
-        self.written.sync(fullbore::file::Sync::Data)?;
+        self.written.sync_data()?;
         if self.has_files().is_err() {
             return Ok(());
         }
-        File::open_write(&self.output)?.sync(fullbore::file::Sync::Data)
+        File::open_write(&self.output)?.sync_data()
     }
 
     /// Makes a range of a file warm: reads it.
@@ -369,7 +374,7 @@ impl TestFiles {
             return Ok(());
         }
         let scope = Scope { range: range.clone(), order: pattern::Order::Sequential };
-        pattern::visit(file, &scope, &Strategy::plain(), &Monitor::default(), || (), |(), _, _| ()).map(drop)
+        pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
     }
 
     /// Makes a range of a file warm and no more of it: reads it here and there, for which the system does not read ahead.
@@ -379,7 +384,7 @@ impl TestFiles {
     pub(crate) fn load_exactly_into_cache(file: &File, range: &Range<u64>) -> Result<()> {
         let order = pattern::Order::Random { seed: 0, count: u64::MAX };
         let scope = Scope { range: range.clone(), order };
-        pattern::visit(file, &scope, &Strategy::plain(), &Monitor::default(), || (), |(), _, _| ()).map(drop)
+        pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
     }
 
     /// Makes a file cold: no root is needed for that once its pages are clean.
@@ -387,8 +392,8 @@ impl TestFiles {
     /// # Errors
     /// If the system refuses.
     pub(crate) fn evict_from_cache(file: &File) -> Result<()> {
-        let len = file.snapshot()?.len;
-        file.sync(fullbore::file::Sync::Data)?;
+        let len = file.stamp()?.len;
+        file.sync_data()?;
         for _ in 0..EVICT_ATTEMPTS {
             file.drop_cache()?;
             match probe::residency(file, 0..len) {
@@ -427,7 +432,7 @@ struct FileCreator<'a> {
     directory: &'a Path,
     seed: u64,
     temporaries: Vec<Temporary>,
-    monitor: &'a Monitor,
+    progress: &'a Progress,
 }
 
 impl FileCreator<'_> {
@@ -449,15 +454,15 @@ impl FileCreator<'_> {
         let (temporary, file) = Temporary::make(self.directory.join(name), |path| File::create_new(path))?;
         self.temporaries.push(temporary);
         let output = Output::create(file.path(), Placement::Overwrite, None)?;
-        let wish = Wish { read_cache: Some(Cache::Keep), ..Wish::default() };
-        let planned = plan(None, Some(len), Some(&output), &wish, None, None)?;
+        let spec = StrategySpec { read_cache: Some(CachePolicy::Keep), ..StrategySpec::default() };
+        let planned = plan(None, Some(len), Some(&output), &spec, None, None)?;
         let mut done = 0;
         while done < len && !enough(done) {
             let range = done..(done + STEP).min(len);
             done = range.end;
             let scope = Scope { range, order: pattern::Order::Sequential };
-            pattern::fill(content, &scope, &output, &planned.strategy, self.monitor)?;
-            file.sync(fullbore::file::Sync::Data)?;
+            pattern::fill(content, &scope, &output, &planned.strategy, self.progress)?;
+            file.sync_data()?;
         }
         output.commit_len(done, Durability::Data)?;
         debug_assert!(done.is_multiple_of(ALIGNMENT as u64) || done == len);
@@ -476,14 +481,14 @@ mod tests {
         let file = |name: &str| File::create_new(directory.path().join(name)).unwrap();
         let (whole, sparse, reserved) = (file("whole"), file("sparse"), file("reserved"));
         whole.write_all_at(&[7; 1 << 20], 0).unwrap();
-        whole.sync(fullbore::file::Sync::Data).unwrap();
+        whole.sync_data().unwrap();
         check_backed_by_device(&whole).unwrap();
         sparse.write_all_at(&[7; 4096], 0).unwrap();
         sparse.set_len(1 << 20).unwrap();
-        sparse.sync(fullbore::file::Sync::Data).unwrap();
+        sparse.sync_data().unwrap();
         let refused = check_backed_by_device(&sparse).unwrap_err();
         assert!(refused.kind() == Kind::Unsupported && refused.to_string().contains("holes"), "{refused}");
-        if let Err(error) = reserved.preallocate(1 << 20) {
+        if let Err(error) = reserved.allocate_and_extend(1 << 20) {
             return println!("skipped: blocks never written: {error}");
         }
         reserved.set_len(1 << 20).unwrap();

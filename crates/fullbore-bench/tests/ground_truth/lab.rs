@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use fullbore::pattern::Monitor;
+use fullbore::pattern::Progress;
 use fullbore_bench::document::Document;
-use fullbore_bench::{Event, Options, Progress, run};
+use fullbore_bench::{Event, Options, RunProgress, run};
 
 use super::disk::{Disk, EXT4, Heir, Made, eventually};
 
@@ -234,12 +234,12 @@ pub(crate) fn measures_here() -> bool {
     let mut limited = false;
     let under_limits = |event: Event<'_>| {
         // The files are made without limits, which the system would hold the flushing of to.
-        if let Event::Progress(Progress { now: "measuring the meter itself", .. }) = event {
+        if let Event::Progress(RunProgress { now: "measuring the meter itself", .. }) = event {
             fs::write(std::env::var_os(LIMITED_BY).unwrap(), std::process::id().to_string()).unwrap();
             limited = true;
         }
     };
-    let measured = run(&options, &Monitor::default(), under_limits).unwrap();
+    let measured = run(&options, &Progress::default(), under_limits).unwrap();
     assert!(limited);
     measured.document.write(fs::File::create(root.join("results.json")).unwrap()).unwrap();
     true

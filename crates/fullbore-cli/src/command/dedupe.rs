@@ -85,8 +85,8 @@ impl Dedupe {
             bytes: self.bytes,
         };
         let running = self.ways.begin()?;
-        let found =
-            running.with_crew("dedupe", None, |crew| find::find(&self.paths, bounds, crew, &running))?;
+        let found = running
+            .with_executor("dedupe", None, |executor| find::find(&self.paths, bounds, executor, &running))?;
         let mut report = Report::new(&running, self.json);
         let links =
             self.link.map(|how| link::Links { how, any_metadata: self.any_metadata, dry_run: self.dry_run });

@@ -69,8 +69,8 @@ impl Generate {
             Output::create(&self.output, placement, None)?
         };
         let route = Route { input: None, len: Some(self.size), output };
-        self.common.run(&generator.to_string(), route, |output, plan, durability, monitor| {
-            pattern::generate(&*generator, self.size, output, &plan.strategy, durability, monitor)
+        self.common.run(&generator.to_string(), route, |output, plan, durability, progress| {
+            pattern::generate(&*generator, self.size, output, &plan.strategy, durability, progress)
         })
     }
 }

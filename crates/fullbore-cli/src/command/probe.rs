@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fullbore::engine::{self, Cache, Choice, METHODS, Method};
+use fullbore::engine::{self, CachePolicy, Choice, METHODS, Method};
 use fullbore::file::{File, Output, Placement};
-use fullbore::probe::{self, EngineFact, Facts, Kind};
+use fullbore::probe::{self, EngineFact, Facts, PathKind};
 
 use crate::exit::Exit;
 
@@ -38,7 +38,7 @@ impl Probe {
     }
 }
 
-fn explained(path: &Path, error: &probe::Error) -> String {
+fn explained(path: &Path, error: &probe::ProbeError) -> String {
     match (error.kind(), path.symlink_metadata()) {
         (std::io::ErrorKind::NotFound, Ok(link)) if link.is_symlink() => {
             let target = path.read_link().unwrap_or_default();
@@ -66,12 +66,14 @@ fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
             .collect()
     };
     match facts.kind {
-        Kind::Directory => tried(Ground::in_directory(path)),
-        Kind::Regular if made_when_read(facts) => without_offsets("its bytes are made when they are read"),
-        Kind::Regular | Kind::BlockDevice => tried(Ground::file(path)),
-        Kind::Fifo => without_offsets("a pipe has no offsets"),
-        Kind::CharacterDevice => without_offsets("a character device has no offsets"),
-        Kind::Socket | Kind::Other => methods()
+        PathKind::Directory => tried(Ground::in_directory(path)),
+        PathKind::Regular if made_when_read(facts) => {
+            without_offsets("its bytes are made when they are read")
+        }
+        PathKind::Regular | PathKind::BlockDevice => tried(Ground::file(path)),
+        PathKind::Fifo => without_offsets("a pipe has no offsets"),
+        PathKind::CharacterDevice => without_offsets("a character device has no offsets"),
+        PathKind::Socket | PathKind::Other => methods()
             .map(|method| fact(method, Err("it has no bytes that can be opened by name".into()), None))
             .collect(),
     }
@@ -148,19 +150,22 @@ impl Ground {
     }
 
     fn try_out(&self, method: &'static Method) -> EngineFact {
-        if method.capabilities.relays {
+        if method.capabilities.copies_in_kernel {
             return match &self.beside {
-                Ok(target) => {
-                    fact(method, attempt(method, target.file(), Some(&self.file), true, Cache::Keep), None)
-                }
+                Ok(target) => fact(
+                    method,
+                    attempt(method, target.file(), Some(&self.file), true, CachePolicy::Keep),
+                    None,
+                ),
                 Err(reason) => fact(method, Err(format!("not tried: {reason}")), None),
             };
         }
         let with = |cache| attempt(method, &self.file, None, self.write, cache);
         let mut notes = Vec::new();
-        for (choice, cache) in
-            [(method.capabilities.direct, Cache::Direct), (method.capabilities.drops, Cache::Drop)]
-        {
+        for (choice, cache) in [
+            (method.capabilities.direct, CachePolicy::Direct),
+            (method.capabilities.drops, CachePolicy::DontCache),
+        ] {
             if choice == Choice::AsTold {
                 notes.push(match with(cache) {
                     Ok(()) => format!("with cache={cache} too"),
@@ -168,7 +173,7 @@ impl Ground {
                 });
             }
         }
-        fact(method, with(Cache::Keep), (!notes.is_empty()).then(|| notes.join("; ")))
+        fact(method, with(CachePolicy::Keep), (!notes.is_empty()).then(|| notes.join("; ")))
     }
 }
 
@@ -177,9 +182,9 @@ fn attempt(
     file: &File,
     from: Option<&File>,
     write: bool,
-    cache: Cache,
+    cache: CachePolicy,
 ) -> Result<(), String> {
-    engine::probe(method, file, from, write, cache).map_err(|refusal| refusal.reason)
+    engine::probe(method, file, from, write, cache).map_err(|unsupported| unsupported.reason)
 }
 
 /// A file in a directory that is gone when it is dropped.

@@ -129,5 +129,5 @@ fn key(path: &Path) -> Result<String, Exit> {
     };
     let fd = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| fail(error.into()))?;
-    Ok(fullbore::probe::bearings(fd).map_err(fail)?.key)
+    Ok(fullbore::probe::device_facts(fd).map_err(fail)?.key)
 }

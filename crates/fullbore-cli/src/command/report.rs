@@ -262,7 +262,7 @@ impl Report {
             None => text()?,
         };
         for output in outputs {
-            output.commit(Durability::Process)?;
+            output.commit(Durability::None)?;
         }
         if text.is_empty() { Ok(()) } else { Exit::print_raw(&text) }
     }

@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use clap::Args;
 use fullbore::file::{Durability, File, Output};
-use fullbore::pattern::{Monitor, Outcome};
+use fullbore::pattern::{Progress, Stats};
 use fullbore::probe::ProcessUsage;
-use fullbore::strategy::{Plan, Wish, plan};
+use fullbore::strategy::{Plan, StrategySpec, plan};
 use fullbore::{Result, size};
 use serde_json::json;
 
 use fullbore_cli::exit::Exit;
-use fullbore_cli::progress::{Progress, When};
+use fullbore_cli::progress::{ProgressLine, When};
 use fullbore_cli::values::{names, words};
 use fullbore_cli::ways::{load_profile, strategies};
 
@@ -62,30 +62,30 @@ impl Common {
         &self,
         what: &str,
         route: Route<'_>,
-        job: impl FnOnce(Output, &Plan, Durability, &Monitor) -> Result<Outcome>,
+        job: impl FnOnce(Output, &Plan, Durability, &Progress) -> Result<Stats>,
     ) -> std::result::Result<(), Exit> {
-        let wish: Wish =
+        let spec: StrategySpec =
             self.strategy.parse().map_err(|error| Exit::trouble(format!("--strategy: {error}")))?;
         let durability: Durability = self.sync.parse().map_err(Exit::Trouble)?;
         let profile = load_profile();
-        let asked = (self.strategy != "auto").then_some(self.strategy.as_str());
+        let spec_text = (self.strategy != "auto").then_some(self.strategy.as_str());
         let (start, before) = (Instant::now(), ProcessUsage::now().unwrap_or_default());
-        let plan = plan(route.input, route.len, Some(&route.output), &wish, asked, profile.as_ref())?;
+        let plan = plan(route.input, route.len, Some(&route.output), &spec, spec_text, profile.as_ref())?;
         if self.explain {
             Exit::say(&plan.to_string());
         }
         let to_stdout =
             !route.output.seekable() && route.output.file().path() == Path::new("standard output");
-        let monitor = Arc::new(Monitor::default());
-        let progress = match (self.progress, to_stdout && std::io::stdout().is_terminal()) {
+        let progress = Arc::new(Progress::default());
+        let when = match (self.progress, to_stdout && std::io::stdout().is_terminal()) {
             // The bytes and the line would write over each other.
             (When::Auto, true) => When::Never,
             (when, _) => when,
         };
-        let line = Progress::follow(progress, what, route.len, &monitor);
-        let outcome = job(route.output, &plan, durability, &monitor);
+        let line = ProgressLine::follow(when, what, route.len, &progress);
+        let stats = job(route.output, &plan, durability, &progress);
         drop(line);
-        let outcome = outcome?;
+        let stats = stats?;
         let real = start.elapsed().as_secs_f64();
         let usage = ProcessUsage::now().unwrap_or_default().since(&before);
         if self.time {
@@ -93,34 +93,34 @@ impl Common {
                 "real {real:9.3} s\nuser {:9.3} s\nsys  {:9.3} s\n{} in all, {}\n",
                 usage.user,
                 usage.system,
-                size::human(outcome.bytes),
-                size::rate(outcome.bytes as f64 / real)
+                size::human(stats.bytes),
+                size::rate(stats.bytes as f64 / real)
             ));
         }
         if self.json {
-            let account = format!("{}\n", account(&plan, &outcome, real, &usage));
+            let account = format!("{}\n", account(&plan, &stats, real, &usage));
             if to_stdout { Exit::say(&account) } else { Exit::print(&account)? }
         }
         Ok(())
     }
 }
 
-fn account(plan: &Plan, outcome: &Outcome, real: f64, usage: &ProcessUsage) -> serde_json::Value {
+fn account(plan: &Plan, stats: &Stats, real: f64, usage: &ProcessUsage) -> serde_json::Value {
     json!({
-        "bytes": outcome.bytes,
+        "bytes": stats.bytes,
         "real_seconds": real,
         "user_seconds": usage.user,
         "system_seconds": usage.system,
         "peak_memory_bytes": fullbore::probe::peak_memory(),
-        "bytes_per_second": outcome.bytes as f64 / real,
+        "bytes_per_second": stats.bytes as f64 / real,
         "strategy": plan.strategy.to_string(),
-        "asked": plan.asked,
+        "asked": plan.spec_text,
         "evidence": plan.decision.evidence,
         "notes": plan.notes,
         "alternatives": plan.decision.alternatives,
-        "read_requests": outcome.reads.requests,
-        "write_requests": outcome.writes.requests,
-        "read_depth": outcome.reads.depth(),
-        "write_depth": outcome.writes.depth(),
+        "read_requests": stats.reads.requests,
+        "write_requests": stats.writes.requests,
+        "read_depth": stats.reads.depth(),
+        "write_depth": stats.writes.depth(),
     })
 }

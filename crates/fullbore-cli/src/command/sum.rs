@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fullbore::error::{Error, Kind};
 use fullbore::operation::hash::{Hash, algorithms, hex};
-use fullbore::pattern::{Crew, Scratch};
+use fullbore::pattern::{Executor, Worker};
 use fullbore::quote::Shown;
 use fullbore_cli::each::Telling;
 use fullbore_cli::ways::{Running, Ways};
@@ -213,16 +213,17 @@ impl Sum {
             worst: 0,
         };
         let passes = Passes::default();
-        let one = |(name, found): (PathBuf, Result<(), Error>), crew: &Crew<'_>, scratch: &mut Scratch| {
-            let result = found.and_then(|()| {
-                if self.keyed && name == Path::new("-") {
-                    let what = "the key is read from it already";
-                    return Err(Error::new(Kind::Invalid, "read", "standard input", what));
-                }
-                passes.sums(&hashes, &name, crew, scratch)
-            });
-            Told { name, result }
-        };
+        let one =
+            |(name, found): (PathBuf, Result<(), Error>), executor: &Executor<'_>, worker: &mut Worker| {
+                let result = found.and_then(|()| {
+                    if self.keyed && name == Path::new("-") {
+                        let what = "the key is read from it already";
+                        return Err(Error::new(Kind::Invalid, "read", "standard input", what));
+                    }
+                    passes.sums(&hashes, &name, executor, worker)
+                });
+                Told { name, result }
+            };
         let walked: Box<dyn Iterator<Item = _> + Send> = match self.recursive {
             true => {
                 let walk = Walk::new(files.into_iter(), Rules { follow: self.dereference, hidden: true });
@@ -232,14 +233,14 @@ impl Sum {
         };
         let mut telling = Telling::default();
         running
-            .with_crew("sum", None, |crew| {
-                crew.many(
+            .with_executor("sum", None, |executor| {
+                executor.map_ordered(
                     walked,
-                    |item, turn, scratch, crew| match one(item, crew, scratch) {
+                    |item, sender, worker, executor| match one(item, executor, worker) {
                         Told { result: Err(error), .. } if error.kind() == Kind::Interrupted => Err(error),
                         told => {
                             let weight = told.name.as_os_str().len() + hashes.len() * 64;
-                            turn.give(told, weight).map(drop)
+                            sender.send(told, weight).map(drop)
                         }
                     },
                     |told| Ok(telling.goes_on(printer.tell(&told))),

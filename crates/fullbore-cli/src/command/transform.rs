@@ -71,8 +71,8 @@ impl Transform {
             }
         };
         let route = Route { input: Some(&input), len: input.seekable_len()?, output };
-        self.common.run(&operation.to_string(), route, |output, plan, durability, monitor| {
-            pattern::transform(&*operation, &input, output, &plan.strategy, durability, monitor)
+        self.common.run(&operation.to_string(), route, |output, plan, durability, progress| {
+            pattern::transform(&*operation, &input, output, &plan.strategy, durability, progress)
         })
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
-use fullbore::pattern::{Crew, Scratch, Turn};
+use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore_cli::ways::Running;
 use fullbore_grep::{Arrival, Opening, Query, Taken, Tool};
 use rustix::fs::{FileType, Stat};
@@ -62,17 +62,17 @@ impl From<Error> for Trouble {
     }
 }
 
-type Give<'t, 'w, 'e> = &'t mut Turn<'w, 'e, Piece>;
+type Sender<'t, 'w, 'e> = &'t mut OrderedSender<'w, 'e, Piece>;
 
 impl Search<'_> {
     /// Searches an item, and gives what comes of it to its turn.
     pub(crate) fn item(
         &self,
         item: Item,
-        turn: Give<'_, '_, '_>,
-        scratch: &mut Scratch,
+        sender: Sender<'_, '_, '_>,
+        worker: &mut Worker,
         tool: &mut Tool<'static>,
-        crew: &Crew<'_>,
+        executor: &Executor<'_>,
     ) -> fullbore::Result<()> {
         // A file that could not be read was one to search.
         if !matches!(item, Item::Remark(_)) && !self.searched.load(Relaxed) {
@@ -82,7 +82,7 @@ impl Search<'_> {
             Item::Trouble(text) => self.trouble(2, text),
             Item::Remark(text) if self.messages && self.remarks => Piece::of_words(0, text),
             Item::Remark(_) => return Ok(()),
-            Item::Haystack(haystack) => match self.one(&haystack, tool, turn, scratch, crew) {
+            Item::Haystack(haystack) => match self.one(&haystack, tool, sender, worker, executor) {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return Ok(()),
                 Err(Trouble::Own(error)) if error.kind() == Kind::Interrupted => return Err(error),
@@ -94,7 +94,7 @@ impl Search<'_> {
                     let mut text = format!("{}: {error}", haystack.path.display());
                     // The searcher's limit on its buffer has no kind of its own.
                     if text.contains("configured allocation limit") {
-                        let more = (2 * crew.budget()).next_power_of_two() >> 20;
+                        let more = (2 * executor.budget()).next_power_of_two() >> 20;
                         text.push_str(&format!(
                             ": a line is longer; grant more memory, such as --memory {more}M"
                         ));
@@ -104,7 +104,7 @@ impl Search<'_> {
             },
         };
         // Most files of a directory have nothing of what is looked for.
-        if piece.counts() { give(turn, piece).map(drop) } else { Ok(()) }
+        if piece.counts() { send(sender, piece).map(drop) } else { Ok(()) }
     }
 
     fn trouble(&self, status: u8, text: String) -> Piece {
@@ -117,38 +117,38 @@ impl Search<'_> {
         &self,
         haystack: &Haystack,
         tool: &mut Tool<'static>,
-        turn: Give<'_, '_, '_>,
-        scratch: &mut Scratch,
-        crew: &Crew<'_>,
+        sender: Sender<'_, '_, '_>,
+        worker: &mut Worker,
+        executor: &Executor<'_>,
     ) -> Result<Option<Piece>, Trouble> {
         let (path, named) = (haystack.path.as_path(), haystack.named);
         if haystack.stdin {
-            return self.standard_input(path, turn, scratch, crew).map(|()| None);
+            return self.standard_input(path, sender, worker, executor).map(|()| None);
         }
         let started = self.filter.as_ref().map(|filter| filter.start(path)).transpose()?;
         if let Some(mut output) = started.flatten() {
-            let result = self.whole(turn, 0, |tool| tool.search_reader(path, named, &mut output));
+            let result = self.whole(sender, 0, |tool| tool.search_reader(path, named, &mut output));
             let closed = output.close();
             result?;
             closed?;
             return Ok(None);
         }
-        let beside = scratch.open_beside(path);
+        let beside = worker.open_beside(path);
         let mut file = beside.map_or_else(|| fs::File::open(path), |fd| Ok(fd.into()))?;
         let mapped = if named { self.mapped } else { self.mapped_all };
-        if let Some(bytes) = scratch.read_settled(&file) {
-            crew.monitor().add(bytes.len() as u64);
+        if let Some(bytes) = worker.read_settled(&file) {
+            executor.progress().add(bytes.len() as u64);
             return self.small(path, named, mapped, bytes, tool).map(Some);
         }
         let before = rustix::fs::fstat(&file).map_err(io::Error::from)?;
         if (named || mapped) && FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
-            return self.special(path, file, turn, scratch, crew).map(|()| None);
+            return self.special(path, file, sender, worker, executor).map(|()| None);
         }
         // What says that it is empty cannot be mapped: it may be of `/proc`.
         let mapped = mapped && before.st_size > 0;
-        let held = fill(&mut file, scratch.buffer(), before.st_size as usize)?;
-        crew.monitor().add(held as u64);
-        let bytes = &scratch.buffer()[..held];
+        let held = fill(&mut file, worker.buffer(), before.st_size as usize)?;
+        executor.progress().add(held as u64);
+        let bytes = &worker.buffer()[..held];
         if held <= SMALL {
             unchanged(&file, &before, path)?;
             return self.small(path, named, mapped, bytes, tool).map(Some);
@@ -158,7 +158,8 @@ impl Search<'_> {
         file.rewind()?;
         let again = file.try_clone()?;
         let file = File::from_fd(file.into(), path)?;
-        self.large(path, named, arrival, opening, (&file, Some(again)), turn, scratch, crew).map(|()| None)
+        self.large(path, named, arrival, opening, (&file, Some(again)), sender, worker, executor)
+            .map(|()| None)
     }
 
     /// Searches a file that is in memory as a whole.
@@ -185,24 +186,33 @@ impl Search<'_> {
         &self,
         path: &Path,
         mut file: fs::File,
-        turn: Give<'_, '_, '_>,
-        scratch: &mut Scratch,
-        crew: &Crew<'_>,
+        sender: Sender<'_, '_, '_>,
+        worker: &mut Worker,
+        executor: &Executor<'_>,
     ) -> Result<(), Trouble> {
         let own = File::from_fd(file.try_clone()?.into(), path)?;
         if own.kind() == FileKind::Fifo && first_is_plain(&file) {
             let opening = self.query.opening(Arrival::Piped, true, &[]);
-            return self.large(path, true, Arrival::Piped, opening, (&own, Some(file)), turn, scratch, crew);
+            return self.large(
+                path,
+                true,
+                Arrival::Piped,
+                opening,
+                (&own, Some(file)),
+                sender,
+                worker,
+                executor,
+            );
         }
-        self.whole(turn, 0, |tool| tool.search_reader(path, true, &mut file))
+        self.whole(sender, 0, |tool| tool.search_reader(path, true, &mut file))
     }
 
     fn standard_input(
         &self,
         path: &Path,
-        turn: Give<'_, '_, '_>,
-        scratch: &mut Scratch,
-        crew: &Crew<'_>,
+        sender: Sender<'_, '_, '_>,
+        worker: &mut Worker,
+        executor: &Executor<'_>,
     ) -> Result<(), Trouble> {
         let file = File::stdin()?;
         let mut first = vec![0; Opening::BYTES];
@@ -217,11 +227,11 @@ impl Search<'_> {
                 Arrival::Piped
             }
             _ => {
-                return self.whole(turn, 0, |tool| tool.search_reader(path, true, &mut io::stdin().lock()));
+                return self.whole(sender, 0, |tool| tool.search_reader(path, true, &mut io::stdin().lock()));
             }
         };
         let opening = self.query.opening(arrival, true, &first);
-        self.large(path, true, arrival, opening, (&file, None), turn, scratch, crew)
+        self.large(path, true, arrival, opening, (&file, None), sender, worker, executor)
     }
 
     /// In parts, or as a whole. The second of the files is read as a whole, standard input if it is none.
@@ -233,15 +243,15 @@ impl Search<'_> {
         arrival: Arrival,
         opening: Opening,
         (file, again): (&File, Option<fs::File>),
-        turn: Give<'_, '_, '_>,
-        scratch: &mut Scratch,
-        crew: &Crew<'_>,
+        sender: Sender<'_, '_, '_>,
+        worker: &mut Worker,
+        executor: &Executor<'_>,
     ) -> Result<(), Trouble> {
         let (mut printed, mut long) = (0, false);
         if let Some(why) = self.query.uncut(opening) {
             self.running.remark(&format!("{}: searched by one worker as a whole: {why}", path.display()));
         } else {
-            let why = match self.parts(path, opening, file, turn, scratch, crew)? {
+            let why = match self.parts(path, opening, file, sender, worker, executor)? {
                 Parted::Done => return Ok(()),
                 Parted::Again(count, why) => {
                     printed = count;
@@ -259,13 +269,13 @@ impl Search<'_> {
             && (long || arrival == Arrival::Mapped || self.query.settings().multiline)
         {
             let window = file.map(0..len)?;
-            self.whole(turn, printed, |tool| {
+            self.whole(sender, printed, |tool| {
                 window
                     .with(|bytes| tool.search_bytes(path, arrival, named, bytes))
                     .map_err(io::Error::other)?
             })?;
         } else {
-            self.whole(turn, printed, |tool| match again {
+            self.whole(sender, printed, |tool| match again {
                 Some(mut file) => tool.search_reader(path, named, &mut file),
                 None => tool.search_reader(path, named, &mut io::stdin().lock()),
             })?;
@@ -278,22 +288,22 @@ impl Search<'_> {
         path: &Path,
         opening: Opening,
         file: &File,
-        turn: Give<'_, '_, '_>,
-        scratch: &mut Scratch,
-        crew: &Crew<'_>,
+        sender: Sender<'_, '_, '_>,
+        worker: &mut Worker,
+        executor: &Executor<'_>,
     ) -> Result<Parted, Trouble> {
         let parts = self.query.parts(path, opening);
         let mut page = self.query.page(path, opening);
         let (mut out, mut begins, mut again) = (Vec::new(), true, false);
         let at_once = !file.seekable();
-        let searched = crew.search(&parts, file, scratch, |found| {
+        let searched = executor.search(&parts, file, worker, |found| {
             let taken = page.take(found, &mut out);
             again |= taken == Taken::Again;
             if out.len() >= MUCH || (at_once && !out.is_empty()) {
                 let bytes = std::mem::take(&mut out);
                 let piece =
                     Piece { bytes, begins: std::mem::take(&mut begins), lines: true, ..Piece::default() };
-                if give(turn, piece)?.is_break() {
+                if send(sender, piece)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -315,7 +325,7 @@ impl Search<'_> {
             piece.lines = told.lines;
             piece.count(told);
         }
-        let _ = give(turn, piece)?;
+        let _ = send(sender, piece)?;
         told?;
         let why = if long { Why::Long } else { Why::Nul };
         Ok(if again { Parted::Again(printed, why) } else { Parted::Done })
@@ -324,7 +334,7 @@ impl Search<'_> {
     /// Searches something as a whole, and hands on what is printed but for the first `printed` bytes.
     fn whole(
         &self,
-        turn: Give<'_, '_, '_>,
+        sender: Sender<'_, '_, '_>,
         printed: u64,
         search: impl FnOnce(&mut Tool<'_>) -> io::Result<fullbore_grep::Told>,
     ) -> Result<(), Trouble> {
@@ -341,7 +351,7 @@ impl Search<'_> {
                 }
                 let piece =
                     Piece { bytes, begins: std::mem::take(&mut begins), lines: true, ..Piece::default() };
-                match give(turn, piece).map_err(io::Error::other)? {
+                match send(sender, piece).map_err(io::Error::other)? {
                     ControlFlow::Continue(()) => Ok(()),
                     ControlFlow::Break(()) => {
                         enough = true;
@@ -362,7 +372,7 @@ impl Search<'_> {
             piece.lines = told.lines;
             piece.count(told);
         }
-        let _ = give(turn, piece)?;
+        let _ = send(sender, piece)?;
         told?;
         Ok(())
     }
@@ -382,9 +392,9 @@ enum Why {
     Long,
 }
 
-fn give(turn: Give<'_, '_, '_>, piece: Piece) -> fullbore::Result<ControlFlow<()>> {
+fn send(sender: Sender<'_, '_, '_>, piece: Piece) -> fullbore::Result<ControlFlow<()>> {
     let weight = piece.weight();
-    turn.give(piece, weight)
+    sender.send(piece, weight)
 }
 
 /// Reads until the buffer is full or the file at its end: where it ends by its length (0: unknown), no read has to find out,

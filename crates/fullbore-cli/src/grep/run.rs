@@ -64,7 +64,7 @@ pub(crate) fn run(mut asked: Asked, arguments: Vec<OsString>, mut ways: Ways) ->
 
 fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: bool) -> Result<(), Exit> {
     let running = ways.begin()?;
-    let workers = running.wish().workers.unwrap_or_else(fullbore::probe::processors);
+    let workers = running.spec().workers.unwrap_or_else(fullbore::probe::processors);
     let items = walk(asked, places, workers).map_err(Exit::Trouble)?;
     let serial = asked.sort.is_some() || places.one_file || asked.threads == Some(1);
     let between = Between::new(query.settings(), serial);
@@ -80,11 +80,11 @@ fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: 
     };
     let soon = asked.line_buffered.unwrap_or(terminal);
     let mut printer = Printer::new(&running, between, soon, query.first_is_enough());
-    let result = running.with_crew("grep", None, |crew| {
-        crew.many_with(
+    let result = running.with_executor("grep", None, |executor| {
+        executor.map_ordered_with(
             items,
             || query.tool(),
-            |item, turn, scratch, tool, crew| search.item(item, turn, scratch, tool, crew),
+            |item, sender, worker, tool, executor| search.item(item, sender, worker, tool, executor),
             |piece| Ok(printer.put(piece)),
         )
     });
@@ -108,7 +108,7 @@ fn search(asked: &Asked, query: &Query, places: &Places, ways: &Ways, terminal: 
         printer.account(json)?;
     }
     running.flush()?;
-    running.end(running.monitor().done());
+    running.end(running.progress().bytes_done());
     match (printer.matched, printer.status) {
         (true, 0) => Ok(()),
         (true, _) if asked.quiet => Ok(()),

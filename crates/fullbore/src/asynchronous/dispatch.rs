@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use super::operation::{How, Movement, Operation};
-use super::slots::{Key, Outcome, Slots};
+use super::slots::{IoResult, Key, Slots};
 use crate::buf::Direction;
 use crate::file::File;
 use crate::sys::forks::forks;
@@ -165,7 +165,7 @@ impl Dispatch {
     }
 
     /// Notes an outcome.
-    fn finish(&self, core: &mut Core, key: Key, outcome: Outcome) {
+    fn finish(&self, core: &mut Core, key: Key, outcome: IoResult) {
         let (waker, operation) = core.slots.complete(key, outcome);
         core.wakes.extend(waker);
         core.gone.extend(operation);
@@ -185,7 +185,7 @@ impl Dispatch {
                 continue;
             };
             let outcome = match core.slots.flight(key) {
-                Some(Operation::Task(task)) => {
+                Some(Operation::Blocking(task)) => {
                     let task = task.take();
                     drop(core);
                     // A panic must not take the thread along and leave a future that waits for ever.
@@ -204,7 +204,7 @@ impl Dispatch {
                     // SAFETY: the operation is in flight, so the slot owns the memory until `finish` below.
                     interrupted(|| unsafe {
                         match how {
-                            How::Way => its_way(&file, direction, pieces, offset.unwrap_or(0)),
+                            How::CacheMode => by_cache_mode(&file, direction, pieces, offset.unwrap_or(0)),
                             _ => transfer::once(direction, file.as_fd(), pieces, offset, flags),
                         }
                     })
@@ -277,7 +277,7 @@ impl Dispatch {
     }
 
     /// Takes the outcome of an operation, or leaves word whom to wake.
-    pub(super) fn poll(self: &Arc<Self>, key: Key, waker: &Waker) -> Poll<(Operation, Outcome)> {
+    pub(super) fn poll(self: &Arc<Self>, key: Key, waker: &Waker) -> Poll<(Operation, IoResult)> {
         let mut core = self.lock();
         self.reap(&mut core);
         self.hand_over(&core);
@@ -369,7 +369,7 @@ fn push(ring: &SharedRing, key: Key, movement: &Movement) {
 ///
 /// # Safety
 /// The pieces are valid, for writing if it is a read, and nobody else's.
-unsafe fn its_way(file: &File, direction: Direction, pieces: &[libc::iovec], offset: u64) -> Outcome {
+unsafe fn by_cache_mode(file: &File, direction: Direction, pieces: &[libc::iovec], offset: u64) -> IoResult {
     let mut done = 0;
     for piece in pieces {
         let (start, len) = (piece.iov_base.cast::<u8>(), piece.iov_len);
@@ -401,7 +401,7 @@ unsafe fn its_way(file: &File, direction: Direction, pieces: &[libc::iovec], off
 }
 
 /// Again while a signal comes between.
-pub(super) fn interrupted(mut call: impl FnMut() -> Outcome) -> Outcome {
+pub(super) fn interrupted(mut call: impl FnMut() -> IoResult) -> IoResult {
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

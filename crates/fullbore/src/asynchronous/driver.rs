@@ -10,9 +10,9 @@ use crate::sys::shared_ring::SharedRing;
 /// What carries transfers out.
 ///
 /// ```
-/// use fullbore::asynchronous::{Backend, Driver, Settings};
-/// let settings = Settings { backend: Backend::Auto, ..Settings::default() };
-/// assert_ne!(Driver::new(settings)?.backend(), Backend::Auto);
+/// use fullbore::asynchronous::{Backend, Driver, DriverConfig};
+/// let config = DriverConfig { backend: Backend::Auto, ..DriverConfig::default() };
+/// assert_ne!(Driver::new(config)?.backend(), Backend::Auto);
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,12 +30,12 @@ pub enum Backend {
 /// How a [`Driver`] is made.
 ///
 /// ```
-/// use fullbore::asynchronous::{Backend, Settings};
-/// let settings = Settings { backend: Backend::Threads, ..Settings::default() };
-/// assert_eq!(settings.in_flight, 256);
+/// use fullbore::asynchronous::{Backend, DriverConfig};
+/// let config = DriverConfig { backend: Backend::Threads, ..DriverConfig::default() };
+/// assert_eq!(config.in_flight, 256);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct DriverConfig {
     /// What carries transfers out.
     pub backend: Backend,
     /// At most so many operations are in flight, 1 to 4096; further ones wait, first come, first served.
@@ -44,7 +44,7 @@ pub struct Settings {
     pub threads: usize,
 }
 
-impl Default for Settings {
+impl Default for DriverConfig {
     fn default() -> Self {
         Self { backend: Backend::Auto, in_flight: 256, threads: 8 }
     }
@@ -58,8 +58,8 @@ impl Default for Settings {
 /// After a `fork` the child must make a driver of its own: operations on the parent's fail there.
 ///
 /// ```
-/// use fullbore::asynchronous::{AsyncFile, Backend, Driver, Settings};
-/// let driver = Driver::new(Settings { backend: Backend::Threads, ..Settings::default() })?;
+/// use fullbore::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
+/// let driver = Driver::new(DriverConfig { backend: Backend::Threads, ..DriverConfig::default() })?;
 /// assert_eq!(driver.backend(), Backend::Threads);
 /// # Ok::<(), fullbore::Error>(())
 /// ```
@@ -82,32 +82,32 @@ impl Driver {
     /// Makes a driver.
     ///
     /// ```
-    /// use fullbore::asynchronous::{Driver, Settings};
-    /// assert!(Driver::new(Settings { in_flight: 0, ..Settings::default() }).is_err());
-    /// assert!(Driver::new(Settings { in_flight: 8, ..Settings::default() }).is_ok());
+    /// use fullbore::asynchronous::{Driver, DriverConfig};
+    /// assert!(Driver::new(DriverConfig { in_flight: 0, ..DriverConfig::default() }).is_err());
+    /// assert!(Driver::new(DriverConfig { in_flight: 8, ..DriverConfig::default() }).is_ok());
     /// ```
     ///
     /// # Errors
     /// [`Kind::Invalid`] for limits out of range, [`Kind::Unsupported`] if [`Backend::Uring`] is asked for and the
     /// kernel does not let it be used.
-    pub fn new(settings: Settings) -> Result<Self> {
+    pub fn new(config: DriverConfig) -> Result<Self> {
         let invalid = |what: &str| Err(Error::new(Kind::Invalid, "start", "asynchronous driver", what));
-        if !(1..=4096).contains(&settings.in_flight) {
+        if !(1..=4096).contains(&config.in_flight) {
             return invalid("in_flight is not within 1 to 4096");
         }
-        if !(1..=1024).contains(&settings.threads) {
+        if !(1..=1024).contains(&config.threads) {
             return invalid("threads is not within 1 to 1024");
         }
         let refused = |error: std::io::Error| {
             Error::new(Kind::Unsupported, "start", "asynchronous driver", format!("no io_uring: {error}"))
                 .advise("use Backend::Auto or Backend::Threads")
         };
-        let ring = match settings.backend {
+        let ring = match config.backend {
             Backend::Threads => None,
-            Backend::Auto => SharedRing::new(settings.in_flight).ok(),
-            Backend::Uring => Some(SharedRing::new(settings.in_flight).map_err(refused)?),
+            Backend::Auto => SharedRing::new(config.in_flight).ok(),
+            Backend::Uring => Some(SharedRing::new(config.in_flight).map_err(refused)?),
         };
-        let dispatch = Dispatch::new(ring, settings.in_flight, settings.threads);
+        let dispatch = Dispatch::new(ring, config.in_flight, config.threads);
         if dispatch.has_ring() {
             let watched = dispatch.clone();
             std::thread::Builder::new()
@@ -118,7 +118,7 @@ impl Driver {
         Ok(Self { handle: Arc::new(Handle(dispatch)) })
     }
 
-    /// The driver that the whole process shares, with default [`Settings`].
+    /// The driver that the whole process shares, with default [`DriverConfig`].
     ///
     /// # Errors
     /// As [`new`](Self::new); the next call tries again.
@@ -132,7 +132,7 @@ impl Driver {
         if let Some(driver) = SHARED.get() {
             return Ok(driver.clone());
         }
-        let made = Self::new(Settings::default())?;
+        let made = Self::new(DriverConfig::default())?;
         Ok(SHARED.get_or_init(|| made).clone())
     }
 
@@ -150,8 +150,8 @@ impl Driver {
     /// How many operations wait for their turn, and how many are in flight.
     ///
     /// ```
-    /// use fullbore::asynchronous::{Driver, Settings};
-    /// assert_eq!(Driver::new(Settings::default())?.load(), (0, 0));
+    /// use fullbore::asynchronous::{Driver, DriverConfig};
+    /// assert_eq!(Driver::new(DriverConfig::default())?.load(), (0, 0));
     /// # Ok::<(), fullbore::Error>(())
     /// ```
     pub fn load(&self) -> (usize, usize) {

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use rustix::fs::OFlags;
 use rustix::io::ReadWriteFlags;
 
+use super::blocking_call::BlockingCall;
 use super::driver::Driver;
-use super::slots::Outcome;
-use super::task::Task;
+use super::slots::IoResult;
 use super::transfer::Transfer;
 use crate::buf::{Buffer, Direction};
 use crate::error::Result;
-use crate::file::{File, FileKind, Sync};
+use crate::file::{Durability, File, FileKind};
 use crate::sys::transfer;
 
 /// A [`File`] and the [`Driver`] that moves its bytes. A clone is the same open file.
@@ -25,11 +25,11 @@ use crate::sys::transfer;
 ///
 /// ```
 /// use fullbore::asynchronous::{AsyncFile, Driver};
-/// use fullbore::file::{Cache, File};
+/// use fullbore::file::{CachePolicy, File};
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("f");
 /// # std::fs::write(&path, "hello")?;
-/// let (direct, _honoured) = File::open(&path)?.with_cache(Cache::Direct);
+/// let (direct, _honoured) = File::open(&path)?.with_cache(CachePolicy::Direct);
 /// let file = AsyncFile::new(direct, &Driver::shared()?);
 /// let (result, parts) = futures_lite::future::block_on(file.read_exact_at(vec![vec![0; 2], vec![0; 3]], 0));
 /// assert_eq!((result?, parts), (5, vec![b"he".to_vec(), b"llo".to_vec()]));
@@ -107,7 +107,7 @@ impl AsyncFile {
     /// let file = AsyncFile::open_with(&driver, move || File::create_new(path)).await?;
     /// let (result, _buffer) = file.write_all_at(b"hello".to_vec(), 0).await;
     /// result?;
-    /// file.sync(fullbore::file::Sync::Full).await?;
+    /// file.sync_all().await?;
     /// file.close().await?;
     /// # Ok::<(), fullbore::Error>(()) })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -115,9 +115,12 @@ impl AsyncFile {
     ///
     /// # Errors
     /// Those of `how`.
-    pub fn open_with(driver: &Driver, how: impl FnOnce() -> Result<File> + Send + 'static) -> Task<Self> {
+    pub fn open_with(
+        driver: &Driver,
+        how: impl FnOnce() -> Result<File> + Send + 'static,
+    ) -> BlockingCall<Self> {
         let clone = driver.clone();
-        Task::new(driver.clone(), "open", move || Ok(Self::new(how()?, &clone)))
+        BlockingCall::new(driver.clone(), "open", move || Ok(Self::new(how()?, &clone)))
     }
 
     /// Makes an open file asynchronous.
@@ -258,27 +261,59 @@ impl AsyncFile {
         Transfer::new(self.clone(), Direction::Write, buffer, offset, true)
     }
 
-    /// Waits until the bytes, or with [`Sync::Full`] all that is known of the file, are on the device. As with
+    /// Waits until the bytes, or with [`Durability::Full`] all that is known of the file, are on the device. As with
     /// [`File::sync`], a failure poisons every handle of the file.
     ///
     /// ```
-    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::{File, Sync}};
+    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("f");
     /// # std::fs::write(&path, "hello")?;
     /// # futures_lite::future::block_on(async {
     /// let file = AsyncFile::new(File::open_write(&path)?, &Driver::shared()?);
     /// file.write_all_at(b"JELLO".to_vec(), 0).await.0?;
-    /// file.sync(Sync::Data).await?;
+    /// file.sync_data().await?;
     /// # Ok::<(), fullbore::Error>(()) })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn sync(&self, level: Sync) -> Task<()> {
+    pub fn sync(&self, durability: Durability) -> BlockingCall<()> {
         let file = self.inner.file.clone();
-        Task::new(self.inner.driver.clone(), "sync", move || file.sync(level))
+        BlockingCall::new(self.inner.driver.clone(), "sync", move || file.sync(durability))
+    }
+
+    /// [`sync`](Self::sync) with [`Durability::Data`], as [`File::sync_data`].
+    ///
+    /// ```
+    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
+    /// # let dir = tempfile::tempdir()?;
+    /// let file = AsyncFile::new(File::create_new(dir.path().join("f"))?, &Driver::shared()?);
+    /// futures_lite::future::block_on(file.sync_data())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn sync_data(&self) -> BlockingCall<()> {
+        self.sync(Durability::Data)
+    }
+
+    /// [`sync`](Self::sync) with [`Durability::Full`], as [`File::sync_all`].
+    ///
+    /// ```
+    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
+    /// # let dir = tempfile::tempdir()?;
+    /// let file = AsyncFile::new(File::create_new(dir.path().join("f"))?, &Driver::shared()?);
+    /// futures_lite::future::block_on(file.sync_all())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn sync_all(&self) -> BlockingCall<()> {
+        self.sync(Durability::Full)
     }
 
     /// Closes the file and tells the error that a network file system may keep until then. Clones keep it open, and so
@@ -298,16 +333,16 @@ impl AsyncFile {
     ///
     /// # Errors
     /// What `close(2)` says.
-    pub fn close(self) -> Task<()> {
+    pub fn close(self) -> BlockingCall<()> {
         let driver = self.inner.driver.clone();
         let Some(Inner { file, reads_only, .. }) = Arc::into_inner(self.inner) else {
-            return Task::ready(driver, "close", Ok(()));
+            return BlockingCall::ready(driver, "close", Ok(()));
         };
         // Nothing is written back, so nothing is waited for: dropping would do the same.
         if reads_only && file.kind() == FileKind::Regular {
-            return Task::ready(driver, "close", file.close());
+            return BlockingCall::ready(driver, "close", file.close());
         }
-        Task::new(driver, "close", move || file.close())
+        BlockingCall::new(driver, "close", move || file.close())
     }
 
     pub(super) fn seekable(&self) -> bool {
@@ -325,7 +360,7 @@ impl AsyncFile {
         pieces: &[libc::iovec],
         offset: u64,
         flags: ReadWriteFlags,
-    ) -> Option<Outcome> {
+    ) -> Option<IoResult> {
         let fd = self.inner.file.as_fd();
         // SAFETY: promised by the caller.
         let call = |flags| unsafe { transfer::once(direction, fd, pieces, Some(offset), flags) };

@@ -21,19 +21,19 @@
 //! with them. So a future may be dropped at any time: the operation goes on alone, or is cancelled, and what it
 //! owned is freed after its end and not before.
 
-#[cfg(any(feature = "tokio", feature = "futures", test))]
-mod cursor;
+mod blocking_call;
 mod dispatch;
 mod driver;
 mod file;
 mod operation;
 mod slots;
-mod task;
+#[cfg(any(feature = "tokio", feature = "futures", test))]
+mod stream;
 mod transfer;
 
-#[cfg(any(feature = "tokio", feature = "futures", test))]
-pub use cursor::Cursor;
-pub use driver::{Backend, Driver, Settings};
+pub use blocking_call::BlockingCall;
+pub use driver::{Backend, Driver, DriverConfig};
 pub use file::AsyncFile;
-pub use task::Task;
+#[cfg(any(feature = "tokio", feature = "futures", test))]
+pub use stream::AsyncStream;
 pub use transfer::Transfer;

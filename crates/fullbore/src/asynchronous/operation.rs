@@ -5,7 +5,7 @@ use std::fmt;
 
 use rustix::io::ReadWriteFlags;
 
-use super::slots::Outcome;
+use super::slots::IoResult;
 use crate::buf::{Direction, Loan};
 use crate::file::File;
 
@@ -15,7 +15,7 @@ use crate::file::File;
 pub(super) enum Operation {
     Transfer(Movement),
     /// What a thread does: opening, syncing, closing.
-    Task(Option<Box<dyn FnOnce() -> Outcome + Send>>),
+    Blocking(Option<Box<dyn FnOnce() -> IoResult + Send>>),
 }
 
 /// A read or a write.
@@ -40,14 +40,14 @@ pub(super) enum How {
     /// A thread, with one system call.
     Call,
     /// A thread, the way the file goes: what its cache policy asks for is more than one call.
-    Way,
+    CacheMode,
 }
 
 impl fmt::Debug for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Transfer(movement) => movement.fmt(f),
-            Self::Task(_) => f.write_str("Task"),
+            Self::Blocking(_) => f.write_str("Blocking"),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::io;
 use std::task::{Poll, Waker};
 
 /// The result of an operation: bytes moved, or the system's error.
-pub(super) type Outcome = io::Result<usize>;
+pub(super) type IoResult = io::Result<usize>;
 
 /// Which slot, and which of its uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,19 +33,19 @@ impl Key {
 }
 
 #[derive(Debug)]
-enum State<T> {
+enum SlotState<T> {
     Vacant,
     Waiting(T, Option<Waker>),
     Flight(T, Option<Waker>),
     /// In flight, and its future is gone.
     Detached(T),
-    Done(T, Outcome),
+    Done(T, IoResult),
 }
 
 #[derive(Debug)]
 struct Slot<T> {
     turn: u32,
-    state: State<T>,
+    state: SlotState<T>,
 }
 
 /// All operations of a driver.
@@ -62,7 +62,7 @@ pub(super) struct Slots<T> {
 impl<T> Slots<T> {
     /// Room for `limit` operations in flight, made at once.
     pub(super) fn new(limit: usize) -> Self {
-        let slot = |_| Slot { turn: 0, state: State::Vacant };
+        let slot = |_| Slot { turn: 0, state: SlotState::Vacant };
         Self {
             slots: (0..limit).map(slot).collect(),
             vacant: (0..limit as u32).rev().collect(),
@@ -85,11 +85,11 @@ impl<T> Slots<T> {
     /// Takes over an operation, which waits for its turn.
     pub(super) fn insert(&mut self, operation: T, waker: Option<Waker>) -> Key {
         let index = self.vacant.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { turn: 0, state: State::Vacant });
+            self.slots.push(Slot { turn: 0, state: SlotState::Vacant });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
-        slot.state = State::Waiting(operation, waker);
+        slot.state = SlotState::Waiting(operation, waker);
         self.waiting.push_back(index);
         Key { index, turn: slot.turn }
     }
@@ -101,8 +101,8 @@ impl<T> Slots<T> {
         }
         let index = self.waiting.pop_front()?;
         let slot = &mut self.slots[index as usize];
-        if let State::Waiting(operation, waker) = std::mem::replace(&mut slot.state, State::Vacant) {
-            slot.state = State::Flight(operation, waker);
+        if let SlotState::Waiting(operation, waker) = std::mem::replace(&mut slot.state, SlotState::Vacant) {
+            slot.state = SlotState::Flight(operation, waker);
             self.flying += 1;
         }
         Some(Key { index, turn: slot.turn })
@@ -111,21 +111,21 @@ impl<T> Slots<T> {
     /// The operation in flight.
     pub(super) fn flight(&mut self, key: Key) -> Option<&mut T> {
         match &mut self.slot(key)?.state {
-            State::Flight(operation, _) | State::Detached(operation) => Some(operation),
+            SlotState::Flight(operation, _) | SlotState::Detached(operation) => Some(operation),
             _ => None,
         }
     }
 
     /// An operation in flight is over. Tells whom to wake, and gives back what a detached one owned.
-    pub(super) fn complete(&mut self, key: Key, outcome: Outcome) -> (Option<Waker>, Option<T>) {
+    pub(super) fn complete(&mut self, key: Key, result: IoResult) -> (Option<Waker>, Option<T>) {
         let Some(slot) = self.slot(key) else { return (None, None) };
-        match std::mem::replace(&mut slot.state, State::Vacant) {
-            State::Flight(operation, waker) => {
-                slot.state = State::Done(operation, outcome);
+        match std::mem::replace(&mut slot.state, SlotState::Vacant) {
+            SlotState::Flight(operation, waker) => {
+                slot.state = SlotState::Done(operation, result);
                 self.flying -= 1;
                 (waker, None)
             }
-            State::Detached(operation) => {
+            SlotState::Detached(operation) => {
                 self.flying -= 1;
                 self.vacate(key);
                 (None, Some(operation))
@@ -137,38 +137,38 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Takes the outcome, or leaves word whom to wake. `None`: there is no such operation.
-    pub(super) fn poll(&mut self, key: Key, waker: &Waker) -> Option<Poll<(T, Outcome)>> {
+    /// Takes the result, or leaves word whom to wake. `None`: there is no such operation.
+    pub(super) fn poll(&mut self, key: Key, waker: &Waker) -> Option<Poll<(T, IoResult)>> {
         let slot = self.slot(key)?;
         match &mut slot.state {
-            State::Waiting(_, kept) | State::Flight(_, kept) => {
+            SlotState::Waiting(_, kept) | SlotState::Flight(_, kept) => {
                 match kept {
                     Some(kept) => kept.clone_from(waker),
                     None => *kept = Some(waker.clone()),
                 }
                 Some(Poll::Pending)
             }
-            State::Done(..) => match std::mem::replace(&mut slot.state, State::Vacant) {
-                State::Done(operation, outcome) => {
+            SlotState::Done(..) => match std::mem::replace(&mut slot.state, SlotState::Vacant) {
+                SlotState::Done(operation, result) => {
                     self.vacate(key);
-                    Some(Poll::Ready((operation, outcome)))
+                    Some(Poll::Ready((operation, result)))
                 }
                 _ => None,
             },
-            State::Vacant | State::Detached(_) => None,
+            SlotState::Vacant | SlotState::Detached(_) => None,
         }
     }
 
     /// Takes back what an operation that waits or is done owned.
     fn withdraw(&mut self, key: Key) -> Option<T> {
         let slot = self.slot(key)?;
-        match std::mem::replace(&mut slot.state, State::Vacant) {
-            State::Waiting(operation, _) => {
+        match std::mem::replace(&mut slot.state, SlotState::Vacant) {
+            SlotState::Waiting(operation, _) => {
                 self.waiting.retain(|index| *index != key.index);
                 self.vacate(key);
                 Some(operation)
             }
-            State::Done(operation, _) => {
+            SlotState::Done(operation, _) => {
                 self.vacate(key);
                 Some(operation)
             }
@@ -179,12 +179,12 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Ends an operation that waits, with this outcome; its future finds it. `false`: it does not wait.
-    pub(super) fn recall(&mut self, key: Key, outcome: Outcome) -> bool {
+    /// Ends an operation that waits, with this result; its future finds it. `false`: it does not wait.
+    pub(super) fn recall(&mut self, key: Key, result: IoResult) -> bool {
         let Some(slot) = self.slot(key) else { return false };
-        match std::mem::replace(&mut slot.state, State::Vacant) {
-            State::Waiting(operation, _) => {
-                slot.state = State::Done(operation, outcome);
+        match std::mem::replace(&mut slot.state, SlotState::Vacant) {
+            SlotState::Waiting(operation, _) => {
+                slot.state = SlotState::Done(operation, result);
                 self.waiting.retain(|index| *index != key.index);
                 true
             }
@@ -201,8 +201,8 @@ impl<T> Slots<T> {
             return Some(operation);
         }
         let slot = self.slot(key)?;
-        match std::mem::replace(&mut slot.state, State::Vacant) {
-            State::Flight(operation, _) => slot.state = State::Detached(operation),
+        match std::mem::replace(&mut slot.state, SlotState::Vacant) {
+            SlotState::Flight(operation, _) => slot.state = SlotState::Detached(operation),
             other => slot.state = other,
         }
         None

@@ -10,7 +10,7 @@ use rustix::io::ReadWriteFlags;
 
 use super::file::AsyncFile;
 use super::operation::{How, Movement, Operation};
-use super::slots::{Key, Outcome};
+use super::slots::{IoResult, Key};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, Kind, Result};
 
@@ -43,11 +43,11 @@ pub struct Transfer<B: Buffer> {
     cancelled: bool,
     /// Whether the direct handle refused it, so that the file's way is gone step by step.
     bent: bool,
-    state: State<B>,
+    state: TransferState<B>,
 }
 
 #[derive(Debug)]
-enum State<B> {
+enum TransferState<B> {
     Start(B),
     Flight(Key),
     Over,
@@ -66,7 +66,7 @@ impl<B: Buffer> Transfer<B> {
             done: 0,
             cancelled: false,
             bent: false,
-            state: State::Start(buffer),
+            state: TransferState::Start(buffer),
         }
     }
 
@@ -91,7 +91,7 @@ impl<B: Buffer> Transfer<B> {
     /// ```
     pub fn cancel(&mut self) {
         self.cancelled = true;
-        if let State::Flight(key) = self.state {
+        if let TransferState::Flight(key) = self.state {
             self.file.driver().dispatch().cancel(key);
         }
     }
@@ -135,7 +135,7 @@ impl<B: Buffer> Transfer<B> {
     }
 
     /// What the outcome of one call means: `Some` is the end.
-    fn judge(&mut self, outcome: Outcome, wanted: usize, rest: bool) -> Option<Result<usize>> {
+    fn judge(&mut self, outcome: IoResult, wanted: usize, rest: bool) -> Option<Result<usize>> {
         let moved = match outcome {
             Ok(moved) => moved,
             Err(error) => return Some(Err(self.error(error))),
@@ -157,7 +157,7 @@ impl<B: Buffer> Transfer<B> {
 
     /// Makes one call's worth of the transfer: at once where that does not wait, else by the driver, and then there
     /// is a key to ask with.
-    fn begin(&mut self, buffer: B, context: &mut Context<'_>) -> std::result::Result<(Loan, Outcome), Key> {
+    fn begin(&mut self, buffer: B, context: &mut Context<'_>) -> std::result::Result<(Loan, IoResult), Key> {
         let mut loan = Loan::new(buffer, self.direction, self.done);
         let file = self.file.file();
         let offset = self.file.seekable().then(|| self.offset.saturating_add(self.done as u64));
@@ -185,7 +185,7 @@ impl<B: Buffer> Transfer<B> {
         let how = match flags {
             Some(_) if straight.is_some() || self.file.by_ring(self.direction) => How::Ring,
             Some(_) => How::Call,
-            None => How::Way,
+            None => How::CacheMode,
         };
         let movement = Movement {
             direction: self.direction,
@@ -199,12 +199,12 @@ impl<B: Buffer> Transfer<B> {
         match self.file.driver().dispatch().submit(Operation::Transfer(movement), context.waker()) {
             Ok(key) => Err(key),
             Err((Operation::Transfer(movement), error)) => Ok((movement.loan, Err(error))),
-            Err((Operation::Task(_), _)) => unreachable!("a transfer was submitted"),
+            Err((Operation::Blocking(_), _)) => unreachable!("a transfer was submitted"),
         }
     }
 
     /// Whether a call is to be made once more: it was interrupted, or the direct handle refused what kept to its rule.
-    fn refused(&mut self, outcome: &Outcome) -> bool {
+    fn refused(&mut self, outcome: &IoResult) -> bool {
         let Err(error) = outcome else { return false };
         match error.raw_os_error() {
             Some(libc::EINTR) => true,
@@ -217,7 +217,7 @@ impl<B: Buffer> Transfer<B> {
     }
 
     fn settle(&mut self, mut buffer: B, result: Result<usize>) -> Poll<(Result<usize>, B)> {
-        self.state = State::Over;
+        self.state = TransferState::Over;
         if self.direction == Direction::Read && (self.done > 0 || result.is_ok()) {
             // SAFETY: the system filled `done` bytes from the start on, in one call or in several.
             unsafe { buffer.filled(self.done) };
@@ -244,8 +244,8 @@ impl<B: Buffer> Future for Transfer<B> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         loop {
-            let (loan, outcome) = match std::mem::replace(&mut this.state, State::Over) {
-                State::Start(buffer) => {
+            let (loan, outcome) = match std::mem::replace(&mut this.state, TransferState::Over) {
+                TransferState::Start(buffer) => {
                     if this.cancelled {
                         let error = this.error(io::Error::from_raw_os_error(libc::ECANCELED));
                         return this.settle(buffer, Err(error));
@@ -253,40 +253,42 @@ impl<B: Buffer> Future for Transfer<B> {
                     match this.begin(buffer, context) {
                         Ok(begun) => begun,
                         Err(key) => {
-                            this.state = State::Flight(key);
+                            this.state = TransferState::Flight(key);
                             return Poll::Pending;
                         }
                     }
                 }
-                State::Flight(key) => match this.file.driver().dispatch().poll(key, context.waker()) {
-                    Poll::Pending => {
-                        this.state = State::Flight(key);
-                        return Poll::Pending;
+                TransferState::Flight(key) => {
+                    match this.file.driver().dispatch().poll(key, context.waker()) {
+                        Poll::Pending => {
+                            this.state = TransferState::Flight(key);
+                            return Poll::Pending;
+                        }
+                        Poll::Ready((Operation::Transfer(movement), outcome)) => (movement.loan, outcome),
+                        Poll::Ready((Operation::Blocking(_), _)) => unreachable!("a transfer was submitted"),
                     }
-                    Poll::Ready((Operation::Transfer(movement), outcome)) => (movement.loan, outcome),
-                    Poll::Ready((Operation::Task(_), _)) => unreachable!("a transfer was submitted"),
-                },
-                State::Over => panic!("polled after its end"),
+                }
+                TransferState::Over => panic!("polled after its end"),
             };
             let wanted = loan.bytes();
             // SAFETY: every loan of this future was made from its `B`.
             let mut buffer: B = unsafe { loan.into() };
             if this.refused(&outcome) {
-                this.state = State::Start(buffer);
+                this.state = TransferState::Start(buffer);
                 continue;
             }
             let rest = this.whole && this.done + wanted < total(&mut buffer, this.direction);
             if let Some(result) = this.judge(outcome, wanted, rest) {
                 return this.settle(buffer, result);
             }
-            this.state = State::Start(buffer);
+            this.state = TransferState::Start(buffer);
         }
     }
 }
 
 impl<B: Buffer> Drop for Transfer<B> {
     fn drop(&mut self) {
-        if let State::Flight(key) = self.state {
+        if let TransferState::Flight(key) = self.state {
             self.file.driver().dispatch().detach(key);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
+use super::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
 use crate::sys::aio::Context;
 
@@ -13,9 +13,9 @@ pub(super) static METHOD: Method = Method {
     open,
 };
 
-fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let file = opening.file.direct_handle(opening.write)?;
-    Ok(Box::new(Aio { context: Context::new(file, opening.depth)?, refused: Vec::new() }))
+fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    let file = config.file.direct_handle(config.write)?;
+    Ok(Box::new(Aio { context: Context::new(file, config.depth)?, refused: Vec::new() }))
 }
 
 struct Aio {

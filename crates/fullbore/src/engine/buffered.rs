@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::ReadWriteFlags;
 
 use super::synchronous::{Calls, Synchronous};
-use super::{Engine, Method, Opening, SYNCHRONOUS};
+use super::{Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
@@ -15,8 +15,8 @@ pub(super) static METHOD: Method = Method {
     open,
 };
 
-fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    Ok(Synchronous::boxed(Buffered { file: opening.file.clone() }))
+fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    Ok(Synchronous::boxed(Buffered { file: config.file.clone() }))
 }
 
 /// `pread` and `pwrite` on a descriptor, whatever flags it is open with.

@@ -4,7 +4,7 @@ use std::io;
 
 use super::buffered::Buffered;
 use super::synchronous::Synchronous;
-use super::{Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
+use super::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 
 pub(super) static METHOD: Method = Method {
     name: "direct",
@@ -13,6 +13,6 @@ pub(super) static METHOD: Method = Method {
     open,
 };
 
-fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    Ok(Synchronous::boxed(Buffered { file: opening.file.direct_handle(opening.write)? }))
+fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    Ok(Synchronous::boxed(Buffered { file: config.file.direct_handle(config.write)? }))
 }

@@ -5,13 +5,13 @@ use std::io;
 use rustix::io::ReadWriteFlags;
 
 use crate::buf::{Completion, Direction};
-use crate::file::{Behind, DONTCACHE, File, drops_by_flag};
+use crate::file::{DONTCACHE, DropBehind, File, drops_by_flag};
 
 /// What `cache=drop` means for one open file.
 #[derive(Debug)]
 pub(super) struct Dropping {
     /// Drops from behind, where the flag is not known.
-    behind: Option<Behind>,
+    drop_behind: Option<DropBehind>,
 }
 
 impl Dropping {
@@ -21,17 +21,17 @@ impl Dropping {
     /// `EOPNOTSUPP` where the pages are the file itself: in memory.
     pub(super) fn find(file: &File) -> io::Result<Self> {
         if drops_by_flag(file) {
-            return Ok(Self { behind: None });
+            return Ok(Self { drop_behind: None });
         }
-        if crate::probe::bearings(file).is_ok_and(|found| found.in_memory) {
+        if crate::probe::device_facts(file).is_ok_and(|found| found.in_memory) {
             return Err(rustix::io::Errno::OPNOTSUPP.into());
         }
-        Ok(Self { behind: Some(Behind::of(file)) })
+        Ok(Self { drop_behind: Some(DropBehind::of(file)) })
     }
 
     /// Whether the flag goes with each transfer.
     pub(super) fn by_flag(&self) -> bool {
-        self.behind.is_none()
+        self.drop_behind.is_none()
     }
 
     /// The flags of each transfer.
@@ -41,10 +41,10 @@ impl Dropping {
 
     /// `count` bytes at `offset` were moved.
     pub(super) fn moved(&self, direction: Direction, offset: u64, count: usize) {
-        match (&self.behind, direction) {
+        match (&self.drop_behind, direction) {
             (None, _) => {}
-            (Some(behind), Direction::Read) => behind.read(offset, count),
-            (Some(behind), Direction::Write) => behind.wrote(offset, count),
+            (Some(drop_behind), Direction::Read) => drop_behind.read(offset, count),
+            (Some(drop_behind), Direction::Write) => drop_behind.wrote(offset, count),
         }
     }
 

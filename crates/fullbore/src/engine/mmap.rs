@@ -5,7 +5,7 @@ use std::io;
 use rustix::mm::Advice;
 
 use super::synchronous::{Calls, Synchronous};
-use super::{Capabilities, Engine, Method, Opening, SYNCHRONOUS};
+use super::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
 use crate::file::File;
 use crate::sys::map::Map;
@@ -17,12 +17,12 @@ pub(super) static METHOD: Method = Method {
     open,
 };
 
-fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
+fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     let mapping = Mapping {
-        file: opening.file.clone(),
-        write: opening.write,
-        window: opening.window,
-        advice: if opening.random { Advice::Random } else { Advice::Sequential },
+        file: config.file.clone(),
+        write: config.write,
+        window: config.window,
+        advice: if config.random { Advice::Random } else { Advice::Sequential },
         current: None,
     };
     Ok(Box::new(Mapped { copying: Synchronous::new(mapping) }))

@@ -3,14 +3,14 @@
 //! An engine is one open file under one access method, used by one worker. One loop serves synchronous and
 //! asynchronous engines alike, as fio's `ioengine_ops` showed: requests are queued, committed and reaped, and
 //! a synchronous engine completes at queueing. Engines never retry, reorder or interpret: short transfers,
-//! `EINTR` and alignment are handled once, above them, by [`Channel`].
+//! `EINTR` and alignment are handled once, above them, by [`IoQueue`].
 //!
 //! ```
-//! use fullbore::engine::{Cache, METHODS, probe};
+//! use fullbore::engine::{CachePolicy, METHODS, probe};
 //! let file = fullbore::file::File::open("Cargo.toml")?;
 //! let works = |name: &str| {
 //!     let method = METHODS.iter().find(|method| method.name == name).unwrap();
-//!     probe(method, &file, None, false, Cache::Keep).is_ok()
+//!     probe(method, &file, None, false, CachePolicy::Keep).is_ok()
 //! };
 //! assert!(works("buffered") && works("mmap"));
 //! # Ok::<(), fullbore::Error>(())
@@ -19,10 +19,10 @@
 
 mod aio;
 mod buffered;
-mod channel;
 mod copy_file_range;
 mod direct;
 mod dropping;
+mod io_queue;
 mod latencies;
 mod mmap;
 mod null;
@@ -37,14 +37,14 @@ mod vectored;
 
 use std::io;
 
-pub use channel::{Channel, Done, Tally};
 pub(crate) use dropping::drop_emulated;
+pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
 pub use registry::{METHODS, method};
-pub use survey::{Refusal, probe, survey};
+pub use survey::{Unsupported, probe, survey};
 
 use crate::buf::{Completion, Pool, Request};
-pub use crate::file::Cache;
+pub use crate::file::CachePolicy;
 use crate::file::File;
 
 /// What an access method can do.
@@ -65,8 +65,8 @@ pub struct Capabilities {
     pub batched: bool,
     /// Whether it lends the file's bytes in place ([`Engine::view`]).
     pub mapped: bool,
-    /// Whether it moves bytes from file to file unseen ([`Engine::relay`]).
-    pub relays: bool,
+    /// Whether it moves bytes from file to file unseen ([`Engine::copy_in_kernel`]).
+    pub copies_in_kernel: bool,
     /// Whether it may pass the page cache by: always, never, or as told.
     pub direct: Choice,
     /// Whether it drops what it brought into the page cache: always, never, or as told.
@@ -77,14 +77,14 @@ impl Capabilities {
     /// Whether a method with these passes the page cache by when it is told `cache`.
     ///
     /// ```
-    /// use fullbore::engine::{Cache, method};
+    /// use fullbore::engine::{CachePolicy, method};
     /// let passes = |name, cache| method(name).unwrap().capabilities.passes_cache(cache);
-    /// assert!(passes("direct", Cache::Keep), "it cannot do otherwise");
-    /// assert!(passes("uring", Cache::Direct) && !passes("uring", Cache::Keep), "as told");
-    /// assert!(!passes("buffered", Cache::Direct), "it never does");
+    /// assert!(passes("direct", CachePolicy::Keep), "it cannot do otherwise");
+    /// assert!(passes("uring", CachePolicy::Direct) && !passes("uring", CachePolicy::Keep), "as told");
+    /// assert!(!passes("buffered", CachePolicy::Direct), "it never does");
     /// ```
-    pub fn passes_cache(&self, cache: Cache) -> bool {
-        matches!((self.direct, cache), (Choice::Always, _) | (Choice::AsTold, Cache::Direct))
+    pub fn passes_cache(&self, cache: CachePolicy) -> bool {
+        matches!((self.direct, cache), (Choice::Always, _) | (Choice::AsTold, CachePolicy::Direct))
     }
 }
 
@@ -113,7 +113,7 @@ const SYNCHRONOUS: Capabilities = Capabilities {
     depth: 1,
     batched: false,
     mapped: false,
-    relays: false,
+    copies_in_kernel: false,
     direct: Choice::Never,
     drops: Choice::Never,
 };
@@ -121,12 +121,12 @@ const SYNCHRONOUS: Capabilities = Capabilities {
 /// An access method: its name, what it can do, and how to put a file under it.
 ///
 /// ```
-/// let relays: Vec<_> = fullbore::engine::METHODS
+/// let copies_in_kernel: Vec<_> = fullbore::engine::METHODS
 ///     .iter()
-///     .filter(|method| method.capabilities.relays)
+///     .filter(|method| method.capabilities.copies_in_kernel)
 ///     .map(|method| method.name)
 ///     .collect();
-/// assert!(relays.contains(&"splice"));
+/// assert!(copies_in_kernel.contains(&"splice"));
 /// ```
 #[derive(Debug)]
 pub struct Method {
@@ -137,7 +137,7 @@ pub struct Method {
     /// What it can do.
     pub capabilities: Capabilities,
     /// Puts a file under it.
-    pub(crate) open: fn(&Opening<'_>) -> io::Result<Box<dyn Engine>>,
+    pub(crate) open: fn(&EngineConfig<'_>) -> io::Result<Box<dyn Engine>>,
 }
 
 impl PartialEq for Method {
@@ -149,33 +149,33 @@ impl PartialEq for Method {
 /// What an engine is opened with.
 ///
 /// ```
-/// use fullbore::engine::{Cache, Channel, Opening, method};
+/// use fullbore::engine::{CachePolicy, IoQueue, EngineConfig, method};
 /// use fullbore::file::File;
 /// let file = File::open("Cargo.toml")?;
-/// let opening = Opening {
+/// let config = EngineConfig {
 ///     file: &file,
 ///     from: None,
 ///     write: false,
-///     cache: Cache::Keep,
+///     cache: CachePolicy::Keep,
 ///     depth: 1,
 ///     pool: None,
 ///     window: Some(1 << 20),
 ///     random: false,
 /// };
-/// let mut channel = Channel::open(method("mmap").unwrap(), &opening, Some(file.len()?))?;
-/// assert_eq!(channel.view(0, 9)?, b"[package]");
+/// let mut queue = IoQueue::open(method("mmap").unwrap(), &config, Some(file.len()?))?;
+/// assert_eq!(queue.view(0, 9)?, b"[package]");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Opening<'a> {
+pub struct EngineConfig<'a> {
     /// The file. An engine that needs other flags opens it again.
     pub file: &'a File,
-    /// The file to relay from, for methods that move bytes from file to file.
+    /// The file to copy from, for methods that move bytes from file to file.
     pub from: Option<&'a File>,
     /// Whether the file will be written; it is then open for reading too.
     pub write: bool,
     /// What becomes of the page cache.
-    pub cache: Cache,
+    pub cache: CachePolicy,
     /// How many requests may be in flight, at least 1.
     pub depth: usize,
     /// The buffers that requests will use, for registering them.
@@ -189,7 +189,7 @@ pub struct Opening<'a> {
 /// One open file under one access method.
 ///
 /// A method that transfers takes requests ([`queue`](Self::queue), [`commit`](Self::commit), [`reap`](Self::reap));
-/// one that only [relays](Self::relay) has none of its own and takes none.
+/// one that only [copies in the kernel](Self::copy_in_kernel) has none of its own and takes none.
 ///
 /// ```
 /// use std::io;
@@ -218,9 +218,9 @@ pub trait Engine {
     /// # use fullbore::buf::{Direction, Pool, Request};
     /// # let buf = Pool::new(1, 4096)?.take().unwrap();
     /// # let request = Request { token: 1, direction: Direction::Read, offset: 0, buf, from: 0, most: usize::MAX };
-    /// struct Relay; // takes no requests, as every engine that does not say otherwise
-    /// impl Engine for Relay {}
-    /// let refused = Relay.queue(request).unwrap_err();
+    /// struct KernelCopy; // takes no requests, as every engine that does not say otherwise
+    /// impl Engine for KernelCopy {}
+    /// let refused = KernelCopy.queue(request).unwrap_err();
     /// assert_eq!(refused.token, 1, "it comes back with its buffer");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -287,9 +287,9 @@ pub trait Engine {
     ///
     /// ```
     /// use fullbore::engine::Engine;
-    /// struct Relay; // lends nothing, as every engine that does not say otherwise
-    /// impl Engine for Relay {}
-    /// assert_eq!(Relay.view(0, 1).unwrap_err().kind(), std::io::ErrorKind::Unsupported);
+    /// struct KernelCopy; // lends nothing, as every engine that does not say otherwise
+    /// impl Engine for KernelCopy {}
+    /// assert_eq!(KernelCopy.view(0, 1).unwrap_err().kind(), std::io::ErrorKind::Unsupported);
     /// ```
     ///
     /// # Errors
@@ -342,24 +342,24 @@ pub trait Engine {
         Ok(())
     }
 
-    /// Moves up to `len` bytes from `offset` of the file relayed from to `target` of this one, both in bytes; how many
+    /// Moves up to `len` bytes from `offset` of the file copied from to `target` of this one, both in bytes; how many
     /// bytes it moved.
     ///
     /// ```
     /// use fullbore::engine::Engine;
     /// struct Pipe; // moves what one page holds at a time: whoever calls goes on from there
     /// impl Engine for Pipe {
-    ///     fn relay(&mut self, _offset: u64, _target: u64, len: usize) -> std::io::Result<usize> {
+    ///     fn copy_in_kernel(&mut self, _offset: u64, _target: u64, len: usize) -> std::io::Result<usize> {
     ///         Ok(len.min(4096))
     ///     }
     /// }
-    /// assert_eq!(Pipe.relay(0, 0, 10_000)?, 4096);
+    /// assert_eq!(Pipe.copy_in_kernel(0, 0, 10_000)?, 4096);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// If the method does not relay, or the system refuses.
-    fn relay(&mut self, offset: u64, target: u64, len: usize) -> io::Result<usize> {
+    /// If the method does not copy in the kernel, or the system refuses.
+    fn copy_in_kernel(&mut self, offset: u64, target: u64, len: usize) -> io::Result<usize> {
         let _ = (offset, target, len);
         Err(io::ErrorKind::Unsupported.into())
     }

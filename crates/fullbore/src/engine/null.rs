@@ -3,7 +3,7 @@
 use std::io;
 
 use super::synchronous::{Calls, Synchronous};
-use super::{Engine, Method, Opening, SYNCHRONOUS};
+use super::{Engine, EngineConfig, Method, SYNCHRONOUS};
 
 pub(super) static METHOD: Method = Method {
     name: "null",
@@ -12,7 +12,7 @@ pub(super) static METHOD: Method = Method {
     open,
 };
 
-fn open(_opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
+fn open(_opening: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     Ok(Synchronous::boxed(Null))
 }
 

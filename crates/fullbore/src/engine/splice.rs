@@ -5,25 +5,25 @@ use std::os::fd::OwnedFd;
 
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
-use super::{Capabilities, Engine, Method, Opening, SYNCHRONOUS};
+use super::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
     name: "splice",
     summary: "from file to file through a pipe in the kernel (bytes unseen)",
-    capabilities: Capabilities { transfers: false, relays: true, ..SYNCHRONOUS },
+    capabilities: Capabilities { transfers: false, copies_in_kernel: true, ..SYNCHRONOUS },
     open,
 };
 
 /// The pipe's size asked for, in bytes: the most that needs no privilege (`/proc/sys/fs/pipe-max-size`).
 const PIPE: usize = 1 << 20;
 
-fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let from = opening.from.ok_or(io::ErrorKind::Unsupported)?.clone();
+fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
     let (exit, entry) = pipe_with(PipeFlags::CLOEXEC)?;
     // A smaller pipe moves less a call and is right all the same.
     let _ = fcntl_setpipe_size(&entry, PIPE);
-    Ok(Box::new(Splice { from, to: opening.file.clone(), entry, exit }))
+    Ok(Box::new(Splice { from, to: config.file.clone(), entry, exit }))
 }
 
 struct Splice {
@@ -34,7 +34,7 @@ struct Splice {
 }
 
 impl Engine for Splice {
-    fn relay(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
+    fn copy_in_kernel(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
         let moved = splice(&self.from, Some(&mut offset), &self.entry, None, len, SpliceFlags::MOVE)?;
         // What is in the pipe must leave it, or the next call would find it there.
         let mut left = moved;

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::synchronous::{Calls, Synchronous};
-use super::{Engine, Method, Opening, SYNCHRONOUS};
+use super::{Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::sys::stdio::Stream;
 
 pub(super) static METHOD: Method = Method {
@@ -13,10 +13,10 @@ pub(super) static METHOD: Method = Method {
     open,
 };
 
-fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
+fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     // A stream owns its descriptor and its position, so it gets an open file of its own.
-    let fd = opening.file.reopen(opening.write)?;
-    Ok(Synchronous::boxed(Stream::new(fd, opening.write)?))
+    let fd = config.file.reopen_fd(config.write)?;
+    Ok(Synchronous::boxed(Stream::new(fd, config.write)?))
 }
 
 impl Calls for Stream {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::{Cache, Channel, METHODS, Method, Opening};
+use super::{CachePolicy, EngineConfig, IoQueue, METHODS, Method};
 use crate::buf::Pool;
 use crate::error::{Error, Result, message};
 use crate::file::File;
@@ -12,19 +12,19 @@ use crate::probe::NoDirect;
 /// Why an access method cannot be used here.
 ///
 /// ```
-/// use fullbore::engine::Refusal;
-/// let refusal = Refusal { method: "uring", reason: "forbidden here".into() };
-/// assert_eq!(refusal.to_string(), "uring: forbidden here");
+/// use fullbore::engine::Unsupported;
+/// let unsupported = Unsupported { method: "uring", reason: "forbidden here".into() };
+/// assert_eq!(unsupported.to_string(), "uring: forbidden here");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Unsupported {
     /// The method's name.
     pub method: &'static str,
     /// The reason.
     pub reason: String,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.method, self.reason)
     }
@@ -34,11 +34,11 @@ impl fmt::Display for Refusal {
 /// to file, by moving none of `from`. `write`: the engine is opened for writing too; nothing is written.
 ///
 /// ```
-/// use fullbore::engine::{Cache, method, probe};
+/// use fullbore::engine::{CachePolicy, method, probe};
 /// let file = fullbore::file::File::open("Cargo.toml")?;
-/// assert!(probe(method("buffered").unwrap(), &file, None, false, Cache::Keep).is_ok());
-/// let refusal = probe(method("splice").unwrap(), &file, None, true, Cache::Keep).unwrap_err();
-/// assert_eq!(refusal.reason, "needs a source to move bytes from");
+/// assert!(probe(method("buffered").unwrap(), &file, None, false, CachePolicy::Keep).is_ok());
+/// let unsupported = probe(method("splice").unwrap(), &file, None, true, CachePolicy::Keep).unwrap_err();
+/// assert_eq!(unsupported.reason, "needs a source to move bytes from");
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 ///
@@ -49,12 +49,12 @@ pub fn probe(
     file: &File,
     from: Option<&File>,
     write: bool,
-    cache: Cache,
-) -> std::result::Result<(), Refusal> {
-    let refuse = |reason: String| Refusal { method: method.name, reason };
-    if method.capabilities.relays {
+    cache: CachePolicy,
+) -> std::result::Result<(), Unsupported> {
+    let refuse = |reason: String| Unsupported { method: method.name, reason };
+    if method.capabilities.copies_in_kernel {
         let Some(from) = from else { return Err(refuse("needs a source to move bytes from".into())) };
-        return relay_works(method, file, from, cache).map_err(|error| refuse(explain(&error)));
+        return kernel_copy_works(method, file, from, cache).map_err(|error| refuse(explain(&error)));
     }
     if method.capabilities.passes_cache(cache)
         && let Err(NoDirect::Refused(reason)) = crate::probe::direct_alignment(file)
@@ -64,7 +64,7 @@ pub fn probe(
     let attempt = || -> Result<()> {
         let name = |error| Error::io("use", file.path(), error);
         let mut pool = Pool::new(1, crate::buf::ALIGNMENT).map_err(name)?;
-        let opening = Opening {
+        let config = EngineConfig {
             file,
             from: None,
             write,
@@ -74,16 +74,16 @@ pub fn probe(
             window: None,
             random: false,
         };
-        let mut channel = Channel::open(method, &opening, None).map_err(name)?;
+        let mut queue = IoQueue::open(method, &config, None).map_err(name)?;
         if method.capabilities.mapped {
             // Reading by copy would do, but views are what the method is for.
-            let len = file.snapshot()?.len.min(1) as usize;
-            channel.view(0, len)?;
-            return channel.check("read", 0);
+            let len = file.stamp()?.len.min(1) as usize;
+            queue.view(0, len)?;
+            return queue.check("read", 0);
         }
         if let Some(buf) = pool.take() {
-            channel.read(0, 0, crate::buf::ALIGNMENT, buf)?;
-            channel.next()?;
+            queue.read(0, 0, crate::buf::ALIGNMENT, buf)?;
+            queue.next()?;
         }
         Ok(())
     };
@@ -95,9 +95,9 @@ pub fn probe(
     })
 }
 
-/// Opens a relaying method and moves nothing: that asks the system all but the file systems' consent.
-fn relay_works(method: &Method, file: &File, from: &File, cache: Cache) -> io::Result<()> {
-    let opening = Opening {
+/// Opens a method that copies in the kernel and moves nothing: that asks the system all but the file systems' consent.
+fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePolicy) -> io::Result<()> {
+    let config = EngineConfig {
         file,
         from: Some(from),
         write: true,
@@ -107,7 +107,7 @@ fn relay_works(method: &Method, file: &File, from: &File, cache: Cache) -> io::R
         window: None,
         random: false,
     };
-    (method.open)(&opening)?.relay(u64::from(u32::MAX) << 16, 0, 1).map(drop)
+    (method.open)(&config)?.copy_in_kernel(u64::from(u32::MAX) << 16, 0, 1).map(drop)
 }
 
 /// What an error of the system means for an access method.
@@ -127,10 +127,10 @@ fn explain(error: &io::Error) -> String {
 }
 
 /// What every access method that transfers says to `file`.
-pub fn survey(file: &File) -> Vec<(&'static Method, std::result::Result<(), Refusal>)> {
+pub fn survey(file: &File) -> Vec<(&'static Method, std::result::Result<(), Unsupported>)> {
     METHODS
         .iter()
         .filter(|method| method.capabilities.transfers)
-        .map(|&method| (method, probe(method, file, None, false, Cache::Keep)))
+        .map(|&method| (method, probe(method, file, None, false, CachePolicy::Keep)))
         .collect()
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use super::dropping::Dropping;
 use super::synchronous::{Calls, Synchronous};
-use super::{Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
+use super::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::Direction;
 use crate::file::File;
 
@@ -15,9 +15,9 @@ pub(super) static METHOD: Method = Method {
     open,
 };
 
-fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let dropping = Dropping::find(opening.file)?;
-    Ok(Synchronous::boxed(Uncached { file: opening.file.clone(), dropping }))
+fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    let dropping = Dropping::find(config.file)?;
+    Ok(Synchronous::boxed(Uncached { file: config.file.clone(), dropping }))
 }
 
 struct Uncached {

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::dropping::Dropping;
-use super::{Cache, Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
+use super::{CachePolicy, Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
 use crate::sys::uring::{Pages, Ring};
 
@@ -14,21 +14,21 @@ pub(super) static METHOD: Method = Method {
     open,
 };
 
-fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let file = match opening.cache {
-        Cache::Direct => opening.file.direct_handle(opening.write)?,
-        Cache::Keep | Cache::Drop => opening.file.clone(),
+fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    let file = match config.cache {
+        CachePolicy::Direct => config.file.direct_handle(config.write)?,
+        CachePolicy::Keep | CachePolicy::DontCache => config.file.clone(),
     };
-    let dropping = match opening.cache {
-        Cache::Drop => Some(Dropping::find(opening.file)?),
-        Cache::Keep | Cache::Direct => None,
+    let dropping = match config.cache {
+        CachePolicy::DontCache => Some(Dropping::find(config.file)?),
+        CachePolicy::Keep | CachePolicy::Direct => None,
     };
     let pages = match &dropping {
-        _ if opening.cache == Cache::Direct => Pages::None,
+        _ if config.cache == CachePolicy::Direct => Pages::None,
         Some(dropping) if dropping.by_flag() => Pages::Dropped,
         _ => Pages::Kept,
     };
-    let ring = Ring::new(file, opening.depth, opening.pool, pages)?;
+    let ring = Ring::new(file, config.depth, config.pool, pages)?;
     Ok(Box::new(Uring { ring, dropping }))
 }
 

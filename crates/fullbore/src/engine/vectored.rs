@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::ReadWriteFlags;
 
 use super::dropping::Dropping;
-use super::{Cache, Capabilities, Choice, Engine, Method, Opening, SYNCHRONOUS};
+use super::{CachePolicy, Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Direction, Request};
 use crate::file::File;
 
@@ -25,14 +25,14 @@ pub(super) static METHOD: Method = Method {
     open,
 };
 
-fn open(opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let (file, dropping) = match opening.cache {
-        Cache::Keep => (opening.file.clone(), None),
-        Cache::Drop => (opening.file.clone(), Some(Dropping::find(opening.file)?)),
-        Cache::Direct => (opening.file.direct_handle(opening.write)?, None),
+fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    let (file, dropping) = match config.cache {
+        CachePolicy::Keep => (config.file.clone(), None),
+        CachePolicy::DontCache => (config.file.clone(), Some(Dropping::find(config.file)?)),
+        CachePolicy::Direct => (config.file.direct_handle(config.write)?, None),
     };
     let flags = dropping.as_ref().map_or(ReadWriteFlags::empty(), Dropping::flags);
-    Ok(Box::new(Vectored { file, flags, dropping, depth: opening.depth.min(MOST), queued: Vec::new() }))
+    Ok(Box::new(Vectored { file, flags, dropping, depth: config.depth.min(MOST), queued: Vec::new() }))
 }
 
 struct Vectored {

@@ -10,13 +10,13 @@ impl File {
     /// # fn main() -> fullbore::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// use fullbore::fault::{Fault, Plan};
-    /// use fullbore::file::{File, Sync};
+    /// use fullbore::file::{File};
     ///
     /// let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
     /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
-    /// assert!(file.sync(Sync::Data).is_err());
+    /// assert!(file.sync_data().is_err());
     /// // The system would say "done" now; the file knows better.
-    /// assert!(file.sync(Sync::Data).is_err());
+    /// assert!(file.sync_data().is_err());
     /// # Ok(())
     /// # }
     /// ```

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::file::Sync;
+use crate::file::Durability;
 
 /// One thing that a plan did or let pass. Transfers that passed untouched are only counted.
 ///
@@ -31,7 +31,7 @@ pub enum Event {
     /// A transfer failed with `EINTR`.
     Interrupted,
     /// A transfer failed with `EAGAIN`.
-    NotNow,
+    WouldBlock,
     /// A write failed with `ENOSPC`.
     NoSpace,
     /// A transfer failed with `EIO`.
@@ -63,8 +63,8 @@ pub enum Event {
         /// How many bytes.
         len: u64,
     },
-    /// The file was synced.
-    Synced(Sync),
+    /// The file was synced, at [`Durability::Data`] or [`Durability::Full`].
+    Synced(Durability),
     /// A range of the file was synced.
     SyncedRange {
         /// Where, in bytes.
@@ -104,7 +104,7 @@ pub struct Counts {
     /// Transfers that failed with `EINTR`.
     pub interrupted: u64,
     /// Transfers that failed with `EAGAIN`.
-    pub not_now: u64,
+    pub would_block: u64,
     /// Writes that failed with `ENOSPC`.
     pub no_space: u64,
     /// Transfers that failed with `EIO`.
@@ -123,7 +123,7 @@ impl Counts {
         match event {
             Event::Short { .. } => self.short += 1,
             Event::Interrupted => self.interrupted += 1,
-            Event::NotNow => self.not_now += 1,
+            Event::WouldBlock => self.would_block += 1,
             Event::NoSpace => self.no_space += 1,
             Event::IoError => self.io_errors += 1,
             Event::Truncated(_) => self.truncated += 1,

@@ -1,16 +1,16 @@
-//! Any engine under a plan: what `Channel::open` puts between itself and the engine of a file that carries one.
+//! Any engine under a plan: what `IoQueue::open` puts between itself and the engine of a file that carries one.
 
 use std::io;
 
 use super::{Call, Operation, Plan, Verdict};
 use crate::buf::{Completion, Direction, Request};
-use crate::engine::{Engine, Method, Opening};
+use crate::engine::{Engine, EngineConfig, Method};
 use crate::file::File;
 
-/// An engine that asks a plan before every request, view and relay. What the plan fails never reaches the engine beneath.
+/// An engine that asks a plan before every request, view and copy in the kernel. What the plan fails never reaches the engine beneath.
 ///
 /// ```
-/// // An engine and the file it works on, both as the channel opens them.
+/// // An engine and the file it works on, both as the queue opens them.
 /// use fullbore::{engine::Engine, fault::Faulty, file::File};
 /// fn under_plan(engine: Box<dyn Engine>, file: &File) -> Faulty {
 ///     Faulty::new(engine, file, None, 1)
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Faulty {
 }
 
 impl Faulty {
-    /// Puts `engine` under the plans that the file it works on, and the file it relays from, carry. `unit`: what transfers
+    /// Puts `engine` under the plans that the file it works on, and the file it copies from, carry. `unit`: what transfers
     /// may be cut to a multiple of, in bytes. The engine itself must have been opened on the files
     /// [without](File::without_faults) them, or each call would be asked about twice.
     ///
@@ -68,22 +68,22 @@ impl Faulty {
 }
 
 /// Opens an engine, under the plan that the files carry if they carry one.
-pub(crate) fn wrap(method: &Method, opening: &Opening<'_>) -> io::Result<Box<dyn Engine>> {
-    let source = opening.from.filter(|file| file.plan().is_some());
-    if opening.file.plan().is_none() && source.is_none() {
-        return (method.open)(opening);
+pub(crate) fn wrap(method: &Method, config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    let source = config.from.filter(|file| file.plan().is_some());
+    if config.file.plan().is_none() && source.is_none() {
+        return (method.open)(config);
     }
-    let file = opening.file.without_faults();
-    let from = opening.from.map(File::without_faults);
-    let most = opening.file.plan().and_then(Plan::buffers);
+    let file = config.file.without_faults();
+    let from = config.from.map(File::without_faults);
+    let most = config.file.plan().and_then(Plan::buffers);
     let depth = match most {
-        Some(most) if method.capabilities.batched => opening.depth.min(most),
-        _ => opening.depth,
+        Some(most) if method.capabilities.batched => config.depth.min(most),
+        _ => config.depth,
     };
-    let engine = (method.open)(&Opening { file: &file, from: from.as_ref(), depth, ..*opening })?;
-    let direct = method.capabilities.passes_cache(opening.cache);
+    let engine = (method.open)(&EngineConfig { file: &file, from: from.as_ref(), depth, ..*config })?;
+    let direct = method.capabilities.passes_cache(config.cache);
     let unit = if direct { file.direct_alignment() } else { 1 };
-    Ok(Box::new(Faulty::new(engine, opening.file, opening.from, unit)))
+    Ok(Box::new(Faulty::new(engine, config.file, config.from, unit)))
 }
 
 /// What a plan, if there is one, says to a call.
@@ -142,10 +142,10 @@ impl Engine for Faulty {
         self.engine.check()
     }
 
-    fn relay(&mut self, offset: u64, target: u64, len: usize) -> io::Result<usize> {
+    fn copy_in_kernel(&mut self, offset: u64, target: u64, len: usize) -> io::Result<usize> {
         let len = ask(&self.from, 1, Call::Read { offset, len })?.unwrap_or(len);
         let len = ask(&self.to, 1, Call::Write { offset: target, len })?.unwrap_or(len);
-        self.engine.relay(offset, target, len)
+        self.engine.copy_in_kernel(offset, target, len)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -44,7 +44,7 @@ pub use unsynced::Worst;
 
 #[cfg(doc)]
 use crate::file::Output;
-use crate::file::{File, Sync};
+use crate::file::{Durability, File};
 
 /// One thing that goes wrong.
 ///
@@ -74,7 +74,7 @@ pub enum Fault {
         one_in: u32,
     },
     /// One transfer in `one_in` fails with `EAGAIN`, never two in a row.
-    NotNow {
+    WouldBlock {
         /// How many calls there are for each that is hit.
         one_in: u32,
     },
@@ -128,7 +128,7 @@ pub enum Fault {
 /// use fullbore::fault::{Call, Fault, Operation, Plan, Verdict};
 /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
 /// let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
-/// let call = Call::Sync(fullbore::file::Sync::Data);
+/// let call = Call::Sync(fullbore::file::Durability::Data);
 /// assert!(matches!(plan.before(&Operation { file: &file, unit: 1, call }), Verdict::Fail(_)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -191,8 +191,8 @@ pub enum Call<'a> {
         /// To how many bytes.
         len: u64,
     },
-    /// The file is synced.
-    Sync(Sync),
+    /// The file is synced, at [`Durability::Data`] or [`Durability::Full`].
+    Sync(Durability),
     /// A range of the file is synced, as mapped bytes are, and the length that it takes to find it again.
     SyncRange {
         /// Where, in bytes.

@@ -27,11 +27,11 @@ use crate::file::File;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Plan {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<PlanState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct PlanState {
     random: SplitMix64,
     faults: Vec<Fault>,
     counts: Counts,
@@ -54,7 +54,7 @@ impl Plan {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
-            state: Arc::new(Mutex::new(State {
+            state: Arc::new(Mutex::new(PlanState {
                 random: SplitMix64::seed_from_u64(seed),
                 faults: Vec::new(),
                 counts: Counts::default(),
@@ -92,13 +92,13 @@ impl Plan {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::fault::{Plan, Worst};
-    /// use fullbore::file::{File, Sync};
+    /// use fullbore::file::{File};
     ///
     /// let plan = Plan::new(1).with_power_failure();
     /// let path = directory.path().join("file");
     /// let file = File::create_new(&path)?.with_faults(&plan);
     /// file.write_all_at(b"synced", 0)?;
-    /// file.sync(Sync::Data)?;
+    /// file.sync_data()?;
     /// file.write_all_at(b" and not", 6)?;
     /// plan.crash(Worst::RenameLost)?;
     /// assert_eq!(std::fs::read(&path)?, b"synced");
@@ -146,7 +146,7 @@ impl Plan {
     /// let plan = Plan::new(1).with_power_failure();
     /// let output = Output::replace(&path)?.with_faults(&plan);
     /// output.file().write_all_at(b"new", 0)?;
-    /// output.commit(Durability::Process)?;
+    /// output.commit(Durability::None)?;
     /// plan.crash(Worst::RenameKept)?;
     /// assert_eq!(std::fs::read(&path)?, b"", "renamed before its bytes were on the device");
     /// # Ok(())
@@ -178,13 +178,13 @@ impl Plan {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::fault::{Event, Plan};
-    /// use fullbore::file::{File, Sync};
+    /// use fullbore::file::{File, Durability};
     ///
     /// let plan = Plan::new(1);
     /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
     /// file.set_len(5)?;
-    /// file.sync(Sync::Full)?;
-    /// assert_eq!(plan.events(), [Event::SetLen(5), Event::Synced(Sync::Full)]);
+    /// file.sync_all()?;
+    /// assert_eq!(plan.events(), [Event::SetLen(5), Event::Synced(Durability::Full)]);
     /// # Ok(())
     /// # }
     /// ```
@@ -207,12 +207,12 @@ impl Plan {
         self.state().faults.iter().filter_map(most).min()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PlanState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl PlanState {
     fn judge(&mut self, operation: &Operation<'_>) -> io::Result<usize> {
         let Operation { file, unit, call } = *operation;
         match call {
@@ -244,10 +244,10 @@ impl State {
                 self.note(Event::SetLen(len));
                 Ok(0)
             }
-            Call::Sync(level) => {
+            Call::Sync(durability) => {
                 let failed = self.sync_fails();
                 self.remember(|unsynced| unsynced.synced(file, failed))?;
-                self.synced(failed, Event::Synced(level))
+                self.synced(failed, Event::Synced(durability))
             }
             Call::SyncRange { offset, len } => {
                 let failed = self.sync_fails();
@@ -300,11 +300,11 @@ impl State {
             self.spared = true;
             return self.fail(Event::Interrupted, Errno::INTR);
         } else if self.hits(|fault| match fault {
-            Fault::NotNow { one_in } => Some(one_in),
+            Fault::WouldBlock { one_in } => Some(one_in),
             _ => None,
         }) {
             self.spared = true;
-            return self.fail(Event::NotNow, Errno::AGAIN);
+            return self.fail(Event::WouldBlock, Errno::AGAIN);
         }
         let mut given = len;
         if len > unit
@@ -351,7 +351,7 @@ impl State {
             _ => None,
         });
         if let Some(len) = cut {
-            let other = std::fs::File::from(file.reopen(true)?);
+            let other = std::fs::File::from(file.reopen_fd(true)?);
             if other.metadata()?.len() > len {
                 self.remember(|unsynced| unsynced.set_len(file, len))?;
                 other.set_len(len)?;
@@ -366,7 +366,7 @@ impl State {
         if let Some(index) = self.faults.iter().position(rots)
             && let Fault::BitRot { offset } = self.faults.remove(index)
         {
-            let other = std::fs::File::from(file.reopen(true)?);
+            let other = std::fs::File::from(file.reopen_fd(true)?);
             let mut byte = [0];
             other.read_exact_at(&mut byte, offset)?;
             other.write_all_at(&[byte[0] ^ 1], offset)?;

@@ -216,7 +216,7 @@ impl Unsynced {
         let index = match self.files.iter().position(|pending| pending.identity == identity) {
             Some(index) => index,
             None => {
-                let handle = fs::File::from(file.reopen(true)?);
+                let handle = fs::File::from(file.reopen_fd(true)?);
                 self.files.push(Pending { identity, handle, changes: Vec::new() });
                 self.files.len() - 1
             }
@@ -285,7 +285,6 @@ impl Pending {
 mod tests {
     use super::*;
     use crate::fault::Plan;
-    use crate::file::Sync;
 
     /// Random writes, cuts and syncs against a model that keeps every state since the last sync.
     #[test]
@@ -301,7 +300,7 @@ mod tests {
             for step in 0..next(30) {
                 match next(5) {
                     0 => {
-                        file.sync(Sync::Data).unwrap();
+                        file.sync_data().unwrap();
                         durable.clone_from(&now);
                     }
                     1 => {
@@ -354,10 +353,10 @@ mod tests {
         let path = directory.path().join("file");
         let file = File::create_new(&path).unwrap().with_faults(&plan);
         file.write_all_at(b"lost", 0).unwrap();
-        file.sync(Sync::Full).unwrap_err();
+        file.sync_all().unwrap_err();
         // Somebody who opens the file anew is told "done" by the system, and is told wrong.
         let anew = File::open_write(&path).unwrap().with_faults(&plan);
-        anew.sync(Sync::Full).unwrap();
+        anew.sync_all().unwrap();
         plan.crash(Worst::RenameKept).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
     }

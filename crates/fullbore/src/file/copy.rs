@@ -1,11 +1,11 @@
-//! Copying ranges from file to file: what is asked, and what is told of it. `ladder` does it.
+//! Copying ranges from file to file: what is asked, and what is told of it. `copy_methods` does it.
 
 use std::ops::Range;
 
 use rustix::io::Errno;
 
-use super::ladder::{Copying, clone_once, positional};
-use super::way::Way;
+use super::cache_mode::CacheMode;
+use super::copy_methods::{Copying, clone_once, positional};
 use super::{File, FileKind};
 use crate::error::{Error, Kind, Result};
 
@@ -50,7 +50,7 @@ impl File {
     /// let target = File::create_new(directory.path().join("target"))?;
     /// source.write_all_at(&[7; 8192], 0)?;
     /// match source.clone_range(0..8192, &target, 0) {
-    ///     Ok(()) => assert_eq!(target.snapshot()?.len, 8192),
+    ///     Ok(()) => assert_eq!(target.stamp()?.len, 8192),
     ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported), // ext4, tmpfs
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -114,7 +114,7 @@ impl File {
             }
         }
         target.sound().map_err(|error| Error::io("copy to", target.path(), error).at(offset))?;
-        let (from, to) = (self.snapshot()?, target.snapshot()?);
+        let (from, to) = (self.stamp()?, target.stamp()?);
         if from.identity == to.identity && positional(self) {
             // What the copy itself adds is no part of it.
             left = left.min(from.len.saturating_sub(range.start));
@@ -132,7 +132,10 @@ impl File {
             to: offset,
             left,
             devices: (from.identity.0, to.identity.0),
-            plain: matches!((&self.inner.way, &target.inner.way), (Way::Plain, Way::Plain)),
+            plain: matches!(
+                (&self.inner.cache_mode, &target.inner.cache_mode),
+                (CacheMode::Plain, CacheMode::Plain)
+            ),
             report: CopyReport::default(),
         };
         // A regular file that says it is empty may be one of /proc.

@@ -53,7 +53,7 @@ impl Direct {
         if flags.contains(OFlags::APPEND) {
             return Err("appended bytes start and end anywhere, direct ones at blocks".to_owned());
         }
-        let identity = file.snapshot().map_err(|error| error.to_string())?.identity;
+        let identity = file.stamp().map_err(|error| error.to_string())?.identity;
         if let Some(reason) = refused().get(&identity.0) {
             return Err(reason.clone());
         }
@@ -62,7 +62,7 @@ impl Direct {
         // Blocks that are written in part must be read, so writing takes both.
         let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
         let kept = flags & (OFlags::DSYNC | OFlags::SYNC | OFlags::NOATIME);
-        let fd = file.reopen_with(access | kept | OFlags::DIRECT).map_err(|error| {
+        let fd = file.reopen_fd_with(access | kept | OFlags::DIRECT).map_err(|error| {
             match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::INVAL | Errno::OPNOTSUPP) => {
                     let reason = format!("the file system does not open files for it ({})", plainly(&error));
@@ -204,7 +204,7 @@ impl Direct {
         let end = offset + data.len() as u64;
         let in_part = |at: u64| !at.is_multiple_of(unit);
         let _edges = (in_part(offset) || in_part(end)).then(|| self.edges());
-        let size = plain.snapshot().map_or(0, |found| found.len);
+        let size = plain.stamp().map_or(0, |found| found.len);
         // The caller's bytes in a block that reaches past the file's end.
         let cached = |from: u64, to: u64| {
             let part = &data[(from - offset) as usize..(to - offset) as usize];
@@ -305,7 +305,7 @@ impl Direct {
 
     /// How many bytes of whole blocks the file has from `offset`, the start of one, on.
     fn up_to_the_end(&self, offset: u64) -> Option<usize> {
-        let size = self.file.snapshot().ok()?.len;
+        let size = self.file.stamp().ok()?.len;
         let end = size.checked_next_multiple_of(self.reads.unit as u64)?;
         usize::try_from(end.checked_sub(offset)?).ok()
     }
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn a_file_system_that_opens_no_file_for_it_is_asked_once() {
         let file = File::open("/proc/version").unwrap();
-        let device = file.snapshot().unwrap().identity.0;
+        let device = file.stamp().unwrap().identity.0;
         let reason = Direct::find(&file).unwrap_err();
         assert_eq!(refused().get(&device), Some(&reason));
         refused().insert(device, "so it was remembered".to_owned());

@@ -9,15 +9,15 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::asked::Blocks;
-use super::closing::Closing;
+use super::cache_mode::CacheMode;
 use super::descriptor::Descriptor;
-use super::explain::{Answer, Explanation};
-use super::kind::{FileKind, Snapshot};
+use super::kind::{FileKind, FileStamp};
+use super::on_close::OnClose;
+use super::option_report::{OptionSupport, Support};
 use super::options::Hint;
+use super::preflight::Blocks;
 use super::settled::SettledReader;
 use super::sync::Health;
-use super::way::Way;
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Kind, Result};
 
@@ -48,7 +48,7 @@ pub(super) struct Inner {
     /// What transfers are cut to, in bytes: 1, or what direct I/O is aligned to.
     pub(super) unit: usize,
     /// How its transfers treat the page cache.
-    pub(super) way: Way,
+    pub(super) cache_mode: CacheMode,
     /// Whether a sync failed, and the faults that a test asked for: shared by every handle made of this one.
     pub(super) health: Health,
     /// The flags that a further open file on the same inode keeps: append and write-through.
@@ -57,9 +57,9 @@ pub(super) struct Inner {
     /// opened here, where nobody moves it.
     pub(super) start: Option<u64>,
     /// What is done when the last handle of the open goes.
-    pub(super) closing: Option<Arc<Closing>>,
+    pub(super) on_close: Option<Arc<OnClose>>,
     /// What became of the options it was opened with.
-    pub(super) answers: OnceLock<Vec<Explanation>>,
+    pub(super) report: OnceLock<Vec<OptionSupport>>,
 }
 
 impl Inner {
@@ -79,16 +79,16 @@ impl Inner {
             path,
             kind: OnceLock::new(),
             unit: 1,
-            way: Way::Plain,
+            cache_mode: CacheMode::Plain,
             health: Health::default(),
             status: flags & (OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC),
             start: None,
-            closing: None,
-            answers: OnceLock::new(),
+            on_close: None,
+            report: OnceLock::new(),
         }
     }
 
-    /// The same again, under the plain way, for a handle that differs in a field.
+    /// The same again, under the plain mode, for a handle that differs in a field.
     pub(super) fn kin(self: &Arc<Self>) -> Self {
         let fd = match &self.fd {
             Descriptor::Own(_) => Descriptor::Of(self.clone()),
@@ -100,19 +100,19 @@ impl Inner {
             path: self.path.clone(),
             kind: self.kind.clone(),
             unit: self.unit,
-            way: Way::Plain,
+            cache_mode: CacheMode::Plain,
             health: self.health.shared(),
             status: self.status,
             start: self.start,
-            closing: self.closing.clone(),
-            answers: self.answers.clone(),
+            on_close: self.on_close.clone(),
+            report: self.report.clone(),
         }
     }
 }
 
 impl File {
     /// Opens a file for reading. Waits where the system waits: a named pipe for its writer. Opening is one system call: a
-    /// directory is refused when it is looked at ([`snapshot`](Self::snapshot)) or read.
+    /// directory is refused when it is looked at ([`stamp`](Self::stamp)) or read.
     ///
     /// ```
     /// # fn main() -> fullbore::Result<()> {
@@ -238,7 +238,7 @@ impl File {
         let inner = Inner {
             kind: OnceLock::from(kind),
             start,
-            answers: OnceLock::from(Vec::new()),
+            report: OnceLock::from(Vec::new()),
             ..Inner::plain(fd, path, status)
         };
         let mut file = Self { inner: Arc::new(inner) };
@@ -313,14 +313,14 @@ impl File {
     /// # fn main() -> fullbore::Result<()> {
     /// use fullbore::file::{Hint, OpenOptions};
     /// let file = OpenOptions::new().hint(Hint::Sequential).open("Cargo.toml")?;
-    /// assert_eq!(file.explain()[0].option, "hint=sequential");
+    /// assert_eq!(file.option_report()[0].option, "hint=sequential");
     /// # Ok(()) }
     /// ```
-    pub fn explain(&self) -> &[Explanation] {
+    pub fn option_report(&self) -> &[OptionSupport] {
         // Opened in one call, there is nothing to say, or that alone.
-        self.inner.answers.get_or_init(|| {
+        self.inner.report.get_or_init(|| {
             let appends = self.inner.status.contains(OFlags::APPEND);
-            appends.then(|| super::honour::appending(self.kind())).into_iter().collect()
+            appends.then(|| super::apply_options::appending(self.kind())).into_iter().collect()
         })
     }
 
@@ -345,7 +345,7 @@ impl File {
         reason = "of a file of /proc, only reading tells whether it is empty"
     )]
     pub fn len(&self) -> Result<u64> {
-        Ok(self.snapshot()?.len)
+        Ok(self.stamp()?.len)
     }
 
     /// Closes the file and tells what dropping keeps to itself: `close(2)` is where some file systems (NFS, FUSE, quotas)
@@ -366,9 +366,9 @@ impl File {
     /// What the system says.
     pub fn close(self) -> Result<()> {
         let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
-        let Inner { fd, path, closing, way, .. } = inner;
-        drop(way);
-        let finished = closing.and_then(Arc::into_inner).map_or(Ok(()), Closing::finish);
+        let Inner { fd, path, on_close, cache_mode, .. } = inner;
+        drop(cache_mode);
+        let finished = on_close.and_then(Arc::into_inner).map_or(Ok(()), OnClose::finish);
         let fd = match fd {
             Descriptor::Own(fd) => Some(fd),
             Descriptor::Shared(fd) => Arc::into_inner(fd),
@@ -385,15 +385,15 @@ impl File {
     /// Tells the system how a range of bytes will be read, and what became of that.
     ///
     /// ```
-    /// use fullbore::file::{Answer, Hint};
+    /// use fullbore::file::{Support, Hint};
     /// # fn main() -> fullbore::Result<()> {
     /// let file = fullbore::file::File::open("Cargo.toml")?;
     /// println!("{}", file.advise(0..4096, Hint::WillNeed));
-    /// assert!(matches!(file.advise(7..7, Hint::WillNeed), Answer::Refused(_)), "no bytes");
+    /// assert!(matches!(file.advise(7..7, Hint::WillNeed), Support::Unsupported(_)), "no bytes");
     /// # Ok(()) }
     /// ```
-    pub fn advise(&self, range: Range<u64>, hint: Hint) -> Answer {
-        super::honour::hinted(&self.inner.fd, range, hint)
+    pub fn advise(&self, range: Range<u64>, hint: Hint) -> Support {
+        super::apply_options::hinted(&self.inner.fd, range, hint)
     }
 
     /// Whether whatever is written goes to the end, wherever it is written.
@@ -407,16 +407,16 @@ impl File {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::file::File;
     /// let file = File::create_new(directory.path().join("file"))?;
-    /// let before = file.snapshot()?;
+    /// let before = file.stamp()?;
     /// file.write_all_at(b"bytes", 0)?;
-    /// assert!(file.snapshot()? != before);
-    /// assert_eq!(file.snapshot()?.identity, before.identity);
+    /// assert!(file.stamp()? != before);
+    /// assert_eq!(file.stamp()?.identity, before.identity);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// If it is a directory, and if the system cannot say.
-    pub fn snapshot(&self) -> Result<Snapshot> {
+    pub fn stamp(&self) -> Result<FileStamp> {
         let stat = rustix::fs::fstat(&self.inner.fd)
             .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
         let len = match *self.inner.kind.get_or_init(|| FileKind::of(stat.st_mode)) {
@@ -429,7 +429,7 @@ impl File {
             }
             _ => stat.st_size as u64,
         };
-        Ok(Snapshot { len, ..Snapshot::of(&stat) })
+        Ok(FileStamp { len, ..FileStamp::of(&stat) })
     }
 
     /// The length of a file that can be read at any offset; `None` for what is read from front to back: pipes,
@@ -451,23 +451,23 @@ impl File {
 
     /// Reads all of a small file if that takes one request and one look (see [`SettledReader`]): its length then.
     pub(crate) fn read_settled(&self, reader: &mut SettledReader, bytes: &mut [u8]) -> Option<usize> {
-        let plain = self.inner.start.is_none() && matches!(self.inner.way, Way::Plain);
+        let plain = self.inner.start.is_none() && matches!(self.inner.cache_mode, CacheMode::Plain);
         plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
     }
 
-    /// A snapshot and the [length](Self::seekable_len) of the file, by one call.
-    pub(crate) fn measure(&self) -> Result<(Snapshot, Option<u64>)> {
-        let snapshot = self.snapshot()?;
+    /// A stamp and the [length](Self::seekable_len) of the file, by one call.
+    pub(crate) fn measure(&self) -> Result<(FileStamp, Option<u64>)> {
+        let stamp = self.stamp()?;
         let len = match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read a part of what it hands over as standard input.
                 let read = self.inner.start.map_or(0, |_| rustix::fs::tell(&self.inner.fd).unwrap_or(0));
-                let len = snapshot.len;
+                let len = stamp.len;
                 (len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len)
             }
             _ => None,
         };
-        Ok((snapshot, len))
+        Ok((stamp, len))
     }
 
     /// Whether the length is only what the kernel says of files that it writes as they are read: a page, in `/sys`.
@@ -490,7 +490,7 @@ impl File {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::file::File;
     /// let file = File::create_new(directory.path().join("file"))?;
-    /// if file.preallocate(1 << 20).is_ok() {
+    /// if file.allocate_and_extend(1 << 20).is_ok() {
     ///     assert_eq!(file.len()?, 1 << 20);
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -498,7 +498,7 @@ impl File {
     ///
     /// # Errors
     /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it.
-    pub fn preallocate(&self, len: u64) -> Result<()> {
+    pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
         use rustix::fs::{FallocateFlags, fallocate};
         loop {
             self.before_blocks(Blocks::Extended, &(0..len))
@@ -545,7 +545,7 @@ impl File {
     /// use fullbore::file::File;
     /// let file = File::create_new(directory.path().join("file"))?;
     /// file.write_all_at(b"bytes", 0)?;
-    /// file.sync(fullbore::file::Sync::Data)?;
+    /// file.sync_data()?;
     /// file.drop_cache()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -574,13 +574,13 @@ impl File {
     /// ```
     /// # fn main() -> fullbore::Result<()> {
     /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// assert_eq!(file.duplicate()?.snapshot()?, file.snapshot()?);
+    /// assert_eq!(file.try_clone()?.stamp()?, file.stamp()?);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// If there are no more descriptors.
-    pub fn duplicate(&self) -> Result<Self> {
+    pub fn try_clone(&self) -> Result<Self> {
         let fd = rustix::io::fcntl_dupfd_cloexec(&self.inner.fd, 3)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
         Ok(self.same(fd, self.inner.unit))
@@ -592,11 +592,11 @@ impl File {
     /// ```
     /// use fullbore::file::File;
     /// let file = File::open("Cargo.toml")?;
-    /// assert_eq!(file.again(false).snapshot()?, file.snapshot()?);
+    /// assert_eq!(file.reopen(false).stamp()?, file.stamp()?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn again(&self, write: bool) -> Self {
-        match self.reopen(write) {
+    pub fn reopen(&self, write: bool) -> Self {
+        match self.reopen_fd(write) {
             Ok(fd) => self.same(fd, 1),
             Err(_) => self.clone(),
         }
@@ -629,14 +629,14 @@ impl File {
 
     /// A new open file on the same inode. Through `/proc`, because the path may lead elsewhere by now, or
     /// nowhere.
-    pub(crate) fn reopen(&self, write: bool) -> io::Result<OwnedFd> {
-        self.reopen_with(if write { OFlags::RDWR } else { OFlags::RDONLY })
+    pub(crate) fn reopen_fd(&self, write: bool) -> io::Result<OwnedFd> {
+        self.reopen_fd_with(if write { OFlags::RDWR } else { OFlags::RDONLY })
     }
 
-    /// As [`reopen`](Self::reopen) with `O_DIRECT`.
+    /// As [`reopen`](Self::reopen_fd) with `O_DIRECT`.
     pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Self> {
         let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
-        Ok(self.same(self.reopen_with(access | OFlags::DIRECT)?, self.direct_alignment()))
+        Ok(self.same(self.reopen_fd_with(access | OFlags::DIRECT)?, self.direct_alignment()))
     }
 
     /// Another open file on the same inode.
@@ -644,12 +644,12 @@ impl File {
         Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }) }
     }
 
-    /// The same open file, whose transfers go another way.
-    pub(super) fn under(&self, way: Way) -> Self {
-        Self { inner: Arc::new(Inner { way, ..self.inner.kin() }) }
+    /// The same open file, whose transfers have another cache mode.
+    pub(super) fn under(&self, cache_mode: CacheMode) -> Self {
+        Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }) }
     }
 
-    pub(super) fn reopen_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
+    pub(super) fn reopen_fd_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
         let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
         Ok(rustix::fs::open(
             link,

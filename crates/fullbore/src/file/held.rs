@@ -37,11 +37,11 @@ struct Held {
     follow: bool,
     /// The device and inode numbers.
     identity: (u64, u64),
-    state: Mutex<State>,
+    state: Mutex<OpenDir>,
 }
 
 #[derive(Debug)]
-struct State {
+struct OpenDir {
     fd: Option<Arc<OwnedFd>>,
     /// Its name in the parent.
     name: OsString,
@@ -93,7 +93,7 @@ impl HeldDir {
     /// Takes over a descriptor of the directory that `path` leads to.
     pub(crate) fn opened(fd: OwnedFd, path: &Path) -> Self {
         let identity = rustix::fs::fstat(&fd).map_or((0, 0), |stat| (stat.st_dev, stat.st_ino));
-        let state = Mutex::new(State { fd: Some(Arc::new(fd)), name: OsString::new() });
+        let state = Mutex::new(OpenDir { fd: Some(Arc::new(fd)), name: OsString::new() });
         Self(Arc::new(Held { path: path.to_owned(), parent: None, follow: true, identity, state }))
     }
 
@@ -158,7 +158,7 @@ impl HeldDir {
         follow: bool,
         identity: (u64, u64),
     ) -> Self {
-        let state = Mutex::new(State { fd: Some(Arc::new(fd)), name: name.to_owned() });
+        let state = Mutex::new(OpenDir { fd: Some(Arc::new(fd)), name: name.to_owned() });
         let parent = Some(self.clone());
         let held = Arc::new(Held { path: shown.into(), parent, follow, identity, state });
         note(&held);
@@ -275,7 +275,7 @@ impl HeldDir {
 }
 
 impl Held {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OpenDir> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

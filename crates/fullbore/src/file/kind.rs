@@ -66,11 +66,11 @@ impl fmt::Display for FileKind {
 /// ```
 /// use fullbore::file::File;
 /// let (one, two) = (File::open("Cargo.toml")?, File::open("./Cargo.toml")?);
-/// assert_eq!(one.snapshot()?.identity, two.snapshot()?.identity);
+/// assert_eq!(one.stamp()?.identity, two.stamp()?.identity);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct FileStamp {
     /// The device and inode numbers, which name the file.
     pub identity: (u64, u64),
     /// The length in bytes; for what is no regular file, whatever the system says.
@@ -79,7 +79,7 @@ pub struct Snapshot {
     pub modified: (i64, i64),
 }
 
-impl Snapshot {
+impl FileStamp {
     pub(crate) fn of(stat: &Stat) -> Self {
         Self {
             identity: (stat.st_dev, stat.st_ino),
@@ -93,18 +93,18 @@ impl Snapshot {
 /// Looks at a path without opening it, following symbolic links; `None` if nothing is there.
 ///
 /// ```
-/// use fullbore::file::{FileKind, look};
-/// let (kind, _) = look("src".as_ref())?.expect("it is there");
+/// use fullbore::file::{FileKind, stat};
+/// let (kind, _) = stat("src".as_ref())?.expect("it is there");
 /// assert_eq!(kind, FileKind::Directory);
-/// assert_eq!(look("missing".as_ref())?, None);
+/// assert_eq!(stat("missing".as_ref())?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// If the system refuses for another reason.
-pub fn look(path: &Path) -> Result<Option<(FileKind, Snapshot)>> {
+pub fn stat(path: &Path) -> Result<Option<(FileKind, FileStamp)>> {
     match rustix::fs::statat(rustix::fs::CWD, path, AtFlags::empty()) {
-        Ok(stat) => Ok(Some((FileKind::of(stat.st_mode), Snapshot::of(&stat)))),
+        Ok(stat) => Ok(Some((FileKind::of(stat.st_mode), FileStamp::of(&stat)))),
         Err(rustix::io::Errno::NOENT) => Ok(None),
         Err(error) => Err(Error::io("inspect", path, error.into())),
     }

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use super::explain::Answer;
+use super::option_report::Support;
 use super::options::Share;
 
 /// Magic numbers of `statfs(2)`: on these a shared lock with write access reports success and writes are dropped
@@ -20,12 +20,12 @@ pub(super) fn skipped(share: Share, writes: bool, magic: u64) -> Option<String> 
 }
 
 /// Takes the lock, without waiting; `Err` if somebody else's is against it.
-pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Answer, Errno> {
+pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Support, Errno> {
     let exclusive = share == Share::NONE;
     if !exclusive && writes {
         let magic = rustix::fs::fstatfs(fd).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
         if let Some(why) = skipped(share, writes, magic) {
-            return Ok(Answer::Refused(why));
+            return Ok(Support::Unsupported(why));
         }
     }
     let operation = if exclusive {
@@ -35,13 +35,13 @@ pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Answer, E
     };
     loop {
         return match rustix::fs::flock(fd, operation) {
-            Ok(()) if exclusive => Ok(Answer::Honoured),
-            Ok(()) => Ok(Answer::Emulated("one shared lock: it keeps out who shares nothing".to_owned())),
+            Ok(()) if exclusive => Ok(Support::Native),
+            Ok(()) => Ok(Support::Emulated("one shared lock: it keeps out who shares nothing".to_owned())),
             Err(Errno::INTR) => continue,
             Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),
             Err(error) => {
                 let error = crate::error::message(&error.into());
-                Ok(Answer::Refused(format!("the system has no lock for it: {error}")))
+                Ok(Support::Unsupported(format!("the system has no lock for it: {error}")))
             }
         };
     }

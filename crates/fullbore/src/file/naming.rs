@@ -9,9 +9,9 @@ use std::sync::{LazyLock, OnceLock};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
-use super::abandon::Temporary;
+use super::cleanup::Temporary;
 use super::held::HeldDir;
-use super::{Durability, File, Receipt, Step};
+use super::{CommitReport, Durability, File, Step};
 use crate::error::{Error, Kind, Result};
 
 /// A name in a held directory.
@@ -201,14 +201,19 @@ pub(super) fn named_copy(file: &File, place: &Place) -> Result<(Temporary, File)
 }
 
 /// Gives a file that has a temporary name the name `place`, over whatever has it.
-pub(super) fn rename(file: &File, temporary: Temporary, place: &Place, receipt: &mut Receipt) -> Result<()> {
-    rename_to(file, temporary.name(), place, receipt)?;
+pub(super) fn rename(
+    file: &File,
+    temporary: Temporary,
+    place: &Place,
+    report: &mut CommitReport,
+) -> Result<()> {
+    rename_to(file, temporary.name(), place, report)?;
     temporary.keep();
     Ok(())
 }
 
 /// Gives a file that has the name `part` in the directory the name `place`, over whatever has it.
-pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, receipt: &mut Receipt) -> Result<()> {
+pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, report: &mut CommitReport) -> Result<()> {
     let target = place.path();
     file.before_name(Some(&target.with_file_name(part)), &target)
         .and_then(|()| {
@@ -216,7 +221,7 @@ pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, receipt: &mut 
             Ok(rustix::fs::renameat(&directory, part, &directory, &place.name)?)
         })
         .map_err(|error| Error::io("replace", target, error))?;
-    receipt.note(Step::Renamed);
+    report.note(Step::Renamed);
     Ok(())
 }
 
@@ -225,7 +230,7 @@ pub(super) fn sync_directory(
     file: &File,
     place: &Place,
     durability: Durability,
-    receipt: &mut Receipt,
+    report: &mut CommitReport,
 ) -> Result<()> {
     if durability != Durability::Full {
         return Ok(());
@@ -236,7 +241,7 @@ pub(super) fn sync_directory(
         Error::io("sync", directory, error)
             .advise(format!("{} is new, but a power failure may bring the old one back", target.display()))
     })?;
-    receipt.note(Step::SyncedDirectory);
+    report.note(Step::SyncedDirectory);
     Ok(())
 }
 

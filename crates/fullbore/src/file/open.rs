@@ -9,18 +9,18 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use rustix::fs::{AtFlags, Mode as Bits, OFlags};
 use rustix::io::Errno;
 
-use super::abandon::Temporary;
+use super::cache_mode::CacheMode;
+use super::cache_mode::CachePolicy;
 use super::calls::in_environment;
-use super::closing::Closing;
-use super::explain::{Answer, Explanation};
+use super::cleanup::Temporary;
+use super::create::Found;
 use super::handle::Inner;
 use super::held::HeldDir;
 use super::lock;
-use super::made::Found;
-use super::options::{Access, Mode, OpenOptions, WriteThrough};
-use super::way::Cache;
-use super::way::Way;
-use super::{File, FileKind};
+use super::on_close::OnClose;
+use super::option_report::{OptionSupport, Support};
+use super::options::{Access, Mode, OpenOptions};
+use super::{Durability, File, FileKind};
 use crate::error::{Error, Kind, Result};
 
 /// How often a file that is replaced between its opening and its locking is opened again.
@@ -31,14 +31,14 @@ impl OpenOptions {
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Access, Cache, Mode, OpenOptions};
+    /// use fullbore::file::{Access, CachePolicy, Mode, OpenOptions};
     /// let file = OpenOptions::new()
     ///     .mode(Mode::CreateNew)
     ///     .access(Access::ReadWrite)
-    ///     .cache(Cache::Drop)
+    ///     .cache(CachePolicy::DontCache)
     ///     .open(directory.path().join("file"))?;
     /// file.write_all_at(b"bytes", 0)?;
-    /// println!("{}", file.explain()[0]);
+    /// println!("{}", file.option_report()[0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -53,30 +53,31 @@ impl OpenOptions {
             let fd = self.plainly(path).map_err(|error| self.refusal(path, error))?;
             return Ok(File::opened(fd, path, self.flags()));
         }
-        let mut answers = Vec::new();
+        let mut report = Vec::new();
         for _ in 0..ATTEMPTS {
-            answers.clear();
+            report.clear();
             let found = if self.temporary {
-                let fd = Arc::new(self.nameless(path, &mut answers)?);
-                Found { fd, made: None, doomed: None }
+                let fd = Arc::new(self.nameless(path, &mut report)?);
+                Found { fd, created: None, delete_on_exit: None }
             } else {
                 self.find(path).map_err(|error| self.refusal(path, error))?
             };
-            let locked = self.lock(path, &found.fd, &mut answers)?;
+            let locked = self.lock(path, &found.fd, &mut report)?;
             if locked && !self.temporary && !leads_to(path, &found.fd) {
                 continue;
             }
             let mut inner = Inner::shared(found.fd.clone(), path.to_owned(), self.flags());
-            if self.cache != Cache::Keep {
-                inner = self.cached(inner, &mut answers);
+            if self.cache != CachePolicy::Keep {
+                inner = self.cached(inner, &mut report);
             }
-            if let Err(error) = self.prepare(path, &found, &mut answers) {
-                found.unmake();
+            if let Err(error) = self.prepare(path, &found, &mut report) {
+                found.undo_create();
                 return Err(error);
             }
-            let Found { fd, doomed, .. } = found;
-            inner.closing = (locked || doomed.is_some()).then(|| Arc::new(Closing { fd, doomed, locked }));
-            inner.answers = OnceLock::from(answers);
+            let Found { fd, delete_on_exit, .. } = found;
+            inner.on_close = (locked || delete_on_exit.is_some())
+                .then(|| Arc::new(OnClose { fd, delete_on_exit, locked }));
+            inner.report = OnceLock::from(report);
             return Ok(File { inner: Arc::new(inner) });
         }
         Err(Error::new(Kind::Changed, "open", path, "it is replaced each time it is locked"))
@@ -86,33 +87,33 @@ impl OpenOptions {
     fn asks_nothing_more(&self) -> bool {
         self.share.is_none()
             && self.hints.is_empty()
-            && self.cache == Cache::Keep
-            && self.through == WriteThrough::None
+            && self.cache == CachePolicy::Keep
+            && self.through == Durability::None
             && self.room == 0
             && self.follow
             && !(self.temporary || self.delete || self.strict)
     }
 
     /// The same under its cache policy, which is found out by using the file, and changes nothing of it.
-    fn cached(&self, inner: Inner, answers: &mut Vec<Explanation>) -> Inner {
+    fn cached(&self, inner: Inner, report: &mut Vec<OptionSupport>) -> Inner {
         let file = File { inner: Arc::new(inner) };
-        let (way, answer) = Way::find(&file, self.cache);
-        let option = if self.cache == Cache::Drop { "cache=drop" } else { "cache=direct" };
-        answers.push(Explanation { option, answer });
-        Inner { way, ..file.inner.kin() }
+        let (cache_mode, support) = CacheMode::find(&file, self.cache);
+        let option = if self.cache == CachePolicy::DontCache { "cache=drop" } else { "cache=direct" };
+        report.push(OptionSupport { option, support });
+        Inner { cache_mode, ..file.inner.kin() }
     }
 
     /// What is done to the file between the lock and the first use. What can be refused without touching it comes
     /// before the truncation, so that a strict open that fails for it has lost no bytes.
-    fn prepare(&self, path: &Path, found: &Found, answers: &mut Vec<Explanation>) -> Result<()> {
+    fn prepare(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<()> {
         let fd = &found.fd;
-        self.advise(fd, answers);
-        self.note(path, fd, answers)?;
-        self.insist(path, answers)?;
+        self.advise(fd, report);
+        self.note(path, fd, report)?;
+        self.insist(path, report)?;
         if self.room == 0 {
             return self.empty(path, fd);
         }
-        let new = found.made.is_some() || self.temporary;
+        let new = found.created.is_some() || self.temporary;
         if new {
             self.empty(path, fd)?;
         }
@@ -122,24 +123,24 @@ impl OpenOptions {
         if !new && !self.strict && has_room(fd, self.room) {
             // Emptying gives back all that it needs.
             self.empty(path, fd)?;
-            let answer = self.set_room_aside(path, fd).map_err(gone)?;
-            answers.push(Explanation { option: "preallocate", answer });
+            let support = self.set_room_aside(path, fd).map_err(gone)?;
+            report.push(OptionSupport { option: "preallocate", support });
             return Ok(());
         }
         // What is there keeps its bytes until the room is known to be there too.
-        let answer = self.set_room_aside(path, fd).inspect_err(|_| {
+        let support = self.set_room_aside(path, fd).inspect_err(|_| {
             if !new {
                 give_back(fd)
             }
         })?;
-        let honoured = answer == Answer::Honoured;
-        answers.push(Explanation { option: "preallocate", answer });
-        self.insist(path, answers)?;
+        let native = support == Support::Native;
+        report.push(OptionSupport { option: "preallocate", support });
+        self.insist(path, report)?;
         if new {
             return Ok(());
         }
         self.empty(path, fd)?;
-        if honoured {
+        if native {
             // Emptying gave back all that it had, which is at least as much.
             self.set_room_aside(path, fd).map_err(gone)?;
         }
@@ -147,8 +148,8 @@ impl OpenOptions {
     }
 
     /// Fails for an option that was refused, if that is asked for.
-    fn insist(&self, path: &Path, answers: &[Explanation]) -> Result<()> {
-        match answers.iter().find(|found| matches!(found.answer, Answer::Refused(_))) {
+    fn insist(&self, path: &Path, report: &[OptionSupport]) -> Result<()> {
+        match report.iter().find(|found| matches!(found.support, Support::Unsupported(_))) {
             Some(refused) if self.strict => {
                 Err(Error::new(Kind::Unsupported, "open", path, refused.to_string()))
             }
@@ -164,11 +165,11 @@ impl OpenOptions {
 
     /// A file without a name in the directory `path`; where the file system has none (`O_TMPFILE`), one whose name is
     /// removed at once.
-    fn nameless(&self, path: &Path, answers: &mut Vec<Explanation>) -> Result<OwnedFd> {
+    fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<OwnedFd> {
         let bits = Bits::from_raw_mode(self.permissions);
         let flags = OFlags::CLOEXEC | OFlags::RDWR | self.flags() & (OFlags::SYNC | OFlags::DSYNC);
-        let (fd, answer) = match rustix::fs::open(path, flags | OFlags::TMPFILE, bits) {
-            Ok(fd) => (fd, Answer::Honoured),
+        let (fd, support) = match rustix::fs::open(path, flags | OFlags::TMPFILE, bits) {
+            Ok(fd) => (fd, Support::Native),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
                 let make = |directory: BorrowedFd<'_>, name: &OsStr| {
                     rustix::fs::openat(directory, name, flags | OFlags::CREATE | OFlags::EXCL, bits)
@@ -178,11 +179,11 @@ impl OpenOptions {
                     .map_err(|error| Error::io("create a temporary file in", path, error))?;
                 drop(name);
                 let how = "it had a name for a moment, and can get none any more";
-                (fd, Answer::Emulated(how.to_owned()))
+                (fd, Support::Emulated(how.to_owned()))
             }
             Err(error) => return Err(Error::io("create a temporary file in", path, error.into())),
         };
-        answers.push(Explanation { option: "temporary", answer });
+        report.push(OptionSupport { option: "temporary", support });
         Ok(fd)
     }
 
@@ -202,11 +203,11 @@ impl OpenOptions {
     }
 
     /// Takes the lock that was asked for; whether there is one.
-    fn lock(&self, path: &Path, fd: &OwnedFd, answers: &mut Vec<Explanation>) -> Result<bool> {
+    fn lock(&self, path: &Path, fd: &OwnedFd, report: &mut Vec<OptionSupport>) -> Result<bool> {
         let Some(share) = self.share else { return Ok(false) };
-        let option = share.asked();
-        let answer = if !self.locking || switched_off() {
-            Answer::Refused("locks are switched off".to_owned())
+        let option = share.option_name();
+        let support = if !self.locking || switched_off() {
+            Support::Unsupported("locks are switched off".to_owned())
         } else {
             lock::take(fd, share, self.settled() != Access::Read).map_err(|error| {
                 if error == Errno::WOULDBLOCK {
@@ -217,14 +218,14 @@ impl OpenOptions {
                 }
             })?
         };
-        let locked = !matches!(answer, Answer::Refused(_));
-        answers.push(Explanation { option, answer });
+        let locked = !matches!(support, Support::Unsupported(_));
+        report.push(OptionSupport { option, support });
         Ok(locked)
     }
 
     /// Truncates, unless that was done when it was opened.
     fn empty(&self, path: &Path, fd: &OwnedFd) -> Result<()> {
-        if !self.empties_late() || !matches!(self.mode, Mode::Create | Mode::Truncate) {
+        if !self.empties_late() || !matches!(self.mode, Mode::CreateOrTruncate | Mode::Truncate) {
             return Ok(());
         }
         match rustix::fs::ftruncate(fd, 0) {

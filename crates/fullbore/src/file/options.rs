@@ -4,7 +4,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::way::Cache;
+use super::Durability;
+use super::cache_mode::CachePolicy;
 use crate::error::{Error, Kind, Result};
 
 /// What is to be there before, and what becomes of it.
@@ -26,7 +27,7 @@ pub enum Mode {
     #[default]
     Open,
     /// A new file, or an existing one made empty.
-    Create,
+    CreateOrTruncate,
     /// A file that does not exist yet.
     CreateNew,
     /// A file that exists, made empty.
@@ -79,7 +80,7 @@ impl Share {
     pub const DELETE: Self = Self(4);
 
     /// How it was asked for.
-    pub(super) fn asked(self) -> &'static str {
+    pub(super) fn option_name(self) -> &'static str {
         [
             "share=none",
             "share=read",
@@ -106,7 +107,7 @@ impl std::ops::BitOr for Share {
 /// ```
 /// use fullbore::file::{Hint, OpenOptions};
 /// let file = OpenOptions::new().hint(Hint::Random).open("Cargo.toml")?;
-/// assert_eq!(file.explain()[0].option, "hint=random");
+/// assert_eq!(file.option_report()[0].option, "hint=random");
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,28 +122,6 @@ pub enum Hint {
     NoReuse,
 }
 
-/// When a write counts as done.
-///
-/// ```
-/// use fullbore::file::{Mode, OpenOptions, WriteThrough};
-/// # let directory = tempfile::tempdir()?;
-/// # let path = directory.path().join("file");
-/// let file = OpenOptions::new().mode(Mode::Create).write_through(WriteThrough::Full).open(&path)?;
-/// file.write_all_at(b"bytes", 0)?; // returns when they and the length are on the device
-/// assert_eq!(file.explain()[0].option, "write-through=full");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum WriteThrough {
-    /// When it is in the page cache.
-    #[default]
-    None,
-    /// When its bytes are on the device (`O_DSYNC`).
-    Data,
-    /// When its bytes and all attributes are (`O_SYNC`).
-    Full,
-}
-
 /// How to open a file.
 ///
 /// ```
@@ -150,12 +129,12 @@ pub enum WriteThrough {
 /// # fn main() -> fullbore::Result<()> {
 /// # let directory = tempfile::tempdir().unwrap();
 /// let path = directory.path().join("data");
-/// let file = OpenOptions::new().mode(Mode::Create).share(Share::NONE).preallocate(1 << 20).open(&path)?;
+/// let file = OpenOptions::new().mode(Mode::CreateOrTruncate).share(Share::NONE).reserve(1 << 20).open(&path)?;
 /// file.write_all_at(b"bytes", 0)?;
-/// for line in file.explain() {
+/// for line in file.option_report() {
 ///     println!("{line}");
 /// }
-/// assert_eq!(file.explain().len(), 2, "one for the share, one for the room");
+/// assert_eq!(file.option_report().len(), 2, "one for the share, one for the room");
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,12 +145,12 @@ pub struct OpenOptions {
     pub(super) share: Option<Share>,
     pub(super) locking: bool,
     pub(super) hints: Vec<Hint>,
-    pub(super) through: WriteThrough,
+    pub(super) through: Durability,
     pub(super) delete: bool,
     pub(super) room: u64,
     pub(super) follow: bool,
     pub(super) strict: bool,
-    pub(super) cache: Cache,
+    pub(super) cache: CachePolicy,
     pub(super) temporary: bool,
 }
 
@@ -200,12 +179,12 @@ impl OpenOptions {
             share: None,
             locking: true,
             hints: Vec::new(),
-            through: WriteThrough::None,
+            through: Durability::None,
             delete: false,
             room: 0,
             follow: true,
             strict: false,
-            cache: Cache::Keep,
+            cache: CachePolicy::Keep,
             temporary: false,
         }
     }
@@ -267,7 +246,7 @@ impl OpenOptions {
     /// use fullbore::error::Kind;
     /// # std::fs::write(&path, "bytes")?;
     /// let alone = OpenOptions::new().share(Share::NONE).open(&path)?;
-    /// if alone.explain()[0].answer == fullbore::file::Answer::Honoured {
+    /// if alone.option_report()[0].support == fullbore::file::Support::Native {
     ///     let second = OpenOptions::new().share(Share::READ).open(&path);
     ///     assert_eq!(second.unwrap_err().kind(), Kind::Locked);
     /// }
@@ -283,11 +262,11 @@ impl OpenOptions {
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Answer, Share, OpenOptions};
+    /// use fullbore::file::{Support, Share, OpenOptions};
     /// # let path = directory.path().join("file");
     /// # std::fs::write(&path, "bytes")?;
     /// let file = OpenOptions::new().share(Share::NONE).locking(false).open(&path)?;
-    /// assert!(matches!(file.explain()[0].answer, Answer::Refused(_)));
+    /// assert!(matches!(file.option_report()[0].support, Support::Unsupported(_)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn locking(&mut self, locking: bool) -> &mut Self {
@@ -303,7 +282,7 @@ impl OpenOptions {
     /// # let path = directory.path().join("file");
     /// # std::fs::write(&path, "bytes")?;
     /// let file = OpenOptions::new().hint(Hint::Random).open(&path)?;
-    /// println!("{}", file.explain()[0]);
+    /// println!("{}", file.option_report()[0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn hint(&mut self, hint: Hint) -> &mut Self {
@@ -315,13 +294,13 @@ impl OpenOptions {
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Mode, WriteThrough, OpenOptions};
+    /// use fullbore::file::{Mode, Durability, OpenOptions};
     /// # let path = directory.path().join("file");
-    /// let file = OpenOptions::new().mode(Mode::Create).write_through(WriteThrough::Data).open(&path)?;
+    /// let file = OpenOptions::new().mode(Mode::CreateOrTruncate).write_through(Durability::Data).open(&path)?;
     /// file.write_all_at(b"on the device when this returns", 0)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn write_through(&mut self, through: WriteThrough) -> &mut Self {
+    pub fn write_through(&mut self, through: Durability) -> &mut Self {
         self.through = through;
         self
     }
@@ -333,7 +312,7 @@ impl OpenOptions {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::file::{Mode, OpenOptions};
     /// # let path = directory.path().join("file");
-    /// let file = OpenOptions::new().mode(Mode::Create).delete_on_close(true).open(&path)?;
+    /// let file = OpenOptions::new().mode(Mode::CreateOrTruncate).delete_on_close(true).open(&path)?;
     /// assert!(path.exists());
     /// drop(file);
     /// assert!(!path.exists());
@@ -347,13 +326,13 @@ impl OpenOptions {
     /// What becomes of the page cache; kept unless told. As [`File::with_cache`](super::File::with_cache).
     ///
     /// ```
-    /// use fullbore::file::{Cache, OpenOptions};
+    /// use fullbore::file::{CachePolicy, OpenOptions};
     /// # fn main() -> fullbore::Result<()> {
-    /// let file = OpenOptions::new().cache(Cache::Drop).open("Cargo.toml")?;
-    /// assert_eq!(file.explain()[0].option, "cache=drop");
+    /// let file = OpenOptions::new().cache(CachePolicy::DontCache).open("Cargo.toml")?;
+    /// assert_eq!(file.option_report()[0].option, "cache=drop");
     /// # Ok(()) }
     /// ```
-    pub fn cache(&mut self, cache: Cache) -> &mut Self {
+    pub fn cache(&mut self, cache: CachePolicy) -> &mut Self {
         self.cache = cache;
         self
     }
@@ -377,7 +356,7 @@ impl OpenOptions {
     }
 
     /// Has `len` bytes set aside; the end of the file stays where it is (`FALLOC_FL_KEEP_SIZE`). Only for files that
-    /// are new: [`Mode::Create`], [`Mode::CreateNew`] and [temporary](Self::temporary) ones. A file that [`Mode::Create`] finds is
+    /// are new: [`Mode::CreateOrTruncate`], [`Mode::CreateNew`] and [temporary](Self::temporary) ones. A file that [`Mode::CreateOrTruncate`] finds is
     /// emptied only once the room is there, beside what it has: if there is none, it keeps its bytes, and opening fails. A file
     /// that opening made is removed then.
     ///
@@ -387,12 +366,12 @@ impl OpenOptions {
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("file");
     /// std::fs::write(&path, "old")?;
-    /// let opened = OpenOptions::new().mode(Mode::Create).preallocate(i64::MAX as u64).open(&path);
+    /// let opened = OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(i64::MAX as u64).open(&path);
     /// assert_eq!(opened.unwrap_err().kind(), Kind::NoSpace);
     /// assert_eq!(std::fs::read(&path)?, b"old");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn preallocate(&mut self, len: u64) -> &mut Self {
+    pub fn reserve(&mut self, len: u64) -> &mut Self {
         self.room = len;
         self
     }
@@ -446,9 +425,9 @@ impl OpenOptions {
             Access::ReadWrite => OFlags::RDWR,
         };
         flags |= match self.through {
-            WriteThrough::None => OFlags::empty(),
-            WriteThrough::Data => OFlags::DSYNC,
-            WriteThrough::Full => OFlags::SYNC,
+            Durability::None => OFlags::empty(),
+            Durability::Data => OFlags::DSYNC,
+            Durability::Full => OFlags::SYNC,
         };
         if self.mode == Mode::Append {
             flags |= OFlags::APPEND;
@@ -462,7 +441,8 @@ impl OpenOptions {
     /// Refuses what contradicts itself.
     pub(super) fn check(&self, path: &Path) -> Result<()> {
         let invalid = |what: &str| Err(Error::new(Kind::Invalid, "open", path, what));
-        let writes = matches!(self.mode, Mode::Create | Mode::CreateNew | Mode::Truncate | Mode::Append);
+        let writes =
+            matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew | Mode::Truncate | Mode::Append);
         if writes && self.settled() == Access::Read {
             return invalid("the mode needs access to write, and only reading was asked for");
         }
@@ -471,10 +451,12 @@ impl OpenOptions {
                 "a temporary file is new, open for both, and gone by itself: mode, access and delete-on-close say otherwise",
             );
         }
-        if self.room > 0 && !self.temporary && !matches!(self.mode, Mode::Create | Mode::CreateNew) {
+        if self.room > 0 && !self.temporary && !matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew)
+        {
             let what = format!("preallocation is for new files, and the mode is {:?}", self.mode);
-            return Err(Error::new(Kind::Invalid, "open", path, what)
-                .advise("open with the mode Create or CreateNew, or call File::allocate after opening"));
+            return Err(Error::new(Kind::Invalid, "open", path, what).advise(
+                "open with the mode CreateOrTruncate or CreateNew, or call File::reserve after opening",
+            ));
         }
         if i64::try_from(self.room).is_err() {
             return invalid("no file is as large as the preallocation");

@@ -9,11 +9,11 @@ use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags, Stat};
 
-use super::abandon;
+use super::cleanup;
 use super::held::HeldDir;
 use super::naming::Place;
-use super::publish::{Attributes, Finish, State, begin, dangling, publish};
-use super::{Durability, File, FileKind, Receipt, look};
+use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
+use super::{CommitReport, Durability, File, FileKind, stat};
 use crate::error::{Error, Kind, Result};
 
 /// Where an output's bytes go while it is written.
@@ -25,7 +25,7 @@ use crate::error::{Error, Kind, Result};
 /// # std::fs::write(&path, "old")?;
 /// let output = Output::create(&path, Placement::Overwrite, None)?;
 /// assert!(output.overwrites());
-/// output.commit(Durability::Process)?;
+/// output.commit(Durability::None)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,14 +46,14 @@ pub enum Placement {
 /// let output = Output::create(&path, Placement::Replace, None)?;
 /// output.file().write_all_at(b"whole", 0)?;
 /// assert!(!path.exists());
-/// output.commit(Durability::Process)?;
+/// output.commit(Durability::None)?;
 /// assert_eq!(std::fs::read(&path)?, b"whole");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Output {
     file: File,
-    state: State,
+    state: OutputState,
 }
 
 impl Output {
@@ -76,7 +76,7 @@ impl Output {
     pub fn create(path: &Path, placement: Placement, input: Option<&File>) -> Result<Self> {
         match path.file_name() {
             Some(_) => Self::create_in(Place::of(path)?, placement, input),
-            None if look(path)?.is_some() => Err(directory(path)),
+            None if stat(path)?.is_some() => Err(directory(path)),
             None => Err(Error::new(Kind::Invalid, "write", path, "it names no file")),
         }
     }
@@ -88,7 +88,7 @@ impl Output {
     /// use fullbore::file::{Durability, HeldDir, Output, Placement};
     /// let held = HeldDir::open(directory.path())?;
     /// let output = Output::create_at(&held, "file".as_ref(), Placement::Replace, None)?;
-    /// output.commit(Durability::Process)?;
+    /// output.commit(Durability::None)?;
     /// assert!(directory.path().join("file").exists());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -108,7 +108,7 @@ impl Output {
         let Some(there) = place.stat(AtFlags::empty())? else { return Self::fresh(place) };
         let kind = FileKind::of(there.st_mode);
         if let (Some(input), FileKind::Regular | FileKind::BlockDevice) = (input, kind)
-            && input.snapshot()?.identity == (there.st_dev, there.st_ino)
+            && input.stamp()?.identity == (there.st_dev, there.st_ino)
         {
             let what = "input and output are the same file";
             return Err(Error::new(Kind::SameFile, "write", place.path(), what)
@@ -124,7 +124,7 @@ impl Output {
                 Err(Error::new(Kind::Unsupported, "replace", place.path(), "it is a block device")
                     .advise("add --overwrite if everything on it may be lost"))
             }
-            _ => Ok(Self { file: open(&place, OFlags::WRONLY)?, state: State::Stream }),
+            _ => Ok(Self { file: open(&place, OFlags::WRONLY)?, state: OutputState::Stream }),
         }
     }
 
@@ -168,7 +168,7 @@ impl Output {
             None => (place, Finish::Usual),
         };
         let (fd, part) = open(&place.directory, &place.name)?;
-        Ok(Self { file: File::from_fd(fd, place.path())?, state: State::Kept { place, finish, part } })
+        Ok(Self { file: File::from_fd(fd, place.path())?, state: OutputState::Kept { place, finish, part } })
     }
 
     /// A file that will have the name `path` when it is [committed](Self::commit), whatever has it then but a directory: a
@@ -181,41 +181,42 @@ impl Output {
     /// let (path, link) = (directory.path().join("file"), directory.path().join("link"));
     /// std::fs::write(&path, "stays")?;
     /// std::os::unix::fs::symlink(&path, &link)?;
-    /// Output::anew(&link)?.commit(Durability::Process)?;
+    /// Output::create_entry(&link)?.commit(Durability::None)?;
     /// assert_eq!((std::fs::read(&link)?.len(), std::fs::read(&path)?.len()), (0, 5));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// If `path` names no file, and if the system refuses.
-    pub fn anew(path: impl AsRef<Path>) -> Result<Self> {
+    pub fn create_entry(path: impl AsRef<Path>) -> Result<Self> {
         Self::beside(Place::of(path.as_ref())?, Finish::Usual)
     }
 
-    /// As [`anew`](Self::anew), for a name in a directory that is held.
+    /// As [`create_entry`](Self::create_entry), for a name in a directory that is held.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::file::{Durability, HeldDir, Output};
     /// let held = HeldDir::open(directory.path())?;
-    /// Output::anew_at(&held, "file".as_ref())?.commit(Durability::Process)?;
+    /// Output::create_entry_at(&held, "file".as_ref())?.commit(Durability::None)?;
     /// assert!(directory.path().join("file").exists());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`anew`](Self::anew).
-    pub fn anew_at(directory: &HeldDir, name: &OsStr) -> Result<Self> {
+    /// As [`create_entry`](Self::create_entry).
+    pub fn create_entry_at(directory: &HeldDir, name: &OsStr) -> Result<Self> {
         Self::beside(Place { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
     }
 
-    /// As [`anew_at`](Self::anew_at), but where a symbolic link is, in the place that it leads to.
-    pub(crate) fn anew_through(directory: &HeldDir, name: &OsStr) -> Result<Self> {
+    /// As [`create_entry_at`](Self::create_entry_at), but where a symbolic link is, in the place that it leads to.
+    pub(crate) fn create_entry_through(directory: &HeldDir, name: &OsStr) -> Result<Self> {
         let (place, _) = Place { directory: directory.clone(), name: name.to_owned() }.resolved()?;
         Self::beside(place, Finish::Usual)
     }
 
-    /// The same output, which inherits nothing of the file it replaces: for writers that set mode and owner themselves.
+    /// The same output, which with `false` inherits nothing of the file it replaces: for writers that set mode and owner
+    /// themselves.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -224,19 +225,24 @@ impl Output {
     /// let path = directory.path().join("file");
     /// std::fs::write(&path, "old")?;
     /// std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-    /// let output = Output::replace(&path)?.inheriting_nothing();
+    /// let output = Output::replace(&path)?.inherit_metadata(false);
     /// rustix::fs::fchmod(output.file(), rustix::fs::Mode::from_raw_mode(0o640))?;
-    /// output.commit(Durability::Process)?;
+    /// output.commit(Durability::None)?;
     /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o640);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn inheriting_nothing(mut self) -> Self {
+    pub fn inherit_metadata(mut self, inherit: bool) -> Self {
+        if inherit {
+            return self;
+        }
         match &mut self.state {
-            State::Unnamed { finish, .. } | State::Named { finish, .. } | State::Kept { finish, .. } => {
+            OutputState::Unnamed { finish, .. }
+            | OutputState::Named { finish, .. }
+            | OutputState::Kept { finish, .. } => {
                 *finish = Finish::Set;
             }
-            State::Existing(_) | State::Stream => {}
+            OutputState::Existing(_) | OutputState::Stream => {}
         }
         self
     }
@@ -244,11 +250,13 @@ impl Output {
     /// Whether it takes the place of a file that it has inherited, or will, mode and owner of.
     pub(crate) fn inherits(&self) -> bool {
         match &self.state {
-            State::Unnamed { finish, .. } | State::Named { finish, .. } | State::Kept { finish, .. } => {
+            OutputState::Unnamed { finish, .. }
+            | OutputState::Named { finish, .. }
+            | OutputState::Kept { finish, .. } => {
                 matches!(finish, Finish::Inherit(_))
             }
-            State::Existing(_) => true,
-            State::Stream => false,
+            OutputState::Existing(_) => true,
+            OutputState::Stream => false,
         }
     }
 
@@ -263,7 +271,7 @@ impl Output {
     /// # Errors
     /// If it is closed.
     pub fn stdout() -> Result<Self> {
-        Ok(Self { file: File::stdout()?, state: State::Stream })
+        Ok(Self { file: File::stdout()?, state: OutputState::Stream })
     }
 
     /// The output that is the input itself, changed where it stands.
@@ -275,7 +283,7 @@ impl Output {
     /// std::fs::write(&path, "bytes")?;
     /// let output = Output::in_place(&path)?;
     /// output.file().write_all_at(b"B", 0)?;
-    /// output.commit(Durability::Process)?;
+    /// output.commit(Durability::None)?;
     /// assert_eq!(std::fs::read(&path)?, b"Bytes");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -295,7 +303,7 @@ impl Output {
 
     fn existing(place: &Place) -> Result<Self> {
         let file = open(place, OFlags::RDWR)?;
-        Ok(Self { file, state: State::Existing(abandon::unfinished(&place.path())) })
+        Ok(Self { file, state: OutputState::Existing(cleanup::unfinished(&place.path())) })
     }
 
     fn replacing(place: Place, there: &Stat) -> Result<Self> {
@@ -338,7 +346,7 @@ impl Output {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn seekable(&self) -> bool {
-        !matches!(self.state, State::Stream)
+        !matches!(self.state, OutputState::Stream)
     }
 
     /// Whether its bytes are written to blocks that stand already.
@@ -351,7 +359,7 @@ impl Output {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn overwrites(&self) -> bool {
-        matches!(self.state, State::Existing(_))
+        matches!(self.state, OutputState::Existing(_))
     }
 
     /// The same output, written through another handle.
@@ -360,7 +368,7 @@ impl Output {
         Self { file, ..self }
     }
 
-    /// Ends the output at the length it has: it is as durable as asked, and then it has its name. ([`Receipt`] and
+    /// Ends the output at the length it has: it is as durable as asked, and then it has its name. ([`CommitReport`] and
     /// [`replace`](Self::replace) show it.)
     ///
     /// ```
@@ -368,15 +376,15 @@ impl Output {
     /// use fullbore::file::{Durability, Output, Placement};
     /// let path = directory.path().join("file");
     /// let output = Output::create(&path, Placement::Replace, None)?;
-    /// let receipt = output.commit(Durability::Full)?;
-    /// assert!(receipt.directory() && path.exists());
+    /// let report = output.commit(Durability::Full)?;
+    /// assert!(report.directory() && path.exists());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// If the system refuses; then the old file, unless it was overwritten, is as it was. Only if the very last step fails, the
     /// sync of the directory, the new file is there all the same, and nobody knows whether a power failure would leave it.
-    pub fn commit(self, durability: Durability) -> Result<Receipt> {
+    pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state } = self;
         publish(&file, state, durability)
     }
@@ -393,7 +401,7 @@ impl Output {
     /// std::fs::write(&path, "longer than what comes")?;
     /// let output = Output::create(&path, Placement::Overwrite, None)?;
     /// output.file().write_all_at(b"shorter", 0)?;
-    /// output.commit_len(7, Durability::Process)?;
+    /// output.commit_len(7, Durability::None)?;
     /// assert_eq!(std::fs::read(&path)?, b"shorter");
     /// # Ok(())
     /// # }
@@ -401,8 +409,8 @@ impl Output {
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
-    pub fn commit_len(self, len: u64, durability: Durability) -> Result<Receipt> {
-        if self.file.kind() == FileKind::Regular && self.seekable() && self.file.snapshot()?.len != len {
+    pub fn commit_len(self, len: u64, durability: Durability) -> Result<CommitReport> {
+        if self.file.kind() == FileKind::Regular && self.seekable() && self.file.stamp()?.len != len {
             self.file.set_len(len)?;
         }
         self.commit(durability)

@@ -6,16 +6,16 @@ use std::os::fd::AsFd;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RawMode, Uid};
 use rustix::io::Errno;
 
-use super::abandon::{Temporary, Unfinished};
+use super::cleanup::{Temporary, Unfinished};
 use super::naming::{
     Link, Place, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
 };
-use super::{Durability, File, Receipt, Step};
+use super::{CommitReport, Durability, File, Step};
 use crate::error::{Error, Kind, Result};
 
 /// Where an output is until it is whole.
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum OutputState {
     /// Without a name.
     Unnamed { place: Place, finish: Finish },
     /// Under a temporary name.
@@ -50,7 +50,7 @@ pub(super) struct Attributes {
 const NEW: u32 = 0o666;
 
 /// A file that will have the name `place`.
-pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, State)> {
+pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, OutputState)> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let directory = place.directory.fd().map_err(|error| Error::io("create", place.path(), error))?;
     // Nobody can open it before it has a name.
@@ -58,30 +58,30 @@ pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, State)> {
         && let Ok(fd) = rustix::fs::openat(&directory, ".", flags, Mode::from_raw_mode(NEW))
     {
         let file = File::from_fd(fd, place.path())?;
-        return Ok((file, State::Unnamed { place, finish }));
+        return Ok((file, OutputState::Unnamed { place, finish }));
     }
     // A file system without files that have no name, or no way to give them one.
     begin_named(place, finish)
 }
 
 /// As [`begin`], under a temporary name.
-pub(super) fn begin_named(place: Place, finish: Finish) -> Result<(File, State)> {
+pub(super) fn begin_named(place: Place, finish: Finish) -> Result<(File, OutputState)> {
     let (temporary, fd) = create_named(&place, OFlags::RDWR)?;
     let file = File::from_fd(fd, place.path())?;
-    Ok((file, State::Named { place, finish, temporary }))
+    Ok((file, OutputState::Named { place, finish, temporary }))
 }
 
 /// Makes an output as durable as asked and gives it its name.
-pub(super) fn publish(file: &File, state: State, durability: Durability) -> Result<Receipt> {
-    let mut receipt = Receipt::default();
+pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -> Result<CommitReport> {
+    let mut report = CommitReport::default();
     match state {
-        State::Stream => {}
-        State::Existing(_unfinished) => sync(file, durability, &mut receipt)?,
-        State::Unnamed { place, finish } => {
+        OutputState::Stream => {}
+        OutputState::Existing(_unfinished) => sync(file, durability, &mut report)?,
+        OutputState::Unnamed { place, finish } => {
             if let Finish::Inherit(old) = finish {
                 inherit(file, old);
             }
-            sync(file, durability, &mut receipt)?;
+            sync(file, durability, &mut report)?;
             // Straight to its name if nothing is there; else by a name of our own and a rename.
             let linked = match finish {
                 Finish::Inherit(_) => Link::Taken,
@@ -89,33 +89,33 @@ pub(super) fn publish(file: &File, state: State, durability: Durability) -> Resu
             };
             match if linked == Link::Taken { beside(file, &place)? } else { None } {
                 Some(temporary) => {
-                    receipt.note(Step::Linked);
-                    rename(file, temporary, &place, &mut receipt)?;
+                    report.note(Step::Linked);
+                    rename(file, temporary, &place, &mut report)?;
                 }
-                None if linked == Link::Done => receipt.note(Step::Linked),
+                None if linked == Link::Done => report.note(Step::Linked),
                 None => {
                     let (temporary, copy) = named_copy(file, &place)?;
-                    sync(&copy, durability, &mut receipt)?;
-                    rename(file, temporary, &place, &mut receipt)?;
+                    sync(&copy, durability, &mut report)?;
+                    rename(file, temporary, &place, &mut report)?;
                 }
             }
-            sync_directory(file, &place, durability, &mut receipt)?;
+            sync_directory(file, &place, durability, &mut report)?;
         }
-        State::Named { place, finish, temporary } => {
+        OutputState::Named { place, finish, temporary } => {
             complete(file, finish, &place)?;
-            sync(file, durability, &mut receipt)?;
-            rename(file, temporary, &place, &mut receipt)?;
-            sync_directory(file, &place, durability, &mut receipt)?;
+            sync(file, durability, &mut report)?;
+            rename(file, temporary, &place, &mut report)?;
+            sync_directory(file, &place, durability, &mut report)?;
         }
-        State::Kept { place, finish, part } => {
+        OutputState::Kept { place, finish, part } => {
             complete(file, finish, &place)?;
-            sync(file, durability, &mut receipt)?;
+            sync(file, durability, &mut report)?;
             still(file, &place, &part)?;
-            rename_to(file, &part, &place, &mut receipt)?;
-            sync_directory(file, &place, durability, &mut receipt)?;
+            rename_to(file, &part, &place, &mut report)?;
+            sync_directory(file, &place, durability, &mut report)?;
         }
     }
-    Ok(receipt)
+    Ok(report)
 }
 
 /// Gives a file without a name a temporary one beside `place`; `None` if it can have none.
@@ -144,7 +144,7 @@ fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
 fn still(file: &File, place: &Place, name: &OsStr) -> Result<()> {
     let there = Place { directory: place.directory.clone(), name: name.to_owned() };
     match there.stat(AtFlags::SYMLINK_NOFOLLOW)? {
-        Some(stat) if (stat.st_dev, stat.st_ino) == file.snapshot()?.identity => Ok(()),
+        Some(stat) if (stat.st_dev, stat.st_ino) == file.stamp()?.identity => Ok(()),
         _ => Err(Error::new(Kind::Changed, "publish", there.path(), "somebody else replaced it meanwhile")),
     }
 }
@@ -189,12 +189,12 @@ pub(crate) fn lawful(mode: RawMode, same_owner: bool) -> RawMode {
     if same_owner { mode } else { mode & !0o6000 }
 }
 
-fn sync(file: &File, durability: Durability, receipt: &mut Receipt) -> Result<()> {
+fn sync(file: &File, durability: Durability, report: &mut CommitReport) -> Result<()> {
     // Process level too: a file whose sync failed is not worth its name.
     file.sound().map_err(|error| Error::io("finish", file.path(), error))?;
-    if let Some(level) = durability.sync() {
-        file.sync(level)?;
-        receipt.note(Step::Synced(level));
+    if durability != Durability::None {
+        file.sync(durability)?;
+        report.note(Step::Synced(durability));
     }
     Ok(())
 }
@@ -220,7 +220,7 @@ mod tests {
         let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
         std::fs::write(&path, "").unwrap();
         let usual = mode(&path);
-        for (durability, syncs) in [(Durability::Process, 0), (Durability::Data, 1), (Durability::Full, 2)] {
+        for (durability, syncs) in [(Durability::None, 0), (Durability::Data, 1), (Durability::Full, 2)] {
             std::fs::write(&path, "old").unwrap();
             let (file, state) = begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap();
             file.write_all_at(b"new", 0).unwrap();
@@ -229,11 +229,11 @@ mod tests {
                 let found = entry.unwrap().path();
                 assert_eq!(mode(&found), if found == path { usual } else { 0o600 });
             }
-            let receipt = publish(&file, state, durability).unwrap();
+            let report = publish(&file, state, durability).unwrap();
             assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
             assert_eq!(mode(&path), usual);
-            assert_eq!(receipt.steps().len(), syncs + 1, "{receipt}");
-            assert_eq!(receipt.directory(), durability == Durability::Full);
+            assert_eq!(report.steps().len(), syncs + 1, "{report}");
+            assert_eq!(report.directory(), durability == Durability::Full);
         }
         drop(begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap());
         assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));

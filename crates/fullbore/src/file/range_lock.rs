@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 
 use super::File;
 use crate::error::{Error, Kind, Result};
-use crate::sys::range_lock::{self, Wish};
+use crate::sys::range_lock::{self, LockRequest};
 
 /// What a lock on a range keeps others from.
 ///
@@ -56,14 +56,14 @@ pub struct RangeGuard {
 impl Drop for RangeGuard {
     fn drop(&mut self) {
         // Giving up what is held cannot fail in a way that anybody could mend.
-        let _ = range_lock::set(self.file.as_fd(), &self.range, Wish::None);
+        let _ = range_lock::set(self.file.as_fd(), &self.range, LockRequest::None);
     }
 }
 
 impl File {
     /// Locks a range of bytes, waiting for whoever holds one against it. Advisory: it binds those who ask. The range may
     /// lie past the end; an end past 2^63 means however far the file grows. Handles that share one open file
-    /// (clones, [`duplicate`](Self::duplicate)) are one owner: for them a second lock changes the first.
+    /// (clones, [`try_clone`](Self::try_clone)) are one owner: for them a second lock changes the first.
     ///
     /// ```
     /// use fullbore::file::{File, RangeLock};
@@ -84,7 +84,7 @@ impl File {
     /// [`Kind::Invalid`] for an empty range; if the file is not open for what the lock needs, and if the system refuses.
     pub fn lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
         self.check_range(&range)?;
-        range_lock::set(self.as_fd(), &range, wish(lock)).map_err(|error| self.refused(&range, error))?;
+        range_lock::set(self.as_fd(), &range, request(lock)).map_err(|error| self.refused(&range, error))?;
         Ok(RangeGuard { file: self.clone(), range })
     }
 
@@ -105,7 +105,7 @@ impl File {
     /// As [`lock_range`](Self::lock_range).
     pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<Option<RangeGuard>> {
         self.check_range(&range)?;
-        let taken = range_lock::try_set(self.as_fd(), &range, wish(lock));
+        let taken = range_lock::try_set(self.as_fd(), &range, request(lock));
         let taken = taken.map_err(|error| self.refused(&range, error))?;
         Ok(taken.then(|| RangeGuard { file: self.clone(), range }))
     }
@@ -124,9 +124,9 @@ impl File {
     }
 }
 
-fn wish(lock: RangeLock) -> Wish {
+fn request(lock: RangeLock) -> LockRequest {
     match lock {
-        RangeLock::Shared => Wish::Shared,
-        RangeLock::Exclusive => Wish::Exclusive,
+        RangeLock::Shared => LockRequest::Shared,
+        RangeLock::Exclusive => LockRequest::Exclusive,
     }
 }

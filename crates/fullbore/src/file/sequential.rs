@@ -13,8 +13,8 @@ impl File {
     /// Reads what comes next of a file without offsets.
     pub(crate) fn read_next(&self, data: &mut [u8]) -> Result<usize> {
         loop {
-            let asked = self.before(Direction::Read, self.flowed(Direction::Read), cut(data.len(), 1));
-            match asked.and_then(|len| Ok(rustix::io::read(self, &mut data[..len])?)) {
+            let allowed = self.before(Direction::Read, self.flowed(Direction::Read), cut(data.len(), 1));
+            match allowed.and_then(|len| Ok(rustix::io::read(self, &mut data[..len])?)) {
                 Ok(count) => {
                     self.flows(Direction::Read, count);
                     return Ok(count);

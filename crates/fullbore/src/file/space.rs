@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
-use super::asked::Blocks;
-use super::way::Way;
+use super::cache_mode::CacheMode;
+use super::preflight::Blocks;
 use super::{File, FileKind};
 use crate::error::{Error, Kind, Result};
 
@@ -23,7 +23,7 @@ impl File {
     /// # let directory = tempfile::tempdir()?;
     /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
     /// file.set_len(1 << 40)?;
-    /// assert_eq!(file.snapshot()?.len, 1 << 40);
+    /// assert_eq!(file.stamp()?.len, 1 << 40);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -32,8 +32,8 @@ impl File {
     #[inline]
     pub fn set_len(&self, len: u64) -> Result<()> {
         // A block that is being changed in part must not be written back behind the new end.
-        let _edges = match &self.inner.way {
-            Way::Direct(direct) => Some(direct.edges()),
+        let _edges = match &self.inner.cache_mode {
+            CacheMode::Direct(direct) => Some(direct.edges()),
             _ => None,
         };
         self.set_len_once(len).or_else(|error| self.set_len_again(len, error))
@@ -64,8 +64,8 @@ impl File {
     /// use fullbore::error::Kind;
     /// # let directory = tempfile::tempdir()?;
     /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// match file.allocate(0..1 << 20) {
-    ///     Ok(()) => assert_eq!(file.snapshot()?.len, 0),
+    /// match file.reserve(0..1 << 20) {
+    ///     Ok(()) => assert_eq!(file.stamp()?.len, 0),
     ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported),
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -74,7 +74,7 @@ impl File {
     /// # Errors
     /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it,
     /// [`Kind::Invalid`] if the range ends before it starts.
-    pub fn allocate(&self, range: Range<u64>) -> Result<()> {
+    pub fn reserve(&self, range: Range<u64>) -> Result<()> {
         self.fallocate("allocate", Blocks::Allocated, range)
     }
 
@@ -97,7 +97,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate).
+    /// As [`reserve`](Self::reserve).
     pub fn punch_hole(&self, range: Range<u64>) -> Result<()> {
         self.fallocate("punch a hole in", Blocks::Punched, range)
     }
@@ -111,14 +111,14 @@ impl File {
     /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
     /// file.write_all_at(&[1; 100], 0)?;
     /// match file.zero_range(10..20) {
-    ///     Ok(()) => assert_eq!(file.snapshot()?.len, 100),
+    ///     Ok(()) => assert_eq!(file.stamp()?.len, 100),
     ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported), // tmpfs
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate); tmpfs cannot do it.
+    /// As [`reserve`](Self::reserve); tmpfs cannot do it.
     pub fn zero_range(&self, range: Range<u64>) -> Result<()> {
         self.fallocate("zero a range of", Blocks::Zeroed, range)
     }
@@ -133,8 +133,8 @@ impl File {
             return Ok(());
         }
         // As for its length.
-        let _edges = match &self.inner.way {
-            Way::Direct(direct) => Some(direct.edges()),
+        let _edges = match &self.inner.cache_mode {
+            CacheMode::Direct(direct) => Some(direct.edges()),
             _ => None,
         };
         let flags = match what {
@@ -203,7 +203,7 @@ impl File {
             FileKind::Regular => {}
             FileKind::BlockDevice => {
                 // A device has no holes, and Linux does not ask it.
-                let len = self.snapshot()?.len;
+                let len = self.stamp()?.len;
                 let found = if matches!(to, SeekFrom::Data(_)) { offset } else { len };
                 return Ok((offset < len).then_some(found));
             }

@@ -14,41 +14,21 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::io::Errno;
 
-use super::File;
-use super::calls::BUFFERS;
 #[cfg(feature = "fault")]
-use super::way::Cache;
+use super::cache_mode::CachePolicy;
+use super::calls::BUFFERS;
+use super::{Durability, File};
 use crate::buf::Direction;
 use crate::error::{Error, Kind, Result, message};
 #[cfg(feature = "fault")]
 use crate::fault::{Call, Operation, Plan};
 use crate::sys::writeback;
 
-/// What a [sync](File::sync) brings to the device.
-///
-/// [`File::sync`] shows it.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore::file::{File, Sync};
-/// let file = File::create_new(directory.path().join("file"))?;
-/// file.write_all_at(b"bytes", 0)?;
-/// file.sync(Sync::Data)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sync {
-    /// The bytes and what is needed to find them again, the length among it (`fdatasync`).
-    Data,
-    /// The bytes and all attributes: owner, mode, times (`fsync`).
-    Full,
-}
-
 /// What the handles made of one file share: the sync that failed, and a test's plan.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health {
     /// Made when a handle is derived of this one, or a sync fails: most files are opened, used and closed alone.
-    state: OnceLock<Arc<State>>,
+    state: OnceLock<Arc<SyncState>>,
     /// The faults that a test asked for.
     #[cfg(feature = "fault")]
     plan: Option<Plan>,
@@ -64,7 +44,7 @@ impl Health {
         self.clone()
     }
 
-    fn state(&self) -> &State {
+    fn state(&self) -> &SyncState {
         self.state.get_or_init(Arc::default)
     }
 
@@ -75,7 +55,7 @@ impl Health {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SyncState {
     /// What went wrong first.
     failed: OnceLock<Arc<Failure>>,
     /// Held during a sync: the system tells one caller of a failure, and whoever syncs at the same time must not
@@ -120,18 +100,19 @@ impl std::error::Error for Poisoned {
 }
 
 impl File {
-    /// Waits until what was written is on the device. A failure poisons the file: every later write, change of length
-    /// or blocks and sync, through this handle, its clones and the handles made of it ([`again`](Self::again)), fails with the first
+    /// Waits until what was written is on the device, as far as `durability` says; with [`Durability::None`] there is nothing
+    /// to wait for. A failure poisons the file: every later write, change of length
+    /// or blocks and sync, through this handle, its clones and the handles made of it ([`reopen`](Self::reopen)), fails with the first
     /// failure's cause. Reads go on. Syncs of one file are done one after the other.
     ///
     /// ```
     /// # fn main() -> fullbore::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
-    /// use fullbore::file::{File, Sync};
+    /// use fullbore::file::{Durability, File};
     ///
     /// let file = File::create_new(directory.path().join("journal"))?;
     /// file.write_all_at(b"paid 5", 0)?;
-    /// file.sync(Sync::Data)?;
+    /// file.sync(Durability::Data)?;
     /// assert!(file.poisoned().is_none(), "it is on the device");
     /// # Ok(())
     /// # }
@@ -140,8 +121,8 @@ impl File {
     /// # Errors
     /// [`Kind::Unsupported`] for what cannot be synced (pipes, sockets): that poisons nothing. Otherwise the system's error:
     /// then nobody knows what is on the device.
-    pub fn sync(&self, level: Sync) -> Result<()> {
-        match self.sync_once(level) {
+    pub fn sync(&self, durability: Durability) -> Result<()> {
+        match self.sync_once(durability) {
             Err(error) if unsyncable(&error) => {
                 let what = format!("a {} has nothing on a device", self.kind());
                 Err(Error::new(Kind::Unsupported, "sync", self.path(), what))
@@ -150,11 +131,43 @@ impl File {
         }
     }
 
+    /// Waits until the bytes are on the device, and what is needed to find them again (`fdatasync`): [`sync`](Self::sync) with
+    /// [`Durability::Data`].
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// file.sync_data()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn sync_data(&self) -> Result<()> {
+        self.sync(Durability::Data)
+    }
+
+    /// Waits until the bytes and all attributes are on the device (`fsync`): [`sync`](Self::sync) with [`Durability::Full`].
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// file.sync_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn sync_all(&self) -> Result<()> {
+        self.sync(Durability::Full)
+    }
+
     /// Writes back what is dirty in the page cache and waits for it: a write that the device refused is reported as by
     /// [`sync`](Self::sync). It does not empty the device's cache, and costs one call where nothing is dirty.
     pub(crate) fn write_back(&self) -> Result<()> {
         self.in_turn(|| {
-            self.before_sync(Sync::Data)?;
+            self.before_sync(Durability::Data)?;
             // On an overlay another inode has the pages.
             if crate::probe::overlaid(self) {
                 return Ok(rustix::fs::fdatasync(&self.inner.fd)?);
@@ -181,13 +194,16 @@ impl File {
     }
 
     /// One `fdatasync` or `fsync`.
-    fn sync_once(&self, level: Sync) -> io::Result<()> {
+    fn sync_once(&self, durability: Durability) -> io::Result<()> {
+        if durability == Durability::None {
+            return Ok(());
+        }
         self.in_turn(|| {
-            self.before_sync(level)?;
+            self.before_sync(durability)?;
             loop {
-                let synced = match level {
-                    Sync::Data => rustix::fs::fdatasync(&self.inner.fd),
-                    Sync::Full => rustix::fs::fsync(&self.inner.fd),
+                let synced = match durability {
+                    Durability::Full => rustix::fs::fsync(&self.inner.fd),
+                    _ => rustix::fs::fdatasync(&self.inner.fd),
                 };
                 match synced {
                     // Only the waiting ended: nothing has failed yet.
@@ -334,10 +350,10 @@ impl File {
         Ok(())
     }
 
-    fn before_sync(&self, level: Sync) -> io::Result<()> {
+    fn before_sync(&self, durability: Durability) -> io::Result<()> {
         #[cfg(feature = "fault")]
-        self.judge(Call::Sync(level))?;
-        let _ = level;
+        self.judge(Call::Sync(durability))?;
+        let _ = durability;
         Ok(())
     }
 
@@ -349,7 +365,7 @@ impl File {
     /// # let directory = tempfile::tempdir()?;
     /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
     /// assert!(file.plan().is_none());
-    /// assert!(file.with_faults(&fullbore::fault::Plan::new(1)).again(true).plan().is_some());
+    /// assert!(file.with_faults(&fullbore::fault::Plan::new(1)).reopen(true).plan().is_some());
     /// # Ok(())
     /// # }
     /// ```
@@ -366,7 +382,7 @@ impl File {
         inner.health.plan = plan;
         let file = Self { inner: Arc::new(inner) };
         match self.cache_policy().0 {
-            Cache::Keep => file,
+            CachePolicy::Keep => file,
             // The way has handles and habits of its own, which go under the plan too.
             policy => file.with_cache(policy).0,
         }

@@ -6,8 +6,8 @@ use rustix::buffer::spare_capacity;
 use rustix::io::ReadWriteFlags;
 
 use super::File;
+use super::cache_mode::CacheMode;
 use super::calls::cut;
-use super::way::Way;
 use crate::buf::Direction;
 use crate::error::{Error, Kind, Result};
 
@@ -30,9 +30,9 @@ impl File {
     /// If the system refuses.
     #[inline]
     pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
-        match self.inner.way {
-            Way::Plain => self.read_flagged(data, offset, ReadWriteFlags::empty()),
-            _ => self.read_by_way(data, offset),
+        match self.inner.cache_mode {
+            CacheMode::Plain => self.read_flagged(data, offset, ReadWriteFlags::empty()),
+            _ => self.read_by_mode(data, offset),
         }
     }
 
@@ -76,7 +76,7 @@ impl File {
     /// Reads once at `offset` into `memory`, which has room for `size` bytes and nothing in it yet; how many bytes. The memory
     /// is not cleared before: for a small file that would cost as much as reading it.
     pub(crate) fn read_fresh_at(&self, memory: &mut Vec<u8>, size: usize, offset: u64) -> Result<usize> {
-        if !matches!(self.inner.way, Way::Plain) {
+        if !matches!(self.inner.cache_mode, CacheMode::Plain) {
             memory.resize(size, 0);
             let count = self.read_at(memory, offset)?;
             memory.truncate(count);
@@ -138,7 +138,7 @@ impl File {
     /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
     /// let written = file.write_at(b"bytes", 1 << 40)?;
     /// assert!((1..=5).contains(&written));
-    /// assert_eq!(file.snapshot()?.len, (1 << 40) + written as u64);
+    /// assert_eq!(file.stamp()?.len, (1 << 40) + written as u64);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -146,9 +146,9 @@ impl File {
     /// If the system refuses.
     #[inline]
     pub fn write_at(&self, data: &[u8], offset: u64) -> Result<usize> {
-        match self.inner.way {
-            Way::Plain => self.write_flagged(data, offset, ReadWriteFlags::empty()),
-            _ => self.write_by_way(data, offset),
+        match self.inner.cache_mode {
+            CacheMode::Plain => self.write_flagged(data, offset, ReadWriteFlags::empty()),
+            _ => self.write_by_mode(data, offset),
         }
     }
 

@@ -6,8 +6,8 @@ use std::io::{IoSlice, IoSliceMut};
 use rustix::io::ReadWriteFlags;
 
 use super::File;
+use super::cache_mode::CacheMode;
 use super::spans::landed;
-use super::way::Way;
 use crate::error::Result;
 
 impl File {
@@ -38,11 +38,11 @@ impl File {
         if buffers.is_empty() {
             return Ok(0);
         }
-        let (flags, behind) = match &self.inner.way {
-            Way::Plain => (ReadWriteFlags::empty(), None),
-            Way::Flagged => (super::way::DONTCACHE, None),
-            Way::Behind(behind) => (ReadWriteFlags::empty(), Some(behind)),
-            Way::Direct(direct) => {
+        let (flags, drop_behind) = match &self.inner.cache_mode {
+            CacheMode::Plain => (ReadWriteFlags::empty(), None),
+            CacheMode::Flagged => (super::cache_mode::DONTCACHE, None),
+            CacheMode::DropBehind(drop_behind) => (ReadWriteFlags::empty(), Some(drop_behind)),
+            CacheMode::Direct(direct) => {
                 return match direct.read_vectored(offset, buffers) {
                     Some(count) => Ok(count),
                     // Each buffer has an address and a length of its own to look at.
@@ -53,8 +53,8 @@ impl File {
         loop {
             match self.readv_once(offset, buffers, flags) {
                 Ok(count) => {
-                    if let Some(behind) = behind {
-                        behind.read(offset, count);
+                    if let Some(drop_behind) = drop_behind {
+                        drop_behind.read(offset, count);
                     }
                     return Ok(count);
                 }
@@ -123,11 +123,11 @@ impl File {
         if buffers.is_empty() {
             return Ok(0);
         }
-        let (flags, behind) = match &self.inner.way {
-            Way::Plain => (ReadWriteFlags::empty(), None),
-            Way::Flagged => (super::way::DONTCACHE, None),
-            Way::Behind(behind) => (ReadWriteFlags::empty(), Some(behind)),
-            Way::Direct(direct) => {
+        let (flags, drop_behind) = match &self.inner.cache_mode {
+            CacheMode::Plain => (ReadWriteFlags::empty(), None),
+            CacheMode::Flagged => (super::cache_mode::DONTCACHE, None),
+            CacheMode::DropBehind(drop_behind) => (ReadWriteFlags::empty(), Some(drop_behind)),
+            CacheMode::Direct(direct) => {
                 return match direct.write_vectored(offset, buffers) {
                     Some(count) => Ok(count),
                     // Each buffer has an address and a length of its own to look at.
@@ -138,8 +138,8 @@ impl File {
         loop {
             match self.writev_once(offset, buffers, flags) {
                 Ok(count) => {
-                    if let Some(behind) = behind {
-                        behind.wrote(offset, count);
+                    if let Some(drop_behind) = drop_behind {
+                        drop_behind.wrote(offset, count);
                     }
                     return Ok(count);
                 }

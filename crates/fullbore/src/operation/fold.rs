@@ -11,7 +11,7 @@ use super::Split;
 /// ```
 /// use fullbore::file::File;
 /// use fullbore::operation::Fold;
-/// use fullbore::pattern::{Monitor, fold};
+/// use fullbore::pattern::{Progress, fold};
 /// use fullbore::strategy::Strategy;
 ///
 /// /// How often each byte occurs.
@@ -29,8 +29,8 @@ use super::Split;
 ///     }
 /// }
 ///
-/// let (outcome, counts) = fold(&Histogram, &File::open("Cargo.toml")?, &Strategy::plain(), &Monitor::default())?;
-/// assert_eq!(counts.iter().sum::<u64>(), outcome.bytes);
+/// let (stats, counts) = fold(&Histogram, &File::open("Cargo.toml")?, &Strategy::plain(), &Progress::default())?;
+/// assert_eq!(counts.iter().sum::<u64>(), stats.bytes);
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 pub trait Fold: Send + Sync {

@@ -13,7 +13,7 @@ use std::ops::Range;
 ///
 /// use fullbore::file::File;
 /// use fullbore::operation::{Part, Search};
-/// use fullbore::pattern::{Monitor, search};
+/// use fullbore::pattern::{Progress, search};
 /// use fullbore::strategy::Strategy;
 ///
 /// /// The lines that begin a table.
@@ -27,7 +27,7 @@ use std::ops::Range;
 /// }
 ///
 /// let (file, mut all) = (File::open("Cargo.toml")?, Vec::new());
-/// search(&Tables, &file, &Strategy::plain(), &Monitor::default(), |found| {
+/// search(&Tables, &file, &Strategy::plain(), &Progress::default(), |found| {
 ///     all.extend(found);
 ///     Ok(ControlFlow::Continue(()))
 /// })?;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
-use super::carry::{Overlapping, Records};
+use super::carry_over::{Overlapping, Records};
+use super::checked_input::CheckedInput;
 use super::run::Run;
-use super::source::Source;
-use super::{Monitor, Outcome, Scope, lane};
+use super::{Progress, Scope, Stats, transfer_loop};
 use crate::error::Result;
 use crate::file::File;
 use crate::operation::{Fold, Split};
@@ -19,7 +19,7 @@ use crate::strategy::{Completion, Model, Strategy};
 /// ```
 /// use fullbore::file::File;
 /// use fullbore::operation::Fold;
-/// use fullbore::pattern::{Monitor, fold};
+/// use fullbore::pattern::{Progress, fold};
 /// use fullbore::strategy::Strategy;
 ///
 /// struct Lines;
@@ -36,36 +36,36 @@ use crate::strategy::{Completion, Model, Strategy};
 ///     }
 /// }
 ///
-/// let (_, lines) = fold(&Lines, &File::open("Cargo.toml")?, &Strategy::plain(), &Monitor::default())?;
+/// let (_, lines) = fold(&Lines, &File::open("Cargo.toml")?, &Strategy::plain(), &Progress::default())?;
 /// assert_eq!(lines, std::fs::read_to_string("Cargo.toml")?.lines().count());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// Those of the system with path and offset; [`Kind::Changed`](crate::error::Kind::Changed) if the input became
-/// shorter or was modified meanwhile; [`Kind::Interrupted`](crate::error::Kind::Interrupted) if the monitor says so.
+/// shorter or was modified meanwhile; [`Kind::Interrupted`](crate::error::Kind::Interrupted) if it was cancelled.
 pub fn fold<F: Fold>(
     operation: &F,
     input: &File,
     strategy: &Strategy,
-    monitor: &Monitor,
-) -> Result<(Outcome, F::State)> {
+    progress: &Progress,
+) -> Result<(Stats, F::State)> {
     match operation.split() {
         // The stripes of a file are whole requests, and those whole units.
-        split @ (Split::Any | Split::Aligned(_)) => anywhere(operation, split, input, strategy, monitor),
+        split @ (Split::Any | Split::Aligned(_)) => anywhere(operation, split, input, strategy, progress),
         Split::Delimiter(delimiter) => {
             let records = Records { fold: operation, delimiter };
-            let (outcome, state) = anywhere(&records, Split::Any, input, strategy, monitor)?;
-            Ok((outcome, records.finish(state)))
+            let (stats, state) = anywhere(&records, Split::Any, input, strategy, progress)?;
+            Ok((stats, records.finish(state)))
         }
         Split::Overlap(shared) => {
             let overlapping = Overlapping { fold: operation, shared };
-            let (outcome, state) = anywhere(&overlapping, Split::Any, input, strategy, monitor)?;
-            Ok((outcome, overlapping.finish(state)))
+            let (stats, state) = anywhere(&overlapping, Split::Any, input, strategy, progress)?;
+            Ok((stats, overlapping.finish(state)))
         }
         Split::Sequential => {
             let strategy = Strategy { workers: 1, model: Model::Serial, ..strategy.clone() };
-            anywhere(operation, Split::Any, input, &strategy, monitor)
+            anywhere(operation, Split::Any, input, &strategy, progress)
         }
     }
 }
@@ -112,22 +112,22 @@ fn anywhere<F: Fold>(
     split: Split,
     input: &File,
     strategy: &Strategy,
-    monitor: &Monitor,
-) -> Result<(Outcome, F::State)> {
-    let source = Source::of(input)?;
+    progress: &Progress,
+) -> Result<(Stats, F::State)> {
+    let checked = CheckedInput::of(input)?;
     let strategy = Strategy { completion: Completion::Ordered, ..strategy.clone() };
     let done = Runs { runs: Mutex::new(BTreeMap::new()) };
     let run = Run {
-        feed: &source.feed(true),
-        work: &lane::Work { operation: None, in_place: false, split },
-        drain: &lane::Drain::Visitor { failed: &|| () },
-        scope: &Scope::whole(source.len.unwrap_or(0)),
+        source: &checked.source(true),
+        work: &transfer_loop::Work { operation: None, in_place: false, split },
+        sink: &transfer_loop::Sink::Visitor { failed: &|| () },
+        scope: &Scope::whole(checked.len.unwrap_or(0)),
         strategy: &strategy,
-        monitor,
+        progress,
         enough: &AtomicBool::new(false),
     };
     let begin = |offset: u64| Piece { start: offset, end: offset, state: operation.identity() };
-    let (outcome, pieces) = run.visit(&|| None, &|piece: &mut Option<Piece<F::State>>, offset, bytes| {
+    let (stats, pieces) = run.visit(&|| None, &|piece: &mut Option<Piece<F::State>>, offset, bytes| {
         if piece.as_ref().is_some_and(|piece| piece.end != offset)
             && let Some(whole) = piece.take()
         {
@@ -138,13 +138,13 @@ fn anywhere<F: Fold>(
         piece.end += bytes.len() as u64;
         Ok(())
     })?;
-    source.was_whole(&outcome)?;
-    source.is_unchanged()?;
+    checked.was_whole(&stats)?;
+    checked.is_unchanged()?;
     pieces.into_iter().flatten().for_each(|piece| done.add(operation, piece));
     let mut runs = done.runs.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
     let state = runs.next().map_or_else(|| operation.identity(), |(_, state)| state);
     debug_assert!(runs.next().is_none(), "a gap in {}", input.path().display());
-    Ok((outcome, state))
+    Ok((stats, state))
 }
 
 /// Folds bytes that are in memory already.

@@ -9,7 +9,7 @@ use crate::file::File;
 /// The order in which the requests of a file are made.
 ///
 /// ```
-/// use fullbore::pattern::{Monitor, Order, Scope, visit};
+/// use fullbore::pattern::{Progress, Order, Scope, visit};
 /// use fullbore::strategy::Strategy;
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("file");
@@ -17,8 +17,8 @@ use crate::file::File;
 /// let file = fullbore::file::File::open(&path)?;
 /// let scope = Scope { range: 0..10 * 4096, order: Order::Random { seed: 1, count: 3 } };
 /// let strategy = Strategy { request: 4096, ..Strategy::plain() };
-/// let (outcome, _) = visit(&file, &scope, &strategy, &Monitor::default(), || (), |_, _, _| ())?;
-/// assert_eq!(outcome.bytes, 3 * 4096);
+/// let (stats, _) = visit(&file, &scope, &strategy, &Progress::default(), || (), |_, _, _| ())?;
+/// assert_eq!(stats.bytes, 3 * 4096);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -123,31 +123,31 @@ fn mixed(value: u64) -> u64 {
 
 /// A pipe or device that gets the bytes in the order of the file, whoever has them ready first.
 #[derive(Debug)]
-pub(super) struct InOrder {
+pub(super) struct OrderedWriter {
     file: File,
-    state: Mutex<State>,
+    state: Mutex<WriterState>,
     turn: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct WriterState {
     next: u64,
-    abandoned: bool,
+    cancelled: bool,
 }
 
-impl InOrder {
+impl OrderedWriter {
     /// Writes to `file` from where it stands.
     pub(super) fn new(file: File) -> Self {
-        Self { file, state: Mutex::new(State { next: 0, abandoned: false }), turn: Condvar::new() }
+        Self { file, state: Mutex::new(WriterState { next: 0, cancelled: false }), turn: Condvar::new() }
     }
 
     /// Waits for the turn of the bytes at `offset` and writes them.
     pub(super) fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        while state.next != offset && !state.abandoned {
+        while state.next != offset && !state.cancelled {
             state = self.turn.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if state.abandoned {
+        if state.cancelled {
             return Err(Error::new(Kind::Interrupted, "write", self.file.path(), "another worker failed"));
         }
         // Nobody else has this turn, so the lock need not be held while the reader takes its time.
@@ -161,8 +161,8 @@ impl InOrder {
     }
 
     /// Lets nobody wait any more: a worker failed, and its turn never comes.
-    pub(super) fn abandon(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).abandoned = true;
+    pub(super) fn cancel(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).cancelled = true;
         self.turn.notify_all();
     }
 }

@@ -1,13 +1,13 @@
-//! Searching a file: each worker the whole records of its blocks, the seams by whoever's turn it is, all in order.
+//! Searching a file: each worker the whole records of its blocks, the boundaries by whoever's turn it is, all in order.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::boundary_buffer::{BoundaryBuffer, Ends, cut};
+use super::checked_input::CheckedInput;
+use super::reorder_buffer::ReorderBuffer;
 use super::run::Run;
-use super::seam::{Ends, Seam, cut};
-use super::source::Source;
-use super::window::Window;
-use super::{Monitor, Outcome, Scope, lane};
+use super::{Progress, Scope, Stats, transfer_loop};
 use crate::error::{Error, Kind, Result};
 use crate::file::File;
 use crate::operation::{Part, Search, Split};
@@ -23,7 +23,7 @@ use crate::strategy::{Completion, Strategy};
 ///
 /// use fullbore::file::File;
 /// use fullbore::operation::{Part, Search};
-/// use fullbore::pattern::{Monitor, search};
+/// use fullbore::pattern::{Progress, search};
 /// use fullbore::strategy::Strategy;
 ///
 /// /// Whether a line mentions a license.
@@ -36,7 +36,7 @@ use crate::strategy::{Completion, Strategy};
 /// }
 ///
 /// let (file, mut found) = (File::open("Cargo.toml")?, false);
-/// search(&License, &file, &Strategy::plain(), &Monitor::default(), |here| {
+/// search(&License, &file, &Strategy::plain(), &Progress::default(), |here| {
 ///     found |= here;
 ///     Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
 /// })?;
@@ -50,18 +50,23 @@ pub fn search<S: Search>(
     operation: &S,
     input: &File,
     strategy: &Strategy,
-    monitor: &Monitor,
+    progress: &Progress,
     emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
-) -> Result<Outcome> {
-    let source = Source::of(input)?;
-    let mut ordered =
-        Ordered { operation, seam: Seam::new(0), emit, path: input.path(), budget: strategy.budget };
-    let outcome = ordered.run(&source, strategy, monitor)?;
-    let Some(outcome) = outcome else { return Ok(Outcome::default()) };
-    source.was_whole(&outcome)?;
-    source.is_unchanged()?;
+) -> Result<Stats> {
+    let checked = CheckedInput::of(input)?;
+    let mut ordered = Ordered {
+        operation,
+        boundary: BoundaryBuffer::new(0),
+        emit,
+        path: input.path(),
+        budget: strategy.budget,
+    };
+    let stats = ordered.run(&checked, strategy, progress)?;
+    let Some(stats) = stats else { return Ok(Stats::default()) };
+    checked.was_whole(&stats)?;
+    checked.is_unchanged()?;
     ordered.finish()?;
-    Ok(outcome)
+    Ok(stats)
 }
 
 /// Searches bytes that are in memory already: as [`search`] a file of them.
@@ -106,7 +111,7 @@ const LONGEST: u64 = 4;
 /// What is done in the order of the file.
 struct Ordered<'s, S, E> {
     operation: &'s S,
-    seam: Seam,
+    boundary: BoundaryBuffer,
     emit: E,
     path: &'s Path,
     /// What the run may take, in bytes.
@@ -117,51 +122,52 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     /// `None`: `emit` has seen enough before the end.
     fn run(
         &mut self,
-        source: &Source<'_>,
+        checked: &CheckedInput<'_>,
         strategy: &Strategy,
-        monitor: &Monitor,
-    ) -> Result<Option<Outcome>> {
+        progress: &Progress,
+    ) -> Result<Option<Stats>> {
         let operation = self.operation;
         let (delimiter, reach) = (operation.delimiter(), operation.reach());
-        let window = Window::new(0, (strategy.budget / 2) as usize, Box::new(|block| self.next(block)));
+        let reorder_buffer =
+            ReorderBuffer::new(0, (strategy.budget / 2) as usize, Box::new(|block| self.next(block)));
         // A worker's results come in the order of its blocks, or it could wait for itself.
         let strategy = Strategy { completion: Completion::Ordered, ..strategy.clone() };
         let run = Run {
-            feed: &source.feed(false),
-            work: &lane::Work { operation: None, in_place: false, split: Split::Any },
-            drain: &lane::Drain::Visitor { failed: &|| window.abandon() },
-            scope: &Scope::whole(source.len.unwrap_or(0)),
+            source: &checked.source(false),
+            work: &transfer_loop::Work { operation: None, in_place: false, split: Split::Any },
+            sink: &transfer_loop::Sink::Visitor { failed: &|| reorder_buffer.cancel() },
+            scope: &Scope::whole(checked.len.unwrap_or(0)),
             strategy: &strategy,
-            monitor,
-            enough: window.enough(),
+            progress,
+            enough: reorder_buffer.enough(),
         };
         let result = run.visit(&|| (), &|(), offset, bytes| {
             let (part, ends) = cut(bytes, offset, offset == 0, delimiter, reach);
             let found = part.map(|part| operation.search(&part));
             let weight = ends.weight() + found.as_ref().map_or(0, |found| operation.weight(found));
             let end = offset + bytes.len() as u64;
-            window.bring(offset, end, weight, vec![Block { ends, end, found }])
+            reorder_buffer.insert(offset, end, weight, vec![Block { ends, end, found }])
         });
-        let enough = window.had_enough();
-        let (outcome, _) = result?;
-        window.finish()?;
-        Ok((!enough).then_some(outcome))
+        let enough = reorder_buffer.had_enough();
+        let (stats, _) = result?;
+        reorder_buffer.finish()?;
+        Ok((!enough).then_some(stats))
     }
 
-    /// The results of the seam before a block come before the block's.
+    /// The results of the boundary before a block come before the block's.
     fn next(&mut self, block: Block<S::Found>) -> Result<ControlFlow<()>> {
         let operation = self.operation;
-        let held = self.seam.len() as u64 + block.ends.weight() as u64;
+        let held = self.boundary.len() as u64 + block.ends.weight() as u64;
         if held > self.budget / LONGEST {
             let longest = size::human(self.budget / LONGEST);
             let what = format!("a record is longer than {longest}, and must be in memory as a whole");
             let more = (LONGEST * held).max(2 * self.budget).next_power_of_two() >> 20;
             return Err(Error::new(Kind::Memory, "search", self.path, what)
-                .at(self.seam.offset())
+                .at(self.boundary.offset())
                 .advise(format!("grant more memory, such as --memory {more}M")));
         }
-        let seam = self.seam.join(block.ends, block.end, |part| operation.search(part));
-        for found in seam.into_iter().chain(block.found) {
+        let boundary = self.boundary.join(block.ends, block.end, |part| operation.search(part));
+        for found in boundary.into_iter().chain(block.found) {
             if (self.emit)(found)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -170,7 +176,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     }
 
     fn finish(&mut self) -> Result<()> {
-        if let Some(part) = self.seam.rest() {
+        if let Some(part) = self.boundary.rest() {
             let _ = (self.emit)(self.operation.search(&part))?;
         }
         Ok(())

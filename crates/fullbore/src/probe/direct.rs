@@ -228,7 +228,7 @@ fn reopen_direct(fd: BorrowedFd<'_>) -> Result<OwnedFd, NoDirect> {
 
 /// What one direct read showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum ReadOutcome {
     /// It succeeded and left nothing in the page cache.
     Direct,
     /// It was served through the page cache.
@@ -252,13 +252,13 @@ fn try_reads(file: File, size: u64) -> Result<Alignment, NoDirect> {
     let (mut cached, mut unseen, mut found) = (false, false, None);
     for offset in TRIED {
         match outcome(offset, 4096, &mut buffer)? {
-            Outcome::Direct => {
+            ReadOutcome::Direct => {
                 found = Some(offset);
                 break;
             }
-            Outcome::Cached => cached = true,
-            Outcome::Unseen => unseen = true,
-            Outcome::Misaligned => {}
+            ReadOutcome::Cached => cached = true,
+            ReadOutcome::Unseen => unseen = true,
+            ReadOutcome::Misaligned => {}
         }
     }
     let Some(offset) = found else {
@@ -277,7 +277,7 @@ fn try_reads(file: File, size: u64) -> Result<Alignment, NoDirect> {
     };
     let mut memory = 4096;
     for smaller in TRIED {
-        if outcome(offset, smaller, &mut buffer)? == Outcome::Direct {
+        if outcome(offset, smaller, &mut buffer)? == ReadOutcome::Direct {
             memory = smaller;
             break;
         }
@@ -292,7 +292,7 @@ fn read_at(
     length: u64,
     memory: u64,
     buffer: &mut [u8],
-) -> Result<Outcome, NoDirect> {
+) -> Result<ReadOutcome, NoDirect> {
     let pages = offset..offset + length;
     // The cache can be watched only where it is empty.
     let watched = emptied(file, pages.clone());
@@ -301,13 +301,13 @@ fn read_at(
         return Err(NoDirect::Unknown("the trial buffer is too small".to_owned()));
     };
     match file.read_at(target, offset) {
-        Ok(_) if !watched => Ok(Outcome::Unseen),
+        Ok(_) if !watched => Ok(ReadOutcome::Unseen),
         Ok(_) => match residency(file, pages) {
-            Ok(after) if after.cached == 0 => Ok(Outcome::Direct),
-            Ok(_) => Ok(Outcome::Cached),
-            Err(_) => Ok(Outcome::Unseen),
+            Ok(after) if after.cached == 0 => Ok(ReadOutcome::Direct),
+            Ok(_) => Ok(ReadOutcome::Cached),
+            Err(_) => Ok(ReadOutcome::Unseen),
         },
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(Outcome::Misaligned),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(ReadOutcome::Misaligned),
         Err(error) => Err(unknown("a direct read failed")(error)),
     }
 }

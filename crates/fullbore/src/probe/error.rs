@@ -11,13 +11,13 @@ use std::{fmt, io};
 /// assert_eq!(error.to_string(), "/nowhere: cannot look at: No such file or directory");
 /// ```
 #[derive(Debug)]
-pub struct Error {
+pub struct ProbeError {
     path: PathBuf,
     operation: &'static str,
     source: io::Error,
 }
 
-impl Error {
+impl ProbeError {
     pub(crate) fn new(path: &Path, operation: &'static str, source: io::Error) -> Self {
         Self { path: path.to_owned(), operation, source }
     }
@@ -53,14 +53,14 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ProbeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = crate::error::message(&self.source);
         write!(f, "{}: cannot {}: {why}", Shown(&self.path), self.operation)
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for ProbeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
     }

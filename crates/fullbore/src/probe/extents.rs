@@ -21,7 +21,7 @@ use crate::sys::{fiemap, statx};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Extent {
+pub struct FileExtent {
     /// Where it starts in the file, in bytes.
     pub offset: u64,
     /// Where it starts on the device or in the volume, in bytes. None: not placed yet, or nowhere of its own.
@@ -40,7 +40,7 @@ pub struct Extent {
     pub shared: bool,
 }
 
-impl Extent {
+impl FileExtent {
     fn of(raw: &fiemap::RawExtent) -> Self {
         let has = |flag: u32| raw.flags & flag != 0;
         Self {
@@ -79,7 +79,7 @@ impl Extent {
 /// # let directory = tempfile::tempdir()?;
 /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
 /// file.write_all_at(&[7; 100_000], 0)?;
-/// file.sync(fullbore::file::Sync::Data)?;
+/// file.sync_data()?;
 /// let provenance = fullbore::probe::provenance(&file)?;
 /// assert_eq!((provenance.size, provenance.hole_bytes), (100_000, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -179,7 +179,7 @@ pub struct Layout {
     /// Extents shared with other files.
     pub shared: u64,
     /// The first extents, at most [`Layout::SHOWN`]; [`extents`] gives them all.
-    pub first_extents: Vec<Extent>,
+    pub first_extents: Vec<FileExtent>,
 }
 
 impl Layout {
@@ -197,7 +197,7 @@ impl Layout {
 }
 
 /// Adds up extents as they come, in file order.
-struct Tally {
+struct LayoutCounts {
     size: u64,
     covered: u64,
     holes: u64,
@@ -207,7 +207,7 @@ struct Tally {
     extents: u64,
     bytes: u64,
     discontiguous: u64,
-    last_placed: Option<Extent>,
+    last_placed: Option<FileExtent>,
     beyond_end: u64,
     inline: u64,
     encoded: u64,
@@ -215,7 +215,7 @@ struct Tally {
     shared: u64,
 }
 
-impl Tally {
+impl LayoutCounts {
     fn of_size(size: u64) -> Self {
         Self {
             size,
@@ -236,7 +236,7 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, extent: &Extent) {
+    fn add(&mut self, extent: &FileExtent) {
         self.gap_until(extent.offset.min(self.size));
         self.covered = self.covered.max(extent.end());
         let inside = extent.within(self.size);
@@ -296,9 +296,9 @@ impl Tally {
 ///
 /// # Errors
 /// `Unsupported` (`EOPNOTSUPP`) or `ENOTTY` where the file system has no `FIEMAP`.
-pub fn extents(fd: impl AsFd) -> io::Result<Vec<Extent>> {
+pub fn extents(fd: impl AsFd) -> io::Result<Vec<FileExtent>> {
     let mut extents = Vec::new();
-    fiemap::each_extent(fd.as_fd(), |raw| extents.push(Extent::of(raw)))?;
+    fiemap::each_extent(fd.as_fd(), |raw| extents.push(FileExtent::of(raw)))?;
     Ok(extents)
 }
 
@@ -308,7 +308,7 @@ pub fn extents(fd: impl AsFd) -> io::Result<Vec<Extent>> {
 /// # let directory = tempfile::tempdir()?;
 /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
 /// file.write_all_at(&[7; 100_000], 0)?;
-/// file.sync(fullbore::file::Sync::Data)?;
+/// file.sync_data()?;
 /// assert_eq!(fullbore::probe::provenance(&file)?.objection(), None, "fit to be measured");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -319,9 +319,9 @@ pub fn provenance(fd: impl AsFd) -> io::Result<Provenance> {
     let fd = fd.as_fd();
     let status = statx::of_file(fd)?;
     let allocated = status.blocks.saturating_mul(512);
-    let mut tally = Tally::of_size(status.size);
-    match fiemap::each_extent(fd, |raw| tally.add(&Extent::of(raw))) {
-        Ok(()) => Ok(tally.provenance(allocated)),
+    let mut counts = LayoutCounts::of_size(status.size);
+    match fiemap::each_extent(fd, |raw| counts.add(&FileExtent::of(raw))) {
+        Ok(()) => Ok(counts.provenance(allocated)),
         Err(error) if lacks_fiemap(&error) => by_seeking(fd, status.size, allocated),
         Err(error) => Err(error),
     }
@@ -344,24 +344,24 @@ pub fn provenance(fd: impl AsFd) -> io::Result<Provenance> {
 pub fn layout(fd: impl AsFd) -> io::Result<(Provenance, Layout)> {
     let fd = fd.as_fd();
     let status = statx::of_file(fd)?;
-    let mut tally = Tally::of_size(status.size);
+    let mut counts = LayoutCounts::of_size(status.size);
     let mut first_extents = Vec::new();
     fiemap::each_extent(fd, |raw| {
-        let extent = Extent::of(raw);
-        tally.add(&extent);
+        let extent = FileExtent::of(raw);
+        counts.add(&extent);
         if first_extents.len() < Layout::SHOWN {
             first_extents.push(extent);
         }
     })?;
-    let provenance = tally.provenance(status.blocks.saturating_mul(512));
+    let provenance = counts.provenance(status.blocks.saturating_mul(512));
     let layout = Layout {
-        extents: tally.extents,
-        mean_extent: tally.bytes.checked_div(tally.extents),
-        discontiguous: tally.discontiguous,
-        beyond_end: tally.beyond_end,
-        inline: tally.inline,
-        encoded: tally.encoded,
-        shared: tally.shared,
+        extents: counts.extents,
+        mean_extent: counts.bytes.checked_div(counts.extents),
+        discontiguous: counts.discontiguous,
+        beyond_end: counts.beyond_end,
+        inline: counts.inline,
+        encoded: counts.encoded,
+        shared: counts.shared,
         first_extents,
     };
     Ok((provenance, layout))
@@ -418,8 +418,8 @@ mod tests {
     use std::io::{Seek, SeekFrom as Position, Write};
     use std::os::unix::fs::FileExt;
 
-    fn extent(offset: u64, physical: u64, length: u64) -> Extent {
-        Extent {
+    fn extent(offset: u64, physical: u64, length: u64) -> FileExtent {
+        FileExtent {
             offset,
             physical: Some(physical),
             length,
@@ -433,44 +433,44 @@ mod tests {
 
     #[test]
     fn tallies_holes_gaps_and_what_is_past_the_end() {
-        let mut tally = Tally::of_size(100_000);
-        tally.add(&extent(0, 4096, 8192));
-        tally.add(&extent(8192, 12288, 4096));
-        tally.add(&Extent { unwritten: true, ..extent(20480, 65536, 4096) });
-        tally.add(&Extent { delayed: true, physical: None, ..extent(24576, 0, 4096) });
-        tally.add(&Extent { unwritten: true, ..extent(98304, 4096, 8192) });
-        tally.add(&Extent { unwritten: true, ..extent(106_496, 12288, 4096) });
-        let provenance = tally.provenance(0);
+        let mut counts = LayoutCounts::of_size(100_000);
+        counts.add(&extent(0, 4096, 8192));
+        counts.add(&extent(8192, 12288, 4096));
+        counts.add(&FileExtent { unwritten: true, ..extent(20480, 65536, 4096) });
+        counts.add(&FileExtent { delayed: true, physical: None, ..extent(24576, 0, 4096) });
+        counts.add(&FileExtent { unwritten: true, ..extent(98304, 4096, 8192) });
+        counts.add(&FileExtent { unwritten: true, ..extent(106_496, 12288, 4096) });
+        let provenance = counts.provenance(0);
         assert_eq!(provenance.holes, 2);
         assert_eq!(provenance.hole_bytes, (20480 - 12288) + (98304 - 28672));
         assert_eq!(provenance.unwritten, Some(4096 + 1696));
         assert_eq!(provenance.delayed, Some(4096));
-        assert_eq!(tally.beyond_end, 8192 - 1696 + 4096);
-        assert_eq!(tally.discontiguous, 2);
+        assert_eq!(counts.beyond_end, 8192 - 1696 + 4096);
+        assert_eq!(counts.discontiguous, 2);
         assert!(provenance.objection().unwrap().contains("holes"));
     }
 
     #[test]
     fn a_file_that_ends_inside_its_last_block_has_no_hole() {
-        let mut tally = Tally::of_size(5000);
-        tally.add(&extent(0, 0, 8192));
-        let provenance = tally.provenance(8192);
+        let mut counts = LayoutCounts::of_size(5000);
+        counts.add(&extent(0, 0, 8192));
+        let provenance = counts.provenance(8192);
         assert_eq!((provenance.holes, provenance.unwritten), (0, Some(0)));
         assert_eq!(provenance.objection(), None);
-        assert_eq!(tally.beyond_end, 0);
+        assert_eq!(counts.beyond_end, 0);
     }
 
     #[test]
     fn compressed_extents_may_be_shorter_on_the_device() {
-        let compressed = |offset, physical| Extent { encoded: true, ..extent(offset, physical, 131_072) };
-        let mut tally = Tally::of_size(4 * 131_072);
-        tally.add(&compressed(0, 1 << 20));
-        tally.add(&compressed(131_072, (1 << 20) + 4096));
-        assert_eq!(tally.discontiguous, 0);
-        tally.add(&compressed(262_144, 1 << 30));
-        tally.add(&compressed(393_216, 4096));
-        assert_eq!(tally.discontiguous, 2);
-        let objection = tally.provenance(4 * 4096).objection().unwrap();
+        let compressed = |offset, physical| FileExtent { encoded: true, ..extent(offset, physical, 131_072) };
+        let mut counts = LayoutCounts::of_size(4 * 131_072);
+        counts.add(&compressed(0, 1 << 20));
+        counts.add(&compressed(131_072, (1 << 20) + 4096));
+        assert_eq!(counts.discontiguous, 0);
+        counts.add(&compressed(262_144, 1 << 30));
+        counts.add(&compressed(393_216, 4096));
+        assert_eq!(counts.discontiguous, 2);
+        let objection = counts.provenance(4 * 4096).objection().unwrap();
         assert!(
             objection.contains("524288 of 524288 bytes") && objection.contains("compressed"),
             "{objection}"
@@ -479,9 +479,9 @@ mod tests {
 
     #[test]
     fn a_file_of_nothing_but_hole() {
-        let provenance = Tally::of_size(5000).provenance(0);
+        let provenance = LayoutCounts::of_size(5000).provenance(0);
         assert_eq!((provenance.holes, provenance.hole_bytes), (1, 5000));
-        assert_eq!(Tally::of_size(0).provenance(0).holes, 0);
+        assert_eq!(LayoutCounts::of_size(0).provenance(0).holes, 0);
     }
 
     /// Four runs of data with three holes between, more than one page each.

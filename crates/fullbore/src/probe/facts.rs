@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::device::Device;
 use super::device_number::DeviceNumber;
 use super::direct::{Alignment, NoDirect, alignment_at};
-use super::error::Error;
+use super::error::ProbeError;
 use super::extents::{Layout, Provenance, layout, provenance};
-use super::file_system::FileSystem;
+use super::file_system::FileSystemFacts;
 use super::kernel_files::KernelFiles;
 use super::mounts::{self, Mount};
 use super::residency::{Residency, residency};
@@ -38,9 +38,9 @@ pub struct Facts {
     /// The path with all symbolic links followed.
     pub resolved: Option<String>,
     /// What is there, symbolic links followed.
-    pub kind: Kind,
+    pub kind: PathKind,
     /// The file system that it stands in.
-    pub file_system: Option<FileSystem>,
+    pub file_system: Option<FileSystemFacts>,
     /// The devices that hold it; of a block device, the device itself.
     pub devices: Vec<Device>,
     /// Whether direct I/O works and what it wants; of a folder, for new files in it.
@@ -56,14 +56,14 @@ pub struct Facts {
 /// What a path leads to.
 ///
 /// ```
-/// use fullbore::probe::{Kind, facts};
-/// assert_eq!(facts("/".as_ref())?.kind, Kind::Directory);
-/// assert_eq!(facts("/dev/null".as_ref())?.kind, Kind::CharacterDevice);
-/// # Ok::<(), fullbore::probe::Error>(())
+/// use fullbore::probe::{PathKind, facts};
+/// assert_eq!(facts("/".as_ref())?.kind, PathKind::Directory);
+/// assert_eq!(facts("/dev/null".as_ref())?.kind, PathKind::CharacterDevice);
+/// # Ok::<(), fullbore::probe::ProbeError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum PathKind {
     /// A regular file.
     Regular,
     /// A directory.
@@ -80,7 +80,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl PathKind {
     fn of(status: &Status) -> Self {
         match FileType::from_raw_mode(status.mode) {
             FileType::RegularFile => Self::Regular,
@@ -148,16 +148,16 @@ pub struct FileFacts {
 /// Whether one engine works on a path.
 ///
 /// ```
-/// use fullbore::engine::{Cache, METHODS, probe};
+/// use fullbore::engine::{CachePolicy, METHODS, probe};
 /// use fullbore::probe::EngineFact;
 /// let file = fullbore::file::File::open("Cargo.toml")?;
 /// let fact = |method: &'static fullbore::engine::Method| {
-///     let tried = probe(method, &file, None, false, Cache::Keep);
+///     let tried = probe(method, &file, None, false, CachePolicy::Keep);
 ///     EngineFact {
 ///         name: method.name.into(),
 ///         summary: method.summary.into(),
 ///         works: tried.is_ok(),
-///         reason: tried.err().map(|refusal| refusal.reason),
+///         reason: tried.err().map(|unsupported| unsupported.reason),
 ///         note: None,
 ///     }
 /// };
@@ -185,7 +185,7 @@ pub struct EngineFact {
 /// let mut facts = facts("Cargo.toml".as_ref())?;
 /// facts.unknown.push(Unknown { fact: "warranty".into(), reason: "nobody keeps the bill".into() });
 /// assert!(human(&facts).contains("nobody keeps the bill"));
-/// # Ok::<(), fullbore::probe::Error>(())
+/// # Ok::<(), fullbore::probe::ProbeError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
@@ -202,16 +202,16 @@ pub struct Unknown {
 /// system a nameless file is made and written to find the alignment.
 ///
 /// ```
-/// use fullbore::probe::{Kind, facts};
-/// assert_eq!(facts("Cargo.toml".as_ref())?.kind, Kind::Regular);
+/// use fullbore::probe::{PathKind, facts};
+/// assert_eq!(facts("Cargo.toml".as_ref())?.kind, PathKind::Regular);
 /// assert!(facts("/nowhere".as_ref()).is_err());
-/// # Ok::<(), fullbore::probe::Error>(())
+/// # Ok::<(), fullbore::probe::ProbeError>(())
 /// ```
 ///
 /// # Errors
-/// [`Error`] where the path does not exist or may not be looked at. Anything less is a line in
+/// [`ProbeError`] where the path does not exist or may not be looked at. Anything less is a line in
 /// [`Facts::unknown`].
-pub fn facts(path: &Path) -> Result<Facts, Error> {
+pub fn facts(path: &Path) -> Result<Facts, ProbeError> {
     survey(&KernelFiles::running(), path)
 }
 
@@ -219,7 +219,7 @@ pub fn facts(path: &Path) -> Result<Facts, Error> {
 ///
 /// # Errors
 /// As [`facts`], also where that folder does not exist.
-pub fn facts_of_target(path: &Path) -> Result<Facts, Error> {
+pub fn facts_of_target(path: &Path) -> Result<Facts, ProbeError> {
     match facts(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut found = facts(&folder_of(path))?;
@@ -247,9 +247,9 @@ fn folder_of(path: &Path) -> PathBuf {
     path
 }
 
-fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, Error> {
-    let status = statx::of_path(path).map_err(|error| Error::new(path, "look at", error))?;
-    let kind = Kind::of(&status);
+fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
+    let status = statx::of_path(path).map_err(|error| ProbeError::new(path, "look at", error))?;
+    let kind = PathKind::of(&status);
     let mut unknown = Vec::new();
     let resolved = keep(fs::canonicalize(path), "resolved", &mut unknown);
     let table = fs::read(kernel.proc.join("self/mountinfo"));
@@ -257,7 +257,7 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, Error> {
     let own: DeviceNumber = status.device.into();
     let mount = mounts::holding(&mounts, status.mount, own, resolved.as_deref().unwrap_or(path));
     let file_system = match mount {
-        Some(mount) => keep(FileSystem::of(mount, path), "file_system", &mut unknown),
+        Some(mount) => keep(FileSystemFacts::of(mount, path), "file_system", &mut unknown),
         None => {
             let reason = "its mount is not in this process' mount table (a pipe, a nameless file in memory, or \
                           another mount name space)";
@@ -268,7 +268,7 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, Error> {
     let storage = Storage { kernel, mounts: &mounts };
     let devices = keep(devices(&storage, kind, &status, mount), "devices", &mut unknown).unwrap_or_default();
     // Residency first: finding the alignment may drop pages.
-    let file = if kind == Kind::Regular { file_facts(path, &status, &mut unknown) } else { None };
+    let file = if kind == PathKind::Regular { file_facts(path, &status, &mut unknown) } else { None };
     let direct: Direct = alignment_at(path, &status).into();
     Ok(Facts {
         path: shown(path),
@@ -287,13 +287,13 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, Error> {
 
 fn devices(
     storage: &Storage<'_>,
-    kind: Kind,
+    kind: PathKind,
     status: &Status,
     mount: Option<&Mount>,
 ) -> Result<Vec<Device>, String> {
     match (kind, mount) {
-        (Kind::BlockDevice, _) => Ok(vec![storage.device(status.special.into(), 0)?]),
-        (Kind::CharacterDevice | Kind::Fifo | Kind::Socket, _) => {
+        (PathKind::BlockDevice, _) => Ok(vec![storage.device(status.special.into(), 0)?]),
+        (PathKind::CharacterDevice | PathKind::Fifo | PathKind::Socket, _) => {
             Err("its bytes are on no block device".to_owned())
         }
         (_, Some(mount)) => storage.under(mount, status.device.into(), 0),
@@ -349,12 +349,12 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, at.join("fifo"), Mode::from_raw_mode(0o600)).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at.join("socket")).unwrap();
         let kind = |path: PathBuf| facts(&path).unwrap().kind;
-        assert_eq!(kind(at.join("file")), Kind::Regular);
-        assert_eq!(kind(at.into()), Kind::Directory);
+        assert_eq!(kind(at.join("file")), PathKind::Regular);
+        assert_eq!(kind(at.into()), PathKind::Directory);
         // Must not wait for a writer.
-        assert_eq!(kind(at.join("fifo")), Kind::Fifo);
-        assert_eq!(kind(at.join("socket")), Kind::Socket);
-        assert_eq!(kind("/dev/null".into()), Kind::CharacterDevice);
+        assert_eq!(kind(at.join("fifo")), PathKind::Fifo);
+        assert_eq!(kind(at.join("socket")), PathKind::Socket);
+        assert_eq!(kind("/dev/null".into()), PathKind::CharacterDevice);
     }
 
     #[test]
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(error.to_string().contains("missing"), "{error}");
         let found = facts_of_target(&missing).unwrap();
-        assert_eq!((found.path, found.kind), (shown(at), Kind::Directory));
+        assert_eq!((found.path, found.kind), (shown(at), PathKind::Directory));
         assert_eq!(found.stands_for, Some(shown(&missing)));
         assert!(facts_of_target(&missing.join("deeper")).is_err());
         fs::create_dir(at.join("deep")).unwrap();
@@ -408,7 +408,7 @@ mod tests {
         let (reader, _writer) = rustix::pipe::pipe().unwrap();
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
         let facts = facts(Path::new(&path)).unwrap();
-        assert_eq!((facts.kind, facts.file_system), (Kind::Fifo, None));
+        assert_eq!((facts.kind, facts.file_system), (PathKind::Fifo, None));
         assert!(facts.unknown.iter().any(|unknown| unknown.fact == "file_system"));
         assert_eq!(facts.direct.works, Some(false));
     }

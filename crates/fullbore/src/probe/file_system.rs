@@ -14,10 +14,10 @@ use super::mounts::Mount;
 /// if let Some(system) = facts.file_system {
 ///     assert!(system.available <= system.free && system.free <= system.total);
 /// }
-/// # Ok::<(), fullbore::probe::Error>(())
+/// # Ok::<(), fullbore::probe::ProbeError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileSystem {
+pub struct FileSystemFacts {
     /// Its type, with the subtype where there is one: `ext4`, `fuse.sshfs`.
     pub kind: String,
     /// Where it is mounted.
@@ -46,7 +46,7 @@ pub struct FileSystem {
     pub in_memory: bool,
 }
 
-impl FileSystem {
+impl FileSystemFacts {
     /// Joins what the mount table and the file system itself say.
     pub(crate) fn of(mount: &Mount, path: &Path) -> io::Result<Self> {
         let room = rustix::fs::statvfs(path)?;

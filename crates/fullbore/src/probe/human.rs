@@ -7,8 +7,8 @@ use super::device::Device;
 use super::device_number::DeviceNumber;
 use super::direct::{Alignment, AlignmentSource};
 use super::extents::{Layout, Provenance};
-use super::facts::{EngineFact, Facts, FileFacts, Kind};
-use super::file_system::FileSystem;
+use super::facts::{EngineFact, Facts, FileFacts, PathKind};
+use super::file_system::FileSystemFacts;
 use super::machine::Machine;
 use super::residency::{Residency, ResidencySource};
 
@@ -24,7 +24,7 @@ const LABEL: usize = 18;
 /// let facts = fullbore::probe::facts("Cargo.toml".as_ref())?;
 /// let text = fullbore::probe::human(&facts);
 /// assert!(text.contains("Cargo.toml") && text.contains("regular file"));
-/// # Ok::<(), fullbore::probe::Error>(())
+/// # Ok::<(), fullbore::probe::ProbeError>(())
 /// ```
 pub fn human(facts: &Facts) -> String {
     let mut text = Text::default();
@@ -105,15 +105,15 @@ fn or_group(source: &Option<String>) -> &str {
     source.as_deref().unwrap_or("a control group")
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: PathKind) -> &'static str {
     match kind {
-        Kind::Regular => "regular file",
-        Kind::Directory => "directory",
-        Kind::BlockDevice => "block device",
-        Kind::CharacterDevice => "character device",
-        Kind::Fifo => "FIFO or pipe",
-        Kind::Socket => "socket",
-        Kind::Other => "of an unknown kind",
+        PathKind::Regular => "regular file",
+        PathKind::Directory => "directory",
+        PathKind::BlockDevice => "block device",
+        PathKind::CharacterDevice => "character device",
+        PathKind::Fifo => "FIFO or pipe",
+        PathKind::Socket => "socket",
+        PathKind::Other => "of an unknown kind",
     }
 }
 
@@ -191,7 +191,7 @@ fn residency_line(residency: &Residency) -> String {
     line
 }
 
-fn file_system_lines(text: &mut Text, found: &FileSystem) {
+fn file_system_lines(text: &mut Text, found: &FileSystemFacts) {
     text.heading("file system");
     let nature = match (found.in_memory, found.network) {
         (true, _) => " (memory)",

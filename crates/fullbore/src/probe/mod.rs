@@ -12,13 +12,13 @@
 //! for unknown in &facts.unknown {
 //!     println!("{} is not known: {}", unknown.fact, unknown.reason);
 //! }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), Box<dyn std::error::ProbeError>>(())
 //! ```
 #![forbid(unsafe_code)]
 
-mod bearings;
 mod cgroup;
 mod device;
+mod device_facts;
 mod device_number;
 mod direct;
 mod error;
@@ -38,15 +38,15 @@ mod usage;
 #[cfg(test)]
 mod against_tools;
 
-pub use bearings::{Bearings, bearings, processors};
-pub(crate) use bearings::{in_memory, off_device, overlaid};
 pub use device::{Device, Partition};
+pub use device_facts::{DeviceFacts, device_facts, processors};
+pub(crate) use device_facts::{in_memory, off_device, overlaid};
 pub use device_number::DeviceNumber;
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
-pub use error::Error;
-pub use extents::{Extent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
-pub use facts::{Direct, EngineFact, Facts, FileFacts, Kind, Unknown, facts, facts_of_target};
-pub use file_system::FileSystem;
+pub use error::ProbeError;
+pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
+pub use facts::{Direct, EngineFact, Facts, FileFacts, PathKind, Unknown, facts, facts_of_target};
+pub use file_system::FileSystemFacts;
 pub use human::{human, human_machine};
 pub use link::Link;
 pub use machine::{Machine, machine};

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use super::profile::{Entry, Job, Temperature};
+use super::profile::{CacheState, Entry, Job};
 use super::{Allocation, Model, Strategy};
-use crate::engine::{Cache, method};
+use crate::engine::{CachePolicy, method};
 
 /// What the bytes go to.
 ///
 /// ```
-/// use fullbore::strategy::{Job, Situation, Target, Temperature};
-/// # let situation = Situation { len: Some(1 << 30), cached: Some(1.0), target: Target::New, target_in_memory: false,
+/// use fullbore::strategy::{Job, PlanInput, Target, CacheState};
+/// # let plan_input = PlanInput { len: Some(1 << 30), cached: Some(1.0), target: Target::New, target_in_memory: false,
 /// #     processors: 2, rotational: false, no_deep_reads: None };
-/// let looked_at = Situation { target: Target::Nowhere, ..situation };
-/// assert_eq!(looked_at.job(), Some(Job::Read(Temperature::Warm)));
+/// let looked_at = PlanInput { target: Target::Nowhere, ..plan_input };
+/// assert_eq!(looked_at.job(), Some(Job::Read(CacheState::Warm)));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
@@ -30,8 +30,8 @@ pub enum Target {
 /// The facts that decide.
 ///
 /// ```
-/// use fullbore::strategy::{Situation, Target, choose};
-/// let turning = Situation {
+/// use fullbore::strategy::{PlanInput, Target, choose};
+/// let turning = PlanInput {
 ///     len: Some(1 << 30),
 ///     cached: Some(0.0),
 ///     target: Target::Nowhere,
@@ -43,7 +43,7 @@ pub enum Target {
 /// assert_eq!(choose(&turning, None).strategy.workers, 1, "eight would make the disk seek");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Situation {
+pub struct PlanInput {
     /// The input's length in bytes; `None` if it is read from front to back.
     pub len: Option<u64>,
     /// The share of the input that the page cache holds, 0 to 1; `None` if there is no input file or the system
@@ -61,27 +61,27 @@ pub struct Situation {
     pub no_deep_reads: Option<String>,
 }
 
-impl Situation {
+impl PlanInput {
     /// The kind of job this is, as profiles name it; `None` for an input that is read from front to back.
     ///
     /// ```
-    /// use fullbore::strategy::{Job, Situation, Target, Temperature};
-    /// # let situation = Situation { len: Some(1 << 30), cached: Some(0.0), target: Target::New, target_in_memory: false,
+    /// use fullbore::strategy::{Job, PlanInput, Target, CacheState};
+    /// # let plan_input = PlanInput { len: Some(1 << 30), cached: Some(0.0), target: Target::New, target_in_memory: false,
     /// #     processors: 2, rotational: false, no_deep_reads: None };
-    /// assert_eq!(situation.job(), Some(Job::TransformNew(Temperature::Cold)));
-    /// let pipe = Situation { len: None, ..situation };
+    /// assert_eq!(plan_input.job(), Some(Job::TransformNew(CacheState::Cold)));
+    /// let pipe = PlanInput { len: None, ..plan_input };
     /// assert_eq!(pipe.job(), None);
     /// ```
     pub fn job(&self) -> Option<Job> {
-        let temperature = match self.cached {
-            Some(cached) if cached < COLD => Temperature::Cold,
-            _ => Temperature::Warm,
+        let cache_state = match self.cached {
+            Some(cached) if cached < COLD => CacheState::Cold,
+            _ => CacheState::Warm,
         };
         match (self.len, self.target) {
             // A pipe takes what reading gives.
-            (Some(_), Target::Nowhere | Target::Stream) => Some(Job::Read(temperature)),
-            (Some(_), Target::New) => Some(Job::TransformNew(temperature)),
-            (Some(_), Target::Existing) => Some(Job::TransformExisting(temperature)),
+            (Some(_), Target::Nowhere | Target::Stream) => Some(Job::Read(cache_state)),
+            (Some(_), Target::New) => Some(Job::TransformNew(cache_state)),
+            (Some(_), Target::Existing) => Some(Job::TransformExisting(cache_state)),
             _ => None,
         }
     }
@@ -102,8 +102,8 @@ const CROWD: usize = 8;
 /// A strategy that was not chosen.
 ///
 /// ```
-/// # use fullbore::strategy::{Situation, Target, choose};
-/// # let warm = Situation { len: Some(1 << 30), cached: Some(1.0), target: Target::Nowhere, target_in_memory: false,
+/// # use fullbore::strategy::{PlanInput, Target, choose};
+/// # let warm = PlanInput { len: Some(1 << 30), cached: Some(1.0), target: Target::Nowhere, target_in_memory: false,
 /// #     processors: 2, rotational: false, no_deep_reads: None };
 /// let decision = choose(&warm, None);
 /// let beaten = decision.alternatives.iter().find(|other| other.strategy == "uring").unwrap();
@@ -120,8 +120,8 @@ pub struct Alternative {
 /// A strategy and why.
 ///
 /// ```
-/// # use fullbore::strategy::{Situation, Target, choose};
-/// # let warm = Situation { len: Some(1 << 30), cached: Some(1.0), target: Target::Nowhere, target_in_memory: false,
+/// # use fullbore::strategy::{PlanInput, Target, choose};
+/// # let warm = PlanInput { len: Some(1 << 30), cached: Some(1.0), target: Target::Nowhere, target_in_memory: false,
 /// #     processors: 2, rotational: false, no_deep_reads: None };
 /// let decision = choose(&warm, None);
 /// assert_eq!(decision.strategy.read.name, "buffered");
@@ -141,33 +141,33 @@ pub struct Decision {
 /// same job, if it has any.
 ///
 /// ```
-/// use fullbore::strategy::{Entry, Job, Measured, Situation, Target, Temperature, choose};
-/// # let warm = Situation { len: Some(1 << 30), cached: Some(1.0), target: Target::Nowhere, target_in_memory: false,
+/// use fullbore::strategy::{Entry, Job, Measured, PlanInput, Target, CacheState, choose};
+/// # let warm = PlanInput { len: Some(1 << 30), cached: Some(1.0), target: Target::Nowhere, target_in_memory: false,
 /// #     processors: 2, rotational: false, no_deep_reads: None };
 /// assert_eq!(choose(&warm, None).strategy.read.name, "buffered");
 /// let best = Measured { strategy: "method=mmap".into(), rate: 9e9, low: 8e9, high: 1e10 };
-/// let entry = Entry { job: Job::Read(Temperature::Warm), measured: "2026-01-02".into(), ranked: vec![best] };
+/// let entry = Entry { job: Job::Read(CacheState::Warm), measured: "2026-01-02".into(), ranked: vec![best] };
 /// assert_eq!(choose(&warm, Some(&entry)).strategy.read.name, "mmap");
 /// ```
-pub fn choose(situation: &Situation, measured: Option<&Entry>) -> Decision {
-    let by_facts = by_facts(situation);
-    from_profile(situation, measured, &by_facts).unwrap_or(by_facts)
+pub fn choose(plan_input: &PlanInput, measured: Option<&Entry>) -> Decision {
+    let by_facts = by_facts(plan_input);
+    from_profile(plan_input, measured, &by_facts).unwrap_or(by_facts)
 }
 
 /// Chooses by the facts alone.
-fn by_facts(situation: &Situation) -> Decision {
+fn by_facts(plan_input: &PlanInput) -> Decision {
     let mut decision =
         Decision { strategy: Strategy::plain(), evidence: Vec::new(), alternatives: Vec::new() };
-    let cold = situation.cached.is_some_and(|cached| cached < COLD);
-    match situation.len {
-        None => front_to_back(situation, &mut decision),
+    let cold = plan_input.cached.is_some_and(|cached| cached < COLD);
+    match plan_input.len {
+        None => front_to_back(plan_input, &mut decision),
         Some(len) if len < SMALL => small(len, &mut decision),
-        Some(_) if situation.rotational && cold => turning(&mut decision),
-        Some(_) if cold => from_device(situation, &mut decision),
-        Some(_) => from_memory(situation, &mut decision),
+        Some(_) if plan_input.rotational && cold => turning(&mut decision),
+        Some(_) if cold => from_device(plan_input, &mut decision),
+        Some(_) => from_memory(plan_input, &mut decision),
     }
-    match situation.target {
-        Target::New if situation.len.is_some() => allocation(situation, &mut decision),
+    match plan_input.target {
+        Target::New if plan_input.len.is_some() => allocation(plan_input, &mut decision),
         Target::Stream => {
             // Workers take turns at a stream: turns are short.
             decision.strategy.stripe = decision.strategy.request as u64;
@@ -179,16 +179,16 @@ fn by_facts(situation: &Situation) -> Decision {
 
 /// The best that was measured, unless what the facts suggest was measured too and not clearly slower: then noise
 /// would decide.
-fn from_profile(situation: &Situation, measured: Option<&Entry>, by_facts: &Decision) -> Option<Decision> {
+fn from_profile(plan_input: &PlanInput, measured: Option<&Entry>, by_facts: &Decision) -> Option<Decision> {
     let entry = measured?;
-    if situation.len? < SMALL {
+    if plan_input.len? < SMALL {
         return None;
     }
     let (best, others) = entry.ranked.split_first()?;
-    let strategy = |text: &str| Some(text.parse::<super::Wish>().ok()?.apply(Strategy::plain()));
+    let strategy = |text: &str| Some(text.parse::<super::StrategySpec>().ok()?.apply(Strategy::plain()));
     let suggested = entry.ranked.iter().find(|measured| {
         strategy(&measured.strategy)
-            .is_some_and(|strategy| alike(&strategy, &by_facts.strategy, situation.target))
+            .is_some_and(|strategy| alike(&strategy, &by_facts.strategy, plan_input.target))
     });
     let said = |what: &str, measured: &super::Measured| {
         format!(
@@ -239,22 +239,22 @@ fn reject(decision: &mut Decision, strategy: &str, reason: impl fmt::Display) {
 }
 
 /// As many workers as there are processors, in stripes.
-fn spread(situation: &Situation, decision: &mut Decision) {
-    let workers = situation.processors.clamp(1, CROWD);
+fn spread(plan_input: &PlanInput, decision: &mut Decision) {
+    let workers = plan_input.processors.clamp(1, CROWD);
     decision.strategy.workers = workers;
     if workers > 1 {
         decision.strategy.model = Model::Pool;
         decision
             .evidence
-            .push(format!("{workers} workers: as many as processors ({})", situation.processors));
+            .push(format!("{workers} workers: as many as processors ({})", plan_input.processors));
     } else {
         decision.evidence.push("1 worker: there is one processor".into());
     }
 }
 
-fn front_to_back(situation: &Situation, decision: &mut Decision) {
+fn front_to_back(plan_input: &PlanInput, decision: &mut Decision) {
     decision.evidence.push("the input is read from front to back: it has no length, or says none".into());
-    spread(situation, decision);
+    spread(plan_input, decision);
     decision.strategy.workers = decision.strategy.workers.min(2);
     reject(decision, "mmap, direct, uring", "need a file of known length");
 }
@@ -274,8 +274,8 @@ fn turning(decision: &mut Decision) {
     reject(decision, "striped, pool", "would make the disk seek");
 }
 
-fn from_memory(situation: &Situation, decision: &mut Decision) {
-    match situation.cached {
+fn from_memory(plan_input: &PlanInput, decision: &mut Decision) {
+    match plan_input.cached {
         Some(cached) => decision
             .evidence
             .push(format!("buffered: {:.0}% of the input is in the page cache", cached * 100.0)),
@@ -285,26 +285,26 @@ fn from_memory(situation: &Situation, decision: &mut Decision) {
     }
     // The page cache gives a new file folios no larger than the writes that ask for them; what reads or overwrites
     // finds them made. 2 MiB would be a fall of up to 14 times where memory is fragmented: the kernel compacts it.
-    let (request, why) = match situation.target {
+    let (request, why) = match plan_input.target {
         Target::New => (512 << 10, "512 KiB: large enough for large folios in the new file"),
         _ => (256 << 10, "256 KiB: large enough that calls cost nothing"),
     };
     decision.strategy.request = request;
     decision.evidence.push(format!("{why}, small enough for the processor's cache"));
-    spread(situation, decision);
+    spread(plan_input, decision);
     decision.strategy.stripe = 1 << 20;
     reject(decision, "mmap", "a page fault every few pages costs more than copying them");
     reject(decision, "direct, uring direct, aio", "would read from the device what memory holds");
     reject(decision, "uring", "has nothing to wait for in the page cache");
 }
 
-fn from_device(situation: &Situation, decision: &mut Decision) {
-    let cached = situation.cached.unwrap_or(0.0) * 100.0;
-    match (&situation.no_deep_reads, method("uring")) {
+fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
+    let cached = plan_input.cached.unwrap_or(0.0) * 100.0;
+    match (&plan_input.no_deep_reads, method("uring")) {
         (None, Some(uring)) if cached < NONE * 100.0 => {
             decision.evidence.push("uring, direct, 8 deep, 1 MiB: the input is not in the page cache".into());
             decision.strategy.read = uring;
-            decision.strategy.read_cache = Cache::Direct;
+            decision.strategy.read_cache = CachePolicy::Direct;
             decision.strategy.request = 1 << 20;
             decision.strategy.depth = 8;
             reject(decision, "buffered", "reads ahead less deep than the device can take");
@@ -315,13 +315,13 @@ fn from_device(situation: &Situation, decision: &mut Decision) {
                 reject(decision, "uring direct", reason);
             }
             decision.strategy.stripe = 8 << 20;
-            spread(situation, decision);
+            spread(plan_input, decision);
         }
     }
 }
 
-fn allocation(situation: &Situation, decision: &mut Decision) {
-    if situation.target_in_memory {
+fn allocation(plan_input: &PlanInput, decision: &mut Decision) {
+    if plan_input.target_in_memory {
         decision.evidence.push(
             "alloc=size: the file system keeps its files in memory, preallocating would fill it twice".into(),
         );
@@ -338,8 +338,8 @@ mod tests {
     use super::*;
     use crate::strategy::Measured;
 
-    fn situation() -> Situation {
-        Situation {
+    fn plan_input() -> PlanInput {
+        PlanInput {
             len: Some(1 << 30),
             cached: Some(1.0),
             target: Target::New,
@@ -355,36 +355,37 @@ mod tests {
     }
 
     fn entry(ranked: Vec<Measured>) -> Entry {
-        Entry { job: Job::TransformNew(Temperature::Warm), measured: "2026-01-02".into(), ranked }
+        Entry { job: Job::TransformNew(CacheState::Warm), measured: "2026-01-02".into(), ranked }
     }
 
     #[test]
     fn facts_decide_without_measurements() {
-        let warm = choose(&situation(), None).strategy;
+        let warm = choose(&plan_input(), None).strategy;
         assert_eq!((warm.read.name, warm.workers, warm.allocation), ("buffered", 2, Allocation::Preallocate));
-        let cold = choose(&Situation { cached: Some(0.0), ..situation() }, None).strategy;
+        let cold = choose(&PlanInput { cached: Some(0.0), ..plan_input() }, None).strategy;
         assert_eq!(
             (cold.read.name, cold.read_cache, cold.write_cache),
-            ("uring", Cache::Direct, Cache::Keep)
+            ("uring", CachePolicy::Direct, CachePolicy::Keep)
         );
-        let forbidden = Situation { cached: Some(0.0), no_deep_reads: Some("seccomp".into()), ..situation() };
+        let forbidden =
+            PlanInput { cached: Some(0.0), no_deep_reads: Some("seccomp".into()), ..plan_input() };
         let decision = choose(&forbidden, None);
         assert_eq!(decision.strategy.read.name, "buffered");
         assert!(decision.alternatives.iter().any(|other| other.reason == "seccomp"));
-        let turning = Situation { cached: Some(0.0), rotational: true, ..situation() };
+        let turning = PlanInput { cached: Some(0.0), rotational: true, ..plan_input() };
         assert_eq!(choose(&turning, None).strategy.workers, 1);
-        let small = Situation { len: Some(1000), ..situation() };
+        let small = PlanInput { len: Some(1000), ..plan_input() };
         assert_eq!(choose(&small, None).strategy.workers, 1);
-        let memory = Situation { target_in_memory: true, ..situation() };
+        let memory = PlanInput { target_in_memory: true, ..plan_input() };
         assert_eq!(choose(&memory, None).strategy.allocation, Allocation::Size);
     }
 
     #[test]
     fn what_was_measured_clearly_faster_is_chosen() {
         let other = Strategy { request: 64 << 10, ..Strategy::plain() };
-        let suggested = choose(&situation(), None).strategy;
+        let suggested = choose(&plan_input(), None).strategy;
         let entry = entry(vec![measured(&other, 9e9), measured(&suggested, 5e9)]);
-        let decision = choose(&situation(), Some(&entry));
+        let decision = choose(&plan_input(), Some(&entry));
         assert_eq!(decision.strategy, other);
         assert!(decision.evidence[0].contains("9.00 GB/s"), "{:?}", decision.evidence);
         assert_eq!(decision.alternatives.len(), 1);
@@ -393,8 +394,8 @@ mod tests {
     #[test]
     fn noise_does_not_override_the_facts() {
         let other = Strategy { request: 64 << 10, ..Strategy::plain() };
-        let suggested = choose(&situation(), None).strategy;
+        let suggested = choose(&plan_input(), None).strategy;
         let entry = entry(vec![measured(&other, 9e9), measured(&suggested, 8.5e9)]);
-        assert_eq!(choose(&situation(), Some(&entry)).strategy, suggested);
+        assert_eq!(choose(&plan_input(), Some(&entry)).strategy, suggested);
     }
 }

@@ -1,8 +1,8 @@
 //! What comparing wants otherwise than reading alone.
 
 use super::choose::Alternative;
-use super::{Model, Plan, Wish};
-use crate::engine::{self, Cache, method};
+use super::{Model, Plan, StrategySpec};
+use crate::engine::{self, CachePolicy, method};
 use crate::file::File;
 use crate::size;
 
@@ -16,18 +16,18 @@ const WINDOW: u64 = 8 << 20;
 
 impl Plan {
     /// Suits a plan for reading `file` to comparing it with another, or hashing or counting it. What is in the page cache is looked at where it lies: each
-    /// byte is looked at once, so that the copy that reading makes of it is most of the work. What was wished for stays.
+    /// byte is looked at once, so that the copy that reading makes of it is most of the work. What was specified stays.
     ///
     /// ```
     /// use fullbore::file::File;
-    /// use fullbore::strategy::{Wish, plan};
-    /// let (file, wish) = (File::open("Cargo.toml")?, Wish::default());
-    /// let plan = plan(Some(&file), Some(file.len()?), None, &wish, None, None)?.for_comparing(&file, &wish);
+    /// use fullbore::strategy::{StrategySpec, plan};
+    /// let (file, spec) = (File::open("Cargo.toml")?, StrategySpec::default());
+    /// let plan = plan(Some(&file), Some(file.len()?), None, &spec, None, None)?.for_comparing(&file, &spec);
     /// assert_eq!(plan.strategy.read.name, "buffered", "it is too small");
     /// # Ok::<(), fullbore::Error>(())
     /// ```
     #[must_use]
-    pub fn for_comparing(mut self, file: &File, wish: &Wish) -> Self {
+    pub fn for_comparing(mut self, file: &File, spec: &StrategySpec) -> Self {
         if self.strategy.model == Model::Striped {
             self.notes
                 .push("model=pool in place of striped: the first difference is looked for in front".into());
@@ -35,13 +35,13 @@ impl Plan {
         }
         let Some(mmap) = method("mmap") else { return self };
         let measured = self.decision.evidence.iter().any(|line| line.starts_with("measured"));
-        let asked = measured || wish.named.is_some() || wish.read.is_some() || wish.read_cache.is_some();
-        let cached = self.situation.cached.unwrap_or(0.0);
-        if asked
+        let specified = measured || spec.named.is_some() || spec.read.is_some() || spec.read_cache.is_some();
+        let cached = self.plan_input.cached.unwrap_or(0.0);
+        if specified
             || self.strategy.read.name != "buffered"
-            || self.situation.len.is_none_or(|len| len < SMALL)
+            || self.plan_input.len.is_none_or(|len| len < SMALL)
             || cached < CACHED
-            || engine::probe(mmap, file, None, false, Cache::Keep).is_err()
+            || engine::probe(mmap, file, None, false, CachePolicy::Keep).is_err()
         {
             return self;
         }
@@ -51,8 +51,8 @@ impl Plan {
         let room = (strategy.budget / strategy.workers.max(1) as u64).saturating_sub(request + (8 << 10));
         let window = (WINDOW.min(room) / request).max(1) * request;
         strategy.read = mmap;
-        strategy.window = wish.window.unwrap_or(Some(window as usize));
-        strategy.stripe = wish.stripe.unwrap_or(window);
+        strategy.window = spec.window.unwrap_or(Some(window as usize));
+        strategy.stripe = spec.stripe.unwrap_or(window);
         self.decision.alternatives.retain(|other| other.strategy != "mmap");
         // What was said for reading by calls does not hold any more.
         self.decision
@@ -85,11 +85,11 @@ mod tests {
         let path = directory.path().join("file");
         std::fs::write(&path, vec![1; 3 << 20]).unwrap();
         let file = File::open(path).unwrap();
-        let planned = |wish: &str| {
-            let wish: Wish = wish.parse().unwrap();
-            let plan = plan(Some(&file), Some(3 << 20), None, &wish, None, None).unwrap();
-            let cached = plan.situation.cached.unwrap_or(0.0);
-            (plan.for_comparing(&file, &wish).strategy, cached)
+        let planned = |spec: &str| {
+            let spec: StrategySpec = spec.parse().unwrap();
+            let plan = plan(Some(&file), Some(3 << 20), None, &spec, None, None).unwrap();
+            let cached = plan.plan_input.cached.unwrap_or(0.0);
+            (plan.for_comparing(&file, &spec).strategy, cached)
         };
         let (strategy, cached) = planned("auto");
         assert_eq!(strategy.read.name == "mmap", cached >= CACHED, "{cached}");

@@ -1,9 +1,9 @@
 //! How the bytes move: all that decides speed, and none of what decides the result.
 //!
 //! ```
-//! use fullbore::strategy::{Strategy, Wish};
-//! let wish: Wish = "cci-mt,workers=4,request=256K".parse()?;
-//! let strategy = wish.apply(Strategy::plain());
+//! use fullbore::strategy::{Strategy, StrategySpec};
+//! let spec: StrategySpec = "cci-mt,workers=4,request=256K".parse()?;
+//! let strategy = spec.apply(Strategy::plain());
 //! assert_eq!((strategy.workers, strategy.request, strategy.read.name), (4, 256 << 10, "buffered"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -14,18 +14,18 @@ mod comparing;
 mod named;
 mod plan;
 mod profile;
-mod wish;
+mod spec;
 
 use std::fmt;
 use std::str::FromStr;
 
-pub use choose::{Alternative, Decision, Situation, Target, choose};
+pub use choose::{Alternative, Decision, PlanInput, Target, choose};
 pub use named::{NAMED, Named};
 pub use plan::{Plan, plan};
-pub use profile::{Entry, FileSystem, Job, Measured, Profile, ProfileError, Temperature, key};
-pub use wish::{ParseWishError, Wish};
+pub use profile::{CacheState, Entry, FileSystem, Job, Measured, Profile, ProfileError, key};
+pub use spec::{ParseSpecError, StrategySpec};
 
-use crate::engine::{Cache, Method, method};
+use crate::engine::{CachePolicy, Method, method};
 use crate::size;
 
 /// The memory that the buffers of a run may take, in bytes, unless told otherwise.
@@ -113,7 +113,7 @@ macro_rules! names {
 names!(Model { Serial = "serial", Striped = "striped", Pool = "pool" });
 names!(Allocation { Extend = "extend", Size = "size", Preallocate = "preallocate" });
 names!(Completion { Any = "any", Ordered = "ordered" });
-names!(Cache { Keep = "keep", Drop = "drop", Direct = "direct" });
+names!(CachePolicy { Keep = "keep", DontCache = "drop", Direct = "direct" });
 
 /// A strategy in full. Two runs that differ in nothing else give the same bytes.
 ///
@@ -147,9 +147,9 @@ pub struct Strategy {
     /// How a new output gets its blocks.
     pub allocation: Allocation,
     /// What becomes of the page cache where bytes are read.
-    pub read_cache: Cache,
+    pub read_cache: CachePolicy,
     /// What becomes of the page cache where bytes are written.
-    pub write_cache: Cache,
+    pub write_cache: CachePolicy,
     /// In which order completions are handled.
     pub completion: Completion,
     /// The memory that buffers, windows and results that wait for their turn may take, in bytes.
@@ -175,8 +175,8 @@ impl Strategy {
             stripe: 4 << 20,
             window: Some(16 << 20),
             allocation: Allocation::Extend,
-            read_cache: Cache::Keep,
-            write_cache: Cache::Keep,
+            read_cache: CachePolicy::Keep,
+            write_cache: CachePolicy::Keep,
             completion: Completion::Any,
             budget: BUDGET,
         }

@@ -1,6 +1,6 @@
 //! The strategies with names: Hart's family of sequential file transformations (2010), as this system has them.
 
-use super::{Completion, Model, Wish};
+use super::{Completion, Model, StrategySpec};
 use crate::engine::method;
 use crate::probe;
 
@@ -16,7 +16,7 @@ pub struct Named {
     pub name: &'static str,
     /// What it is, in a line.
     pub summary: &'static str,
-    pub(super) wish: fn() -> Wish,
+    pub(super) spec: fn() -> StrategySpec,
 }
 
 impl PartialEq for Named {
@@ -26,35 +26,40 @@ impl PartialEq for Named {
 }
 
 /// One access method both ways, one worker.
-fn serial(name: &str) -> Wish {
-    Wish {
+fn serial(name: &str) -> StrategySpec {
+    StrategySpec {
         read: method(name),
         write: method(name),
         request: Some(64 << 10),
         depth: Some(1),
         workers: Some(1),
         model: Some(Model::Serial),
-        ..Wish::default()
+        ..StrategySpec::default()
     }
 }
 
 /// The same with a worker a processor, as Hart's striped programs ran best.
-fn parallel(name: &str, model: Model) -> Wish {
-    Wish { workers: Some(probe::processors()), model: Some(model), stripe: Some(64 << 10), ..serial(name) }
+fn parallel(name: &str, model: Model) -> StrategySpec {
+    StrategySpec {
+        workers: Some(probe::processors()),
+        model: Some(model),
+        stripe: Some(64 << 10),
+        ..serial(name)
+    }
 }
 
 /// Asynchronous, as deep as Hart's four overlapped structures, twice (his read and write each had one).
-fn asynchronous(completion: Completion) -> Wish {
-    Wish { depth: Some(4), completion: Some(completion), ..serial("uring") }
+fn asynchronous(completion: Completion) -> StrategySpec {
+    StrategySpec { depth: Some(4), completion: Some(completion), ..serial("uring") }
 }
 
 /// Every strategy with a name but `auto`.
 ///
 /// ```
-/// use fullbore::strategy::{NAMED, Wish};
+/// use fullbore::strategy::{NAMED, StrategySpec};
 /// for named in NAMED {
-///     let wish: Wish = named.name.parse()?;
-///     assert_eq!(wish.named, Some(named));
+///     let spec: StrategySpec = named.name.parse()?;
+///     assert_eq!(spec.named, Some(named));
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -62,42 +67,42 @@ pub static NAMED: &[Named] = &[
     Named {
         name: "cci",
         summary: "read, work, write: one worker, 64 KiB at a time",
-        wish: || serial("buffered"),
+        spec: || serial("buffered"),
     },
-    Named { name: "cci-stdio", summary: "the same with the C library's FILE*", wish: || serial("stdio") },
+    Named { name: "cci-stdio", summary: "the same with the C library's FILE*", spec: || serial("stdio") },
     Named {
         name: "cci-mm",
         summary: "both files mapped whole, one worker",
-        wish: || Wish { window: Some(None), ..serial("mmap") },
+        spec: || StrategySpec { window: Some(None), ..serial("mmap") },
     },
     Named {
         name: "cci-mt",
         summary: "64 KiB stripes dealt to threads that read and write",
-        wish: || parallel("buffered", Model::Striped),
+        spec: || parallel("buffered", Model::Striped),
     },
     Named {
         name: "cci-tp",
         summary: "64 KiB stripes taken from a queue by threads that read and write",
-        wish: || parallel("buffered", Model::Pool),
+        spec: || parallel("buffered", Model::Pool),
     },
     Named {
         name: "cci-ov",
         summary: "asynchronous, four in flight, the oldest waited for",
-        wish: || asynchronous(Completion::Ordered),
+        spec: || asynchronous(Completion::Ordered),
     },
     Named {
         name: "cci-ex",
         summary: "asynchronous, four in flight, completions handled as they come",
-        wish: || asynchronous(Completion::Any),
+        spec: || asynchronous(Completion::Any),
     },
     Named {
         name: "cci-mtmm",
         summary: "both files mapped whole, 64 KiB stripes dealt to threads",
-        wish: || Wish { window: Some(None), ..parallel("mmap", Model::Striped) },
+        spec: || StrategySpec { window: Some(None), ..parallel("mmap", Model::Striped) },
     },
     Named {
         name: "cci-mmtp",
         summary: "both files mapped whole, 64 KiB stripes taken from a queue by threads",
-        wish: || Wish { window: Some(None), ..parallel("mmap", Model::Pool) },
+        spec: || StrategySpec { window: Some(None), ..parallel("mmap", Model::Pool) },
     },
 ];

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::choose::{Decision, Situation, Target, choose};
-use super::{Model, Profile, Strategy, Wish, buffered};
-use crate::engine::{self, Cache, Method, method};
+use super::choose::{Decision, PlanInput, Target, choose};
+use super::{Model, Profile, Strategy, StrategySpec, buffered};
+use crate::engine::{self, CachePolicy, Method, method};
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind, Output};
 use crate::{probe, size};
@@ -12,9 +12,9 @@ use crate::{probe, size};
 /// A strategy that works here, and how it came about.
 ///
 /// ```
-/// # use fullbore::strategy::{Wish, plan};
+/// # use fullbore::strategy::{StrategySpec, plan};
 /// # let input = fullbore::file::File::open("Cargo.toml")?;
-/// let plan = plan(Some(&input), input.seekable_len()?, None, &Wish::default(), None, None)?;
+/// let plan = plan(Some(&input), input.seekable_len()?, None, &StrategySpec::default(), None, None)?;
 /// assert!(plan.to_string().starts_with("strategy: method=buffered,"));
 /// assert!(plan.to_string().contains("because: 1 worker"));
 /// # Ok::<(), fullbore::Error>(())
@@ -24,11 +24,11 @@ pub struct Plan {
     /// The strategy.
     pub strategy: Strategy,
     /// The facts it was chosen by.
-    pub situation: Situation,
-    /// The choice before the user's wishes.
+    pub plan_input: PlanInput,
+    /// The choice before the user's specification.
     pub decision: Decision,
     /// What was asked for, if anything.
-    pub asked: Option<String>,
+    pub spec_text: Option<String>,
     /// What is otherwise than chosen or asked, and why.
     pub notes: Vec<String>,
 }
@@ -36,8 +36,8 @@ pub struct Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "strategy: {}", self.strategy)?;
-        if let Some(asked) = &self.asked {
-            writeln!(f, "asked for: {asked}")?;
+        if let Some(spec_text) = &self.spec_text {
+            writeln!(f, "asked for: {spec_text}")?;
             writeln!(f, "auto would take: {}", self.decision.strategy)?;
         }
         for line in &self.decision.evidence {
@@ -54,16 +54,16 @@ impl fmt::Display for Plan {
 }
 
 /// Decides how to bring `len` bytes (nothing: nobody knows before the end) of `input` (nothing: they are made) to `output`
-/// (nothing: they are only looked at). What is in `wish` overrides the choice, `asked` is its text for the account, and
+/// (nothing: they are only looked at). What is in `spec` overrides the choice, `asked` is its text for the account, and
 /// `profile` has what was measured.
 ///
 /// ```
 /// use fullbore::error::Kind;
-/// use fullbore::strategy::{Wish, plan};
+/// use fullbore::strategy::{StrategySpec, plan};
 /// let input = fullbore::file::File::open("Cargo.toml")?;
 /// let asked = |text: &str| {
-///     let wish: Wish = text.parse().unwrap();
-///     plan(Some(&input), input.seekable_len()?, None, &wish, Some(text), None)
+///     let spec: StrategySpec = text.parse().unwrap();
+///     plan(Some(&input), input.seekable_len()?, None, &spec, Some(text), None)
 /// };
 /// assert_eq!(asked("read=mmap")?.strategy.read.name, "mmap");
 /// assert_eq!(asked("read=null").unwrap_err().kind(), Kind::Unsupported);
@@ -76,27 +76,28 @@ pub fn plan(
     input: Option<&File>,
     len: Option<u64>,
     output: Option<&Output>,
-    wish: &Wish,
-    asked: Option<&str>,
+    spec: &StrategySpec,
+    spec_text: Option<&str>,
     profile: Option<&Profile>,
 ) -> Result<Plan> {
-    let situation = situation(input, len, output)?;
-    let measured = match (profile, input, situation.job()) {
+    let plan_input = plan_input(input, len, output)?;
+    let measured = match (profile, input, plan_input.job()) {
         (Some(profile), Some(input), Some(job)) => {
             super::key(input).ok().and_then(|key| profile.entry(&key, job).cloned())
         }
         _ => None,
     };
-    let decision = choose(&situation, measured.as_ref());
-    let strategy = wish.apply(decision.strategy.clone());
-    let mut plan = Plan { strategy, situation, decision, asked: asked.map(str::to_owned), notes: Vec::new() };
-    plan.settle_methods(input, output, wish)?;
-    plan.settle_sizes(wish);
+    let decision = choose(&plan_input, measured.as_ref());
+    let strategy = spec.apply(decision.strategy.clone());
+    let mut plan =
+        Plan { strategy, plan_input, decision, spec_text: spec_text.map(str::to_owned), notes: Vec::new() };
+    plan.settle_methods(input, output, spec)?;
+    plan.settle_sizes(spec);
     Ok(plan)
 }
 
 /// Gathers the facts that decide.
-fn situation(input: Option<&File>, len: Option<u64>, output: Option<&Output>) -> Result<Situation> {
+fn plan_input(input: Option<&File>, len: Option<u64>, output: Option<&Output>) -> Result<PlanInput> {
     let target = match output {
         None => Target::Nowhere,
         Some(output) if !output.seekable() => Target::Stream,
@@ -108,25 +109,32 @@ fn situation(input: Option<&File>, len: Option<u64>, output: Option<&Output>) ->
     });
     let no_deep_reads = input.filter(|_| cached.is_some_and(|cached| cached < 0.5)).and_then(|input| {
         let uring = method("uring")?;
-        engine::probe(uring, input, None, false, Cache::Direct).err().map(|refusal| refusal.reason)
+        engine::probe(uring, input, None, false, CachePolicy::Direct)
+            .err()
+            .map(|unsupported| unsupported.reason)
     });
-    Ok(Situation {
+    Ok(PlanInput {
         len,
         cached,
         target,
         target_in_memory: output
-            .is_some_and(|output| probe::bearings(output.file()).is_ok_and(|found| found.in_memory)),
+            .is_some_and(|output| probe::device_facts(output.file()).is_ok_and(|found| found.in_memory)),
         processors: probe::processors(),
-        rotational: input.is_some_and(|input| probe::bearings(input).is_ok_and(|found| found.rotational)),
+        rotational: input.is_some_and(|input| probe::device_facts(input).is_ok_and(|found| found.rotational)),
         no_deep_reads,
     })
 }
 
 impl Plan {
     /// Makes the methods ones that work here.
-    fn settle_methods(&mut self, input: Option<&File>, output: Option<&Output>, wish: &Wish) -> Result<()> {
+    fn settle_methods(
+        &mut self,
+        input: Option<&File>,
+        output: Option<&Output>,
+        spec: &StrategySpec,
+    ) -> Result<()> {
         let strategy = &mut self.strategy;
-        let named = wish.named.is_some();
+        let named = spec.named.is_some();
         let path =
             input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
         let path = path.unwrap_or(std::path::Path::new("standard input")).to_owned();
@@ -140,29 +148,30 @@ impl Plan {
                 ));
             }
         }
-        if strategy.read.capabilities.relays || strategy.write.capabilities.relays {
-            let relay = if strategy.read.capabilities.relays { strategy.read } else { strategy.write };
+        if strategy.read.capabilities.copies_in_kernel || strategy.write.capabilities.copies_in_kernel {
+            let copy_in_kernel =
+                if strategy.read.capabilities.copies_in_kernel { strategy.read } else { strategy.write };
             let (Some(input), Some(output), Some(_)) =
-                (input, output.filter(|output| output.seekable()), self.situation.len)
+                (input, output.filter(|output| output.seekable()), self.plan_input.len)
             else {
-                return Err(refused(relay, &path, "it moves bytes from file to file only"));
+                return Err(refused(copy_in_kernel, &path, "it moves bytes from file to file only"));
             };
-            engine::probe(relay, output.file(), Some(input), true, Cache::Keep)
-                .map_err(|refusal| refused(relay, &path, &refusal.reason))?;
-            strategy.read = relay;
-            strategy.write = relay;
+            engine::probe(copy_in_kernel, output.file(), Some(input), true, CachePolicy::Keep)
+                .map_err(|unsupported| refused(copy_in_kernel, &path, &unsupported.reason))?;
+            strategy.read = copy_in_kernel;
+            strategy.write = copy_in_kernel;
             return Ok(());
         }
-        for (method, asked) in [(strategy.read, wish.read_cache), (strategy.write, wish.write_cache)] {
-            if asked.is_some_and(|asked| inherent(method, asked) != asked) {
-                let cache = inherent(method, Cache::Keep);
+        for (method, requested) in [(strategy.read, spec.read_cache), (strategy.write, spec.write_cache)] {
+            if requested.is_some_and(|requested| inherent(method, requested) != requested) {
+                let cache = inherent(method, CachePolicy::Keep);
                 return Err(refused(method, &path, &format!("its cache policy is always {cache}")));
             }
         }
         strategy.read_cache = inherent(strategy.read, strategy.read_cache);
         strategy.write_cache = inherent(strategy.write, strategy.write_cache);
-        if self.situation.len.is_none() {
-            if wish.read.is_some_and(|method| method != buffered()) {
+        if self.plan_input.len.is_none() {
+            if spec.read.is_some_and(|method| method != buffered()) {
                 self.notes
                     .push("the input is read by read(2) from front to back, whatever the method".into());
             }
@@ -172,27 +181,27 @@ impl Plan {
                 strategy.write = buffered();
             }
         }
-        if self.situation.target == Target::Stream {
-            if wish.write.is_some_and(|method| method != strategy.read) {
+        if self.plan_input.target == Target::Stream {
+            if spec.write.is_some_and(|method| method != strategy.read) {
                 self.notes.push("the output is written by write(2) in order, whatever the method".into());
             }
             strategy.write = buffered();
         }
-        if let Some(input) = input.filter(|_| self.situation.len.is_some()) {
-            let insists = wish.read.is_some() && !named || wish.read_cache.is_some() && named;
+        if let Some(input) = input.filter(|_| self.plan_input.len.is_some()) {
+            let insists = spec.read.is_some() && !named || spec.read_cache.is_some() && named;
             let (method, note) = settled(strategy.read, strategy.read_cache, input, false, insists)?;
             if note.is_some() {
-                strategy.read_cache = Cache::Keep;
+                strategy.read_cache = CachePolicy::Keep;
             }
             strategy.read = method;
             self.notes.extend(note);
             self.notes.extend(emulated("read", strategy.read_cache, input));
         }
         if let Some(output) = output.filter(|output| output.seekable()) {
-            let insists = wish.write.is_some() && !named || wish.write_cache.is_some() && named;
+            let insists = spec.write.is_some() && !named || spec.write_cache.is_some() && named;
             let (method, note) = settled(strategy.write, strategy.write_cache, output.file(), true, insists)?;
             if note.is_some() {
-                strategy.write_cache = Cache::Keep;
+                strategy.write_cache = CachePolicy::Keep;
             }
             strategy.write = method;
             self.notes.extend(note);
@@ -202,16 +211,16 @@ impl Plan {
     }
 
     /// Makes the sizes ones that go together and keep the memory budget.
-    fn settle_sizes(&mut self, wish: &Wish) {
+    fn settle_sizes(&mut self, spec: &StrategySpec) {
         let strategy = &mut self.strategy;
         let deepest = strategy.read.capabilities.depth.max(strategy.write.capabilities.depth);
         if strategy.depth > deepest {
-            if wish.depth.is_some() {
+            if spec.depth.is_some() {
                 self.notes.push(format!("depth={deepest}: these methods keep no more in flight"));
             }
             strategy.depth = deepest;
         }
-        if self.situation.target == Target::Stream {
+        if self.plan_input.target == Target::Stream {
             strategy.stripe = strategy.request as u64;
         }
         // Stripes end where requests do, and where blocks do that direct I/O writes whole.
@@ -243,9 +252,9 @@ impl Plan {
             [(&mut strategy.read, &strategy.read_cache), (&mut strategy.write, &strategy.write_cache)]
         {
             let plain = match cache {
-                Cache::Keep => buffered(),
-                Cache::Drop => method("uncached").unwrap_or(buffered()),
-                Cache::Direct => method("direct").unwrap_or(buffered()),
+                CachePolicy::Keep => buffered(),
+                CachePolicy::DontCache => method("uncached").unwrap_or(buffered()),
+                CachePolicy::Direct => method("direct").unwrap_or(buffered()),
             };
             let note = format!("{} in place of {}: stripes are hashed or read back", plain.name, way.name);
             if way.name != plain.name && !self.notes.contains(&note) {
@@ -262,11 +271,11 @@ impl Plan {
 }
 
 /// The cache policy that a method has by itself, if it leaves no choice.
-fn inherent(method: &Method, asked: Cache) -> Cache {
+fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
     match (method.capabilities.direct, method.capabilities.drops) {
-        (engine::Choice::Always, _) => Cache::Direct,
-        (_, engine::Choice::Always) => Cache::Drop,
-        _ => asked,
+        (engine::Choice::Always, _) => CachePolicy::Direct,
+        (_, engine::Choice::Always) => CachePolicy::DontCache,
+        _ => requested,
     }
 }
 
@@ -306,31 +315,31 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// How dropping is emulated, if it is asked for and is.
-fn emulated(way: &str, cache: Cache, file: &File) -> Option<String> {
-    let how = (cache == Cache::Drop).then(|| engine::drop_emulated(file)).flatten()?;
+fn emulated(way: &str, cache: CachePolicy, file: &File) -> Option<String> {
+    let how = (cache == CachePolicy::DontCache).then(|| engine::drop_emulated(file)).flatten()?;
     Some(format!("{way}: cache=drop is emulated: {how}"))
 }
 
 /// The method, or `buffered` if the method does not work on this file and nobody insists.
 fn settled(
-    asked: &'static Method,
-    cache: Cache,
+    requested: &'static Method,
+    cache: CachePolicy,
     file: &File,
     write: bool,
     insists: bool,
 ) -> Result<(&'static Method, Option<String>)> {
     // The same calls with another flag have names of their own.
-    let method = match (asked.name, cache) {
-        ("buffered", Cache::Direct) => method("direct").unwrap_or(asked),
-        ("buffered", Cache::Drop) => method("uncached").unwrap_or(asked),
-        _ => asked,
+    let method = match (requested.name, cache) {
+        ("buffered", CachePolicy::Direct) => method("direct").unwrap_or(requested),
+        ("buffered", CachePolicy::DontCache) => method("uncached").unwrap_or(requested),
+        _ => requested,
     };
     let way = if write { "write" } else { "read" };
     let contradiction = match cache {
-        Cache::Direct if method.capabilities.direct == engine::Choice::Never => {
+        CachePolicy::Direct if method.capabilities.direct == engine::Choice::Never => {
             Some("cannot pass by the page cache")
         }
-        Cache::Drop if method.capabilities.drops == engine::Choice::Never => {
+        CachePolicy::DontCache if method.capabilities.drops == engine::Choice::Never => {
             Some("cannot drop what it cached")
         }
         _ => None,
@@ -339,7 +348,7 @@ fn settled(
         Some(reason) => reason.to_owned(),
         None => match engine::probe(method, file, None, write, cache) {
             Ok(()) => return Ok((method, None)),
-            Err(refusal) => refusal.reason,
+            Err(unsupported) => unsupported.reason,
         },
     };
     if insists {

@@ -14,11 +14,11 @@ use crate::file::{DOCUMENT_LIMIT, File, read_text};
 /// Whether the input was in the page cache.
 ///
 /// ```
-/// use fullbore::strategy::{Job, Temperature};
-/// assert_eq!(Job::Read(Temperature::Cold).to_string(), "read, cold");
+/// use fullbore::strategy::{Job, CacheState};
+/// assert_eq!(Job::Read(CacheState::Cold).to_string(), "read, cold");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Temperature {
+pub enum CacheState {
     /// It was.
     Warm,
     /// It was not.
@@ -28,18 +28,18 @@ pub enum Temperature {
 /// A kind of job that strategies were measured for.
 ///
 /// ```
-/// use fullbore::strategy::{Job, Temperature};
-/// assert_eq!("transform to a new file, warm".parse(), Ok(Job::TransformNew(Temperature::Warm)));
+/// use fullbore::strategy::{Job, CacheState};
+/// assert_eq!("transform to a new file, warm".parse(), Ok(Job::TransformNew(CacheState::Warm)));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Job {
     /// Reading a file.
-    Read(Temperature),
+    Read(CacheState),
     /// Transforming a file to a new one.
-    TransformNew(Temperature),
+    TransformNew(CacheState),
     /// Transforming a file over an existing one.
-    TransformExisting(Temperature),
+    TransformExisting(CacheState),
 }
 
 impl Job {
@@ -50,27 +50,27 @@ impl Job {
     /// assert!(Job::ALL.iter().all(|job| job.to_string().parse() == Ok(*job)));
     /// ```
     pub const ALL: [Self; 6] = [
-        Self::Read(Temperature::Warm),
-        Self::Read(Temperature::Cold),
-        Self::TransformExisting(Temperature::Warm),
-        Self::TransformExisting(Temperature::Cold),
-        Self::TransformNew(Temperature::Warm),
-        Self::TransformNew(Temperature::Cold),
+        Self::Read(CacheState::Warm),
+        Self::Read(CacheState::Cold),
+        Self::TransformExisting(CacheState::Warm),
+        Self::TransformExisting(CacheState::Cold),
+        Self::TransformNew(CacheState::Warm),
+        Self::TransformNew(CacheState::Cold),
     ];
 }
 
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (job, temperature) = match self {
-            Self::Read(temperature) => ("read", temperature),
-            Self::TransformNew(temperature) => ("transform to a new file", temperature),
-            Self::TransformExisting(temperature) => ("transform over an existing file", temperature),
+        let (job, cache_state) = match self {
+            Self::Read(cache_state) => ("read", cache_state),
+            Self::TransformNew(cache_state) => ("transform to a new file", cache_state),
+            Self::TransformExisting(cache_state) => ("transform over an existing file", cache_state),
         };
-        let temperature = match temperature {
-            Temperature::Warm => "warm",
-            Temperature::Cold => "cold",
+        let cache_state = match cache_state {
+            CacheState::Warm => "warm",
+            CacheState::Cold => "cold",
         };
-        write!(f, "{job}, {temperature}")
+        write!(f, "{job}, {cache_state}")
     }
 }
 
@@ -102,9 +102,9 @@ impl TryFrom<String> for Job {
 /// A strategy that was measured.
 ///
 /// ```
-/// use fullbore::strategy::{Measured, Strategy, Wish};
+/// use fullbore::strategy::{Measured, Strategy, StrategySpec};
 /// let measured = Measured { strategy: "method=mmap".into(), rate: 9e9, low: 8e9, high: 1e10 };
-/// let strategy = measured.strategy.parse::<Wish>()?.apply(Strategy::plain());
+/// let strategy = measured.strategy.parse::<StrategySpec>()?.apply(Strategy::plain());
 /// assert_eq!(strategy.read.name, "mmap");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -123,8 +123,8 @@ pub struct Measured {
 /// What was measured for one job.
 ///
 /// ```
-/// use fullbore::strategy::{Entry, Job, Temperature};
-/// let entry = Entry { job: Job::Read(Temperature::Warm), measured: "2026-01-02".into(), ranked: vec![] };
+/// use fullbore::strategy::{Entry, Job, CacheState};
+/// let entry = Entry { job: Job::Read(CacheState::Warm), measured: "2026-01-02".into(), ranked: vec![] };
 /// assert!(entry.ranked.first().is_none(), "nothing was measured yet");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -273,7 +273,10 @@ impl Profile {
         let output = crate::file::Output::create(path, crate::file::Placement::Replace, None)
             .map_err(|error| fail(error.to_string()))?;
         let mut file = std::fs::File::from(
-            output.file().reopen(true).map_err(|error| fail(format!("cannot write the profile: {error}")))?,
+            output
+                .file()
+                .reopen_fd(true)
+                .map_err(|error| fail(format!("cannot write the profile: {error}")))?,
         );
         file.write_all(text.as_bytes())
             .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
@@ -283,13 +286,13 @@ impl Profile {
     /// What was measured for `job` on the file system of that key.
     ///
     /// ```
-    /// use fullbore::strategy::{Entry, FileSystem, Job, Profile, Temperature};
-    /// let job = Job::Read(Temperature::Warm);
+    /// use fullbore::strategy::{Entry, FileSystem, Job, Profile, CacheState};
+    /// let job = Job::Read(CacheState::Warm);
     /// let entry = Entry { job, measured: "2026-01-02".into(), ranked: vec![] };
     /// # let system = FileSystem { directory: "/data".into(), entries: vec![entry.clone()] };
     /// # let profile = Profile { version: 1, file_systems: [("key".into(), system)].into() };
     /// assert_eq!(profile.entry("key", job), Some(&entry));
-    /// assert_eq!(profile.entry("key", Job::Read(Temperature::Cold)), None);
+    /// assert_eq!(profile.entry("key", Job::Read(CacheState::Cold)), None);
     /// ```
     pub fn entry(&self, key: &str, job: Job) -> Option<&Entry> {
         self.file_systems.get(key)?.entries.iter().find(|entry| entry.job == job)
@@ -309,5 +312,5 @@ impl Profile {
 /// # Errors
 /// If the system does not say.
 pub fn key(file: &File) -> io::Result<String> {
-    crate::probe::bearings(file).map(|bearings| bearings.key)
+    crate::probe::device_facts(file).map(|device_facts| device_facts.key)
 }

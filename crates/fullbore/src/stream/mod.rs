@@ -16,7 +16,7 @@ use ends::Ends;
 pub use loss::on_loss;
 
 use crate::error::{Error, Kind, Result};
-use crate::file::{File, Sync};
+use crate::file::{Durability, File};
 
 /// The size of the buffer unless told, in bytes: what std's `BufReader` and `BufWriter` have.
 const BUFFER: usize = 8 << 10;
@@ -120,14 +120,14 @@ impl FileStream {
     /// # fn main() -> fullbore::Result<()> {
     /// let stream = fullbore::stream::FileStream::new(fullbore::file::File::open("Cargo.toml")?);
     /// assert!(!stream.is_empty()?);
-    /// assert_eq!(stream.len()?, stream.file().snapshot()?.len);
+    /// assert_eq!(stream.len()?, stream.file().stamp()?.len);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// If the system cannot say.
     pub fn len(&self) -> Result<u64> {
-        let len = self.ends.file.snapshot()?.len;
+        let len = self.ends.file.stamp()?.len;
         Ok(if self.ends.appends() {
             len + self.pending.bytes().len() as u64
         } else {
@@ -184,15 +184,45 @@ impl FileStream {
     /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
     /// let mut stream = fullbore::stream::FileStream::new(file);
     /// std::io::Write::write_all(&mut stream, b"bytes")?;
-    /// stream.sync(fullbore::file::Sync::Data)?;
+    /// stream.sync(fullbore::file::Durability::Data)?;
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// If the system refuses either.
-    pub fn sync(&mut self, level: Sync) -> Result<()> {
+    pub fn sync(&mut self, durability: Durability) -> Result<()> {
         self.write_pending()?;
-        self.ends.file.sync(level)
+        self.ends.file.sync(durability)
+    }
+
+    /// [`sync`](Self::sync) with [`Durability::Data`].
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// fullbore::stream::FileStream::new(file).sync_data()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn sync_data(&mut self) -> Result<()> {
+        self.sync(Durability::Data)
+    }
+
+    /// [`sync`](Self::sync) with [`Durability::Full`].
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
+    /// fullbore::stream::FileStream::new(file).sync_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn sync_all(&mut self) -> Result<()> {
+        self.sync(Durability::Full)
     }
 
     /// Writes what is pending and gives up the file: the end of a stream whose errors matter.

@@ -1,11 +1,11 @@
 //! Cursors through the traits of tokio and of futures, as their users call them.
 
 use super::*;
-use fullbore::asynchronous::Cursor;
+use fullbore::asynchronous::AsyncStream;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
 
-fn cursor(file: File, driver: &Driver) -> Cursor {
-    Cursor::new(AsyncFile::new(file, driver))
+fn stream(file: File, driver: &Driver) -> AsyncStream {
+    AsyncStream::new(AsyncFile::new(file, driver))
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -20,7 +20,7 @@ fn tokio_copies_a_file_and_reads_it_back() {
         let copy = dir.path().join("copy");
         let (from, to) = (File::open(&path).unwrap(), File::create_new(&copy).unwrap());
         runtime().block_on(async {
-            let (mut from, mut to) = (cursor(from, &driver), cursor(to, &driver));
+            let (mut from, mut to) = (stream(from, &driver), stream(to, &driver));
             assert_eq!(tokio::io::copy(&mut from, &mut to).await.unwrap(), 500_001);
             tokio::io::AsyncWriteExt::flush(&mut to).await.unwrap();
             assert!(std::fs::read(&copy).unwrap() == want);
@@ -48,7 +48,7 @@ fn futures_copies_a_file_and_reads_it_back() {
         let copy = dir.path().join("copy");
         let (from, to) = (File::open(&path).unwrap(), File::create_new(&copy).unwrap());
         block_on(async {
-            let (from, mut to) = (cursor(from, &driver), cursor(to, &driver));
+            let (from, mut to) = (stream(from, &driver), stream(to, &driver));
             assert_eq!(futures_lite::io::copy(from, &mut to).await.unwrap(), 500_001);
             futures_lite::AsyncWriteExt::flush(&mut to).await.unwrap();
             assert!(std::fs::read(&copy).unwrap() == want);
@@ -73,12 +73,12 @@ fn errors_of_writes_begun_are_told_at_flush_and_at_shutdown() {
         };
         runtime().block_on(async {
             let (file, _dir) = broken();
-            let mut tokio = cursor(file, &driver);
+            let mut tokio = stream(file, &driver);
             let begun = tokio::io::AsyncWriteExt::write(&mut tokio, b"bytes").await;
             let told = tokio.shutdown().await;
             assert!(begun.is_err() || told.is_err());
             let (file, _dir) = broken();
-            let mut futures = cursor(file, &driver);
+            let mut futures = stream(file, &driver);
             let begun = futures_lite::AsyncWriteExt::write(&mut futures, b"bytes").await;
             let told = futures_lite::AsyncWriteExt::flush(&mut futures).await;
             assert!(begun.is_err() || told.is_err());

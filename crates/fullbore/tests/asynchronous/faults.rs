@@ -2,12 +2,12 @@
 
 use super::*;
 use fullbore::fault::{Fault, Plan};
-use fullbore::file::{Cache, Sync};
+use fullbore::file::CachePolicy;
 
 #[test]
 fn short_and_interrupted_transfers_come_whole() {
     for driver in drivers(4) {
-        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let plan = Plan::new(7)
                 .with(Fault::Short { one_in: 2 })
                 .with(Fault::Interrupted { one_in: 3 })
@@ -54,8 +54,8 @@ fn a_failed_sync_fails_the_writes_after_it() {
         let (_dir, path) = scratch(b"");
         let file = AsyncFile::new(File::open_write(&path).unwrap().with_faults(&plan), &driver);
         block_on(file.write_all_at(b"bytes".to_vec(), 0)).0.unwrap();
-        assert!(block_on(file.sync(Sync::Full)).is_err());
-        assert!(block_on(file.sync(Sync::Full)).is_err(), "the second sync lies");
+        assert!(block_on(file.sync_all()).is_err());
+        assert!(block_on(file.sync_all()).is_err(), "the second sync lies");
         let (result, back) = block_on(file.write_all_at(b"more".to_vec(), 5));
         assert!(result.unwrap_err().to_string().contains("sync"), "{:?}", driver.backend());
         assert_eq!(back, b"more");

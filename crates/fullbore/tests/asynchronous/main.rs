@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use fullbore::asynchronous::{AsyncFile, Backend, Driver, Settings};
+use fullbore::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
 use fullbore::buf::{Buffer, Segment};
 use fullbore::error::Kind;
 use fullbore::file::File;
@@ -43,7 +43,7 @@ static ALLOCATOR: Counting = Counting;
 
 /// One driver of each backend that there is here.
 fn drivers(in_flight: usize) -> Vec<Driver> {
-    let with = |backend| Driver::new(Settings { backend, in_flight, threads: 4 });
+    let with = |backend| Driver::new(DriverConfig { backend, in_flight, threads: 4 });
     let mut drivers = vec![with(Backend::Threads).unwrap()];
     match with(Backend::Uring) {
         Ok(driver) => drivers.push(driver),

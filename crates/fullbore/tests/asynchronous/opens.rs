@@ -29,7 +29,7 @@ fn opens_dropped_half_way_leave_nothing_open() {
 /// arrow-rs-object-store#693: a thread a request.
 #[test]
 fn a_thousand_opens_take_no_more_threads_than_allowed() {
-    let driver = Driver::new(Settings { threads: 2, ..Settings::default() }).unwrap();
+    let driver = Driver::new(DriverConfig { threads: 2, ..DriverConfig::default() }).unwrap();
     let (_dir, path) = scratch(b"x");
     let names = Arc::new(std::sync::Mutex::new(std::collections::HashSet::new()));
     let mut opens: Vec<_> = (0..1000)

@@ -2,12 +2,12 @@
 
 use super::*;
 use fullbore::buf::Pool;
-use fullbore::file::Cache;
+use fullbore::file::CachePolicy;
 
 #[test]
 fn every_policy_moves_the_same_bytes() {
     for driver in drivers(4) {
-        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let mut want = pattern(300_000);
             let (_dir, path) = scratch(&want);
             let (file, answer) = File::open_write(&path).unwrap().with_cache(cache);
@@ -39,10 +39,10 @@ fn direct_reads_bring_nothing_into_the_cache() {
         let path = dir.path().join("file");
         std::fs::write(&path, &want).unwrap();
         let plain = File::open(&path).unwrap();
-        plain.sync(fullbore::file::Sync::Full).unwrap();
+        plain.sync_all().unwrap();
         plain.drop_cache().unwrap();
-        let (file, answer) = plain.with_cache(Cache::Direct);
-        if answer != fullbore::file::Answer::Honoured {
+        let (file, answer) = plain.with_cache(CachePolicy::Direct);
+        if answer != fullbore::file::Support::Native {
             println!("skipped: direct reads: {answer:?}");
             return;
         }

@@ -10,7 +10,7 @@ fn reads_and_writes_what_std_does() {
         let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
         for cold in [false, true] {
             if cold {
-                file.file().sync(fullbore::file::Sync::Data).unwrap();
+                file.file().sync_data().unwrap();
                 file.file().drop_cache().unwrap();
             }
             let (result, got) = block_on(file.read_exact_at(vec![0; 90_000].into_boxed_slice(), 5));
@@ -27,8 +27,8 @@ fn reads_and_writes_what_std_does() {
         let (result, parts) = block_on(file.write_all_at(parts, 1000));
         assert_eq!(result.unwrap(), parts.concat().len());
         assert!(std::fs::read(&path).unwrap()[1000..1000 + parts.concat().len()] == parts.concat());
-        block_on(file.sync(fullbore::file::Sync::Data)).unwrap();
-        block_on(file.sync(fullbore::file::Sync::Full)).unwrap();
+        block_on(file.sync_data()).unwrap();
+        block_on(file.sync_all()).unwrap();
         block_on(file.close()).unwrap();
         let missing = path.with_extension("missing");
         assert!(block_on(AsyncFile::open_with(&driver, move || File::open(missing))).is_err());
@@ -76,7 +76,7 @@ fn more_futures_than_may_be_in_flight_all_end_on_tokio() {
 fn no_operation_allocates_after_the_first() {
     // One thread: a second one may be hired at any time, once, and that allocates.
     for backend in [Backend::Threads, Backend::Uring] {
-        let driver = match Driver::new(Settings { backend, in_flight: 4, threads: 1 }) {
+        let driver = match Driver::new(DriverConfig { backend, in_flight: 4, threads: 1 }) {
             Ok(driver) => driver,
             Err(error) => {
                 println!("skipped: {error}");
@@ -107,7 +107,7 @@ fn no_operation_allocates_after_the_first() {
 #[test]
 fn limits_out_of_range_are_refused() {
     for (in_flight, threads) in [(0, 1), (5000, 1), (1, 0), (1, 5000)] {
-        let settings = Settings { backend: Backend::Threads, in_flight, threads };
+        let settings = DriverConfig { backend: Backend::Threads, in_flight, threads };
         assert_eq!(Driver::new(settings).unwrap_err().kind(), Kind::Invalid);
     }
 }

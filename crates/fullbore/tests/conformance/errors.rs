@@ -3,7 +3,6 @@
 use std::fs;
 
 use fullbore::error::{Error, Kind};
-use fullbore::file::Sync;
 
 use crate::subject::each;
 
@@ -95,7 +94,7 @@ fn a_clone_stays_open_when_another_is_closed() {
         let clone = file.close_one().unwrap();
         drop(file);
         clone.write_all_at(b"B", 0).unwrap();
-        clone.sync(Sync::Full).unwrap();
+        clone.sync_all().unwrap();
         let mut read = [0; 5];
         clone.read_exact_at(&mut read, 0).unwrap();
         assert_eq!(&read, b"Bytes", "{}", way.name());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use fullbore::file::{File, Sync};
+use fullbore::file::File;
 
 use crate::ground::bytes;
 use crate::subject::{Subject, each};
@@ -104,8 +104,8 @@ fn writes_of_every_length_at_every_offset() {
                     assert!(fs::read(&path).unwrap() == model, "{}", name());
                 }
             }
-            file.sync(Sync::Data).unwrap();
-            file.sync(Sync::Full).unwrap();
+            file.sync_data().unwrap();
+            file.sync_all().unwrap();
             assert!(fs::read(&path).unwrap() == model);
         }
     });

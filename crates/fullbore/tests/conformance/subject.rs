@@ -1,11 +1,11 @@
-//! What the suite asks of a file, and the ways that answer.
+//! What the suite asks of a file, and the interfaces that answer.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
 
-use fullbore::asynchronous::{AsyncFile, Backend, Driver, Settings};
+use fullbore::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
 use fullbore::error::Result;
-use fullbore::file::{Cache, File, Sync as Level};
+use fullbore::file::{CachePolicy, File};
 use futures_lite::future::block_on;
 
 use crate::ground::everywhere;
@@ -27,7 +27,9 @@ pub(crate) trait Subject: Sync {
     /// Writes all of these buffers.
     fn write_all_vectored_at(&self, parts: &[Vec<u8>], offset: u64) -> Result<()>;
     /// Brings it to the device.
-    fn sync(&self, level: Level) -> Result<()>;
+    fn sync_data(&self) -> Result<()>;
+    /// Brings it and all attributes to the device.
+    fn sync_all(&self) -> Result<()>;
     /// The length, in bytes.
     fn len(&self) -> Result<u64>;
     /// Closes this handle; a clone of it stays, and is returned.
@@ -35,12 +37,12 @@ pub(crate) trait Subject: Sync {
 }
 
 /// A way to open files, so that they are read and written in one way.
-pub(crate) enum Way {
-    Synchronous(Cache),
+pub(crate) enum Interface {
+    Synchronous(CachePolicy),
     Asynchronous(Driver),
 }
 
-impl Way {
+impl Interface {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Synchronous(cache) => format!("synchronous cache={cache}"),
@@ -75,16 +77,18 @@ impl Way {
 }
 
 /// Runs a case with every way in a directory on every file system at hand.
-pub(crate) fn each(case: impl Fn(&Path, &Way) + Sync) {
+pub(crate) fn each(case: impl Fn(&Path, &Interface) + Sync) {
     everywhere(|directory| {
-        let mut ways = [Cache::Keep, Cache::Drop, Cache::Direct].map(Way::Synchronous).to_vec();
+        let mut interfaces = [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct]
+            .map(Interface::Synchronous)
+            .to_vec();
         for backend in [Backend::Threads, Backend::Uring] {
-            match Driver::new(Settings { backend, in_flight: 8, threads: 4 }) {
-                Ok(driver) => ways.push(Way::Asynchronous(driver)),
+            match Driver::new(DriverConfig { backend, in_flight: 8, threads: 4 }) {
+                Ok(driver) => interfaces.push(Interface::Asynchronous(driver)),
                 Err(error) => println!("skipped: {backend:?}: {error}"),
             }
         }
-        for (index, way) in ways.iter().enumerate() {
+        for (index, way) in interfaces.iter().enumerate() {
             let directory = directory.join(index.to_string());
             std::fs::create_dir(&directory).unwrap();
             case(&directory, way);
@@ -92,7 +96,7 @@ pub(crate) fn each(case: impl Fn(&Path, &Way) + Sync) {
     });
 }
 
-impl Clone for Way {
+impl Clone for Interface {
     fn clone(&self) -> Self {
         match self {
             Self::Synchronous(cache) => Self::Synchronous(*cache),
@@ -133,12 +137,16 @@ impl Subject for File {
         Self::write_all_vectored_at(self, &parts, offset)
     }
 
-    fn sync(&self, level: Level) -> Result<()> {
-        Self::sync(self, level)
+    fn sync_data(&self) -> Result<()> {
+        Self::sync_data(self)
+    }
+
+    fn sync_all(&self) -> Result<()> {
+        Self::sync_all(self)
     }
 
     fn len(&self) -> Result<u64> {
-        Ok(self.snapshot()?.len)
+        Ok(self.stamp()?.len)
     }
 
     fn close_one(&self) -> Result<Box<dyn Subject>> {
@@ -211,12 +219,16 @@ impl Subject for AsyncFile {
         result.map(drop)
     }
 
-    fn sync(&self, level: Level) -> Result<()> {
-        block_on(Self::sync(self, level))
+    fn sync_data(&self) -> Result<()> {
+        block_on(Self::sync_data(self))
+    }
+
+    fn sync_all(&self) -> Result<()> {
+        block_on(Self::sync_all(self))
     }
 
     fn len(&self) -> Result<u64> {
-        Ok(self.file().snapshot()?.len)
+        Ok(self.file().stamp()?.len)
     }
 
     fn close_one(&self) -> Result<Box<dyn Subject>> {

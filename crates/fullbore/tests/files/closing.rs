@@ -22,17 +22,17 @@ fn a_file_to_be_deleted_goes_when_the_run_is_abandoned() {
         let at = |name: &str| Path::new(&directory).join(name);
         let mut files = vec![
             doomed(&at("old"), Mode::Open),
-            doomed(&at("emptied"), Mode::Create),
-            doomed(&at("new"), Mode::Create),
+            doomed(&at("emptied"), Mode::CreateOrTruncate),
+            doomed(&at("new"), Mode::CreateOrTruncate),
             doomed(&at("newer"), Mode::CreateNew),
             doomed(&at("log"), Mode::Append),
             doomed(&at("replaced"), Mode::Open),
         ];
-        files.push(files[2].again(true));
+        files.push(files[2].reopen(true));
         doomed(&at("closed"), Mode::CreateNew).close().unwrap();
         fs::write(at("closed"), "another").unwrap();
         fs::rename(at("other"), at("replaced")).unwrap();
-        assert!(fullbore::file::abandon_all().is_empty());
+        assert!(fullbore::file::cleanup_all().is_empty());
         // As a signal's thread would: nothing is dropped any more.
         std::process::exit(77);
     }
@@ -100,7 +100,7 @@ fn a_name_that_cannot_be_removed_is_an_error_of_close_and_none_of_drop() {
         let path = inner.join("file");
         let (file, dropped) = (doomed(&path, Mode::CreateNew), doomed(&path, Mode::Open));
         let clone = file.clone();
-        let again = file.again(true);
+        let again = file.reopen(true);
         {
             let Some(_fixed) = Fixed::new(&inner) else { return };
             clone.close().unwrap();
@@ -127,7 +127,7 @@ fn delete_on_close_looks_at_the_inode_again_so_a_replacement_stays() {
         .into_iter()
         .enumerate()
         {
-            let file = doomed(&path, Mode::Create);
+            let file = doomed(&path, Mode::CreateOrTruncate);
             fs::write(directory.join("other"), "other").unwrap();
             fs::rename(directory.join("other"), &path).unwrap();
             close(file).unwrap();
@@ -144,7 +144,7 @@ fn delete_on_close_looks_at_the_inode_again_so_a_replacement_stays() {
 fn delete_on_close_unlinks_before_it_unlocks() {
     if let Some(directory) = std::env::var_os(traced::CHILD) {
         let mut options = OpenOptions::new();
-        options.mode(Mode::Create).share(Share::NONE).delete_on_close(true);
+        options.mode(Mode::CreateOrTruncate).share(Share::NONE).delete_on_close(true);
         let open = |name: &str| options.open(Path::new(&directory).join(name)).unwrap();
         let (closed, dropped) = (open("closed"), open("dropped"));
         traced::mark(|| {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fullbore::fault::{Event, Fault, Plan, Worst};
-use fullbore::file::{Answer, Cache, Durability, File, Output, Sync};
+use fullbore::file::{CachePolicy, Durability, File, Output, Support};
 
 use crate::ground::{bytes, everywhere};
 
@@ -22,10 +22,10 @@ fn rustfs_4221_the_directory_is_synced_after_the_name() {
         let plan = Plan::new(1).with_power_failure();
         let output = Output::replace(&path).unwrap().with_faults(&plan);
         output.file().write_all_at(b"new", 0).unwrap();
-        let receipt = output.commit(Durability::Full).unwrap();
-        assert!(receipt.directory());
+        let report = output.commit(Durability::Full).unwrap();
+        assert!(report.directory());
         let named = |event: &Event| matches!(event, Event::Renamed { to, .. } if *to == path);
-        let synced = |event: &Event| matches!(event, Event::Synced(Sync::Full));
+        let synced = |event: &Event| matches!(event, Event::Synced(Durability::Full));
         let directory_synced = |event: &Event| matches!(event, Event::SyncedDirectory(_));
         let events = plan.events();
         let place = |of: &dyn Fn(&Event) -> bool| events.iter().position(of).expect("it came about");
@@ -45,7 +45,7 @@ fn rust_89517_vectors_at_offsets_need_no_position_and_move_none() {
         let mut own = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         own.seek(SeekFrom::Start(4321)).unwrap();
         let keep = File::from_fd(own.try_clone().unwrap().into(), &path).unwrap();
-        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let (file, _) = keep.with_cache(cache);
             let (mut first, mut second) = ([0; 100], [0; 900]);
             let mut parts = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)];
@@ -66,7 +66,9 @@ fn dotnet_109826_an_incomplete_gather_goes_on_where_it_stopped() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(30_000, 2);
-        for (seed, cache) in [Cache::Keep, Cache::Drop, Cache::Direct].into_iter().enumerate() {
+        for (seed, cache) in
+            [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct].into_iter().enumerate()
+        {
             for len in [1, 7, 4096] {
                 fs::write(&path, b"").unwrap();
                 let plan = Plan::new(seed as u64)
@@ -83,7 +85,7 @@ fn dotnet_109826_an_incomplete_gather_goes_on_where_it_stopped() {
                 assert!(read == data, "{cache:?} {len}");
                 let counts = plan.counts();
                 // Single bytes that pass the cache by are not to be cut.
-                assert!(counts.short > 0 || cache == Cache::Direct, "{counts:?}");
+                assert!(counts.short > 0 || cache == CachePolicy::Direct, "{counts:?}");
                 assert!(counts.interrupted > 0, "{counts:?}");
             }
         }
@@ -96,7 +98,7 @@ fn dotnet_108380_offsets_past_2_gib_are_not_cut() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(9000, 3);
-        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let (file, _) = {
                 fs::write(&path, b"").unwrap();
                 File::open_write(&path).unwrap().with_cache(cache)
@@ -163,8 +165,8 @@ fn agentenv_274_alignment_is_the_devices_own() {
             Ok(made) => made,
             Err(reason) => return println!("skipped: needs root and loop devices: {reason}"),
         };
-        let (file, answer) = File::open_write(&made.device).unwrap().with_cache(Cache::Direct);
-        assert_eq!(answer, Answer::Honoured, "{sector}");
+        let (file, support) = File::open_write(&made.device).unwrap().with_cache(CachePolicy::Direct);
+        assert_eq!(support, Support::Native, "{sector}");
         assert_eq!(file.direct_alignment(), sector);
         let mut model = vec![0; 100_000];
         for (index, (offset, len)) in
@@ -177,8 +179,8 @@ fn agentenv_274_alignment_is_the_devices_own() {
             file.read_exact_at(&mut read, offset as u64).unwrap();
             assert!(read == data, "{sector}: {len} at {offset}");
         }
-        assert_eq!(file.cache_policy(), (Cache::Direct, Answer::Honoured), "it did not fall back");
-        file.sync(Sync::Data).unwrap();
+        assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native), "it did not fall back");
+        file.sync_data().unwrap();
         let mut found = vec![1; model.len()];
         fs::File::open(directory.path().join("image")).unwrap().read_exact_at(&mut found, 0).unwrap();
         assert!(found == model, "{sector}");

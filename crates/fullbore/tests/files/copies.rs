@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use fullbore::error::Kind;
-use fullbore::file::{Cache, File};
+use fullbore::file::{CachePolicy, File};
 
 use crate::ground::{bytes, directories, everywhere};
 
@@ -31,7 +31,7 @@ fn any_range_comes_to_any_offset() {
             (3_000_000, u64::MAX, 0),
             (u64::MAX, u64::MAX, 0),
         ] {
-            for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+            for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
                 let old = bytes(1_500_000, 2);
                 let (target, _) = file(&path, &old).with_cache(cache);
                 let report = source.copy_range(start..end, &target, offset).unwrap();

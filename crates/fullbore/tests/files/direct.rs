@@ -4,21 +4,21 @@
 use std::fs;
 use std::path::Path;
 
-use fullbore::file::{Answer, Cache, File};
+use fullbore::file::{CachePolicy, File, Support};
 
 use crate::drops::cached;
 use crate::ground::{bytes, everywhere};
 
 /// A direct handle, or the reason printed.
 fn direct(path: &Path) -> File {
-    let (file, answer) = File::open_write(path).unwrap().with_cache(Cache::Direct);
-    match answer {
-        Answer::Honoured => assert_eq!(file.cache_policy(), (Cache::Direct, Answer::Honoured)),
-        Answer::Refused(reason) => {
+    let (file, support) = File::open_write(path).unwrap().with_cache(CachePolicy::Direct);
+    match support {
+        Support::Native => assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native)),
+        Support::Unsupported(reason) => {
             println!("{}: direct: refused: {reason}", path.display());
-            assert_eq!(file.cache_policy().0, Cache::Keep);
+            assert_eq!(file.cache_policy().0, CachePolicy::Keep);
         }
-        Answer::Emulated(how) => panic!("{how}"),
+        Support::Emulated(how) => panic!("{how}"),
     }
     file
 }
@@ -124,11 +124,11 @@ fn a_direct_handle_leaves_nothing_in_the_cache() {
         let path = directory.join("file");
         fs::write(&path, bytes(8 << 20, 5)).unwrap();
         let plain = File::open_write(&path).unwrap();
-        plain.sync(fullbore::file::Sync::Data).unwrap();
+        plain.sync_data().unwrap();
         plain.drop_cache().unwrap();
-        let (file, answer) = plain.with_cache(Cache::Direct);
-        if answer != Answer::Honoured || cached(&plain, 8 << 20) != Some(0) {
-            println!("skipped: {}: {answer}", path.display());
+        let (file, support) = plain.with_cache(CachePolicy::Direct);
+        if support != Support::Native || cached(&plain, 8 << 20) != Some(0) {
+            println!("skipped: {}: {support}", path.display());
             return;
         }
         let mut data = vec![0; 1_000_003];
@@ -145,21 +145,21 @@ fn what_cannot_be_direct_says_so_and_works() {
         let path = directory.join("file");
         fs::write(&path, b"old").unwrap();
         let appending = fs::OpenOptions::new().append(true).open(&path).unwrap();
-        let (file, answer) = File::from_fd(appending.into(), &path).unwrap().with_cache(Cache::Direct);
-        assert!(matches!(answer, Answer::Refused(_)), "{answer}");
+        let (file, support) = File::from_fd(appending.into(), &path).unwrap().with_cache(CachePolicy::Direct);
+        assert!(matches!(support, Support::Unsupported(_)), "{support}");
         file.write_all_at(b"new", 0).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"oldnew");
         // A handle keeps its access whatever its way.
-        let (reading, _) = File::open(&path).unwrap().with_cache(Cache::Direct);
+        let (reading, _) = File::open(&path).unwrap().with_cache(CachePolicy::Direct);
         assert!(reading.write_all_at(b"no", 0).is_err());
         let writing = fs::OpenOptions::new().write(true).open(&path).unwrap();
-        let (writing, _) = File::from_fd(writing.into(), &path).unwrap().with_cache(Cache::Direct);
+        let (writing, _) = File::from_fd(writing.into(), &path).unwrap().with_cache(CachePolicy::Direct);
         writing.write_all_at(b"n", 1).unwrap();
         assert!(writing.read_at(&mut [0; 3], 0).is_err());
         assert_eq!(fs::read(&path).unwrap(), b"ondnew");
     });
-    let (null, answer) = File::open("/dev/null").unwrap().with_cache(Cache::Drop);
-    assert!(matches!(answer, Answer::Refused(reason) if reason.contains("character device")));
+    let (null, support) = File::open("/dev/null").unwrap().with_cache(CachePolicy::DontCache);
+    assert!(matches!(support, Support::Unsupported(reason) if reason.contains("character device")));
     assert_eq!(null.read_at(&mut [0; 3], 0).unwrap(), 0);
 }
 
@@ -172,9 +172,9 @@ fn a_read_over_the_end_does_not_fail_for_blocks_that_are_only_promised() {
         let data = bytes(94_720, 5);
         fs::write(&path, &data[..94_208]).unwrap();
         let file = direct(&path);
-        file.sync(fullbore::file::Sync::Full).unwrap();
+        file.sync_all().unwrap();
         file.write_all_at(&data[94_208..], 94_208).unwrap();
-        file.allocate(94_208..98_304).unwrap();
+        file.reserve(94_208..98_304).unwrap();
         for (offset, len) in [(94_208, 16_384), (90_112, 65_536), (94_300, 20_000), (0, 300_000)] {
             let mut memory = vec![0; len + 4096];
             let place = memory.as_ptr().align_offset(4096);

@@ -3,8 +3,8 @@
 use std::fs;
 
 use fullbore::buf::Pool;
-use fullbore::engine::{self, Channel, Opening, method};
-use fullbore::file::{Answer, Cache, File};
+use fullbore::engine::{self, EngineConfig, IoQueue, method};
+use fullbore::file::{CachePolicy, File, Support};
 use fullbore::probe;
 use fullbore::strategy::plan;
 
@@ -22,9 +22,9 @@ fn a_dropping_handle_leaves_little_in_the_cache() {
         let path = directory.join("file");
         let data = bytes(40 << 20, 6);
         let created = File::create_new(&path).unwrap();
-        let (file, answer) = created.with_cache(Cache::Drop);
-        println!("{}: drop: {answer}", path.display());
-        if let Answer::Refused(reason) = &answer {
+        let (file, support) = created.with_cache(CachePolicy::DontCache);
+        println!("{}: drop: {support}", path.display());
+        if let Support::Unsupported(reason) = &support {
             assert!(reason.contains("memory"), "{reason}");
             return;
         }
@@ -33,12 +33,12 @@ fn a_dropping_handle_leaves_little_in_the_cache() {
         }
         drop(file);
         // What the flag drops goes when it is written back.
-        created.sync(fullbore::file::Sync::Data).unwrap();
+        created.sync_data().unwrap();
         let after_writing = cached(&created, 40 << 20).unwrap();
         assert!(after_writing <= 4 << 20, "{}: {after_writing} bytes written stay", path.display());
         created.drop_cache().unwrap();
 
-        let (file, _) = created.with_cache(Cache::Drop);
+        let (file, _) = created.with_cache(CachePolicy::DontCache);
         let mut most = 0;
         let mut read = vec![0; 100_000];
         for (index, run) in data.chunks(100_000).enumerate() {
@@ -69,8 +69,8 @@ fn a_dropping_engine_leaves_little_in_the_cache() {
         for name in ["uncached", "vectored", "uring"] {
             let file = File::open(&path).unwrap();
             let method = method(name).unwrap();
-            if let Err(refusal) = engine::probe(method, &file, None, false, Cache::Drop) {
-                println!("skipped: {refusal} in {}", directory.display());
+            if let Err(unsupported) = engine::probe(method, &file, None, false, CachePolicy::DontCache) {
+                println!("skipped: {unsupported} in {}", directory.display());
                 continue;
             }
             // Pages that another processor holds for a moment cannot be dropped: a busy machine is asked again.
@@ -94,34 +94,34 @@ fn little((most, left): (u64, u64)) -> bool {
 
 /// Reads a file from front to back with an engine that drops; the most bytes that were cached, and those that stay.
 fn read_dropping(file: &File, method: &'static engine::Method) -> (u64, u64) {
-    file.sync(fullbore::file::Sync::Data).unwrap();
+    file.sync_data().unwrap();
     file.drop_cache().unwrap();
     let mut pool = Pool::new(4, REQUEST).unwrap();
-    let opening = Opening {
+    let config = EngineConfig {
         file,
         from: None,
         write: false,
-        cache: Cache::Drop,
+        cache: CachePolicy::DontCache,
         depth: if method.name == "uncached" { 1 } else { 4 },
         pool: None,
         window: None,
         random: false,
     };
-    let mut channel = Channel::open(method, &opening, Some(LEN)).unwrap();
+    let mut queue = IoQueue::open(method, &config, Some(LEN)).unwrap();
     let mut most = 0;
     for offset in (0..LEN).step_by(REQUEST) {
-        channel.read(0, offset, REQUEST, pool.take().unwrap()).unwrap();
-        if channel.in_flight() == opening.depth {
-            pool.put(channel.next().unwrap().unwrap().buf);
+        queue.read(0, offset, REQUEST, pool.take().unwrap()).unwrap();
+        if queue.in_flight() == config.depth {
+            pool.put(queue.next().unwrap().unwrap().buf);
         }
         if offset % (4 << 20) == 0 {
             most = most.max(cached(file, LEN).unwrap());
         }
     }
-    while let Some(done) = channel.next().unwrap() {
+    while let Some(done) = queue.next().unwrap() {
         pool.put(done.buf);
     }
-    drop(channel);
+    drop(queue);
     (most, cached(file, LEN).unwrap())
 }
 
@@ -131,15 +131,15 @@ fn a_plan_says_that_dropping_is_emulated_just_where_it_is() {
         let path = directory.join("file");
         fs::write(&path, bytes(100_000, 8)).unwrap();
         let file = File::open(&path).unwrap();
-        let answer = file.with_cache(Cache::Drop).1;
-        let wish = "method=uncached".parse().unwrap();
-        match plan(Some(&file), Some(100_000), None, &wish, None, None) {
+        let support = file.with_cache(CachePolicy::DontCache).1;
+        let spec = "method=uncached".parse().unwrap();
+        match plan(Some(&file), Some(100_000), None, &spec, None, None) {
             Ok(plan) => {
                 let told = plan.to_string().contains("note: read: cache=drop is emulated");
-                assert_eq!(told, matches!(answer, Answer::Emulated(_)), "{answer}: {plan}");
-                assert_eq!(plan.strategy.read_cache, Cache::Drop);
+                assert_eq!(told, matches!(support, Support::Emulated(_)), "{support}: {plan}");
+                assert_eq!(plan.strategy.read_cache, CachePolicy::DontCache);
             }
-            Err(error) => assert!(matches!(answer, Answer::Refused(_)), "{error}"),
+            Err(error) => assert!(matches!(support, Support::Unsupported(_)), "{error}"),
         }
     });
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fullbore::Result;
 use fullbore::error::Kind;
 use fullbore::fault::{Event, Fault, Plan, Worst};
-use fullbore::file::{Durability, File, Output, Placement, Receipt, Step, Sync};
+use fullbore::file::{CommitReport, Durability, File, Output, Placement, Step};
 
 const OLD: &[u8] = b"what was there before";
 const NEW: &[u8] = b"what comes in its place, and is longer than what was there";
@@ -22,7 +22,7 @@ fn room() -> (tempfile::TempDir, PathBuf) {
 }
 
 /// Replaces `path` under a plan, in three writes.
-fn replace(path: &Path, plan: &Plan, durability: Durability) -> Result<Receipt> {
+fn replace(path: &Path, plan: &Plan, durability: Durability) -> Result<CommitReport> {
     let output = Output::replace(path)?.with_faults(plan);
     for (index, part) in NEW.chunks(20).enumerate() {
         output.file().write_all_at(part, index as u64 * 20)?;
@@ -42,14 +42,14 @@ fn names(directory: &Path) -> Vec<String> {
 #[test]
 fn a_receipt_says_what_was_synced_and_the_plan_saw_it() {
     for (durability, promises) in [
-        (Durability::Process, (false, false, false)),
+        (Durability::None, (false, false, false)),
         (Durability::Data, (true, false, false)),
         (Durability::Full, (true, true, true)),
     ] {
         let (room, path) = room();
         let plan = Plan::new(1);
-        let receipt = replace(&path, &plan, durability).unwrap();
-        assert_eq!((receipt.data(), receipt.metadata(), receipt.directory()), promises, "{receipt}");
+        let report = replace(&path, &plan, durability).unwrap();
+        assert_eq!((report.data(), report.metadata(), report.directory()), promises, "{report}");
         assert_eq!(fs::read(&path).unwrap(), NEW);
         assert_eq!(names(room.path()), ["file"]);
         // The same story from the other side: nothing is claimed that was not done, in this order.
@@ -70,20 +70,20 @@ fn a_receipt_says_what_was_synced_and_the_plan_saw_it() {
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(receipt.steps(), seen);
+        assert_eq!(report.steps(), seen);
     }
 }
 
 #[test]
 fn a_receipt_claims_nothing_where_nothing_was_synced() {
     let (_room, path) = room();
-    let receipt = Output::stdout().unwrap().commit(Durability::Full).unwrap();
-    assert_eq!(receipt, Receipt::default());
+    let report = Output::stdout().unwrap().commit(Durability::Full).unwrap();
+    assert_eq!(report, CommitReport::default());
     // No name changed: there is no directory to sync.
     let output = Output::create(&path, Placement::Overwrite, None).unwrap();
-    let receipt = output.commit(Durability::Full).unwrap();
-    assert_eq!(receipt.steps(), [Step::Synced(Sync::Full)]);
-    assert!(!receipt.directory());
+    let report = output.commit(Durability::Full).unwrap();
+    assert_eq!(report.steps(), [Step::Synced(Durability::Full)]);
+    assert!(!report.directory());
 }
 
 #[test]
@@ -127,13 +127,13 @@ fn data_survives_as_the_old_file_or_the_new_one() {
 fn process_may_lose_all_and_the_plan_shows_it() {
     let (_room, path) = room();
     let plan = Plan::new(1).with_power_failure();
-    let _ = replace(&path, &plan, Durability::Process).unwrap();
+    let _ = replace(&path, &plan, Durability::None).unwrap();
     plan.crash(Worst::RenameKept).unwrap();
     // The empty files of 2009: renamed, and never written.
     assert_eq!(fs::read(&path).unwrap(), b"");
     let (_room, path) = self::room();
     let plan = Plan::new(1).with_power_failure();
-    let _ = replace(&path, &plan, Durability::Process).unwrap();
+    let _ = replace(&path, &plan, Durability::None).unwrap();
     plan.crash(Worst::RenameLost).unwrap();
     assert_eq!(fs::read(&path).unwrap(), OLD);
 }
@@ -154,15 +154,15 @@ fn a_failed_sync_poisons_every_handle_and_no_retry_lies() {
     let (_room, path) = room();
     let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 }).with_power_failure();
     let file = File::open_write(&path).unwrap().with_faults(&plan);
-    let (clone, again) = (file.clone(), file.again(true));
+    let (clone, again) = (file.clone(), file.reopen(true));
     file.write_all_at(NEW, 0).unwrap();
     assert!(file.poisoned().is_none());
-    let first = file.sync(Sync::Data).unwrap_err();
+    let first = file.sync_data().unwrap_err();
     assert_eq!(first.kind(), Kind::Io);
     for handle in [&file, &clone, &again] {
         assert_eq!(handle.poisoned().unwrap().raw_os_error(), Some(5));
         for error in [
-            handle.sync(Sync::Full).unwrap_err(),
+            handle.sync_all().unwrap_err(),
             handle.write_at(b"more", 0).unwrap_err(),
             handle.write_all_at(b"more", 0).unwrap_err(),
             handle.set_len(3).unwrap_err(),
@@ -184,7 +184,7 @@ fn a_failed_sync_poisons_every_handle_and_no_retry_lies() {
 fn what_cannot_be_synced_says_so_and_is_not_poisoned() {
     let (reader, writer) = rustix::pipe::pipe().unwrap();
     let file = File::from_fd(writer, "a pipe").unwrap();
-    let error = file.sync(Sync::Full).unwrap_err();
+    let error = file.sync_all().unwrap_err();
     assert_eq!(error.kind(), Kind::Unsupported);
     assert!(file.poisoned().is_none());
     drop(reader);
@@ -205,8 +205,8 @@ fn an_output_whose_sync_fails_never_takes_its_name() {
     let (_room, path) = room();
     let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
     let output = Output::replace(&path).unwrap().with_faults(&plan);
-    output.file().sync(Sync::Data).unwrap_err();
-    output.commit(Durability::Process).unwrap_err();
+    output.file().sync_data().unwrap_err();
+    output.commit(Durability::None).unwrap_err();
     assert_eq!(fs::read(&path).unwrap(), OLD);
 }
 
@@ -229,7 +229,7 @@ fn only_regular_files_are_replaced() {
     std::os::unix::fs::symlink("file", &link).unwrap();
     let output = Output::replace(&link).unwrap();
     output.file().write_all_at(NEW, 0).unwrap();
-    let _ = output.commit(Durability::Process).unwrap();
+    let _ = output.commit(Durability::None).unwrap();
     assert_eq!(fs::read(&path).unwrap(), NEW);
     assert!(link.symlink_metadata().unwrap().is_symlink());
     for other in [room.path(), Path::new("/dev/null")] {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use fullbore::file::{Durability, File, Output, Sync};
+use fullbore::file::{Durability, File, Output};
 
 /// Where the child is told what to replace.
 const TARGET: &str = "FULLBORE_TEST_REPLACE";
@@ -34,7 +34,7 @@ fn child_that_replaces_for_ever() {
         for (index, part) in content(number).chunks(64 << 10).enumerate() {
             output.file().write_all_at(part, (index << 16) as u64).unwrap();
         }
-        let level = [Durability::Process, Durability::Data, Durability::Full][number as usize % 3];
+        let level = [Durability::None, Durability::Data, Durability::Full][number as usize % 3];
         let _ = output.commit(level).unwrap();
     }
 }
@@ -44,7 +44,7 @@ fn killed_at_any_moment_it_leaves_a_whole_file() {
     let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let target = room.path().join("file");
     fs::write(&target, content(0)).unwrap();
-    File::open_write(&target).unwrap().sync(Sync::Full).unwrap();
+    File::open_write(&target).unwrap().sync_all().unwrap();
     let (mut rounds, mut seen) = (0u32, BTreeSet::new());
     let start = Instant::now();
     while start.elapsed() < ROUNDS {

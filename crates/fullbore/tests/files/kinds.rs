@@ -9,26 +9,26 @@ use std::process::Command;
 use std::thread;
 
 use fullbore::error::Kind;
-use fullbore::file::{Access, Answer, Cache, File, FileKind, Hint, Mode, OpenOptions, Sync, WriteThrough};
+use fullbore::file::{Access, CachePolicy, Durability, File, FileKind, Hint, Mode, OpenOptions, Support};
 use fullbore::stream::FileStream;
 
 use crate::complaints::Loop;
 use crate::ground::{bytes, everywhere};
 
 /// What became of the one option asked for.
-fn answer(options: &OpenOptions, path: &Path) -> Answer {
+fn support(options: &OpenOptions, path: &Path) -> Support {
     let file = options.open(path).unwrap();
-    let [found] = file.explain() else { panic!("{:?}", file.explain()) };
+    let [found] = file.option_report() else { panic!("{:?}", file.option_report()) };
     let strict = options.clone().strict(true).open(path).map(drop);
-    match &found.answer {
-        Answer::Refused(why) => {
+    match &found.support {
+        Support::Unsupported(why) => {
             let error = strict.unwrap_err();
             assert_eq!(error.kind(), Kind::Unsupported);
             assert!(error.to_string().contains(why), "{error}");
         }
         _ => strict.unwrap(),
     }
-    found.answer.clone()
+    found.support.clone()
 }
 
 fn writing() -> OpenOptions {
@@ -37,25 +37,28 @@ fn writing() -> OpenOptions {
     options
 }
 
-fn refused(answer: &Answer, why: &str) {
-    assert!(matches!(answer, Answer::Refused(said) if said.contains(why)), "{answer:?}");
+fn refused(support: &Support, why: &str) {
+    assert!(matches!(support, Support::Unsupported(said) if said.contains(why)), "{support:?}");
 }
 
 /// The answers of what has no offsets.
 fn flows(path: &Path, name: &str) {
     let appending = OpenOptions::new().mode(Mode::Append).access(Access::ReadWrite).to_owned();
-    let append = answer(&appending, path);
-    assert!(matches!(&append, Answer::Emulated(how) if how.contains(name)), "{append:?}");
-    for through in [WriteThrough::Data, WriteThrough::Full] {
-        refused(&answer(writing().write_through(through), path), &format!("{name} has nothing on a device"));
+    let append = support(&appending, path);
+    assert!(matches!(&append, Support::Emulated(how) if how.contains(name)), "{append:?}");
+    for through in [Durability::Data, Durability::Full] {
+        refused(&support(writing().write_through(through), path), &format!("{name} has nothing on a device"));
     }
-    refused(&answer(writing().mode(Mode::Create).preallocate(4096), path), &format!("{name} has no blocks"));
-    for cache in [Cache::Drop, Cache::Direct] {
-        refused(&answer(writing().cache(cache), path), &format!("{name} has no pages"));
+    refused(
+        &support(writing().mode(Mode::CreateOrTruncate).reserve(4096), path),
+        &format!("{name} has no blocks"),
+    );
+    for cache in [CachePolicy::DontCache, CachePolicy::Direct] {
+        refused(&support(writing().cache(cache), path), &format!("{name} has no pages"));
     }
     let file = writing().open(path).unwrap();
-    assert_eq!(file.sync(Sync::Data).unwrap_err().kind(), Kind::Unsupported);
-    assert!(file.set_len(1).is_err() && file.seek_data(0).is_err() && file.allocate(0..1).is_err());
+    assert_eq!(file.sync_data().unwrap_err().kind(), Kind::Unsupported);
+    assert!(file.set_len(1).is_err() && file.seek_data(0).is_err() && file.reserve(0..1).is_err());
     assert!(path.exists(), "it is not ours");
 }
 
@@ -101,7 +104,7 @@ fn a_socket_is_an_error_that_says_so() {
     everywhere(|directory| {
         let path = directory.join("socket");
         let _listener = UnixListener::bind(&path).unwrap();
-        for mode in [Mode::Open, Mode::Create, Mode::Truncate, Mode::OpenOrCreate, Mode::Append] {
+        for mode in [Mode::Open, Mode::CreateOrTruncate, Mode::Truncate, Mode::OpenOrCreate, Mode::Append] {
             for strict in [false, true] {
                 let error = OpenOptions::new().mode(mode).strict(strict).open(&path).unwrap_err();
                 assert_eq!(error.kind(), Kind::Unsupported, "{mode:?}");
@@ -134,7 +137,7 @@ fn character_devices_are_read_and_written_and_their_answers_are_true() {
             (_, written) => written.unwrap(),
         }
         // Mode create empties files, and a device is none.
-        let emptied = OpenOptions::new().mode(Mode::Create).open(path).unwrap();
+        let emptied = OpenOptions::new().mode(Mode::CreateOrTruncate).open(path).unwrap();
         assert_eq!(emptied.kind(), FileKind::CharacterDevice);
     }
 }
@@ -160,16 +163,19 @@ fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
 
     // What the answer says of appending is what happens.
     let appending = OpenOptions::new().mode(Mode::Append).access(Access::ReadWrite).to_owned();
-    refused(&answer(&appending, &made.device), "writes go to their offsets");
+    refused(&support(&appending, &made.device), "writes go to their offsets");
     appending.open(&made.device).unwrap().write_all_at(b"here", 4096).unwrap();
     let mut four = [0; 4];
     file.read_exact_at(&mut four, 4096).unwrap();
     assert_eq!(&four, b"here");
-    assert_eq!(answer(writing().write_through(WriteThrough::Data), &made.device), Answer::Honoured);
-    refused(&answer(writing().mode(Mode::Create).preallocate(4096), &made.device), "all its blocks already");
+    assert_eq!(support(writing().write_through(Durability::Data), &made.device), Support::Native);
+    refused(
+        &support(writing().mode(Mode::CreateOrTruncate).reserve(4096), &made.device),
+        "all its blocks already",
+    );
     // Its name stands in memory, its bytes do not.
-    assert_eq!(answer(OpenOptions::new().hint(Hint::Random), &made.device), Answer::Honoured);
-    file.sync(Sync::Full).unwrap();
+    assert_eq!(support(OpenOptions::new().hint(Hint::Random), &made.device), Support::Native);
+    file.sync_all().unwrap();
 }
 
 #[test]
@@ -177,11 +183,11 @@ fn writing_through_is_honoured_where_there_is_a_device_and_refused_on_memory() {
     everywhere(|directory| {
         let path = directory.join("file");
         fs::write(&path, "").unwrap();
-        let in_memory = fullbore::probe::bearings(File::open(&path).unwrap()).unwrap().in_memory;
-        let found = answer(writing().write_through(WriteThrough::Full), &path);
-        assert_eq!(found == Answer::Honoured, !in_memory, "{found:?}");
-        let append = answer(OpenOptions::new().mode(Mode::Append), &path);
-        assert_eq!(append, Answer::Honoured);
+        let in_memory = fullbore::probe::device_facts(File::open(&path).unwrap()).unwrap().in_memory;
+        let found = support(writing().write_through(Durability::Full), &path);
+        assert_eq!(found == Support::Native, !in_memory, "{found:?}");
+        let append = support(OpenOptions::new().mode(Mode::Append), &path);
+        assert_eq!(append, Support::Native);
     });
 }
 
@@ -194,26 +200,26 @@ fn permissions_are_those_asked_for_less_the_mask_and_an_old_file_keeps_its_own()
         let index: usize = std::env::var("INDEX").unwrap().parse().unwrap();
         let (_, asked, expected) = cases[index];
         for (name, mode) in [
-            ("create", Mode::Create),
+            ("create", Mode::CreateOrTruncate),
             ("create-new", Mode::CreateNew),
             ("open-or-create", Mode::OpenOrCreate),
             ("append", Mode::Append),
         ] {
             for (strict, room) in [(false, 0), (true, 0), (false, 4096)] {
                 let path = Path::new(&directory).join(format!("{name}-{strict}-{room}-{index}"));
-                let room = if matches!(mode, Mode::Create | Mode::CreateNew) { room } else { 0 };
+                let room = if matches!(mode, Mode::CreateOrTruncate | Mode::CreateNew) { room } else { 0 };
                 OpenOptions::new()
                     .mode(mode)
                     .permissions(asked)
                     .strict(strict)
-                    .preallocate(room)
+                    .reserve(room)
                     .open(&path)
                     .unwrap();
                 assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, expected, "{}", path.display());
             }
         }
         let old = Path::new(&directory).join("old");
-        OpenOptions::new().mode(Mode::Create).permissions(asked).open(&old).unwrap();
+        OpenOptions::new().mode(Mode::CreateOrTruncate).permissions(asked).open(&old).unwrap();
         assert_eq!(fs::metadata(&old).unwrap().mode() & 0o7777, 0o604);
         let temporary = OpenOptions::new().temporary(true).permissions(asked).open(&directory).unwrap();
         assert_eq!(rustix::fs::fstat(&temporary).unwrap().st_mode & 0o7777, expected);

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::process::Command;
 
 use fullbore::error::Kind;
-use fullbore::file::{Answer, Cache, File, Hint, Mode, OpenOptions, Share, WriteThrough};
+use fullbore::file::{CachePolicy, Durability, File, Hint, Mode, OpenOptions, Share, Support};
 
 use crate::ground::everywhere;
 
@@ -14,17 +14,22 @@ fn a_cache_policy_is_asked_for_at_opening_and_explained() {
     everywhere(|directory| {
         let path = directory.join("file");
         std::fs::write(&path, vec![7; 100_000]).unwrap();
-        for (cache, option) in [(Cache::Drop, "cache=drop"), (Cache::Direct, "cache=direct")] {
+        for (cache, option) in [(CachePolicy::DontCache, "cache=drop"), (CachePolicy::Direct, "cache=direct")]
+        {
             let file = OpenOptions::new().cache(cache).open(&path).unwrap();
-            let explained = file.explain().to_vec();
+            let explained = file.option_report().to_vec();
             assert_eq!(explained[0].option, option);
             // The same answer as that of a handle made later.
-            assert_eq!(explained[0].answer, File::open(&path).unwrap().with_cache(cache).1);
+            assert_eq!(explained[0].support, File::open(&path).unwrap().with_cache(cache).1);
             let mut data = vec![0; 99_000];
             file.read_exact_at(&mut data, 501).unwrap();
             assert!(data.iter().all(|&byte| byte == 7));
             let strict = OpenOptions::new().cache(cache).strict(true).open(&path);
-            assert_eq!(strict.is_err(), matches!(explained[0].answer, Answer::Refused(_)), "{strict:?}");
+            assert_eq!(
+                strict.is_err(),
+                matches!(explained[0].support, Support::Unsupported(_)),
+                "{strict:?}"
+            );
         }
     });
 }
@@ -33,7 +38,7 @@ fn a_cache_policy_is_asked_for_at_opening_and_explained() {
 fn a_temporary_file_has_no_name_until_it_is_given_one() {
     everywhere(|directory| {
         let file = OpenOptions::new().temporary(true).open(directory).unwrap();
-        assert_eq!(file.explain()[0].option, "temporary");
+        assert_eq!(file.option_report()[0].option, "temporary");
         assert_eq!(
             std::fs::read_dir(directory)
                 .unwrap()
@@ -49,7 +54,7 @@ fn a_temporary_file_has_no_name_until_it_is_given_one() {
         file.link_to(&name).unwrap();
         assert_eq!(std::fs::read(&name).unwrap(), b"bytes");
         assert!(file.link_to(&name).unwrap_err().to_string().contains("name: cannot create"));
-        let contradiction = OpenOptions::new().temporary(true).mode(Mode::Create).open(directory);
+        let contradiction = OpenOptions::new().temporary(true).mode(Mode::CreateOrTruncate).open(directory);
         assert_eq!(contradiction.unwrap_err().kind(), Kind::Invalid);
     });
 }
@@ -60,8 +65,8 @@ fn a_lock_in_the_way_has_a_kind_of_its_own_and_leaves_the_bytes() {
         let path = directory.join("file");
         std::fs::write(&path, "bytes").unwrap();
         let holder = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
-        assert_eq!(holder.explain()[0].option, "share=none");
-        for mode in [Mode::Open, Mode::Truncate, Mode::Create] {
+        assert_eq!(holder.option_report()[0].option, "share=none");
+        for mode in [Mode::Open, Mode::Truncate, Mode::CreateOrTruncate] {
             let error =
                 OpenOptions::new().mode(mode).share(Share::READ | Share::WRITE).open(&path).unwrap_err();
             assert_eq!(error.kind(), Kind::Locked, "{error}");
@@ -69,7 +74,7 @@ fn a_lock_in_the_way_has_a_kind_of_its_own_and_leaves_the_bytes() {
         assert_eq!(std::fs::read(&path).unwrap(), b"bytes");
         drop(holder);
         let shared = OpenOptions::new().share(Share::READ | Share::WRITE).open(&path).unwrap();
-        assert_eq!(shared.explain()[0].option, "share=read|write");
+        assert_eq!(shared.option_report()[0].option, "share=read|write");
     });
 }
 
@@ -79,7 +84,7 @@ fn the_environment_switches_locks_off() {
     if let Some(path) = std::env::var_os(CHILD) {
         let opened = OpenOptions::new().share(Share::NONE).open(path);
         std::process::exit(match opened {
-            Ok(file) => i32::from(matches!(file.explain()[0].answer, Answer::Refused(_))) + 20,
+            Ok(file) => i32::from(matches!(file.option_report()[0].support, Support::Unsupported(_))) + 20,
             Err(error) => i32::from(error.kind() == Kind::Locked) + 10,
         });
     }
@@ -99,11 +104,15 @@ fn the_environment_switches_locks_off() {
 #[test]
 fn hints_where_there_is_nothing_to_read_ahead_are_refused() {
     let file = OpenOptions::new().hint(Hint::Sequential).open("/proc/version").unwrap();
-    assert!(matches!(file.explain()[0].answer, Answer::Refused(_)), "{}", file.explain()[0]);
-    assert!(matches!(file.advise(0..10, Hint::WillNeed), Answer::Refused(_)));
+    assert!(
+        matches!(file.option_report()[0].support, Support::Unsupported(_)),
+        "{}",
+        file.option_report()[0]
+    );
+    assert!(matches!(file.advise(0..10, Hint::WillNeed), Support::Unsupported(_)));
     let here = File::open(std::env::current_exe().unwrap()).unwrap();
-    assert_eq!(here.advise(0..4096, Hint::WillNeed), Answer::Honoured);
-    assert!(matches!(here.advise(7..7, Hint::WillNeed), Answer::Refused(_)));
+    assert_eq!(here.advise(0..4096, Hint::WillNeed), Support::Native);
+    assert!(matches!(here.advise(7..7, Hint::WillNeed), Support::Unsupported(_)));
 }
 
 #[test]
@@ -111,12 +120,12 @@ fn write_through_is_the_flag_that_the_system_knows() {
     everywhere(|directory| {
         use rustix::fs::OFlags;
         for (through, flags) in [
-            (WriteThrough::None, OFlags::empty()),
-            (WriteThrough::Data, OFlags::DSYNC),
-            (WriteThrough::Full, OFlags::SYNC),
+            (Durability::None, OFlags::empty()),
+            (Durability::Data, OFlags::DSYNC),
+            (Durability::Full, OFlags::SYNC),
         ] {
             let file = OpenOptions::new()
-                .mode(Mode::Create)
+                .mode(Mode::CreateOrTruncate)
                 .write_through(through)
                 .open(directory.join("file"))
                 .unwrap();

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::Command;
 
 use fullbore::error::Kind;
-use fullbore::file::{Access, Answer, File, Hint, Mode, OpenOptions, Share};
+use fullbore::file::{Access, File, Hint, Mode, OpenOptions, Share, Support};
 
 use crate::ground::{bytes, everywhere};
 
@@ -17,13 +17,13 @@ fn share_none_keeps_everybody_out_and_truncation_happens_after_the_lock() {
         fs::write(&path, &old).unwrap();
         let held = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
         for share in [Share::NONE, Share::READ | Share::WRITE] {
-            OpenOptions::new().mode(Mode::Create).share(share).open(&path).unwrap_err();
+            OpenOptions::new().mode(Mode::CreateOrTruncate).share(share).open(&path).unwrap_err();
             assert!(fs::read(&path).unwrap() == old);
         }
         let unlocked = OpenOptions::new().share(Share::NONE).locking(false).open(&path).unwrap();
-        assert!(matches!(unlocked.explain()[0].answer, Answer::Refused(_)));
+        assert!(matches!(unlocked.option_report()[0].support, Support::Unsupported(_)));
         drop(held);
-        let emptied = OpenOptions::new().mode(Mode::Create).share(Share::READ).open(&path).unwrap();
+        let emptied = OpenOptions::new().mode(Mode::CreateOrTruncate).share(Share::READ).open(&path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
         OpenOptions::new().share(Share::READ).open(&path).unwrap();
         OpenOptions::new().share(Share::NONE).open(&path).unwrap_err();
@@ -56,17 +56,20 @@ fn append_is_the_systems_own_so_appenders_do_not_overwrite_each_other() {
 fn preallocation_leaves_the_end_of_file_and_removes_only_what_it_made() {
     everywhere(|directory| {
         let (new, old) = (directory.join("new"), directory.join("old"));
-        let file = OpenOptions::new().mode(Mode::CreateNew).preallocate(1 << 20).open(&new).unwrap();
+        let file = OpenOptions::new().mode(Mode::CreateNew).reserve(1 << 20).open(&new).unwrap();
         let found = fs::metadata(&new).unwrap();
         assert_eq!(found.len(), 0);
-        if file.explain()[0].answer == Answer::Honoured {
+        if file.option_report()[0].support == Support::Native {
             assert!(found.blocks() * 512 >= 1 << 20);
         }
         fs::remove_file(&new).unwrap();
         fs::write(&old, "old").unwrap();
         for path in [&new, &old] {
-            let error =
-                OpenOptions::new().mode(Mode::Create).preallocate(i64::MAX as u64).open(path).unwrap_err();
+            let error = OpenOptions::new()
+                .mode(Mode::CreateOrTruncate)
+                .reserve(i64::MAX as u64)
+                .open(path)
+                .unwrap_err();
             assert_eq!(error.kind(), Kind::NoSpace, "{error}");
             let said = error.to_string();
             assert!(said.contains("9223372036854775807") && said.contains(path.to_str().unwrap()), "{said}");
@@ -76,11 +79,15 @@ fn preallocation_leaves_the_end_of_file_and_removes_only_what_it_made() {
         for (mode, room) in
             [Mode::Open, Mode::Truncate, Mode::OpenOrCreate, Mode::Append].map(|mode| (mode, 1))
         {
-            let error = OpenOptions::new().mode(mode).preallocate(room).open(&old).unwrap_err();
+            let error = OpenOptions::new().mode(mode).reserve(room).open(&old).unwrap_err();
             assert_eq!(error.kind(), Kind::Invalid);
-            assert!(error.to_string().contains("; open with the mode Create or CreateNew"), "{error}");
+            assert!(
+                error.to_string().contains("; open with the mode CreateOrTruncate or CreateNew"),
+                "{error}"
+            );
         }
-        let negative = OpenOptions::new().mode(Mode::Create).preallocate(1 << 63).open(&old).unwrap_err();
+        let negative =
+            OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(1 << 63).open(&old).unwrap_err();
         assert_eq!(negative.kind(), Kind::Invalid);
         assert_eq!(fs::read(&old).unwrap(), b"old");
     });
@@ -92,10 +99,10 @@ fn preallocation_of_a_file_that_is_there_empties_it_and_has_the_room() {
         let path = directory.join("file");
         for len in [0, 10_000, 3 << 20] {
             fs::write(&path, bytes(len, 3)).unwrap();
-            let file = OpenOptions::new().mode(Mode::Create).preallocate(1 << 20).open(&path).unwrap();
+            let file = OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(1 << 20).open(&path).unwrap();
             let found = fs::metadata(&path).unwrap();
             assert_eq!(found.len(), 0);
-            if file.explain()[0].answer == Answer::Honoured {
+            if file.option_report()[0].support == Support::Native {
                 let room = found.blocks() * 512;
                 assert!(((1 << 20)..(2 << 20)).contains(&room), "{room}");
             }
@@ -135,7 +142,7 @@ fn preallocation_without_room_leaves_a_file_that_was_there_as_it_was() {
     let (old, new) = (small.0.path().join("old"), small.0.path().join("new"));
     let content = bytes(300_000, 4);
     fs::write(&old, &content).unwrap();
-    let create = |path, room| OpenOptions::new().mode(Mode::Create).preallocate(room).open(path);
+    let create = |path, room| OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(room).open(path);
     for (path, room) in [(&old, 2 << 20), (&new, 900_000)] {
         let error = create(path, room).unwrap_err();
         assert_eq!(error.kind(), Kind::NoSpace);
@@ -154,9 +161,10 @@ fn preallocation_without_room_leaves_a_file_that_was_there_as_it_was() {
 fn delete_on_close_removes_its_own_file_only_and_with_the_last_handle() {
     everywhere(|directory| {
         let path = directory.join("file");
-        let open = || OpenOptions::new().mode(Mode::Create).delete_on_close(true).open(&path).unwrap();
+        let open =
+            || OpenOptions::new().mode(Mode::CreateOrTruncate).delete_on_close(true).open(&path).unwrap();
         let file = open();
-        let again = file.again(true);
+        let again = file.reopen(true);
         drop(file);
         assert!(path.exists());
         drop(again);
@@ -177,13 +185,13 @@ fn random_wins_over_sequential_and_strict_makes_that_an_error() {
         let mut options = OpenOptions::new();
         options.hint(Hint::Sequential).hint(Hint::Random);
         let file = options.open(&path).unwrap();
-        assert!(file.explain()[0].to_string().starts_with("hint=sequential refused: hint=random"));
+        assert!(file.option_report()[0].to_string().starts_with("hint=sequential refused: hint=random"));
         // On memory there is nothing to read ahead, and that is said.
-        let in_memory = fullbore::probe::bearings(&file).is_ok_and(|found| found.in_memory);
-        assert_eq!(file.explain()[1].answer == Answer::Honoured, !in_memory);
+        let in_memory = fullbore::probe::device_facts(&file).is_ok_and(|found| found.in_memory);
+        assert_eq!(file.option_report()[1].support == Support::Native, !in_memory);
         assert_eq!(options.strict(true).open(&path).unwrap_err().kind(), Kind::Unsupported);
         // Found by fuzzing: the file was emptied first and refused then.
-        for mode in [Mode::Truncate, Mode::Create] {
+        for mode in [Mode::Truncate, Mode::CreateOrTruncate] {
             assert_eq!(options.mode(mode).open(&path).unwrap_err().kind(), Kind::Unsupported);
             assert_eq!(fs::read(&path).unwrap(), b"x", "{mode:?}");
         }
@@ -198,7 +206,8 @@ fn modes_and_kinds_of_path() {
         OpenOptions::new().mode(Mode::Truncate).open(&path).unwrap_err();
         OpenOptions::new().mode(Mode::CreateNew).open(&path).unwrap();
         OpenOptions::new().mode(Mode::CreateNew).open(&path).unwrap_err();
-        let refused = OpenOptions::new().mode(Mode::Create).access(Access::Read).open(&path).unwrap_err();
+        let refused =
+            OpenOptions::new().mode(Mode::CreateOrTruncate).access(Access::Read).open(&path).unwrap_err();
         assert_eq!(refused.kind(), Kind::Invalid);
         symlink(&path, &link).unwrap();
         OpenOptions::new().open(&link).unwrap();
@@ -206,7 +215,7 @@ fn modes_and_kinds_of_path() {
         assert!(refused.to_string().contains("symbolic link"), "{refused}");
         let file = OpenOptions::new().open(directory).unwrap();
         assert!(file.read_at(&mut [0], 0).unwrap_err().to_string().contains("directory"));
-        assert!(File::open(directory).and_then(|file| file.snapshot()).is_err());
+        assert!(File::open(directory).and_then(|file| file.stamp()).is_err());
     });
 }
 
@@ -217,9 +226,9 @@ fn seekability_is_found_out_and_a_duplicate_keeps_the_lock() {
     assert!(File::open("/proc/self/status").unwrap().seekable());
     everywhere(|directory| {
         let path = directory.join("file");
-        let file = OpenOptions::new().mode(Mode::Create).share(Share::NONE).open(&path).unwrap();
+        let file = OpenOptions::new().mode(Mode::CreateOrTruncate).share(Share::NONE).open(&path).unwrap();
         assert!(file.seekable());
-        let duplicate = file.duplicate().unwrap();
+        let duplicate = file.try_clone().unwrap();
         drop(file);
         OpenOptions::new().share(Share::NONE).open(&path).unwrap_err();
         drop(duplicate);

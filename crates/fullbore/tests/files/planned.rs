@@ -4,7 +4,7 @@ use std::fs;
 
 use fullbore::error::{Error, Kind, Result};
 use fullbore::fault::{Event, Fault, Plan};
-use fullbore::file::{Cache, File, Sync};
+use fullbore::file::{CachePolicy, File};
 
 use crate::ground::{bytes, everywhere};
 
@@ -19,18 +19,20 @@ fn a_poisoned_file_takes_no_blocks_copies_or_mapped_bytes() {
         let other = directory.join("other");
         fs::write(&other, &content).unwrap();
         let other = File::open_write(&other).unwrap();
-        for (index, cache) in [Cache::Keep, Cache::Drop, Cache::Direct].into_iter().enumerate() {
+        for (index, cache) in
+            [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct].into_iter().enumerate()
+        {
             let path = directory.join(index.to_string());
             fs::write(&path, &content).unwrap();
             let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
             let (file, _) = File::open_write(&path).unwrap().with_faults(&plan).with_cache(cache);
             let mut window = file.map_writable(0..8192).unwrap();
-            file.sync(Sync::Data).unwrap_err();
+            file.sync_data().unwrap_err();
             let refused: [(&str, Result<()>); 10] = [
                 ("punch", file.punch_hole(0..4096)),
                 ("zero", file.zero_range(0..4096)),
-                ("allocate", file.allocate(0..1 << 20)),
-                ("preallocate", file.preallocate(1 << 20)),
+                ("allocate", file.reserve(0..1 << 20)),
+                ("preallocate", file.allocate_and_extend(1 << 20)),
                 ("clone", other.clone_range(0..4096, &file, 0)),
                 ("copy", other.copy_range(0..u64::MAX, &file, 0).map(drop)),
                 ("copy within", file.copy_range(0..4096, &file, 8192).map(drop)),
@@ -61,7 +63,7 @@ fn a_window_whose_flush_fails_poisons_the_file() {
         assert_eq!(window.flush().unwrap_err().kind(), Kind::Io);
         assert!(poisoned(&window.flush().unwrap_err()), "no retry says done");
         assert!(poisoned(&file.write_at(b"more", 0).unwrap_err()));
-        assert!(poisoned(&file.sync(Sync::Full).unwrap_err()));
+        assert!(poisoned(&file.sync_all().unwrap_err()));
         assert_eq!(plan.counts().failed_syncs, 1);
     });
 }
@@ -79,8 +81,8 @@ fn what_finds_no_room_changes_nothing() {
         let file = File::open_write(&path).unwrap().with_faults(&plan);
         let mut window = file.map_writable(0..100_000).unwrap();
         let refused: [(&str, Result<()>); 6] = [
-            ("allocate", file.allocate(40_000..60_000)),
-            ("preallocate", file.preallocate(200_000)),
+            ("allocate", file.reserve(40_000..60_000)),
+            ("preallocate", file.allocate_and_extend(200_000)),
             ("zero", file.zero_range(49_999..50_001)),
             ("copy", other.copy_range(0..50_000, &file, 50_000).map(drop)),
             ("write a window", window.write_at(&[0; 2], 49_999)),
@@ -93,7 +95,7 @@ fn what_finds_no_room_changes_nothing() {
         assert!(fs::read(&path).unwrap() == content);
         // Holes need no room, and what fits is done.
         file.punch_hole(60_000..70_000).unwrap();
-        file.allocate(0..50_000).unwrap();
+        file.reserve(0..50_000).unwrap();
         window.write_at(&[7; 10], 49_990).unwrap();
         // A copy stops where the room does; blocks are shared all or not at all.
         other.copy_range(0..100_000, &file, 0).unwrap_err();
@@ -111,7 +113,7 @@ fn the_plan_sees_every_call_in_its_order() {
         let plan = Plan::new(1);
         let file = File::create_new(directory.join("file")).unwrap().with_faults(&plan);
         let mut expected = Vec::new();
-        file.preallocate(10_000).unwrap();
+        file.allocate_and_extend(10_000).unwrap();
         expected.push(Event::Allocated { offset: 0, len: 10_000 });
         file.punch_hole(100..5000).unwrap();
         expected.push(Event::Punched { offset: 100, len: 4900 });
@@ -119,7 +121,7 @@ fn the_plan_sees_every_call_in_its_order() {
             assert_eq!(error.kind(), Kind::Unsupported);
         }
         expected.push(Event::Zeroed { offset: 10, len: 10 });
-        file.allocate(1..4097).unwrap();
+        file.reserve(1..4097).unwrap();
         expected.push(Event::Allocated { offset: 1, len: 4096 });
         let mut window = file.map_writable(4000..9000).unwrap();
         window.write_at(b"bytes", 0).unwrap();
@@ -141,7 +143,7 @@ fn copies_are_whole_under_every_fault() {
         let from = directory.join("from");
         fs::write(&from, &content).unwrap();
         let to = directory.join("to");
-        for cache in [Cache::Keep, Cache::Direct] {
+        for cache in [CachePolicy::Keep, CachePolicy::Direct] {
             for (seed, fault) in
                 [Fault::Short { one_in: 2 }, Fault::Interrupted { one_in: 2 }].into_iter().enumerate()
             {
@@ -169,7 +171,7 @@ fn copies_are_whole_under_every_fault() {
                     match result {
                         Err(error) => assert_eq!(error.kind(), Kind::Io),
                         // What went well before it is told first, and then it is past.
-                        Ok(_) => assert!(cache == Cache::Direct && fs::read(&to).unwrap() == content),
+                        Ok(_) => assert!(cache == CachePolicy::Direct && fs::read(&to).unwrap() == content),
                     }
                 }
             }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fullbore::file::{Answer, Cache, File, Hint, Mode, OpenOptions, Share, Sync};
+use fullbore::file::{CachePolicy, Durability, File, Hint, Mode, OpenOptions, Share, Support};
 use fullbore::stream::FileStream;
 
 use crate::ground::{bytes, directories, everywhere};
@@ -28,7 +28,7 @@ fn opening_is_one_system_call() {
         mark(|| {
             drop(File::open(&path).unwrap());
             drop(OpenOptions::new().open(&path).unwrap());
-            drop(OpenOptions::new().mode(Mode::Create).open(&path).unwrap());
+            drop(OpenOptions::new().mode(Mode::CreateOrTruncate).open(&path).unwrap());
             drop(OpenOptions::new().mode(Mode::OpenOrCreate).open(&path).unwrap());
         });
         return;
@@ -47,7 +47,7 @@ fn looking_at_a_handle_makes_no_hidden_system_call() {
     if let Some(directory) = std::env::var_os(CHILD) {
         let path = Path::new(&directory).join("file");
         let mut options = OpenOptions::new();
-        options.mode(Mode::OpenOrCreate).share(Share::READ).hint(Hint::Random).cache(Cache::Drop);
+        options.mode(Mode::OpenOrCreate).share(Share::READ).hint(Hint::Random).cache(CachePolicy::DontCache);
         let (plain, full) = (File::open(&path).unwrap(), options.open(&path).unwrap());
         let stream = FileStream::new(plain.clone());
         // What a file is, is asked for once, and says that it is.
@@ -58,7 +58,9 @@ fn looking_at_a_handle_makes_no_hidden_system_call() {
             for file in [&plain, &full, stream.file()] {
                 let clone = file.clone();
                 assert_eq!(clone.path(), path);
-                assert!(clone.explain().len() < 4 && clone.poisoned().is_none() && clone.plan().is_none());
+                assert!(
+                    clone.option_report().len() < 4 && clone.poisoned().is_none() && clone.plan().is_none()
+                );
                 assert!(format!("{clone:?} {:?} {:?}", clone.as_fd(), clone.cache_policy()).len() > 10);
                 clone.kind();
             }
@@ -82,10 +84,10 @@ fn share_only_would_block_fails_the_open() {
         options.share(Share::NONE);
         mark(|| {
             let file = options.open(&path).unwrap();
-            let [answer] = file.explain() else { panic!("{:?}", file.explain()) };
+            let [support] = file.option_report() else { panic!("{:?}", file.option_report()) };
             assert!(
-                matches!(&answer.answer, Answer::Refused(why) if why.contains("No locks available")),
-                "{answer}"
+                matches!(&support.support, Support::Unsupported(why) if why.contains("No locks available")),
+                "{support}"
             );
         });
         assert!(options.strict(true).open(&path).is_err());
@@ -107,7 +109,7 @@ fn share_truncates_after_the_lock_and_unlocks_before_the_close() {
     if let Some(directory) = std::env::var_os(CHILD) {
         let path = Path::new(&directory).join("file");
         let mut options = OpenOptions::new();
-        options.mode(Mode::Create).share(Share::READ);
+        options.mode(Mode::CreateOrTruncate).share(Share::READ);
         mark(|| options.open(&path).unwrap().close()).unwrap();
         return;
     }
@@ -141,7 +143,7 @@ fn delete_on_close_checks_the_inode_again_after_locking() {
         options.share(Share::NONE).delete_on_close(true);
         let file = mark(|| options.open(&path)).unwrap();
         // Not the file that was there when it was opened first: that one has no name any more.
-        assert_eq!(file.snapshot().unwrap().identity.1, fs::metadata(&path).unwrap().ino());
+        assert_eq!(file.stamp().unwrap().identity.1, fs::metadata(&path).unwrap().ino());
         assert_eq!(file.len().unwrap(), 5);
         file.close().unwrap();
         assert!(!path.exists());
@@ -168,7 +170,7 @@ fn delete_on_close_checks_the_inode_again_after_locking() {
 fn preallocation_keeps_the_size_and_comes_before_the_truncation_of_what_is_there() {
     if let Some(directory) = std::env::var_os(CHILD) {
         let path = Path::new(&directory).join("file");
-        mark(|| OpenOptions::new().mode(Mode::Create).preallocate(1 << 20).open(&path)).unwrap();
+        mark(|| OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(1 << 20).open(&path)).unwrap();
         return;
     }
     everywhere(|directory| {
@@ -204,7 +206,7 @@ fn dotnet_124722_flush_to_disk_changes_neither_length_nor_bytes() {
         let file = File::create_new(&path).unwrap();
         file.write_all_at(&data, 0).unwrap();
         file.set_len(150_000).unwrap();
-        for level in [Sync::Data, Sync::Full] {
+        for level in [Durability::Data, Durability::Full] {
             file.sync(level).unwrap();
             let found = fs::read(&path).unwrap();
             assert!(found.len() == 150_000 && found[..100_000] == data, "{level:?}");

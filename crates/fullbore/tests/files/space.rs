@@ -3,14 +3,14 @@
 use std::fs;
 
 use fullbore::error::Kind;
-use fullbore::file::{Cache, File};
+use fullbore::file::{CachePolicy, File};
 
 use crate::ground::{bytes, everywhere};
 
 #[test]
 fn holes_and_lengths_as_a_model_says() {
     everywhere(|directory| {
-        for cache in [Cache::Keep, Cache::Direct] {
+        for cache in [CachePolicy::Keep, CachePolicy::Direct] {
             let path = directory.join(format!("model-{cache}"));
             let (file, _) = File::create_new(&path).unwrap().with_cache(cache);
             let mut model = Vec::new();
@@ -40,7 +40,7 @@ fn holes_and_lengths_as_a_model_says() {
                         Ok(()) => model[within].fill(0),
                         Err(error) => assert_eq!(error.kind(), Kind::Unsupported),
                     },
-                    _ => file.allocate(start..start + len).unwrap(),
+                    _ => file.reserve(start..start + len).unwrap(),
                 }
                 assert!(fs::read(&path).unwrap() == model, "{path:?} after {step:?}");
                 let (data, hole) = (file.seek_data(start).unwrap(), file.seek_hole(start).unwrap());
@@ -70,7 +70,7 @@ fn punching_gives_blocks_back_and_allocating_takes_them() {
         let path = directory.join("blocks");
         let file = File::create_new(&path).unwrap();
         let blocks = || {
-            file.sync(fullbore::file::Sync::Data).unwrap();
+            file.sync_data().unwrap();
             fs::metadata(&path).unwrap().blocks() * 512
         };
         file.write_all_at(&bytes(4 << 20, 1), 0).unwrap();
@@ -79,9 +79,9 @@ fn punching_gives_blocks_back_and_allocating_takes_them() {
         assert!(blocks() <= 3 << 20, "{}", blocks());
         assert_eq!(file.seek_hole(0).unwrap(), Some(1 << 20));
         assert_eq!(file.seek_data(1 << 20).unwrap(), Some(3 << 20));
-        file.allocate(4 << 20..8 << 20).unwrap();
+        file.reserve(4 << 20..8 << 20).unwrap();
         assert!(blocks() >= 6 << 20, "{}", blocks());
-        assert_eq!(file.snapshot().unwrap().len, 4 << 20);
+        assert_eq!(file.stamp().unwrap().len, 4 << 20);
     });
 }
 
@@ -92,15 +92,15 @@ fn what_cannot_be_is_said() {
         let file = File::create_new(&path).unwrap();
         #[expect(clippy::reversed_empty_ranges)]
         let backwards = 5..3;
-        assert_eq!(file.allocate(backwards.clone()).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(file.reserve(backwards.clone()).unwrap_err().kind(), Kind::Invalid);
         assert_eq!(file.punch_hole(backwards).unwrap_err().kind(), Kind::Invalid);
-        assert_eq!(file.allocate(0..1 << 50).unwrap_err().kind(), Kind::NoSpace);
-        assert_eq!(file.snapshot().unwrap().len, 0);
+        assert_eq!(file.reserve(0..1 << 50).unwrap_err().kind(), Kind::NoSpace);
+        assert_eq!(file.stamp().unwrap().len, 0);
         file.punch_hole(7..7).unwrap();
         assert_eq!(file.seek_data(u64::MAX).unwrap(), None);
         assert!(File::open(&path).unwrap().set_len(1).is_err());
     });
     let null = File::open("/dev/null").unwrap();
     assert_eq!(null.seek_data(0).unwrap_err().kind(), Kind::Unsupported);
-    assert_eq!(null.allocate(0..1).unwrap_err().kind(), Kind::Io, "it is open for reading");
+    assert_eq!(null.reserve(0..1).unwrap_err().kind(), Kind::Io, "it is open for reading");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use fullbore::error::Kind;
-use fullbore::file::{Access, Cache, Hint, Mode, OpenOptions};
+use fullbore::file::{Access, CachePolicy, Hint, Mode, OpenOptions};
 
 use crate::ground::everywhere;
 
@@ -15,7 +15,7 @@ fn refused(mode: Mode) -> OpenOptions {
     options
 }
 
-const MAKERS: [Mode; 4] = [Mode::Create, Mode::CreateNew, Mode::OpenOrCreate, Mode::Append];
+const MAKERS: [Mode; 4] = [Mode::CreateOrTruncate, Mode::CreateNew, Mode::OpenOrCreate, Mode::Append];
 
 #[test]
 fn a_strict_open_that_fails_removes_what_it_made_and_nothing_else() {
@@ -47,7 +47,7 @@ fn a_strict_open_that_succeeds_makes_opens_and_empties_as_any_other() {
     everywhere(|directory| {
         let (path, dangling) = (directory.join("file"), directory.join("dangling"));
         symlink("file", &dangling).unwrap();
-        for mode in [Mode::Create, Mode::OpenOrCreate, Mode::Append] {
+        for mode in [Mode::CreateOrTruncate, Mode::OpenOrCreate, Mode::Append] {
             for name in [&path, &dangling] {
                 let options = || {
                     let mut options = OpenOptions::new();
@@ -57,12 +57,16 @@ fn a_strict_open_that_succeeds_makes_opens_and_empties_as_any_other() {
                 options().open(name).unwrap().write_all_at(b"bytes", 0).unwrap();
                 assert_eq!(fs::read(&path).unwrap(), b"bytes", "{mode:?}");
                 options().open(name).unwrap();
-                let left = if mode == Mode::Create { b"".as_slice() } else { b"bytes" };
+                let left = if mode == Mode::CreateOrTruncate { b"".as_slice() } else { b"bytes" };
                 assert_eq!(fs::read(&path).unwrap(), left, "{mode:?}");
                 // Emptied at once where nothing can fail between: deleting alone does not wait.
                 fs::write(&path, "again").unwrap();
                 let file = options().strict(false).delete_on_close(true).open(&path).unwrap();
-                assert_eq!(file.len().unwrap(), if mode == Mode::Create { 0 } else { 5 }, "{mode:?}");
+                assert_eq!(
+                    file.len().unwrap(),
+                    if mode == Mode::CreateOrTruncate { 0 } else { 5 },
+                    "{mode:?}"
+                );
                 drop(file);
                 assert!(!path.exists());
             }
@@ -76,12 +80,12 @@ fn a_cache_policy_that_is_refused_fails_before_anything_is_lost_or_made() {
         let path = directory.join("file");
         // Direct and appending contradict each other on every file system; to drop is refused on memory.
         let appending =
-            || OpenOptions::new().mode(Mode::Append).strict(true).cache(Cache::Direct).open(&path);
+            || OpenOptions::new().mode(Mode::Append).strict(true).cache(CachePolicy::Direct).open(&path);
         assert_eq!(appending().unwrap_err().kind(), Kind::Unsupported);
         assert!(!path.exists());
-        for mode in [Mode::Create, Mode::Truncate] {
+        for mode in [Mode::CreateOrTruncate, Mode::Truncate] {
             fs::write(&path, "old").unwrap();
-            for cache in [Cache::Drop, Cache::Direct] {
+            for cache in [CachePolicy::DontCache, CachePolicy::Direct] {
                 let opened = OpenOptions::new().mode(mode).strict(true).cache(cache).open(&path);
                 let left = if opened.is_err() { b"old".as_slice() } else { b"" };
                 assert_eq!(fs::read(&path).unwrap(), left, "{mode:?} {cache:?}");

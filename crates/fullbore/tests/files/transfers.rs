@@ -5,7 +5,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::os::unix::fs::FileExt;
 
 use fullbore::error::Kind;
-use fullbore::file::{Cache, File};
+use fullbore::file::{CachePolicy, File};
 
 use crate::ground::{bytes, everywhere};
 
@@ -17,10 +17,12 @@ fn lengths(count: usize) -> Vec<usize> {
 #[test]
 fn dotnet_108380_gather_writes_more_buffers_than_a_call_takes() {
     everywhere(|directory| {
-        for (index, cache) in [Cache::Keep, Cache::Drop, Cache::Direct].into_iter().enumerate() {
+        for (index, cache) in
+            [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct].into_iter().enumerate()
+        {
             let path = directory.join(format!("gather-{index}"));
             let (file, _) = File::create_new(&path).unwrap().with_cache(cache);
-            let lens = lengths(if cache == Cache::Direct { 1100 } else { 5000 });
+            let lens = lengths(if cache == CachePolicy::Direct { 1100 } else { 5000 });
             let data = bytes(lens.iter().sum(), 1);
             let mut rest = &data[..];
             let parts: Vec<IoSlice<'_>> = lens
@@ -44,7 +46,7 @@ fn scatter_reads_more_buffers_than_a_call_takes() {
         let lens = lengths(5000);
         let data = bytes(lens.iter().sum::<usize>() + 7, 2);
         fs::write(&path, &data).unwrap();
-        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let (file, _) = File::open(&path).unwrap().with_cache(cache);
             let mut memory: Vec<Vec<u8>> = lens.iter().map(|&len| vec![0; len]).collect();
             let mut parts: Vec<IoSliceMut<'_>> =
@@ -116,7 +118,7 @@ fn gather_of_more_than_2_gib() {
 fn vectors_of_blocks_pass_the_cache_by() {
     everywhere(|directory| {
         let path = directory.join("blocks");
-        let (file, _) = File::create_new(&path).unwrap().with_cache(Cache::Direct);
+        let (file, _) = File::create_new(&path).unwrap().with_cache(CachePolicy::Direct);
         let memory = bytes(40 * 4096, 6);
         let start = memory.as_ptr().align_offset(4096);
         for (shift, len) in [(0, 4096), (0, 8192), (1, 4096), (0, 4100)] {
@@ -141,7 +143,7 @@ fn vectors_of_blocks_pass_the_cache_by() {
 #[test]
 fn the_last_offset_is_no_position() {
     everywhere(|directory| {
-        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let path = directory.join(format!("last-{cache}"));
             fs::write(&path, "old").unwrap();
             let (file, _) = File::open_write(&path).unwrap().with_cache(cache);

@@ -7,10 +7,10 @@
 #[path = "../ground/mod.rs"]
 mod ground;
 
+mod counts;
 mod operation;
 mod power;
 mod run;
-mod tally;
 
 use std::time::{Duration, Instant};
 
@@ -41,14 +41,14 @@ fn run(time: Duration, plan: impl Fn(u64) -> Option<Plan> + Sync) {
         let start = Instant::now();
         let mut run = Run::new(directory, seed, plan(seed));
         // A slow machine gets more time.
-        while start.elapsed() < time || (!run.tally.whole() && start.elapsed() < 20 * time) {
+        while start.elapsed() < time || (!run.counts.whole() && start.elapsed() < 20 * time) {
             for _ in 0..100 {
                 run.step();
             }
         }
         run.compare_all();
-        run.tally.print(directory, start.elapsed());
-        run.tally.judge(directory);
+        run.counts.print(directory, start.elapsed());
+        run.counts.judge(directory);
     });
 }
 

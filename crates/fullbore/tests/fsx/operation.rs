@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use fullbore::file::{Cache, Sync};
+use fullbore::file::{CachePolicy, Durability};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -19,7 +19,7 @@ const PAGE: usize = 4096;
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     pub(crate) file: usize,
-    pub(crate) cache: Cache,
+    pub(crate) cache: CachePolicy,
     pub(crate) offset: usize,
     pub(crate) len: usize,
     /// How far from the start of a page.
@@ -110,7 +110,7 @@ pub(crate) enum Operation {
     },
     Sync {
         span: Span,
-        level: Sync,
+        level: Durability,
     },
     Compare {
         span: Span,
@@ -150,7 +150,7 @@ impl Operation {
 /// Which handles are used between two openings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mix {
-    Only(Cache),
+    Only(CachePolicy),
     All,
 }
 
@@ -165,7 +165,7 @@ pub(crate) struct Draw {
 
 impl Draw {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { random: SplitMix64::seed_from_u64(seed), mix: Mix::Only(Cache::Keep), calm: false }
+        Self { random: SplitMix64::seed_from_u64(seed), mix: Mix::Only(CachePolicy::Keep), calm: false }
     }
 
     pub(crate) fn below(&mut self, bound: usize) -> usize {
@@ -176,10 +176,10 @@ impl Draw {
         self.below(bound) == 0
     }
 
-    fn cache(&mut self) -> Cache {
+    fn cache(&mut self) -> CachePolicy {
         match self.mix {
             Mix::Only(cache) => cache,
-            Mix::All => [Cache::Keep, Cache::Drop, Cache::Direct][self.below(3)],
+            Mix::All => [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct][self.below(3)],
         }
     }
 
@@ -326,10 +326,10 @@ impl Draw {
             990..993 => {
                 self.calm = !self.one_in(6);
                 self.mix = match self.below(8) {
-                    _ if self.calm => Mix::Only(Cache::Keep),
-                    0..3 => Mix::Only(Cache::Keep),
-                    3..5 => Mix::Only(Cache::Drop),
-                    5 => Mix::Only(Cache::Direct),
+                    _ if self.calm => Mix::Only(CachePolicy::Keep),
+                    0..3 => Mix::Only(CachePolicy::Keep),
+                    3..5 => Mix::Only(CachePolicy::DontCache),
+                    5 => Mix::Only(CachePolicy::Direct),
                     _ => Mix::All,
                 };
                 Operation::Reopen
@@ -337,7 +337,7 @@ impl Draw {
             993 => Operation::DropCache { span: self.span(lens) },
             994 => Operation::Sync {
                 span: self.span(lens),
-                level: if self.one_in(2) { Sync::Data } else { Sync::Full },
+                level: if self.one_in(2) { Durability::Data } else { Durability::Full },
             },
             995..997 => Operation::Compare { span: self.span(lens) },
             _ => Operation::Seek { span: self.span(lens) },

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Kind, Result};
 use fullbore::fault::Plan;
-use fullbore::file::{Cache, File, WritableWindow};
+use fullbore::file::{CachePolicy, File, MmapMut};
 
+use crate::counts::OperationCounts;
 use crate::ground::bytes;
 use crate::operation::{Draw, FILES, LONGEST, Operation, Span};
-use crate::tally::Tally;
 
 /// How many of the last operations a failure tells.
 const TOLD: usize = 40;
@@ -28,14 +28,18 @@ impl Handles {
     fn open(path: &Path, plan: Option<&Plan>) -> Self {
         let file = File::open_write(path).unwrap();
         let keep = plan.map_or(file.clone(), |plan| file.with_faults(plan));
-        Self { drop: keep.with_cache(Cache::Drop).0, direct: keep.with_cache(Cache::Direct).0, keep }
+        Self {
+            drop: keep.with_cache(CachePolicy::DontCache).0,
+            direct: keep.with_cache(CachePolicy::Direct).0,
+            keep,
+        }
     }
 
-    fn of(&self, cache: Cache) -> &File {
+    fn of(&self, cache: CachePolicy) -> &File {
         match cache {
-            Cache::Keep => &self.keep,
-            Cache::Drop => &self.drop,
-            Cache::Direct => &self.direct,
+            CachePolicy::Keep => &self.keep,
+            CachePolicy::DontCache => &self.drop,
+            CachePolicy::Direct => &self.direct,
         }
     }
 }
@@ -45,7 +49,7 @@ impl Handles {
 struct Kept {
     file: usize,
     start: usize,
-    window: WritableWindow,
+    mmap: MmapMut,
 }
 
 /// A run of random operations.
@@ -65,7 +69,7 @@ pub(crate) struct Run {
     /// What is read goes here.
     memory: Vec<u8>,
     last: VecDeque<(u64, Operation)>,
-    pub(crate) tally: Tally,
+    pub(crate) counts: OperationCounts,
 }
 
 impl Run {
@@ -86,7 +90,7 @@ impl Run {
             source: bytes(2 * LONGEST + 8192, seed),
             memory: vec![0; LONGEST + 8192],
             last: VecDeque::new(),
-            tally: Tally::default(),
+            counts: OperationCounts::default(),
         }
     }
 
@@ -97,11 +101,11 @@ impl Run {
         if self.last.len() == TOLD {
             self.last.pop_front();
         }
-        self.last.push_back((self.tally.total(), operation.clone()));
+        self.last.push_back((self.counts.total(), operation.clone()));
         let name = operation.name();
         match self.apply(operation) {
-            Ok(()) => self.tally.done(name),
-            Err(error) if error.kind() == Kind::Unsupported => self.tally.refused(name),
+            Ok(()) => self.counts.done(name),
+            Err(error) if error.kind() == Kind::Unsupported => self.counts.refused(name),
             Err(error) => panic!("{name}: {error}"),
         }
     }
@@ -151,10 +155,10 @@ impl Run {
                 zeroed(&mut self.models[span.file], &span);
                 Ok(())
             }
-            Operation::Allocate { span } => self.files[span.file].of(span.cache).allocate(span.range()),
+            Operation::Allocate { span } => self.files[span.file].of(span.cache).reserve(span.range()),
             Operation::Preallocate { span } => {
                 let len = span.offset.max(1);
-                self.files[span.file].of(span.cache).preallocate(len as u64)?;
+                self.files[span.file].of(span.cache).allocate_and_extend(len as u64)?;
                 let model = &mut self.models[span.file];
                 model.resize(model.len().max(len), 0);
                 Ok(())
@@ -162,24 +166,24 @@ impl Run {
             Operation::Copy { from, to } => self.copy(&from, &to),
             Operation::Clone { from, to } => self.clone_blocks(&from, &to),
             Operation::MapRead { span } => {
-                let window = self.files[span.file].of(span.cache).map(span.range())?;
+                let mmap = self.files[span.file].of(span.cache).map(span.range())?;
                 let model = &self.models[span.file][span.offset..span.end()];
-                window.with(|bytes| assert!(bytes == model, "{}", differ(bytes, model)))
+                mmap.with(|bytes| assert!(bytes == model, "{}", differ(bytes, model)))
             }
             Operation::MapWrite { span, source, flush } => {
                 let data = taken(&self.source, source, &span);
-                let mut window = self.files[span.file].of(span.cache).map_writable(span.range())?;
-                window.write_at(data, 0)?;
+                let mut mmap = self.files[span.file].of(span.cache).map_writable(span.range())?;
+                mmap.write_at(data, 0)?;
                 self.models[span.file][span.offset..span.end()].copy_from_slice(data);
                 if flush && !data.is_empty() {
-                    window.flush()?;
+                    mmap.flush()?;
                     settle(&mut self.durable[span.file], &self.models[span.file], span.offset, span.len);
                 }
                 Ok(())
             }
             Operation::KeepWindow { span } => {
-                let window = self.files[span.file].of(span.cache).map_writable(span.range())?;
-                self.kept = Some(Kept { file: span.file, start: span.offset, window });
+                let mmap = self.files[span.file].of(span.cache).map_writable(span.range())?;
+                self.kept = Some(Kept { file: span.file, start: span.offset, mmap });
                 Ok(())
             }
             Operation::ReadKept => self.read_kept(),
@@ -272,38 +276,38 @@ impl Run {
 
     /// Reads the window that was kept: what it says is the file's, or it says that the file was cut short.
     fn read_kept(&mut self) -> Result<()> {
-        let Some(Kept { file, start, window }) = &self.kept else { return Ok(()) };
+        let Some(Kept { file, start, mmap }) = &self.kept else { return Ok(()) };
         let model = &self.models[*file];
-        let into = &mut self.memory[..window.len()];
-        let result = window.read_at(into, 0);
-        if *start + window.len() > model.len() {
+        let into = &mut self.memory[..mmap.len()];
+        let result = mmap.read_at(into, 0);
+        if *start + mmap.len() > model.len() {
             assert_eq!(result.unwrap_err().kind(), Kind::Changed);
             // Zero pages stand under it for good.
             self.kept = None;
             return Ok(());
         }
         result?;
-        let model = &model[*start..*start + window.len()];
+        let model = &model[*start..*start + mmap.len()];
         assert!(*into == *model, "{}", differ(into, model));
         Ok(())
     }
 
     fn write_kept(&mut self, place: usize, len: usize, source: usize, flush: bool) -> Result<()> {
-        let Some(Kept { file, start, window }) = &mut self.kept else { return Ok(()) };
+        let Some(Kept { file, start, mmap }) = &mut self.kept else { return Ok(()) };
         let model = &mut self.models[*file];
-        let place = place % (window.len() + 1);
-        let data = &self.source[source..][..len.min(window.len() - place)];
-        let result = window.write_at(data, place);
-        if *start + window.len() > model.len() {
+        let place = place % (mmap.len() + 1);
+        let data = &self.source[source..][..len.min(mmap.len() - place)];
+        let result = mmap.write_at(data, place);
+        if *start + mmap.len() > model.len() {
             assert_eq!(result.unwrap_err().kind(), Kind::Changed);
             self.kept = None;
             return Ok(());
         }
         result?;
         model[*start + place..][..data.len()].copy_from_slice(data);
-        if flush && !window.is_empty() {
-            window.flush()?;
-            settle(&mut self.durable[*file], model, *start, window.len());
+        if flush && !mmap.is_empty() {
+            mmap.flush()?;
+            settle(&mut self.durable[*file], model, *start, mmap.len());
         }
         Ok(())
     }
@@ -337,7 +341,7 @@ impl Run {
         let (model, memory) = (&self.models[file], &mut self.memory);
         let found = fs::read(&self.paths[file]).unwrap();
         assert!(found == *model, "file {file}: {}", differ(&found, model));
-        assert_eq!(self.files[file].keep.snapshot().unwrap().len, model.len() as u64);
+        assert_eq!(self.files[file].keep.stamp().unwrap().len, model.len() as u64);
         let into = &mut memory[..model.len()];
         self.files[file].keep.read_exact_at(into, 0).unwrap();
         assert!(*into == **model, "file {file}: {}", differ(into, model));
@@ -345,7 +349,7 @@ impl Run {
 
     /// Syncs a file.
     pub(crate) fn sync_one(&mut self) {
-        self.files[0].keep.sync(fullbore::file::Sync::Data).unwrap();
+        self.files[0].keep.sync_data().unwrap();
         self.durable[0].clone_from(&self.models[0]);
     }
 
@@ -353,7 +357,7 @@ impl Run {
     pub(crate) fn compare_all(&mut self) {
         for file in 0..FILES {
             self.compare(file);
-            self.files[file].keep.sync(fullbore::file::Sync::Full).unwrap();
+            self.files[file].keep.sync_all().unwrap();
             self.files[file].keep.drop_cache().unwrap();
             self.compare(file);
         }

@@ -133,7 +133,7 @@ fn faults_reach_what_has_no_offsets() {
         let plan = Plan::new(3)
             .with(Fault::Short { one_in: 2 })
             .with(Fault::Interrupted { one_in: 3 })
-            .with(Fault::NotNow { one_in: 3 })
+            .with(Fault::WouldBlock { one_in: 3 })
             .with(Fault::Buffers { most: 3 });
         let (reader, writer) = faulty(&plan);
         let mut stream = FileStream::with_buffer(writer, 16);
@@ -147,7 +147,7 @@ fn faults_reach_what_has_no_offsets() {
         }
         stream.close().unwrap();
         let counts = plan.counts();
-        assert!(counts.short > 0 && counts.interrupted > 0 && counts.not_now > 0, "{counts:?}");
+        assert!(counts.short > 0 && counts.interrupted > 0 && counts.would_block > 0, "{counts:?}");
 
         let plan = Plan::new(4).with(Fault::Short { one_in: 2 }).with(Fault::Interrupted { one_in: 2 });
         let mut found = Vec::new();

@@ -56,7 +56,7 @@ fn a_request_of_at_least_the_buffers_size_bypasses_an_empty_buffer() {
         let ((), _, writes) = counted(|| stream.write_all(&large).unwrap());
         assert!(about(1).contains(&writes), "{writes}");
         // It is in the file already: nothing was held back.
-        let len = stream.file().snapshot().unwrap().len;
+        let len = stream.file().stamp().unwrap().len;
         assert_eq!(len.max(100_000), stream.len().unwrap());
         let mut found = vec![0; 50_000];
         stream.file().read_exact_at(&mut found, count as u64).unwrap();
@@ -85,9 +85,9 @@ fn length_counts_pending_writes() {
         stream.seek(SeekFrom::Start(3)).unwrap();
         let ((), _, writes) = counted(|| stream.write_all(b"abcd").unwrap());
         assert_eq!(writes, 0);
-        assert_eq!((stream.len().unwrap(), stream.file().snapshot().unwrap().len), (7, 5));
+        assert_eq!((stream.len().unwrap(), stream.file().stamp().unwrap().len), (7, 5));
         stream.flush().unwrap();
-        assert_eq!(stream.file().snapshot().unwrap().len, 7);
+        assert_eq!(stream.file().stamp().unwrap().len, 7);
         assert_eq!(std::fs::read(stream.file().path()).unwrap(), b"123abcd");
     });
 }

@@ -364,7 +364,7 @@ fn write(size: u64, piece: usize, buffer: usize) -> Case {
 
 async fn ours_writes(path: &Path, driver: &Driver, data: &mut Vec<u8>, size: u64) -> Attempt<()> {
     let path = path.to_owned();
-    let how = move || OpenOptions::new().mode(Mode::Create).access(Access::Write).open(path);
+    let how = move || OpenOptions::new().mode(Mode::CreateOrTruncate).access(Access::Write).open(path);
     let file = AsyncFile::open_with(driver, how).await?;
     let piece = data.len() as u64;
     for index in 0..size / piece {

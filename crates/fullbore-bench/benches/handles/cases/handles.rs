@@ -127,7 +127,7 @@ fn length() -> Case {
         })
         .with("fullbore", |place| {
             let file = File::open(place.source(MIDDLE))?;
-            each(move |_| exactly(file.snapshot()?.len, MIDDLE))
+            each(move |_| exactly(file.stamp()?.len, MIDDLE))
         })
         .with("fullbore stream", |place| {
             let stream = fullbore::stream::FileStream::new(File::open(place.source(MIDDLE))?);
@@ -158,7 +158,7 @@ fn set_length() -> Case {
             })
         })
         .with("fullbore", |place| {
-            let file = OpenOptions::new().mode(Mode::Create).open(place.target())?;
+            let file = OpenOptions::new().mode(Mode::CreateOrTruncate).open(place.target())?;
             let mut len = 0;
             each(move |_| {
                 len = (len + 1) % LENGTHS;
@@ -179,7 +179,7 @@ fn copy(size: u64) -> Case {
         .with("fullbore", move |place| {
             let (from, to) = (place.source(size), place.target());
             each(move |_| {
-                let to = OpenOptions::new().mode(Mode::Create).open(&to)?;
+                let to = OpenOptions::new().mode(Mode::CreateOrTruncate).open(&to)?;
                 exactly(File::open(&from)?.copy_range(0..size, &to, 0)?.bytes(), size)
             })
         })

@@ -184,7 +184,7 @@ fn write(pass: Pass, preallocated: bool) -> Case {
 /// Our way to replace a file.
 fn replacing(room: u64) -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.mode(Mode::Create).access(Access::Write).preallocate(room);
+    options.mode(Mode::CreateOrTruncate).access(Access::Write).reserve(room);
     options
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// A stream that replaces the target.
 pub(super) fn create(place: &Place, buffer: usize) -> fullbore::Result<FileStream> {
-    let file = OpenOptions::new().mode(Mode::Create).open(place.target())?;
+    let file = OpenOptions::new().mode(Mode::CreateOrTruncate).open(place.target())?;
     Ok(FileStream::with_buffer(file, buffer))
 }
 

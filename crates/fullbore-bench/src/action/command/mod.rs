@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::error::{Error, Kind};
-use fullbore::file::{File, Sync, Temporary};
+use fullbore::file::{File, Temporary};
 use fullbore::probe::ProcessUsage;
 use serde::Deserialize;
 
@@ -316,7 +316,7 @@ impl Workload for CommandWorkload {
                 let _ = std::fs::remove_file(&test_files.fresh);
             }
             // The next command shall not wait for what this one left to be written.
-            Some(OutputTarget::Existing) => File::open_write(&test_files.output)?.sync(Sync::Data)?,
+            Some(OutputTarget::Existing) => File::open_write(&test_files.output)?.sync_data()?,
             None => {}
         }
         Ok(())

@@ -3,7 +3,6 @@
 use fullbore::Result;
 use fullbore::asynchronous::{AsyncFile, Driver};
 use fullbore::buf::{Buf, Buffer, Pool};
-use fullbore::file::Sync;
 use futures_lite::future::block_on;
 
 use super::in_flight::{self, OwnedBuffer, PassIo};
@@ -47,6 +46,6 @@ impl<M: OwnedBuffer + Buffer> Interface for AsyncFileIo<M> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        block_on(self.file.sync(Sync::Data))
+        block_on(self.file.sync_data())
     }
 }

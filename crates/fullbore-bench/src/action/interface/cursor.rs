@@ -6,7 +6,6 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
-use fullbore::file::Sync;
 use fullbore::stream::FileStream;
 
 use super::pass::Pass;
@@ -48,7 +47,7 @@ impl SyncStream for BufWriter<fs::File> {
 
 impl SyncStream for FileStream {
     fn sync(&mut self) -> io::Result<()> {
-        Ok(FileStream::sync(self, Sync::Data)?)
+        Ok(FileStream::sync_data(self)?)
     }
 }
 

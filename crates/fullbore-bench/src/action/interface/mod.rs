@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
 use fullbore::error::{Error, Kind};
-use fullbore::file::{Access, Cache, File, Hint, Mode, OpenOptions};
+use fullbore::file::{Access, CachePolicy, File, Hint, Mode, OpenOptions};
 use serde::Deserialize;
 
 use self::pass::{Pass, Payload};
@@ -261,7 +261,7 @@ fn handle(config: &OpenConfig) -> Result<File> {
     let access = if config.bytes.writes() { Access::Write } else { Access::Read };
     options.access(access);
     if config.direct {
-        options.cache(Cache::Direct).strict(true);
+        options.cache(CachePolicy::Direct).strict(true);
     }
     if let Some(hint) = config.hint {
         options.hint(hint).strict(true);
@@ -271,13 +271,13 @@ fn handle(config: &OpenConfig) -> Result<File> {
     };
     options.mode(Mode::CreateNew);
     if allocation == Allocation::Reserve {
-        options.preallocate(len).strict(true);
+        options.reserve(len).strict(true);
     }
     let file = options.open(&config.path)?;
     match allocation {
         Allocation::Extend | Allocation::Reserve => {}
         Allocation::Size => file.set_len(len)?,
-        Allocation::Preallocate => file.preallocate(len)?,
+        Allocation::Preallocate => file.allocate_and_extend(len)?,
     }
     Ok(file)
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
-use fullbore::file::{File, Sync};
+use fullbore::file::File;
 
 use super::pass::{Pass, Payload};
 use super::{Completion, Interface, OpenConfig, buffer, handle, standard};
@@ -34,7 +34,7 @@ impl PositionalIo for File {
     }
 
     fn sync(&self) -> Result<()> {
-        File::sync(self, Sync::Data)
+        File::sync_data(self)
     }
 }
 

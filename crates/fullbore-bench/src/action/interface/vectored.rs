@@ -4,7 +4,7 @@ use std::io::{IoSlice, IoSliceMut};
 
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
-use fullbore::file::{File, Sync};
+use fullbore::file::File;
 
 use super::pass::{Pass, Payload};
 use super::{Interface, OpenConfig, buffer, handle};
@@ -41,7 +41,7 @@ impl Interface for VectoredFile {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.file.sync(Sync::Data)
+        self.file.sync_data()
     }
 }
 

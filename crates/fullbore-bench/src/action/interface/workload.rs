@@ -264,7 +264,7 @@ fn remove(context: &RunContext<'_>) {
 mod tests {
     use std::time::Duration;
 
-    use fullbore::pattern::Monitor;
+    use fullbore::pattern::Progress;
 
     use super::*;
     use crate::action::DeviceIo;
@@ -320,15 +320,15 @@ mod tests {
     #[test]
     fn a_trial_does_what_it_says_and_leaves_no_file_behind() {
         let directory = tempfile::tempdir().unwrap();
-        let monitor = Monitor::default();
+        let progress = Progress::default();
         let needs = Needs { warm: true, written: true, fresh: true, ..Needs::default() };
         let minute = Duration::from_secs(60);
-        let test_files = TestFiles::make(directory.path(), LEN, true, minute, 1, needs, &monitor).unwrap();
+        let test_files = TestFiles::make(directory.path(), LEN, true, minute, 1, needs, &progress).unwrap();
         let file_sets = [test_files];
         let context = RunContext {
             file_sets: &file_sets,
             devices: &[],
-            monitor: &monitor,
+            progress: &progress,
             start: Instant::now(),
             seed: 1,
             program: None,

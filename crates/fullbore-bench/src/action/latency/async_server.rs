@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fullbore::Result;
 use fullbore::buf::Pool;
-use fullbore::engine::Channel;
+use fullbore::engine::IoQueue;
 use fullbore::error::{Error, Kind};
 
 use super::super::target::Target;
@@ -37,7 +37,7 @@ pub(super) fn sleep_precisely() {
 
 /// A channel with its buffers.
 pub(super) struct AsyncServer<'a> {
-    channel: Channel,
+    queue: IoQueue,
     pool: Pool,
     target: &'a Target<'a>,
     start: Instant,
@@ -46,9 +46,9 @@ pub(super) struct AsyncServer<'a> {
 impl<'a> AsyncServer<'a> {
     /// Opens a channel of so many requests in flight. Its clock starts now.
     pub(super) fn open(target: &'a Target<'a>, depth: usize) -> Result<Self> {
-        let (channel, pool) = target.open(depth)?;
+        let (queue, pool) = target.open(depth)?;
         sleep_precisely();
-        Ok(Self { channel, pool, target, start: Instant::now() })
+        Ok(Self { queue, pool, target, start: Instant::now() })
     }
 }
 
@@ -61,13 +61,13 @@ impl Server for AsyncServer<'_> {
         let buf = self.pool.take().ok_or_else(|| {
             Error::new(Kind::Invalid, "take buffers from", "memory", "none is free for a free slot")
         })?;
-        self.target.ask(&mut self.channel, slot as u64, number, buf)?;
+        self.target.ask(&mut self.queue, slot as u64, number, buf)?;
         // Each goes when it is due: they are not gathered.
-        self.channel.commit()
+        self.queue.commit()
     }
 
     fn finished(&mut self) -> Result<Option<usize>> {
-        Ok(self.channel.ready()?.map(|done| {
+        Ok(self.queue.ready()?.map(|done| {
             self.pool.put(done.buf);
             done.token as usize
         }))
@@ -75,7 +75,7 @@ impl Server for AsyncServer<'_> {
 
     fn wait(&mut self, until: f64) -> Result<()> {
         // With requests on their way only looking again and again sees them end in time.
-        if self.channel.in_flight() == 0 {
+        if self.queue.in_flight() == 0 {
             wait_until(self.start, until);
         } else {
             std::hint::spin_loop();

@@ -133,7 +133,7 @@ impl LatencyWorkload {
 
     fn ready(&self, file: &File) -> Result<()> {
         match self.warm() {
-            true => TestFiles::load_into_cache(file, &(0..file.snapshot()?.len)),
+            true => TestFiles::load_into_cache(file, &(0..file.stamp()?.len)),
             false => TestFiles::evict_from_cache(file),
         }
     }
@@ -167,24 +167,24 @@ impl LatencyWorkload {
             self.ready(self.file(test_files))?;
             let end = if self.spec.order == LatencyOrder::Sequential { count } else { blocks };
             let scope = Scope { range: 0..end * strategy.request as u64, order: self.order(count, count) };
-            let outcome = match self.io.data() {
+            let stats = match self.io.data() {
                 Some(data) => {
                     let output = Output::create(self.file(test_files).path(), Placement::Overwrite, None)?;
-                    pattern::fill(data, &scope, &output, &strategy, context.monitor)?
+                    pattern::fill(data, &scope, &output, &strategy, context.progress)?
                 }
                 None => {
                     pattern::visit(
                         self.file(test_files),
                         &scope,
                         &strategy,
-                        context.monitor,
+                        context.progress,
                         || (),
                         |(), _, _| (),
                     )?
                     .0
                 }
             };
-            let seconds = outcome.seconds.max(1e-9);
+            let seconds = stats.seconds.max(1e-9);
             let rate = count as f64 / seconds;
             if seconds >= CLOSED_LOOP_SECONDS / 2.0 || count >= blocks {
                 break rate;
@@ -198,7 +198,7 @@ impl LatencyWorkload {
     fn serve(&self, number: u64, seconds: f64, context: &RunContext<'_>) -> Result<ServedRequests> {
         let strategy = self.io.strategy();
         let file = self.file(context.test_files()).clone();
-        let blocks = file.snapshot()?.len / strategy.request as u64;
+        let blocks = file.stamp()?.len / strategy.request as u64;
         // Another part each time, so that no cache of the device's own has it.
         let first = match self.spec.order {
             LatencyOrder::Random => 0,
@@ -210,26 +210,26 @@ impl LatencyWorkload {
         let target = Target { file, strategy, data, order, first, blocks, request };
         let dues = schedule(self.spec.arrivals, self.load, seconds, context.seed.wrapping_add(number));
         let limit = PATIENCE * seconds;
-        let stopped = || context.monitor.stopped();
+        let stopped = || context.progress.is_cancelled();
         let served = if target.capabilities().depth > 1 {
             serve(dues, &mut AsyncServer::open(&target, depth)?, depth, limit, &stopped)?
         } else {
             threads::serve_by_threads(dues, workers, limit, &stopped, || {
-                let (mut channel, mut pool) = target.open(1)?;
+                let (mut queue, mut pool) = target.open(1)?;
                 let target = &target;
                 Ok(move |number| {
                     let buf = pool.take().ok_or_else(|| {
                         Error::new(Kind::Invalid, "take buffers from", "memory", "the only one is in use")
                     })?;
-                    target.ask(&mut channel, 0, number, buf)?;
-                    if let Some(done) = channel.next()? {
+                    target.ask(&mut queue, 0, number, buf)?;
+                    if let Some(done) = queue.next()? {
                         pool.put(done.buf);
                     }
                     Ok(())
                 })
             })?
         };
-        if context.monitor.stopped() {
+        if context.progress.is_cancelled() {
             return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
         }
         Ok(served)
@@ -298,7 +298,7 @@ impl Workload for LatencyWorkload {
             (false, true) => DeviceIo::Any,
             (false, false) => DeviceIo::Reads,
         };
-        let len = file.snapshot()?.len;
+        let len = file.stamp()?.len;
         let cache = self.spec.cache.or((!self.io.direct()).then_some(CacheState::Cold));
         Ok(ExpectedState { ranges: vec![(file, 0..len)], cache, device })
     }

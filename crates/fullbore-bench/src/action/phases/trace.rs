@@ -142,7 +142,7 @@ mod tests {
         let path = directory.path().join("file");
         fs::write(&path, vec![7; 1 << 20]).unwrap();
         let file = fullbore::file::File::open(&path).unwrap();
-        file.sync(fullbore::file::Sync::Full).unwrap();
+        file.sync_all().unwrap();
         let devices: Vec<_> =
             fullbore::probe::facts(&path).unwrap().devices.iter().map(|device| device.number).collect();
         if devices.is_empty() {
@@ -154,11 +154,11 @@ mod tests {
         };
         let instance = trace.instance.path().to_owned();
         trace.begin().unwrap();
-        let strategy = "method=direct,request=64K".parse::<fullbore::strategy::Wish>().unwrap();
+        let strategy = "method=direct,request=64K".parse::<fullbore::strategy::StrategySpec>().unwrap();
         let strategy = strategy.apply(fullbore::strategy::Strategy::plain());
         let scope = fullbore::pattern::Scope::whole(1 << 20);
-        let monitor = fullbore::pattern::Monitor::default();
-        fullbore::pattern::visit(&file, &scope, &strategy, &monitor, || (), |(), _, _| ()).unwrap();
+        let progress = fullbore::pattern::Progress::default();
+        fullbore::pattern::visit(&file, &scope, &strategy, &progress, || (), |(), _, _| ()).unwrap();
         let events = trace.end().unwrap();
         let sectors = |what| {
             events

@@ -79,19 +79,19 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
         format!(", and {} takes {} the time", units::size(largest), times(found.ratio.value))
     });
     let faster = speed(chosen, small, ground.bootstrap)?;
-    let dearer = cost(small, chosen, ground.bootstrap);
+    let cpu_cost = cost(small, chosen, ground.bootstrap);
     let evidence = against((&units::size(size), &chosen), (&small_name, &small), &faster);
     if faster.more() {
         let worth = faster.ratio.value;
-        let dearer = and_cost(dearer.as_ref());
-        let text = format!("{recommended}; {small_name} takes {} the time{dearer}{beyond}.", times(worth));
+        let cpu_cost = and_cost(cpu_cost.as_ref());
+        let text = format!("{recommended}; {small_name} takes {} the time{cpu_cost}{beyond}.", times(worth));
         return Some(Tip::new(topic, &faster, &[chosen, small, peak], worth, text, evidence));
     }
-    let dearer = dearer.filter(|found| found.clear() && found.ratio.value * CHEAPER >= 1.0)?;
-    let worth = dearer.ratio.value;
+    let cpu_cost = cpu_cost.filter(|found| found.clear() && found.ratio.value * CHEAPER >= 1.0)?;
+    let worth = cpu_cost.ratio.value;
     let text = format!(
         "{recommended}; {small_name} is not slower as far as can be told, but costs {} the processor time{beyond}.",
         times(worth)
     );
-    Some(Tip::new(topic, &dearer, &[chosen, small], worth, text, evidence))
+    Some(Tip::new(topic, &cpu_cost, &[chosen, small], worth, text, evidence))
 }

@@ -21,11 +21,11 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     if count > fewest
         && let Some(found) = speed(chosen, base, ground.bootstrap).filter(|found| found.more())
     {
-        let dearer = at_cost(cost(chosen, base, ground.bootstrap).as_ref());
+        let cpu_cost = at_cost(cost(chosen, base, ground.bootstrap).as_ref());
         let (most, _) = line.last()?;
         let more = if most > count { format!("; {most} bring no more") } else { String::new() };
         let text = format!(
-            "Use {} for {what}: {}, {} as fast as {}{dearer}{more}.",
+            "Use {} for {what}: {}, {} as fast as {}{cpu_cost}{more}.",
             name(count),
             units::rate(chosen.rate()),
             times(found.ratio.value),
@@ -37,20 +37,20 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     // One worker does, if the others are slower, or cost more for nothing.
     let (most, crowd) = line.last()?;
     let slower = speed(base, crowd, ground.bootstrap)?;
-    let dearer = cost(crowd, base, ground.bootstrap);
+    let cpu_cost = cost(crowd, base, ground.bootstrap);
     let evidence = against((&name(fewest), &base), (&name(most), &crowd), &slower);
     let enough = format!("{} for {what}: {}", name(fewest), units::rate(base.rate()));
     if slower.more() {
-        let dearer = and_cost(dearer.as_ref());
+        let cpu_cost = and_cost(cpu_cost.as_ref());
         let worth = slower.ratio.value;
-        let text = format!("Use no more than {enough}; {most} take {} the time{dearer}.", times(worth));
+        let text = format!("Use no more than {enough}; {most} take {} the time{cpu_cost}.", times(worth));
         return Some(Tip::new(topic, &slower, &[base, crowd], worth, text, evidence));
     }
-    let dearer = dearer.filter(|found| found.clear() && found.ratio.value * CHEAPER >= 1.0)?;
-    let worth = dearer.ratio.value;
+    let cpu_cost = cpu_cost.filter(|found| found.clear() && found.ratio.value * CHEAPER >= 1.0)?;
+    let worth = cpu_cost.ratio.value;
     let text = format!(
         "Use no more than {enough}; {most} are no faster as far as can be told and cost {} the processor time.",
         times(worth)
     );
-    Some(Tip::new(topic, &dearer, &[base, crowd], worth, text, evidence))
+    Some(Tip::new(topic, &cpu_cost, &[base, crowd], worth, text, evidence))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fullbore::quote::printable;
 use fullbore::size;
-use fullbore_bench::Progress;
+use fullbore_bench::RunProgress;
 use fullbore_bench::stats::Bootstrap;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -28,7 +28,7 @@ impl Live {
         Self { bar, time }
     }
 
-    pub(super) fn show(&self, progress: &Progress<'_>) {
+    pub(super) fn show(&self, progress: &RunProgress<'_>) {
         let Some(bar) = &self.bar else { return };
         let left = self.time.mul_f64(1.0 - progress.share);
         bar.set_position((progress.share * 1000.0) as u64);

@@ -82,7 +82,7 @@ impl Folder {
             .and_then(|()| stream.flush().map_err(|error| error.to_string()))
             .map_err(|error| Exit::trouble(format!("{}: cannot write: {error}", path.display())))?;
         drop(stream);
-        output.commit(Durability::Process)?;
+        output.commit(Durability::None)?;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use fullbore::file::{DOCUMENT_LIMIT, read_text};
-use fullbore::pattern::Monitor;
+use fullbore::pattern::Progress;
 use fullbore::size;
 use fullbore::strategy::{Entry, Profile};
 use fullbore_bench::document::Document;
@@ -246,7 +246,7 @@ impl Measure {
     fn carry_out(&self, options: &Options, mut folder: Folder) -> Result<(), Exit> {
         let live = Live::new(options.time);
         let mut kept = Ok(());
-        let measured = fullbore_bench::run(options, &Monitor::default(), |event| match event {
+        let measured = fullbore_bench::run(options, &Progress::default(), |event| match event {
             Event::Progress(progress) => live.show(&progress),
             Event::Partial(document) => kept = folder.keep(document),
         });

@@ -12,9 +12,9 @@ use std::os::unix::ffi::OsStrExt;
 use clap::{ArgAction, Args};
 use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
-use fullbore::pattern::{Comparison, Difference, End, Extent, Outcome, Side, compare, differences};
+use fullbore::pattern::{Comparison, Difference, End, Extent, Side, Stats, compare, differences};
 use fullbore::quote::printable_bytes;
-use fullbore::strategy::{BUDGET, Plan, Wish, plan};
+use fullbore::strategy::{BUDGET, Plan, StrategySpec, plan};
 use fullbore_cli::standard::StandardOutput;
 use fullbore_cli::ways::{Running, Ways};
 use print::{List, Words};
@@ -195,8 +195,8 @@ impl Cmp {
         asked: Asked,
     ) -> fullbore::Result<bool> {
         let extent = Extent { limit: job.limit, lines: asked == Asked::First };
-        let (outcome, found) = compare(left, right, &extent, running.monitor())?;
-        let account = done(running, &outcome);
+        let (stats, found) = compare(left, right, &extent, running.progress())?;
+        let account = done(running, &stats);
         if self.json && asked == Asked::First {
             write(format!("{}\n", said(job, &found, account)).as_bytes())?;
             return Ok(found == Comparison::Equal);
@@ -219,15 +219,15 @@ impl Cmp {
     ) -> fullbore::Result<bool> {
         let most = [left, right].into_iter().filter_map(remaining).chain(job.limit).min();
         let list = List::new(most.unwrap_or(i64::MAX as u64), self.print_bytes);
-        let (outcome, seen) = differences(
+        let (stats, seen) = differences(
             left,
             right,
             job.limit,
-            running.monitor(),
+            running.progress(),
             |offset, left, right| list.lines(offset, left, right),
             |lines: Vec<u8>| running.aside(|| write(&lines)).map(ControlFlow::Continue),
         )?;
-        done(running, &outcome);
+        done(running, &stats);
         if let Some(end) = &seen.end {
             complain(&words.end(end, false));
         }
@@ -285,8 +285,8 @@ fn one_and_the_same(job: &Job<'_>, [left, right]: [&File; 2]) -> bool {
 
 /// How many bytes of a side count, if its size tells.
 fn remaining(side: &Side<'_>) -> Option<u64> {
-    let snapshot = (side.file.kind() == FileKind::Regular).then(|| side.file.snapshot().ok()).flatten()?;
-    Some(snapshot.len.saturating_sub(position(side.file, side.skip).unwrap_or(0)))
+    let stamp = (side.file.kind() == FileKind::Regular).then(|| side.file.stamp().ok()).flatten()?;
+    Some(stamp.len.saturating_sub(position(side.file, side.skip).unwrap_or(0)))
 }
 
 /// Up to this long, in bytes, a size may not be true: files of `/proc` say 0, those of `/sys` a page.
@@ -315,11 +315,12 @@ fn plans(running: &Running<'_>, job: &Job<'_>, files: [&File; 2]) -> Result<[Pla
         _ => [None, None],
     };
     // Each side has half of the memory.
-    let budget = running.wish().budget.unwrap_or(BUDGET) / 2;
-    let wish = Wish { budget: Some(budget), ..running.wish().clone() };
+    let budget = running.spec().budget.unwrap_or(BUDGET) / 2;
+    let spec = StrategySpec { budget: Some(budget), ..running.spec().clone() };
     let plan = |place: usize| -> Result<Plan, Exit> {
-        let found = plan(Some(files[place]), lens[place], None, &wish, running.asked(), running.profile());
-        let plan = found.map_err(|error| complaint(&error))?.for_comparing(files[place], &wish);
+        let found =
+            plan(Some(files[place]), lens[place], None, &spec, running.spec_text(), running.profile());
+        let plan = found.map_err(|error| complaint(&error))?.for_comparing(files[place], &spec);
         running.explain(files[place].path(), &plan);
         Ok(plan)
     };
@@ -333,8 +334,8 @@ fn plans(running: &Running<'_>, job: &Job<'_>, files: [&File; 2]) -> Result<[Pla
 }
 
 /// Ends the run.
-fn done(running: &Running<'_>, outcome: &Outcome) -> serde_json::Value {
-    running.end(outcome.bytes)
+fn done(running: &Running<'_>, stats: &Stats) -> serde_json::Value {
+    running.end(stats.bytes)
 }
 
 /// Whether POSIX prescribes the words: in its own locale, and where there is none.

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use fullbore::error::{Error, Kind};
 use fullbore::operation::Encoding;
-use fullbore::pattern::{CopyAccount, CopyError, CopyOptions, Reflink, Sparse};
+use fullbore::pattern::{CopyError, CopyOptions, CopyStats, Reflink, Sparse};
 use fullbore::quote;
 use fullbore_cli::exit::{Exit, program, reason};
 
@@ -99,11 +99,11 @@ pub(super) fn parent(source: &Path, target: &Path) -> Vec<u8> {
 }
 
 /// The line of `--debug` for a file with bytes.
-pub(super) fn details(account: &CopyAccount, options: &CopyOptions) -> String {
-    let cloned = account.cloned > 0;
+pub(super) fn details(stats: &CopyStats, options: &CopyOptions) -> String {
+    let cloned = stats.cloned > 0;
     let auto = options.reflink != Reflink::Never && options.sparse == Sparse::Auto;
     // The kernel is asked to copy between files of one server only.
-    let offload = if cloned || account.bytes() == 0 && auto { "unknown" } else { "avoided" };
+    let offload = if cloned || stats.bytes() == 0 && auto { "unknown" } else { "avoided" };
     let reflink = match () {
         () if cloned => "yes",
         () if auto => "unsupported",
@@ -112,7 +112,7 @@ pub(super) fn details(account: &CopyAccount, options: &CopyOptions) -> String {
     let holes = match options.sparse {
         _ if cloned => "unknown",
         Sparse::Always => "zeros",
-        _ if account.holes > 0 => "SEEK_HOLE",
+        _ if stats.holes > 0 => "SEEK_HOLE",
         _ => "no",
     };
     format!("copy offload: {offload}, reflink: {reflink}, sparse detection: {holes}\n")

@@ -11,7 +11,7 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use fullbore::pattern::{self, CopyAccount, CopyEvent, CopyOptions, Follow};
+use fullbore::pattern::{self, CopyEvent, CopyOptions, CopyStats, Follow};
 use fullbore_cli::exit::Exit;
 use fullbore_cli::progress::When;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -58,14 +58,14 @@ impl Copy {
         let running = flags.ways.begin()?;
         raise_limit();
         let options = CopyOptions {
-            wish: running.wish().clone(),
-            asked: running.asked().map(str::to_owned),
+            spec: running.spec().clone(),
+            spec_text: running.spec_text().map(str::to_owned),
             profile: running.profile().cloned(),
-            workers: running.wish().workers,
+            workers: running.spec().workers,
             ..options
         };
         let asks = options.confirm.is_some();
-        let following = match running.progress() {
+        let following = match running.when() {
             When::Auto => std::io::stderr().is_terminal() && !asks,
             When::Always => true,
             When::Never => false,
@@ -81,14 +81,14 @@ impl Copy {
             // A question comes after the lines of what was done before.
             let printed = running.print(line).and_then(|()| if asks { running.flush() } else { Ok(()) });
             if printed.is_err() && !unheard.swap(true, Ordering::Relaxed) {
-                running.monitor().stop();
+                running.progress().cancel();
             }
         };
         let tell = |event: CopyEvent| match event {
-            CopyEvent::Copied { source, target, backup, account } => {
+            CopyEvent::Copied { source, target, backup, stats } => {
                 let mut line = messages::copied(&source, &target, backup.as_deref());
-                if let Some(account) = account.filter(|_| flags.debug) {
-                    line.extend(messages::details(&account, &options).into_bytes());
+                if let Some(stats) = stats.filter(|_| flags.debug) {
+                    line.extend(messages::details(&stats, &options).into_bytes());
                 }
                 print(&line);
             }
@@ -102,22 +102,22 @@ impl Copy {
             CopyEvent::Planned { source, plan } => running.explain(&source, &plan),
             CopyEvent::Failed(error) => running.aside(|| messages::say(&messages::failed(&error))),
         };
-        let account = pattern::copy(&pairs, &options, running.monitor(), &tell);
+        let stats = pattern::copy(&pairs, &options, running.progress(), &tell);
         running.rest();
         if unheard.into_inner() {
             return Err(Exit::BrokenPipe);
         }
         running.flush()?;
-        let account = account?;
-        running.summarize(&format!("copied: {}", summary(&account)));
-        let mut run = running.end(account.bytes());
+        let stats = stats?;
+        running.summarize(&format!("copied: {}", summary(&stats)));
+        let mut run = running.end(stats.bytes());
         if flags.json {
-            run["copy"] = serde_json::to_value(account).map_err(Exit::trouble)?;
+            run["copy"] = serde_json::to_value(stats).map_err(Exit::trouble)?;
             Exit::print(&format!("{run}\n"))?;
         }
-        match account {
-            CopyAccount { changed: 1.., .. } => Err(Exit::Told(3)),
-            CopyAccount { failed: 1.., .. } => Err(Exit::Told(1)),
+        match stats {
+            CopyStats { changed: 1.., .. } => Err(Exit::Told(3)),
+            CopyStats { failed: 1.., .. } => Err(Exit::Told(1)),
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-use fullbore::file::{FileKind, look};
+use fullbore::file::{FileKind, stat};
 use fullbore::pattern::copy_was_begun;
 use fullbore_cli::exit::{Exit, reason};
 
@@ -33,7 +33,7 @@ impl Flags {
         {
             return Err(usage_bytes(&about("extra operand ", extra, "")));
         }
-        let found = look(target);
+        let found = stat(target);
         let is_directory = matches!(found, Ok(Some((FileKind::Directory, _))));
         // An earlier run with `--resume` may have begun the target itself as the copy of the source.
         let goes_on = match sources {
@@ -64,13 +64,13 @@ impl Flags {
             return Err(usage("with --parents, the destination must be a directory"));
         }
         let source = self.stripped(&sources[0]);
-        if let (Err(error), Ok(Some(_))) = (&found, look(&source))
+        if let (Err(error), Ok(Some(_))) = (&found, stat(&source))
             && let Some(number @ NOT_A_DIRECTORY) = error.raw_os_error()
         {
             let error = std::io::Error::from_raw_os_error(number);
             return Err(fatal_bytes(&about("cannot stat ", target, &format!(": {}", reason(&error)))));
         }
-        let what = match look(&source) {
+        let what = match stat(&source) {
             Ok(Some((FileKind::Directory, _))) => "cannot create directory ",
             _ => "cannot create regular file ",
         };

@@ -2,30 +2,30 @@
 
 use std::path::Path;
 
-use fullbore::pattern::CopyAccount;
+use fullbore::pattern::CopyStats;
 use fullbore::size;
 
 /// How many files were copied, and how their bytes went.
-pub(super) fn summary(account: &CopyAccount) -> String {
-    let mut said = format!("{} files", account.files);
+pub(super) fn summary(stats: &CopyStats) -> String {
+    let mut said = format!("{} files", stats.files);
     for (count, what) in [
-        (account.directories, "directories"),
-        (account.hard_links, "hard links"),
-        (account.others, "links and devices"),
-        (account.skipped, "skipped"),
-        (account.failed, "failed"),
+        (stats.directories, "directories"),
+        (stats.hard_links, "hard links"),
+        (stats.others, "links and devices"),
+        (stats.skipped, "skipped"),
+        (stats.failed, "failed"),
     ] {
         if count > 0 {
             said += &format!(", {count} {what}");
         }
     }
-    said += &format!("; {}", size::human(account.bytes()));
+    said += &format!("; {}", size::human(stats.bytes()));
     let ways: Vec<String> = [
-        (account.cloned, "cloned"),
-        (account.copied, "copied"),
-        (account.holes, "skipped as holes"),
-        (account.resumed, "there already"),
-        (account.verified, "verified"),
+        (stats.cloned, "cloned"),
+        (stats.copied, "copied"),
+        (stats.holes, "skipped as holes"),
+        (stats.resumed, "there already"),
+        (stats.verified, "verified"),
     ]
     .iter()
     .filter(|(bytes, _)| *bytes > 0)

@@ -46,7 +46,7 @@ pub(super) fn data(file: &File, len: u64) -> Result<(u64, Vec<u8>)> {
 pub(super) fn equal(one: &File, other: &File) -> Result<bool> {
     const REQUEST: u64 = 128 << 10;
     let (mut left, mut right) = (vec![0; REQUEST as usize], vec![0; REQUEST as usize]);
-    let (len, other_len) = (one.snapshot()?.len, other.snapshot()?.len);
+    let (len, other_len) = (one.stamp()?.len, other.stamp()?.len);
     if len != other_len {
         return Ok(false);
     }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use fullbore::error::{Error, Kind, Result};
-use fullbore::file::{File, HeldDir, Snapshot};
+use fullbore::file::{File, FileStamp, HeldDir};
 use fullbore::operation::duplicates::{Inode, alike, inodes};
 use fullbore::operation::hash::Hash;
-use fullbore::pattern::Crew;
+use fullbore::pattern::Executor;
 use fullbore_cli::ways::Running;
 use rustix::fs::FileType;
 
@@ -87,7 +87,7 @@ type Keyed<K> = Vec<Vec<(Inode, Option<K>)>>;
 
 /// What all steps need.
 struct Search<'a> {
-    crew: &'a Crew<'a>,
+    executor: &'a Executor<'a>,
     running: &'a Running<'a>,
     places: Places,
     /// The files with long holes.
@@ -99,15 +99,15 @@ struct Search<'a> {
 pub(super) fn find(
     paths: &[PathBuf],
     bounds: Bounds,
-    crew: &Crew<'_>,
+    executor: &Executor<'_>,
     running: &Running<'_>,
 ) -> std::result::Result<Found, Exit> {
     let (places, sparse) = (Places::default(), HashSet::new());
-    let mut search = Search { crew, running, places, sparse, trouble: false, read: 0 };
+    let mut search = Search { executor, running, places, sparse, trouble: false, read: 0 };
     let files = search.look(paths, bounds)?;
     let by_len = alike(vec![files], |inode| Some(inode.len));
     let (short, long): (Vec<_>, Vec<_>) = by_len.into_iter().partition(|group| group[0].len <= NO_ENDS);
-    let ends = |inode: &Inode, places: &Places, _: &Crew<'_>, _: &mut _| {
+    let ends = |inode: &Inode, places: &Places, _: &Executor<'_>, _: &mut _| {
         let file = open(inode, places)?;
         let mut bytes = vec![0; 2 * END as usize];
         file.read_exact_at(&mut bytes[..END as usize], 0)?;
@@ -120,26 +120,26 @@ pub(super) fn find(
     let has_holes = |group: &Vec<Inode>| group.iter().any(|inode| search.sparse.contains(&inode.identity));
     let sparse: HashSet<_> =
         groups.iter().filter(|group| has_holes(group)).flatten().map(|inode| inode.identity).collect();
-    let whole = |inode: &Inode, places: &Places, crew: &Crew<'_>, scratch: &mut _| {
+    let whole = |inode: &Inode, places: &Places, executor: &Executor<'_>, worker: &mut _| {
         let file = open(inode, places)?;
-        let before = file.snapshot()?;
+        let before = file.stamp()?;
         let changed = || Error::new(Kind::Changed, "trust", file.path(), "it was changed while it was read");
         if before.len != inode.len {
             return Err(changed());
         }
         if sparse.contains(&inode.identity) {
             let (read, sum) = content::data(&file, inode.len)?;
-            return if file.snapshot()? == before {
+            return if file.stamp()? == before {
                 Ok((read, ((sum, true), before.modified)))
             } else {
                 Err(changed())
             };
         }
-        let (outcome, sum) = crew.fold(&Hash::default(), &file, scratch)?;
-        if outcome.bytes != inode.len {
+        let (stats, sum) = executor.fold(&Hash::default(), &file, worker)?;
+        if stats.bytes != inode.len {
             return Err(changed());
         }
-        Ok((outcome.bytes, ((sum.finish(), false), before.modified)))
+        Ok((stats.bytes, ((sum.finish(), false), before.modified)))
     };
     let keyed = search.keys(groups, whole)?;
     let mut groups: Vec<Group> = alike(keyed, |(_, key)| key.as_ref().map(|(sum, _)| sum.clone()))
@@ -162,7 +162,7 @@ pub(super) fn find(
 /// Opens a file, if it still is the one that was found.
 fn open(inode: &Inode, places: &Places) -> Result<File> {
     let file = places.of(&inode.names[0])?.open()?;
-    let Snapshot { identity, len, .. } = file.snapshot()?;
+    let FileStamp { identity, len, .. } = file.stamp()?;
     if (identity, len) != (inode.identity, inode.len) {
         return Err(Error::new(Kind::Changed, "read", file.path(), "it was changed since it was found"));
     }
@@ -198,14 +198,14 @@ impl Search<'_> {
         });
         let (mut files, mut errors) = (Vec::new(), Vec::new());
         let (places, sparse) = (&mut self.places, &mut self.sparse);
-        self.crew.many(
+        self.executor.map_ordered(
             batches,
-            |batch, turn, _, _| {
+            |batch, sender, _, _| {
                 let look = |(path, found): (PathBuf, Result<Option<HeldDir>>)| {
                     found.and_then(|held| look(path, held, bounds))
                 };
                 let seen: Vec<_> = batch.into_iter().filter_map(|one| look(one).transpose()).collect();
-                turn.give(seen, 128 * LOOKS).map(drop)
+                sender.send(seen, 128 * LOOKS).map(drop)
             },
             |seen| {
                 for one in seen {
@@ -231,16 +231,16 @@ impl Search<'_> {
     fn keys<K: Send>(
         &mut self,
         groups: Vec<Vec<Inode>>,
-        key: impl Fn(&Inode, &Places, &Crew<'_>, &mut fullbore::pattern::Scratch) -> Result<(u64, K)> + Sync,
+        key: impl Fn(&Inode, &Places, &Executor<'_>, &mut fullbore::pattern::Worker) -> Result<(u64, K)> + Sync,
     ) -> Result<Keyed<K>> {
         let mut keys = Vec::with_capacity(groups.iter().map(Vec::len).sum());
         let mut errors = Vec::new();
-        let (crew, places, read) = (self.crew, &self.places, &mut self.read);
-        crew.many(
+        let (executor, places, read) = (self.executor, &self.places, &mut self.read);
+        executor.map_ordered(
             groups.iter().flatten(),
-            |inode, turn, scratch, crew| match key(inode, places, crew, scratch) {
+            |inode, sender, worker, executor| match key(inode, places, executor, worker) {
                 Err(error) if error.kind() == Kind::Interrupted => Err(error),
-                result => turn.give(result, 64).map(drop),
+                result => sender.send(result, 64).map(drop),
             },
             |result| {
                 keys.push(match result {
@@ -266,7 +266,7 @@ impl Search<'_> {
     fn refine<K: Ord + Clone + Send>(
         &mut self,
         groups: Vec<Vec<Inode>>,
-        key: impl Fn(&Inode, &Places, &Crew<'_>, &mut fullbore::pattern::Scratch) -> Result<(u64, K)> + Sync,
+        key: impl Fn(&Inode, &Places, &Executor<'_>, &mut fullbore::pattern::Worker) -> Result<(u64, K)> + Sync,
     ) -> Result<Vec<Vec<Inode>>> {
         let keyed = self.keys(groups, key)?;
         let split = alike(keyed, |(_, key)| key.clone());
@@ -278,9 +278,9 @@ impl Search<'_> {
         let (mut result, mut errors) = (Vec::new(), Vec::new());
         let read = Mutex::new(0);
         let places = &self.places;
-        self.crew.many(
+        self.executor.map_ordered(
             groups.into_iter(),
-            |group, turn, _, _| {
+            |group, sender, _, _| {
                 let mut classes: Vec<Vec<Known>> = Vec::new();
                 let mut failed = Vec::new();
                 for file in group.files {
@@ -305,7 +305,7 @@ impl Search<'_> {
                     .filter(|files| files.len() > 1)
                     .map(|files| Group { sum: group.sum.clone(), files, ..group })
                     .collect();
-                turn.give((classes, failed), 256).map(drop)
+                sender.send((classes, failed), 256).map(drop)
             },
             |(classes, failed): (Vec<Group>, Vec<Error>)| {
                 result.extend(classes);

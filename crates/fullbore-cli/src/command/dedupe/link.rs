@@ -136,7 +136,7 @@ impl Links {
         let failed = |error: std::io::Error| Error::io("replace", name, error);
         let held = target.held.fd().map_err(failed)?;
         temporary
-            .settle(|_, made| rustix::fs::renameat(&held, made, &held, target.name))
+            .persist_with(|_, made| rustix::fs::renameat(&held, made, &held, target.name))
             .map_err(|error| failed(error.into()))?;
         Ok(None)
     }

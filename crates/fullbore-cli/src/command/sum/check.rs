@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::Args;
 use fullbore::error::{Error, Kind};
 use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
-use fullbore::pattern::{Crew, Scratch, Turn};
+use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::quote::Shown;
 use fullbore_cli::each::{Telling, arrives};
 use fullbore_cli::ways::Running;
@@ -101,9 +101,12 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     let arriving = files.iter().any(|list| arrives(list));
     let lists = Lists::new(files.into(), Parser::new(asked).like(called()));
     let mut telling = Telling::default();
-    let work = |item: Item, turn: &mut Turn<'_, '_, Verdict>, scratch: &mut Scratch, crew: &Crew<'_>| {
+    let work = |item: Item,
+                sender: &mut OrderedSender<'_, '_, Verdict>,
+                worker: &mut Worker,
+                executor: &Executor<'_>| {
         let verdict = match item {
-            Item::Claim(claim) => checker.check(claim, crew, scratch)?,
+            Item::Claim(claim) => checker.check(claim, executor, worker)?,
             other => Verdict::Passed(other),
         };
         let weight = match &verdict {
@@ -112,13 +115,13 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
             }
             Verdict::Passed(_) => 0,
         };
-        turn.give(verdict, weight).map(drop)
+        sender.send(verdict, weight).map(drop)
     };
     let emit = |verdict| Ok(telling.goes_on(judge.tell(verdict)));
     running
-        .with_crew("check", None, |crew| match arriving {
-            true => crew.many_arriving(lists, work, emit),
-            false => crew.many(lists, work, emit),
+        .with_executor("check", None, |executor| match arriving {
+            true => executor.map_ordered_arriving(lists, work, emit),
+            false => executor.map_ordered(lists, work, emit),
         })
         .map_err(Exit::from)?;
     telling.end()?;
@@ -142,7 +145,7 @@ struct Checker {
 }
 
 impl Checker {
-    fn check(&self, claim: Claim, crew: &Crew<'_>, scratch: &mut Scratch) -> Result<Verdict, Error> {
+    fn check(&self, claim: Claim, executor: &Executor<'_>, worker: &mut Worker) -> Result<Verdict, Error> {
         let all: Vec<Hash> = claim
             .algorithms
             .iter()
@@ -163,7 +166,7 @@ impl Checker {
             }
         };
         for hashes in rounds {
-            match self.passes.sums(hashes, &claim.name, crew, scratch) {
+            match self.passes.sums(hashes, &claim.name, executor, worker) {
                 Err(error) if error.kind() == Kind::Interrupted => return Err(error),
                 Err(error) => return Ok(Verdict::Failed(claim, error)),
                 Ok((len, sums)) => {

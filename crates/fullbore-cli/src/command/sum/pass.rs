@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fullbore::error::{Error, Result};
 use fullbore::file::{File, FileKind};
 use fullbore::operation::Split;
-use fullbore::operation::hash::{Hash, Relay, Together};
-use fullbore::pattern::{Crew, Scratch};
+use fullbore::operation::hash::{Hash, MultiHash, PipelinedHashes};
+use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::each;
 
 /// Files shorter than this are hashed by whoever reads them: threads cost more than they bring, in bytes.
@@ -23,11 +23,11 @@ impl Passes {
         &self,
         hashes: &[Hash],
         name: &Path,
-        crew: &Crew<'_>,
-        scratch: &mut Scratch,
+        executor: &Executor<'_>,
+        worker: &mut Worker,
     ) -> Result<(u64, Vec<Vec<u8>>)> {
-        let file = each::open(name, scratch)?;
-        self.of(hashes, &file, crew, scratch).map_err(|error| match file.kind() {
+        let file = each::open(name, worker)?;
+        self.of(hashes, &file, executor, worker).map_err(|error| match file.kind() {
             // The peers say what the system says when a directory is read. Asked first, it would cost every file a call.
             FileKind::Directory => Error::io("read", name, rustix::io::Errno::ISDIR.into()),
             _ => error,
@@ -38,29 +38,29 @@ impl Passes {
         &self,
         hashes: &[Hash],
         file: &File,
-        crew: &Crew<'_>,
-        scratch: &mut Scratch,
+        executor: &Executor<'_>,
+        worker: &mut Worker,
     ) -> Result<(u64, Vec<Vec<u8>>)> {
         if let [hash] = hashes
             && hash.algorithm().split != Split::Sequential
         {
-            let (outcome, sum) = crew.fold(hash, file, scratch)?;
-            return Ok((outcome.bytes, vec![sum.finish()]));
+            let (stats, sum) = executor.fold(hash, file, worker)?;
+            return Ok((stats.bytes, vec![sum.finish()]));
         }
-        let together = Together::new(hashes);
-        if together.may_be_cut() || file.snapshot()?.len < SMALL && file.seekable() {
-            let (outcome, sums) = crew.fold(&together, file, scratch)?;
-            return Ok((outcome.bytes, sums.into_iter().map(|sum| sum.finish()).collect()));
+        let multi_hash = MultiHash::new(hashes);
+        if multi_hash.may_be_cut() || file.stamp()?.len < SMALL && file.seekable() {
+            let (stats, sums) = executor.fold(&multi_hash, file, worker)?;
+            return Ok((stats.bytes, sums.into_iter().map(|sum| sum.finish()).collect()));
         }
         let others = self.0.fetch_add(1, Ordering::Relaxed);
-        let result = match crew.workers().saturating_sub(others) {
-            0 | 1 => crew.fold(&together, file, scratch).map(|(outcome, sums)| {
-                (outcome, sums.into_iter().map(|sum| sum.finish()).collect::<Vec<_>>())
-            }),
-            free => Relay::run(hashes, free, |relay| crew.fold(relay, file, scratch)),
+        let result = match executor.workers().saturating_sub(others) {
+            0 | 1 => executor
+                .fold(&multi_hash, file, worker)
+                .map(|(stats, sums)| (stats, sums.into_iter().map(|sum| sum.finish()).collect::<Vec<_>>())),
+            free => PipelinedHashes::run(hashes, free, |pipeline| executor.fold(pipeline, file, worker)),
         };
         self.0.fetch_sub(1, Ordering::Relaxed);
-        let (outcome, sums) = result?;
-        Ok((outcome.bytes, sums))
+        let (stats, sums) = result?;
+        Ok((stats.bytes, sums))
     }
 }

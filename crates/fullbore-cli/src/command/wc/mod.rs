@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use fullbore::error::{Error, Kind};
 use fullbore::operation::{Count, Counts, Encoding};
-use fullbore::pattern::{Crew, Scratch, Turn};
+use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore_cli::each::{Telling, arrives};
 use fullbore_cli::exit::{self, Exit, program};
 use fullbore_cli::values::names;
@@ -163,10 +163,13 @@ impl Wc {
         let mut report = Report::new(columns, width, self.total, self.json, encoding);
         let (mut telling, mut code) = (Telling::default(), 0);
         let arriving = self.files0_from.as_deref().is_some_and(arrives);
-        let work = |input: Input, turn: &mut Turn<'_, '_, Told>, scratch: &mut Scratch, crew: &Crew<'_>| {
-            let told = task.tell(input, scratch, crew)?;
+        let work = |input: Input,
+                    sender: &mut OrderedSender<'_, '_, Told>,
+                    worker: &mut Worker,
+                    executor: &Executor<'_>| {
+            let told = task.tell(input, worker, executor)?;
             let weight = told.name.as_ref().map_or(0, |name| name.as_os_str().len());
-            turn.give(told, weight).map(drop)
+            sender.send(told, weight).map(drop)
         };
         let emit = |told: Told| {
             if let Some(trouble) = &told.trouble {
@@ -175,9 +178,9 @@ impl Wc {
             }
             Ok(telling.goes_on(report.file(told.name.as_deref(), told.counts, &running)))
         };
-        let result = running.with_crew("wc", None, |crew| match arriving {
-            true => crew.many_arriving(inputs, work, emit),
-            false => crew.many(inputs, work, emit),
+        let result = running.with_executor("wc", None, |executor| match arriving {
+            true => executor.map_ordered_arriving(inputs, work, emit),
+            false => executor.map_ordered(inputs, work, emit),
         });
         telling.end()?;
         result?;
@@ -218,19 +221,20 @@ impl Task<'_> {
     ///
     /// # Errors
     /// If the run is to stop: what is wrong with the input is told.
-    fn tell(&self, input: Input, scratch: &mut Scratch, crew: &Crew<'_>) -> fullbore::Result<Told> {
+    fn tell(&self, input: Input, worker: &mut Worker, executor: &Executor<'_>) -> fullbore::Result<Told> {
         match input {
             Input::Trouble(message) => {
                 Ok(Told { name: None, counts: None, trouble: Some(Trouble::new(message)) })
             }
             Input::Standard { named, turn } => {
-                let counts = self.standard_input.in_turn(turn, |file| self.counts(file, true, scratch, crew));
+                let counts =
+                    self.standard_input.in_turn(turn, |file| self.counts(file, true, worker, executor));
                 let label = Path::new(if named { "-" } else { "standard input" });
                 self.told(named.then(|| "-".into()), label, counts, true)
             }
-            Input::File(path) => match scratch.open(&path) {
+            Input::File(path) => match worker.open(&path) {
                 Ok(file) => {
-                    let counts = self.counts(&file, false, scratch, crew);
+                    let counts = self.counts(&file, false, worker, executor);
                     self.told(Some(path.clone()), &path, counts, true)
                 }
                 Err(error) => self.told(Some(path.clone()), &path, Err(error), files::is_directory(&path)),
@@ -264,8 +268,8 @@ impl Task<'_> {
         &self,
         file: &fullbore::file::File,
         standard: bool,
-        scratch: &mut Scratch,
-        crew: &Crew<'_>,
+        worker: &mut Worker,
+        executor: &Executor<'_>,
     ) -> fullbore::Result<Counts> {
         if self.only_bytes
             && let Some(bytes) = files::length(file, standard)?
@@ -278,9 +282,9 @@ impl Task<'_> {
             return Ok(self.count.counts(&state));
         }
         let seekable = standard && file.seekable_len()?.is_some();
-        let (outcome, state) = crew.fold(&self.count, file, scratch)?;
+        let (stats, state) = executor.fold(&self.count, file, worker)?;
         if seekable {
-            files::stand_at(outcome.bytes);
+            files::stand_at(stats.bytes);
         }
         Ok(self.count.counts(&state))
     }

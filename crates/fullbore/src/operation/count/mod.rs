@@ -156,10 +156,10 @@ impl Count {
     /// ```
     /// use fullbore::file::File;
     /// use fullbore::operation::{Count, Encoding};
-    /// use fullbore::pattern::{Monitor, fold};
+    /// use fullbore::pattern::{Progress, fold};
     /// use fullbore::strategy::Strategy;
     /// let count = Count::new(Encoding::Utf8);
-    /// let (_, state) = fold(&count, &File::open("Cargo.toml")?, &Strategy::plain(), &Monitor::default())?;
+    /// let (_, state) = fold(&count, &File::open("Cargo.toml")?, &Strategy::plain(), &Progress::default())?;
     /// assert_eq!(count.counts(&state), count.of(&std::fs::read("Cargo.toml").unwrap()));
     /// # Ok::<(), fullbore::Error>(())
     /// ```

@@ -1,7 +1,7 @@
 //! The sums of `sum`: of 16 bits, as BSD and System V have them.
 
 use super::sequential::{Forward, Sequential};
-use super::{Algorithm, Split, Sum};
+use super::{Algorithm, Hasher, Split};
 
 pub(super) const BSD: Algorithm = Algorithm {
     name: "bsd",
@@ -37,12 +37,12 @@ impl Forward for Rotated {
 /// The bytes added up, modulo 2^32.
 struct Total(u32);
 
-impl Sum for Total {
+impl Hasher for Total {
     fn update(&mut self, _offset: u64, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |sum, &byte| sum.wrapping_add(byte.into()));
     }
 
-    fn append(&mut self, right: Box<dyn Sum>) {
+    fn append(&mut self, right: Box<dyn Hasher>) {
         self.0 = self.0.wrapping_add(super::same::<Self>(right).0);
     }
 

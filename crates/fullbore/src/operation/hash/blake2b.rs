@@ -3,7 +3,7 @@
 use blake2b_simd::{Params, State};
 
 use super::sequential::{Forward, Sequential};
-use super::{Algorithm, Split, Sum};
+use super::{Algorithm, Hasher, Split};
 
 /// The longest sum, in bytes.
 const LONGEST: usize = 64;
@@ -18,7 +18,7 @@ pub(super) const BLAKE2B: Algorithm = Algorithm {
 };
 
 /// Begins a sum of `len` bytes.
-pub(super) fn begin(len: usize) -> Box<dyn Sum> {
+pub(super) fn begin(len: usize) -> Box<dyn Hasher> {
     Sequential::begin(Params::new().hash_length(len.clamp(1, LONGEST)).to_state())
 }
 

@@ -8,9 +8,9 @@
 use std::num::NonZeroUsize;
 
 use blake3::hazmat::{self, ChainingValue, HasherExt};
-use blake3::{CHUNK_LEN, Hasher, OutputReader};
+use blake3::{CHUNK_LEN, OutputReader};
 
-use super::{Algorithm, Split, Sum};
+use super::{Algorithm, Hasher, Split};
 
 pub(super) const BLAKE3: Algorithm = Algorithm {
     name: "blake3",
@@ -52,11 +52,11 @@ pub fn derive_context(context: &str) -> [u8; 32] {
 }
 
 impl Blake3Mode {
-    fn hasher(&self) -> Hasher {
+    fn hasher(&self) -> blake3::Hasher {
         match self {
-            Self::Plain => Hasher::new(),
-            Self::Keyed(key) => Hasher::new_keyed(key),
-            Self::Derive(context) => Hasher::new_from_context_key(context),
+            Self::Plain => blake3::Hasher::new(),
+            Self::Keyed(key) => blake3::Hasher::new_keyed(key),
+            Self::Derive(context) => blake3::Hasher::new_from_context_key(context),
         }
     }
 
@@ -69,7 +69,7 @@ impl Blake3Mode {
     }
 }
 
-pub(super) fn begin(mode: Blake3Mode, seek: u64, len: usize) -> Box<dyn Sum> {
+pub(super) fn begin(mode: Blake3Mode, seek: u64, len: usize) -> Box<dyn Hasher> {
     Box::new(Part { mode, seek, len, seen: None, tail: Vec::new(), nodes: Vec::new() })
 }
 
@@ -145,7 +145,7 @@ impl Part {
     }
 }
 
-impl Sum for Part {
+impl Hasher for Part {
     fn update(&mut self, mut offset: u64, mut bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -181,7 +181,7 @@ impl Sum for Part {
         self.tail.extend_from_slice(bytes);
     }
 
-    fn append(&mut self, right: Box<dyn Sum>) {
+    fn append(&mut self, right: Box<dyn Hasher>) {
         let right = *super::same::<Self>(right);
         let Some((start, end)) = right.seen else { return };
         let Some((before, middle)) = self.seen else {

@@ -2,7 +2,7 @@
 
 use crc_fast::{CrcAlgorithm, Digest};
 
-use super::{Algorithm, Split, Sum};
+use super::{Algorithm, Hasher, Split};
 
 /// The polynomial of Castagnoli.
 pub(super) const CRC32C: Algorithm = Algorithm {
@@ -24,7 +24,7 @@ pub(super) const CRC: Algorithm = Algorithm {
     begin: || begin(CrcAlgorithm::Crc32Cksum, true),
 };
 
-fn begin(algorithm: CrcAlgorithm, with_length: bool) -> Box<dyn Sum> {
+fn begin(algorithm: CrcAlgorithm, with_length: bool) -> Box<dyn Hasher> {
     Box::new(Remainder { digest: Digest::new(algorithm), with_length })
 }
 
@@ -34,12 +34,12 @@ struct Remainder {
     with_length: bool,
 }
 
-impl Sum for Remainder {
+impl Hasher for Remainder {
     fn update(&mut self, _offset: u64, bytes: &[u8]) {
         self.digest.update(bytes);
     }
 
-    fn append(&mut self, right: Box<dyn Sum>) {
+    fn append(&mut self, right: Box<dyn Hasher>) {
         let right = super::same::<Self>(right);
         if self.digest.get_amount() == 0 {
             *self = *right;

@@ -1,20 +1,20 @@
 //! Hashes of files: what is known by its sum, from blake3 to crc32c, behind one [`Fold`].
 //!
 //! A sum whose parts can be joined (blake3's tree, the polynomial of a CRC) says so by its [`Split`], and one file is
-//! then spread over all workers; the others are read from front to back. [`Relay`] feeds several at once from one pass
+//! then spread over all workers; the others are read from front to back. [`PipelinedHashes`] feeds several at once from one pass
 //! over the file, and lets those that cannot be cut be computed while the next bytes are read.
 //!
 //! ```
 //! use fullbore::file::File;
 //! use fullbore::operation::hash::{Hash, hex};
-//! use fullbore::pattern::{Monitor, fold};
+//! use fullbore::pattern::{Progress, fold};
 //! use fullbore::strategy::Strategy;
 //!
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("file");
 //! std::fs::write(&path, "abc")?;
 //! let sha256 = Hash::named("sha256")?;
-//! let (_, sum) = fold(&sha256, &File::open(&path)?, &Strategy::plain(), &Monitor::default())?;
+//! let (_, sum) = fold(&sha256, &File::open(&path)?, &Strategy::plain(), &Progress::default())?;
 //! assert!(hex(&sum.finish()).starts_with("ba7816bf8f01cfea"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -25,13 +25,13 @@ mod blake2b;
 mod blake3;
 mod crc;
 mod md5;
-mod relay;
+mod multi_hash;
+mod pipelined;
 mod sequential;
 mod sha1;
 mod sha2;
 mod sha3;
 mod sm3;
-mod together;
 #[cfg(test)]
 mod vectors;
 mod xxh3;
@@ -41,8 +41,8 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use self::blake3::{Blake3Mode, derive_context};
-pub use relay::Relay;
-pub use together::Together;
+pub use multi_hash::MultiHash;
+pub use pipelined::PipelinedHashes;
 
 use super::{Fold, Split};
 
@@ -88,7 +88,7 @@ pub struct Algorithm {
     /// How a file may be cut: whether one file can be spread over workers.
     pub split: Split,
     /// Begins a sum of no bytes.
-    begin: fn() -> Box<dyn Sum>,
+    begin: fn() -> Box<dyn Hasher>,
 }
 
 impl PartialEq for Algorithm {
@@ -121,7 +121,7 @@ pub fn algorithms() -> &'static [Algorithm] {
 /// assert_eq!(hex(&sum.finish()), "e3069283");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Sum: Any + Send {
+pub trait Hasher: Any + Send {
     /// Goes on with the bytes at `offset`, in bytes, right behind those before.
     ///
     /// ```
@@ -150,7 +150,7 @@ pub trait Sum: Any + Send {
     ///
     /// # Panics
     /// If `right` is of another algorithm, or of one that is [`Split::Sequential`] and both have seen bytes.
-    fn append(&mut self, right: Box<dyn Sum>);
+    fn append(&mut self, right: Box<dyn Hasher>);
 
     /// The sum, in the order in which it is written.
     ///
@@ -164,7 +164,7 @@ pub trait Sum: Any + Send {
 }
 
 /// `right` as what it is, which is what `append` was called on.
-fn same<S: Sum>(right: Box<dyn Sum>) -> Box<S> {
+fn same<S: Hasher>(right: Box<dyn Hasher>) -> Box<S> {
     match (right as Box<dyn Any>).downcast() {
         Ok(same) => same,
         Err(_) => panic!("sums of two algorithms were merged"),
@@ -182,7 +182,7 @@ fn same<S: Sum>(right: Box<dyn Sum>) -> Box<S> {
 #[derive(Clone)]
 pub struct Hash {
     algorithm: &'static Algorithm,
-    begin: Arc<dyn Fn() -> Box<dyn Sum> + Send + Sync>,
+    begin: Arc<dyn Fn() -> Box<dyn Hasher> + Send + Sync>,
 }
 
 impl Hash {
@@ -276,7 +276,7 @@ impl fmt::Display for Hash {
 }
 
 impl Fold for Hash {
-    type State = Box<dyn Sum>;
+    type State = Box<dyn Hasher>;
 
     fn split(&self) -> Split {
         self.algorithm.split

@@ -2,7 +2,7 @@
 
 use sha2::Digest;
 
-use super::Sum;
+use super::Hasher;
 
 /// A hash that only goes forward.
 pub(super) trait Forward: Send + 'static {
@@ -32,18 +32,18 @@ pub(super) struct Sequential<F> {
 }
 
 impl<F: Forward> Sequential<F> {
-    pub(super) fn begin(hash: F) -> Box<dyn Sum> {
+    pub(super) fn begin(hash: F) -> Box<dyn Hasher> {
         Box::new(Self { hash, started: false })
     }
 }
 
-impl<F: Forward> Sum for Sequential<F> {
+impl<F: Forward> Hasher for Sequential<F> {
     fn update(&mut self, _offset: u64, bytes: &[u8]) {
         self.started |= !bytes.is_empty();
         self.hash.go_on(bytes);
     }
 
-    fn append(&mut self, right: Box<dyn Sum>) {
+    fn append(&mut self, right: Box<dyn Hasher>) {
         let right = super::same::<Self>(right);
         if right.started {
             assert!(!self.started, "the parts of a sequential hash cannot be joined");

@@ -419,23 +419,23 @@ proptest! {
     ) {
         let bytes = pattern(len);
         let hashes: Vec<Hash> = algorithms().iter().rev().take(count).map(Hash::from).collect();
-        let pass = |relay: &Relay| {
+        let pass = |pipeline: &PipelinedHashes| {
             let mut offset = 0;
             for block in bytes.chunks(request) {
-                relay.block(&mut (), offset, block);
+                pipeline.block(&mut (), offset, block);
                 offset += block.len() as u64;
             }
             Ok::<_, ()>((offset, ()))
         };
-        let (seen, sums) = Relay::run(&hashes, workers, pass).unwrap();
+        let (seen, sums) = PipelinedHashes::run(&hashes, workers, pass).unwrap();
         prop_assert_eq!(seen, len as u64);
         for (hash, sum) in hashes.iter().zip(sums) {
             prop_assert_eq!(hex(&sum), hex(&hash.of(&bytes)), "{}", hash);
         }
-        let mut sums = Together::new(&hashes).identity();
+        let mut sums = MultiHash::new(&hashes).identity();
         let mut offset = 0;
         for block in bytes.chunks(request) {
-            Together::new(&hashes).block(&mut sums, offset, block);
+            MultiHash::new(&hashes).block(&mut sums, offset, block);
             offset += block.len() as u64;
         }
         for (hash, sum) in hashes.iter().zip(sums) {
@@ -447,12 +447,12 @@ proptest! {
 #[test]
 fn what_fails_ends_a_relay_at_once() {
     let hashes = [Hash::default(), Hash::named("md5").unwrap()];
-    let pass = |relay: &Relay| {
-        relay.block(&mut (), 0, &pattern(3 << 20));
+    let pass = |pipeline: &PipelinedHashes| {
+        pipeline.block(&mut (), 0, &pattern(3 << 20));
         Err::<((), ()), _>("it failed")
     };
     for workers in 1..5 {
-        assert_eq!(Relay::run(&hashes, workers, pass).unwrap_err(), "it failed");
+        assert_eq!(PipelinedHashes::run(&hashes, workers, pass).unwrap_err(), "it failed");
     }
 }
 

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::buf::{Buf, Pool};
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind};
-use crate::pattern::{Monitor, Outcome};
+use crate::pattern::{Progress, Stats};
 
 /// One side.
 #[derive(Debug)]
@@ -171,9 +171,9 @@ pub(super) fn flow(
     mut left: Flow<'_>,
     right: Flow<'_>,
     request: usize,
-    monitor: &Monitor,
+    progress: &Progress,
     mut block: impl FnMut(u64, &[u8], &[u8]) -> Result<bool>,
-) -> Result<(Outcome, Ended)> {
+) -> Result<(Stats, Ended)> {
     let start = Instant::now();
     let nothing = |error| Error::io("take buffers from", "memory", error);
     let buffer = || Pool::new(1, request).map(|mut pool| pool.take()).map_err(nothing);
@@ -206,7 +206,7 @@ pub(super) fn flow(
         buf.truncate(0);
         let mut used = 0;
         loop {
-            if monitor.stopped() {
+            if progress.is_cancelled() {
                 return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
             }
             if used == buf.len() && !left.ended {
@@ -217,7 +217,7 @@ pub(super) fn flow(
             let (ours, theirs) = (&buf.data()[used..], right.data());
             let len = ours.len().min(theirs.len());
             if len > 0 {
-                monitor.add(len as u64);
+                progress.add(len as u64);
                 if !block(offset, &ours[..len], &theirs[..len])? {
                     return Ok(Ended::Enough);
                 }
@@ -234,9 +234,9 @@ pub(super) fn flow(
             }
         }
     })?;
-    let mut outcome = Outcome { bytes: offset, seconds: start.elapsed().as_secs_f64(), ..Outcome::default() };
-    outcome.reads.bytes = offset * 2;
-    Ok((outcome, ended))
+    let mut stats = Stats { bytes: offset, seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
+    stats.reads.bytes = offset * 2;
+    Ok((stats, ended))
 }
 
 fn read_beside(

@@ -7,12 +7,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Up to where every byte is done, from the front on, and what was counted there.
 #[derive(Debug, Default)]
 pub(super) struct Frontier {
-    state: Mutex<State>,
+    state: Mutex<FrontierState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FrontierState {
     next: u64,
     count: u64,
     /// What is done farther on, by start: the end, and what was counted.
@@ -21,7 +21,7 @@ struct State {
 }
 
 impl Frontier {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FrontierState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -55,7 +55,7 @@ impl Frontier {
     }
 
     /// Lets nobody wait any more: a worker failed, or enough was seen.
-    pub(super) fn abandon(&self) {
+    pub(super) fn cancel(&self) {
         self.lock().over = true;
         self.changed.notify_all();
     }
@@ -101,7 +101,7 @@ mod tests {
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| frontier.wait(5));
             frontier.done(0..4, 0);
-            frontier.abandon();
+            frontier.cancel();
             assert!(!waits.join().unwrap());
         });
     }

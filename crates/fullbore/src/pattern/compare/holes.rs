@@ -62,7 +62,7 @@ fn may_have_holes(file: &File) -> bool {
 
 /// Deals stripes from front to back.
 #[derive(Debug)]
-pub(super) struct Dealer<'a> {
+pub(super) struct StripeQueue<'a> {
     next: u64,
     end: u64,
     stripe: u64,
@@ -71,7 +71,7 @@ pub(super) struct Dealer<'a> {
     sides: Vec<Holes<'a>>,
 }
 
-impl<'a> Dealer<'a> {
+impl<'a> StripeQueue<'a> {
     /// Deals the bytes up to `end` in stripes of `stripe`.
     pub(super) fn new(end: u64, stripe: u64, sides: Vec<Holes<'a>>) -> Self {
         let stripe = stripe.max(1);
@@ -80,7 +80,7 @@ impl<'a> Dealer<'a> {
     }
 
     /// The next stripe that some side has data in; `hole` hears of what is passed over before it.
-    pub(super) fn deal(&mut self, mut hole: impl FnMut(Range<u64>)) -> Option<Range<u64>> {
+    pub(super) fn next_stripe(&mut self, mut hole: impl FnMut(Range<u64>)) -> Option<Range<u64>> {
         while self.next < self.end {
             let at = self.next;
             let data = self.sides.iter_mut().map(|side| side.data_from(at)).min().unwrap_or(at).min(self.end);
@@ -109,12 +109,12 @@ mod tests {
             base in 0u64..100, end in 0u64..1000, stripe in 0u64..100,
         ) {
             let file = File::open("Cargo.toml").unwrap();
-            let mut dealer = Dealer::new(end, stripe, vec![
+            let mut stripes = StripeQueue::new(end, stripe, vec![
                 Holes { file: &file, base, end, hole: 0..0, data: 0..u64::MAX },
                 Holes { file: &file, base: 0, end, hole: 0..0, data: 0..u64::MAX },
             ]);
             let mut next = 0;
-            while let Some(range) = dealer.deal(|_| panic!("no hole was told of")) {
+            while let Some(range) = stripes.next_stripe(|_| panic!("no hole was told of")) {
                 prop_assert_eq!(range.start, next);
                 prop_assert!(range.end > range.start && range.end - range.start <= stripe.max(1));
                 prop_assert!(range.end == end || (range.end + base).is_multiple_of(stripe.max(1)));
@@ -144,11 +144,11 @@ mod tests {
         let end = 64 << 20;
         for base in [0, 5] {
             let sides = vec![Holes::of(&left, base, end - base), Holes::of(&right, base, end - base)];
-            let mut dealer = Dealer::new(end - base, 64 << 10, sides);
+            let mut stripes = StripeQueue::new(end - base, 64 << 10, sides);
             let (mut passed, mut dealt, mut next) = (0, Vec::new(), 0);
             loop {
                 let mut skipped = Vec::new();
-                let range = dealer.deal(|hole| skipped.push(hole));
+                let range = stripes.next_stripe(|hole| skipped.push(hole));
                 for hole in skipped {
                     assert_eq!(hole.start, next);
                     next = hole.end;

@@ -19,10 +19,10 @@ use frontier::Frontier;
 use visit::{Every, Least, Lines, first_difference, newlines};
 use walk::{Place, Walk};
 
-use super::{Monitor, Outcome};
-use crate::engine::Cache;
+use super::{Progress, Stats};
+use crate::engine::CachePolicy;
 use crate::error::{Error, Kind, Result};
-use crate::file::{File, FileKind, Snapshot};
+use crate::file::{File, FileKind, FileStamp};
 use crate::strategy::Strategy;
 
 /// One of the two that are compared, and how it is read.
@@ -175,7 +175,7 @@ pub enum Comparison {
 ///
 /// ```
 /// use fullbore::file::File;
-/// use fullbore::pattern::{Comparison, Extent, Monitor, Side, compare};
+/// use fullbore::pattern::{Comparison, Extent, Progress, Side, compare};
 /// use fullbore::strategy::Strategy;
 /// # let directory = tempfile::tempdir()?;
 /// # let (one, two) = (directory.path().join("one"), directory.path().join("two"));
@@ -184,7 +184,7 @@ pub enum Comparison {
 /// let (left, right, strategy) = (File::open(&one)?, File::open(&two)?, Strategy::plain());
 /// let wanted = Extent { lines: true, ..Extent::default() };
 /// let (_, found) =
-///     compare(&Side::new(&left, &strategy), &Side::new(&right, &strategy), &wanted, &Monitor::default())?;
+///     compare(&Side::new(&left, &strategy), &Side::new(&right, &strategy), &wanted, &Progress::default())?;
 /// let Comparison::Differ { at, lines } = found else { panic!("{found:?}") };
 /// assert_eq!((at.offset, at.left, at.right, lines), (6, b'y', b'i', 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -192,15 +192,15 @@ pub enum Comparison {
 ///
 /// # Errors
 /// Those of the system with path and offset; [`Kind::Changed`] if a file became shorter or was modified meanwhile;
-/// [`Kind::Interrupted`] if the monitor was told to stop.
+/// [`Kind::Interrupted`] if it was cancelled.
 pub fn compare(
     left: &Side<'_>,
     right: &Side<'_>,
     extent: &Extent,
-    monitor: &Monitor,
-) -> Result<(Outcome, Comparison)> {
+    progress: &Progress,
+) -> Result<(Stats, Comparison)> {
     let pair = Pair::look(left, right, extent.limit)?;
-    let found = pair.compare(extent, monitor, PAGE)?;
+    let found = pair.compare(extent, progress, PAGE)?;
     pair.unchanged()?;
     Ok(found)
 }
@@ -227,7 +227,7 @@ pub struct Differences {
 /// use std::ops::ControlFlow;
 ///
 /// use fullbore::file::File;
-/// use fullbore::pattern::{Difference, Monitor, Side, differences};
+/// use fullbore::pattern::{Difference, Progress, Side, differences};
 /// use fullbore::strategy::Strategy;
 /// # let directory = tempfile::tempdir()?;
 /// # let (one, two) = (directory.path().join("one"), directory.path().join("two"));
@@ -239,7 +239,7 @@ pub struct Differences {
 ///     &Side::new(&left, &strategy),
 ///     &Side::new(&right, &strategy),
 ///     None,
-///     &Monitor::default(),
+///     &Progress::default(),
 ///     |offset, left, right| Difference::between(offset, left, right).collect::<Vec<_>>(),
 ///     |found| {
 ///         places.extend(found.iter().map(|found| found.offset));
@@ -257,12 +257,12 @@ pub fn differences<R: Send>(
     left: &Side<'_>,
     right: &Side<'_>,
     limit: Option<u64>,
-    monitor: &Monitor,
+    progress: &Progress,
     find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
     emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
-) -> Result<(Outcome, Differences)> {
+) -> Result<(Stats, Differences)> {
     let pair = Pair::look(left, right, limit)?;
-    let found = pair.differences(monitor, find, emit, PAGE)?;
+    let found = pair.differences(progress, find, emit, PAGE)?;
     pair.unchanged()?;
     Ok(found)
 }
@@ -276,7 +276,7 @@ const RUN: usize = 256 << 10;
 struct Pair<'a> {
     left: Side<'a>,
     right: Side<'a>,
-    before: [Option<Snapshot>; 2],
+    before: [Option<FileStamp>; 2],
     limit: Option<u64>,
 }
 
@@ -285,9 +285,9 @@ impl<'a> Pair<'a> {
         // A length of nothing may be a lie (`/proc`), and says nothing about what has no offsets.
         let known = |side: &Side<'_>| match side.file.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
-                side.file.snapshot().map(|snapshot| (snapshot.len > 0).then_some(snapshot))
+                side.file.stamp().map(|stamp| (stamp.len > 0).then_some(stamp))
             }
-            FileKind::Directory => side.file.snapshot().map(Some),
+            FileKind::Directory => side.file.stamp().map(Some),
             _ => Ok(None),
         };
         Ok(Self { left: *left, right: *right, before: [known(left)?, known(right)?], limit })
@@ -312,7 +312,7 @@ impl<'a> Pair<'a> {
     }
 
     fn places(&self) -> [Place<'a>; 2] {
-        let place = |side: &Side<'a>, before: &Option<Snapshot>| Place {
+        let place = |side: &Side<'a>, before: &Option<FileStamp>| Place {
             file: side.file,
             strategy: side.strategy,
             base: side.base(),
@@ -321,28 +321,28 @@ impl<'a> Pair<'a> {
         [place(&self.left, &self.before[0]), place(&self.right, &self.before[1])]
     }
 
-    fn compare(&self, extent: &Extent, monitor: &Monitor, page: u64) -> Result<(Outcome, Comparison)> {
+    fn compare(&self, extent: &Extent, progress: &Progress, page: u64) -> Result<(Stats, Comparison)> {
         if self.one_and_the_same() {
-            return Ok((Outcome::default(), Comparison::Equal));
+            return Ok((Stats::default(), Comparison::Equal));
         }
-        let Some(lens) = self.lens(page) else { return self.compare_flow(extent, monitor) };
+        let Some(lens) = self.lens(page) else { return self.compare_flow(extent, progress) };
         let end = self.common(lens);
         let places = self.places();
         // What passes the cache by is not read twice: its lines are counted on the way. What is in the cache is counted
         // afterwards, if a difference makes the count worth anything.
         let strategy = self.left.strategy;
         let passes = strategy.read.capabilities.passes_cache(strategy.read_cache);
-        let on_the_way = extent.lines && (passes || strategy.read_cache != Cache::Keep);
+        let on_the_way = extent.lines && (passes || strategy.read_cache != CachePolicy::Keep);
         let frontier = on_the_way.then(Frontier::default);
         let least = Least::new(frontier.as_ref());
-        let walk = Walk { sides: &places, end, longest: usize::MAX >> 3, monitor };
-        let outcome = walk.run(&least)?;
+        let walk = Walk { sides: &places, end, longest: usize::MAX >> 3, progress };
+        let stats = walk.run(&least)?;
         let found = least.found();
         let shorter = if lens[0] < lens[1] { Which::Left } else { Which::Right };
         let until = match found {
             Some(found) => found.offset,
             None if lens[0] != lens[1] && self.limit.is_none_or(|limit| limit > end) => end,
-            None => return Ok((outcome, Comparison::Equal)),
+            None => return Ok((stats, Comparison::Equal)),
         };
         let lines = match &frontier {
             _ if !extent.lines || until == 0 => 0,
@@ -353,7 +353,7 @@ impl<'a> Pair<'a> {
                     sides: &places[..1],
                     end: until,
                     longest: usize::MAX >> 3,
-                    monitor: &Monitor::default(),
+                    progress: &Progress::default(),
                 };
                 walk.run(&lines)?;
                 lines.count()
@@ -363,7 +363,7 @@ impl<'a> Pair<'a> {
             Some(at) => Comparison::Differ { at, lines },
             None => Comparison::End(End { side: shorter, offset: until, lines, fresh: self.fresh(until)? }),
         };
-        Ok((outcome, comparison))
+        Ok((stats, comparison))
     }
 
     /// Whether the byte before `offset` ends a line.
@@ -380,10 +380,10 @@ impl<'a> Pair<'a> {
         (flow(&self.left), flow(&self.right), request)
     }
 
-    fn compare_flow(&self, extent: &Extent, monitor: &Monitor) -> Result<(Outcome, Comparison)> {
+    fn compare_flow(&self, extent: &Extent, progress: &Progress) -> Result<(Stats, Comparison)> {
         let (left, right, request) = self.flows();
         let (mut lines, mut fresh, mut found) = (0, false, None);
-        let (outcome, ended) = flow::flow(left, right, request, monitor, |offset, left, right| {
+        let (stats, ended) = flow::flow(left, right, request, progress, |offset, left, right| {
             let place = first_difference(left, right);
             let same = &left[..place.unwrap_or(left.len())];
             if extent.lines {
@@ -399,43 +399,43 @@ impl<'a> Pair<'a> {
         })?;
         let comparison = match (found, ended.shorter()) {
             (Some(at), _) => Comparison::Differ { at, lines },
-            (None, Some(side)) => Comparison::End(End { side, offset: outcome.bytes, lines, fresh }),
+            (None, Some(side)) => Comparison::End(End { side, offset: stats.bytes, lines, fresh }),
             (None, None) => Comparison::Equal,
         };
-        Ok((outcome, comparison))
+        Ok((stats, comparison))
     }
 
     fn differences<R: Send>(
         &self,
-        monitor: &Monitor,
+        progress: &Progress,
         find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
         mut emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
         page: u64,
-    ) -> Result<(Outcome, Differences)> {
+    ) -> Result<(Stats, Differences)> {
         if self.one_and_the_same() {
-            return Ok((Outcome::default(), Differences::default()));
+            return Ok((Stats::default(), Differences::default()));
         }
         let Some(lens) = self.lens(page) else {
             let (left, right, request) = self.flows();
             let (mut differ, mut fresh) = (false, false);
-            let (outcome, ended) = flow::flow(left, right, request, monitor, |offset, left, right| {
+            let (stats, ended) = flow::flow(left, right, request, progress, |offset, left, right| {
                 fresh = left.last().map_or(fresh, |&last| last == b'\n');
                 let Some(place) = first_difference(left, right) else { return Ok(true) };
                 differ = true;
                 Ok(emit(find(offset + place as u64, &left[place..], &right[place..]))?.is_continue())
             })?;
-            let end = |side| End { side, offset: outcome.bytes, lines: 0, fresh };
-            return Ok((outcome, Differences { differ, end: ended.shorter().map(end) }));
+            let end = |side| End { side, offset: stats.bytes, lines: 0, fresh };
+            return Ok((stats, Differences { differ, end: ended.shorter().map(end) }));
         };
         let (end, places) = (self.common(lens), self.places());
         let every = Every::new(find, emit);
-        let outcome = Walk { sides: &places, end, longest: RUN, monitor }.run(&every)?;
+        let stats = Walk { sides: &places, end, longest: RUN, progress }.run(&every)?;
         let (differ, enough) = every.seen();
         let ends = !enough && lens[0] != lens[1] && self.limit.is_none_or(|limit| limit > end);
         let side = if lens[0] < lens[1] { Which::Left } else { Which::Right };
         let end =
             if ends { Some(End { side, offset: end, lines: 0, fresh: self.fresh(end)? }) } else { None };
-        Ok((outcome, Differences { differ, end }))
+        Ok((stats, Differences { differ, end }))
     }
 
     /// Fails if a file is not as it was before: its bytes were compared as they never stood together.
@@ -443,7 +443,7 @@ impl<'a> Pair<'a> {
         for (side, before) in [&self.left, &self.right].into_iter().zip(&self.before) {
             let regular = side.file.kind() == FileKind::Regular;
             if let Some(before) = before.filter(|_| regular)
-                && side.file.snapshot()? != before
+                && side.file.stamp()? != before
             {
                 let what = "the file was modified while it was read";
                 return Err(Error::new(Kind::Changed, "trust", side.file.path(), what));

@@ -115,7 +115,7 @@ fn check(
         let sources = [Source::of(by[0], data[0]), Source::of(by[1], data[1])];
         let side =
             |place: usize| Side { file: &sources[place].0, strategy: strategies[place], skip: skip[place] };
-        let monitor = Monitor::default();
+        let progress = Progress::default();
         let pair = Pair::look(&side(0), &side(1), limit).unwrap();
         let mut found = Vec::new();
         let (mut first, mut seen) = (None, None);
@@ -127,10 +127,10 @@ fn check(
                 found.extend(some);
                 Ok(ControlFlow::Continue(()))
             };
-            seen = Some(pair.differences(&monitor, find, emit, page).unwrap().1);
+            seen = Some(pair.differences(&progress, find, emit, page).unwrap().1);
         } else {
             let extent = Extent { limit, lines: true };
-            first = Some(pair.compare(&extent, &monitor, page).unwrap().1);
+            first = Some(pair.compare(&extent, &progress, page).unwrap().1);
         }
         pair.unchanged().unwrap();
         sources.into_iter().for_each(Source::close);
@@ -222,7 +222,7 @@ proptest! {
         ];
         if on_the_way && names[0] == "buffered" {
             // Lines are counted on the way where the cache is not to keep anything.
-            strategies[0].read_cache = Cache::Drop;
+            strategies[0].read_cache = CachePolicy::DontCache;
         }
         let [one, two] = &strategies;
         check([&left, &right], skip, limit, by, [one, two], 0).map_err(TestCaseError::fail)?;
@@ -244,19 +244,18 @@ fn every_method_that_reads_finds_the_difference() {
     let methods = METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null");
     let mut tried = 0;
     for method in methods {
-        for cache in [Cache::Keep, Cache::Direct] {
-            if let Err(refusal) = probe(method, &left, None, false, cache) {
-                println!("skipped: {}: {}", method.name, refusal.reason);
+        for cache in [CachePolicy::Keep, CachePolicy::Direct] {
+            if let Err(unsupported) = probe(method, &left, None, false, cache) {
+                println!("skipped: {}: {}", method.name, unsupported.reason);
                 continue;
             }
             tried += 1;
             let strategy = Strategy { read_cache: cache, ..strategy(64 << 10, 256 << 10, 2, 4, method.name) };
             let side = |file| Side { skip: 3, ..Side::new(file, &strategy) };
             let extent = Extent { lines: true, ..Extent::default() };
-            let (outcome, found) =
-                compare(&side(&left), &side(&right), &extent, &Monitor::default()).unwrap();
+            let (stats, found) = compare(&side(&left), &side(&right), &extent, &Progress::default()).unwrap();
             assert_eq!(found, Comparison::Differ { at, lines }, "{}", method.name);
-            assert!(outcome.reads.requests > 0);
+            assert!(stats.reads.requests > 0);
         }
     }
     assert!(tried >= 3, "{tried}");
@@ -277,15 +276,15 @@ fn a_terabyte_of_holes_is_compared_at_once() {
         println!("skipped: this file system knows of no holes");
         return;
     }
-    for cache in [Cache::Keep, Cache::Drop] {
+    for cache in [CachePolicy::Keep, CachePolicy::DontCache] {
         let strategy = Strategy { read_cache: cache, ..strategy(256 << 10, 1 << 20, 2, 1, "buffered") };
         let side = |place: usize| Side::new(&files[place], &strategy);
         let extent = Extent { lines: true, ..Extent::default() };
-        let monitor = Monitor::default();
-        let (outcome, found) = compare(&side(0), &side(1), &extent, &monitor).unwrap();
-        assert_eq!((outcome.bytes, monitor.done(), found), (1 << 40, 1 << 40, Comparison::Equal));
+        let progress = Progress::default();
+        let (stats, found) = compare(&side(0), &side(1), &extent, &progress).unwrap();
+        assert_eq!((stats.bytes, progress.bytes_done(), found), (1 << 40, 1 << 40, Comparison::Equal));
         let at = Difference { offset: (1 << 40) - 2, left: b's', right: b'z' };
-        let (_, found) = compare(&side(0), &side(2), &extent, &Monitor::default()).unwrap();
+        let (_, found) = compare(&side(0), &side(2), &extent, &Progress::default()).unwrap();
         assert_eq!(found, Comparison::Differ { at, lines: 1 });
         let mut all = Vec::new();
         let emit = |some: Vec<Difference>| {
@@ -293,7 +292,7 @@ fn a_terabyte_of_holes_is_compared_at_once() {
             Ok(ControlFlow::Continue(()))
         };
         let find = |offset, left: &[u8], right: &[u8]| Difference::between(offset, left, right).collect();
-        differences(&side(0), &side(2), None, &Monitor::default(), find, emit).unwrap();
+        differences(&side(0), &side(2), None, &Progress::default(), find, emit).unwrap();
         assert_eq!(all, [at]);
     }
 }
@@ -310,7 +309,7 @@ fn a_difference_is_told_of_although_a_pipe_stays_open() {
     for (left, right) in [(0, 1), (1, 0)] {
         writer.write_all(b"abc").unwrap();
         let (_, found) =
-            compare(&sides[left], &sides[right], &Extent::default(), &Monitor::default()).unwrap();
+            compare(&sides[left], &sides[right], &Extent::default(), &Progress::default()).unwrap();
         assert!(matches!(found, Comparison::Differ { at, .. } if at.offset == 2), "{found:?}");
     }
 }
@@ -322,7 +321,7 @@ fn a_limit_leaves_the_rest_of_a_pipe_to_others() {
         let strategy = Strategy::plain();
         let sides = [Side::new(&sources[side].0, &strategy), Side::new(&sources[1 - side].0, &strategy)];
         let extent = Extent { limit: Some(4), lines: false };
-        let (_, found) = compare(&sides[0], &sides[1], &extent, &Monitor::default()).unwrap();
+        let (_, found) = compare(&sides[0], &sides[1], &extent, &Progress::default()).unwrap();
         assert_eq!(found, Comparison::Equal);
         let mut rest = [0; 5];
         let mut held = 0;
@@ -347,7 +346,7 @@ fn what_changes_meanwhile_is_an_error_of_its_own() {
             right.write_all_at(&data, data.len() as u64).unwrap();
         }
         let found =
-            pair.compare(&Extent::default(), &Monitor::default(), PAGE).and_then(|_| pair.unchanged());
+            pair.compare(&Extent::default(), &Progress::default(), PAGE).and_then(|_| pair.unchanged());
         assert_eq!(found.unwrap_err().kind(), Kind::Changed, "shorter: {shorter}");
     }
 }
@@ -363,7 +362,7 @@ fn whoever_has_seen_enough_gets_no_more() {
             &Side::new(&sources[0].0, &strategy),
             &Side::new(&sources[1].0, &strategy),
             None,
-            &Monitor::default(),
+            &Progress::default(),
             |_, _, _| (),
             |()| {
                 calls += 1;

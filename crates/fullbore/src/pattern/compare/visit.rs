@@ -162,7 +162,7 @@ impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<Contro
         if (emit.emit)(made)?.is_break() {
             emit.enough = true;
             self.wanted.store(0, Ordering::Relaxed);
-            self.frontier.abandon();
+            self.frontier.cancel();
         }
         drop(emit);
         self.frontier.done(offset..end, 0);
@@ -178,7 +178,7 @@ impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<Contro
     }
 
     fn fail(&self) {
-        self.frontier.abandon();
+        self.frontier.cancel();
     }
 }
 

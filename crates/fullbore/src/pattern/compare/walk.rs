@@ -1,4 +1,4 @@
-//! The workers that go over one file or two at once: stripes from the dealer, requests as deep as each side's strategy says,
+//! The workers that go over one file or two at once: stripes from the queue, requests as deep as each side's strategy says,
 //! blocks of both sides at the same place to a visitor.
 
 use std::collections::VecDeque;
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::holes::{Dealer, Holes};
+use super::holes::{Holes, StripeQueue};
 use crate::buf::{Buf, Pool};
-use crate::engine::{Channel, Done, Opening, Tally};
+use crate::engine::{Done, EngineConfig, IoQueue, IoStats};
 use crate::error::{Error, Kind, Result};
 use crate::file::File;
 use crate::pattern::threads::{FirstError, Started, on_threads};
-use crate::pattern::{Monitor, Outcome};
+use crate::pattern::{Progress, Stats};
 use crate::strategy::{Model, Strategy};
 
 /// A file, and how it is read.
@@ -48,37 +48,37 @@ pub(super) struct Walk<'a> {
     pub(super) end: u64,
     /// Requests are no longer than this, in bytes.
     pub(super) longest: usize,
-    pub(super) monitor: &'a Monitor,
+    pub(super) progress: &'a Progress,
 }
 
-/// How many bytes pass between two reports to the monitor, so that it costs nothing.
+/// How many bytes pass between two reports of progress, so that it costs nothing.
 const REPORT: u64 = 1 << 20;
 
 impl Walk<'_> {
     /// Every side is read in the same requests: the longest that any of them asks for.
     fn request(&self) -> usize {
-        let asked = self.sides.iter().map(|side| side.strategy.request).max().unwrap_or(1);
-        asked.clamp(1, self.longest.max(1))
+        let request = self.sides.iter().map(|side| side.strategy.request).max().unwrap_or(1);
+        request.clamp(1, self.longest.max(1))
     }
 
     /// As many as the most careful side has, and no more than there are stripes.
     fn workers(&self, stripe: u64) -> usize {
-        let asked = |side: &Place<'_>| match side.strategy.model {
+        let workers = |side: &Place<'_>| match side.strategy.model {
             Model::Serial => 1,
             _ => side.strategy.workers.max(1),
         };
-        let asked = self.sides.iter().map(asked).min().unwrap_or(1);
-        asked.min(usize::try_from(self.end.div_ceil(stripe)).unwrap_or(usize::MAX)).max(1)
+        let workers = self.sides.iter().map(workers).min().unwrap_or(1);
+        workers.min(usize::try_from(self.end.div_ceil(stripe)).unwrap_or(usize::MAX)).max(1)
     }
 
     /// Goes over it with all workers.
-    pub(super) fn run(&self, visit: &dyn Visit) -> Result<Outcome> {
+    pub(super) fn run(&self, visit: &dyn Visit) -> Result<Stats> {
         let start = Instant::now();
         let request = self.request();
         let stripe = self.sides.iter().map(|side| side.strategy.stripe).min().unwrap_or(1);
         let stripe = stripe.min(self.longest as u64 * 4).next_multiple_of(request as u64);
         let holes = self.sides.iter().map(|side| Holes::of(side.file, side.base, self.end)).collect();
-        let dealer = Mutex::new(Dealer::new(self.end, stripe, holes));
+        let stripes = Mutex::new(StripeQueue::new(self.end, stripe, holes));
         let failed = AtomicBool::new(false);
         let first = FirstError::default();
         let lost = || {
@@ -92,7 +92,7 @@ impl Walk<'_> {
         let one = |_: usize, _: &Started| {
             let mut worker = Worker {
                 walk: self,
-                dealer: &dealer,
+                stripes: &stripes,
                 failed: &failed,
                 visit,
                 stripe: 0..0,
@@ -100,31 +100,31 @@ impl Walk<'_> {
                 unreported: 0,
             };
             let result = worker.run(request);
-            self.monitor.add(worker.unreported);
-            let tally = result.unwrap_or_else(|error| {
+            self.progress.add(worker.unreported);
+            let io_stats = result.unwrap_or_else(|error| {
                 fail(error);
-                Tally::default()
+                IoStats::default()
             });
-            (worker.bytes, tally)
+            (worker.bytes, io_stats)
         };
         let results = on_threads(self.workers(stripe), &one, &lost);
         first.result()?;
-        if self.monitor.stopped() {
+        if self.progress.is_cancelled() {
             return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
         }
-        let mut outcome = Outcome { seconds: start.elapsed().as_secs_f64(), ..Outcome::default() };
-        for (bytes, tally) in results {
-            outcome.bytes += bytes;
-            outcome.reads.add(&tally);
+        let mut stats = Stats { seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
+        for (bytes, io_stats) in results {
+            stats.bytes += bytes;
+            stats.reads.add(&io_stats);
         }
-        Ok(outcome)
+        Ok(stats)
     }
 }
 
 /// One worker.
 struct Worker<'a> {
     walk: &'a Walk<'a>,
-    dealer: &'a Mutex<Dealer<'a>>,
+    stripes: &'a Mutex<StripeQueue<'a>>,
     failed: &'a AtomicBool,
     visit: &'a dyn Visit,
     /// What is left of the stripe it has.
@@ -134,7 +134,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn run(&mut self, request: usize) -> Result<Tally> {
+    fn run(&mut self, request: usize) -> Result<IoStats> {
         let mut readers = Vec::with_capacity(self.walk.sides.len());
         for side in self.walk.sides {
             readers.push(Reader::open(side, request)?);
@@ -142,7 +142,7 @@ impl Worker<'_> {
         let deepest = readers.iter().map(|reader| reader.depth).max().unwrap_or(1);
         let mut pending: VecDeque<(u64, usize)> = VecDeque::with_capacity(deepest);
         for due in 0u64.. {
-            if self.failed.load(Ordering::Relaxed) || self.walk.monitor.stopped() {
+            if self.failed.load(Ordering::Relaxed) || self.walk.progress.is_cancelled() {
                 break;
             }
             // What differs often differs early: it goes deeper as long as nothing is found.
@@ -164,18 +164,18 @@ impl Worker<'_> {
             self.bytes += len as u64;
             self.report(len as u64);
         }
-        let mut tally = Tally::default();
+        let mut io_stats = IoStats::default();
         for reader in &readers {
-            tally.add(&reader.channel.tally());
+            io_stats.add(&reader.queue.stats());
         }
-        Ok(tally)
+        Ok(io_stats)
     }
 
     /// The next request: of the stripe it has, or of the next one.
     fn next(&mut self, request: usize) -> Option<(u64, usize)> {
         if self.stripe.is_empty() {
             let mut passed = 0;
-            let dealt = self.dealer.lock().unwrap_or_else(PoisonError::into_inner).deal(|hole| {
+            let dealt = self.stripes.lock().unwrap_or_else(PoisonError::into_inner).next_stripe(|hole| {
                 passed += hole.end - hole.start;
                 self.visit.hole(hole);
             });
@@ -209,21 +209,21 @@ impl Worker<'_> {
     fn report(&mut self, bytes: u64) {
         self.unreported += bytes;
         if self.unreported >= REPORT {
-            self.walk.monitor.add(std::mem::take(&mut self.unreported));
+            self.walk.progress.add(std::mem::take(&mut self.unreported));
         }
     }
 }
 
 /// One worker's way to one side.
 struct Reader {
-    channel: Channel,
+    queue: IoQueue,
     file: File,
     pool: Pool,
     base: u64,
     depth: usize,
     batched: bool,
     /// How many requests it has asked for.
-    asked: u64,
+    submitted: u64,
     early: Vec<Done>,
 }
 
@@ -234,9 +234,9 @@ impl Reader {
         let count = if method.capabilities.mapped { 1 } else { depth };
         let pool =
             Pool::new(count, request).map_err(|error| Error::io("take buffers from", "memory", error))?;
-        let file = side.file.again(false);
+        let file = side.file.reopen(false);
         file.expect_sequential();
-        let opening = Opening {
+        let config = EngineConfig {
             file: &file,
             from: None,
             write: false,
@@ -246,42 +246,42 @@ impl Reader {
             window: side.strategy.window.map(|window| window.max(request)),
             random: false,
         };
-        let channel = Channel::open(method, &opening, Some(side.len)).map_err(|error| {
+        let queue = IoQueue::open(method, &config, Some(side.len)).map_err(|error| {
             Error::io("use", file.path(), error).advise(format!("try another method than {}", method.name))
         })?;
         let batched = method.capabilities.batched;
         Ok(Self {
-            channel,
+            queue,
             file,
             pool,
             base: side.base,
             depth,
             batched,
-            asked: 0,
+            submitted: 0,
             early: Vec::with_capacity(depth),
         })
     }
 
     /// Asks for as many of the requests from number `due` on as its depth allows.
     fn ask(&mut self, due: u64, pending: &VecDeque<(u64, usize)>) -> Result<()> {
-        if self.channel.mapped() {
+        if self.queue.mapped() {
             return Ok(());
         }
-        while let Some(&(offset, len)) = pending.get((self.asked - due) as usize)
+        while let Some(&(offset, len)) = pending.get((self.submitted - due) as usize)
             && (!self.batched
-                || self.channel.in_flight() == 0
-                || !self.asked.is_multiple_of(self.depth as u64))
+                || self.queue.in_flight() == 0
+                || !self.submitted.is_multiple_of(self.depth as u64))
             && let Some(buf) = self.pool.take()
         {
-            self.channel.read(self.asked, self.base + offset, len, buf)?;
-            self.asked += 1;
+            self.queue.read(self.submitted, self.base + offset, len, buf)?;
+            self.submitted += 1;
         }
-        self.channel.commit()
+        self.queue.commit()
     }
 
     /// Waits for request `due`. What is mapped needs no waiting, and gives none.
     fn take(&mut self, due: u64, offset: u64, len: usize) -> Result<Option<Buf>> {
-        if self.channel.mapped() {
+        if self.queue.mapped() {
             return Ok(None);
         }
         loop {
@@ -293,7 +293,7 @@ impl Reader {
                 let what = "the file became shorter while it was read";
                 return Err(Error::new(Kind::Changed, "read", self.file.path(), what).at(self.base + offset));
             }
-            match self.channel.next()? {
+            match self.queue.next()? {
                 Some(done) => self.early.push(done),
                 None => {
                     return Err(
@@ -308,7 +308,7 @@ impl Reader {
     fn data<'b>(&'b mut self, block: &'b Option<Buf>, offset: u64, len: usize) -> Result<&'b [u8]> {
         match block {
             Some(buf) => Ok(buf.data()),
-            None => self.channel.view(self.base + offset, len),
+            None => self.queue.view(self.base + offset, len),
         }
     }
 
@@ -319,7 +319,7 @@ impl Reader {
                 self.pool.put(buf);
                 Ok(())
             }
-            None => self.channel.check("read", self.base + offset),
+            None => self.queue.check("read", self.base + offset),
         }
     }
 }

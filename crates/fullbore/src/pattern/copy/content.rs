@@ -6,16 +6,16 @@ use std::sync::Mutex;
 
 use rustix::fs::Stat;
 
-use super::account::CopyAccount;
 use super::attributes::{self, Place};
 use super::hashed::{Hashed, STRIPE};
 use super::journal::Journal;
 use super::options::{CopyEvent, CopyOptions, Reflink, Sparse};
 use super::segments::Segments;
+use super::stats::CopyStats;
 use crate::error::{Error, Kind, Result};
-use crate::file::{File, FileKind, Output, Snapshot, clones, umask};
+use crate::file::{File, FileKind, FileStamp, Output, clones, umask};
 use crate::operation::{Kernel, Split};
-use crate::pattern::{Monitor, Scope, lane, order, run};
+use crate::pattern::{Progress, Scope, order, run, transfer_loop};
 use crate::strategy::{Allocation, BUDGET, Strategy, plan};
 use crate::{operation, pattern, probe};
 
@@ -30,7 +30,7 @@ const WAITERS: usize = 4;
 pub(super) struct Content<'a> {
     pub(super) input: &'a File,
     pub(super) options: &'a CopyOptions,
-    pub(super) monitor: &'a Monitor,
+    pub(super) progress: &'a Progress,
     pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
     /// Large files are copied one after the other, each with all workers.
     pub(super) turn: &'a Mutex<()>,
@@ -38,47 +38,47 @@ pub(super) struct Content<'a> {
 
 impl Content<'_> {
     /// Copies the file to `output`, which has its name when this returns.
-    pub(super) fn copy(&self, output: Output, journal: Option<Journal>) -> Result<CopyAccount> {
+    pub(super) fn copy(&self, output: Output, journal: Option<Journal>) -> Result<CopyStats> {
         let input = self.input;
         let stat =
             rustix::fs::fstat(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
-        let before = input.snapshot()?;
+        let before = input.stamp()?;
         let regular = input.kind() == FileKind::Regular;
-        if output.seekable() && output.file().snapshot()?.identity == before.identity {
+        if output.seekable() && output.file().stamp()?.identity == before.identity {
             let what = "input and output are the same file";
             return Err(Error::new(Kind::SameFile, "copy", input.path(), what));
         }
-        let mut account = CopyAccount { files: 1, ..CopyAccount::default() };
+        let mut stats = CopyStats { files: 1, ..CopyStats::default() };
         let known = if lengthless(input, &stat) { None } else { input.seekable_len()? };
         let len = match known {
             Some(len) if output.seekable() => {
-                self.file(&output, journal.as_ref(), &stat, &before, len, &mut account)?;
-                if account.bytes() != len {
+                self.file(&output, journal.as_ref(), &stat, &before, len, &mut stats)?;
+                if stats.bytes() != len {
                     return Err(changed(input, "the file became shorter while it was read"));
                 }
                 len
             }
             len => {
-                account.copied = self.stream(&output, len)?;
-                account.copied
+                stats.copied = self.stream(&output, len)?;
+                stats.copied
             }
         };
-        if regular && input.snapshot()? != before {
+        if regular && input.stamp()? != before {
             return Err(changed(input, "the file was modified while it was read"));
         }
-        if let Some(level) = journal.as_ref().and(self.options.durability.sync()) {
+        if journal.is_some() {
             // A run that is killed meanwhile can only be gone on with as long as the part is private.
-            output.file().sync(level)?;
+            output.file().sync(self.options.durability)?;
         }
         if output.seekable() {
             self.attributes(&output, &stat)?;
         }
-        let output = if output.inherits() { output } else { output.inheriting_nothing() };
+        let output = if output.inherits() { output } else { output.inherit_metadata(false) };
         output.commit_len(len, self.options.durability)?;
         if let Some(journal) = journal {
             journal.finish()?;
         }
-        Ok(account)
+        Ok(stats)
     }
 
     /// From or to what is read or written from front to back.
@@ -92,8 +92,8 @@ impl Content<'_> {
             Some(self.input),
             len,
             Some(output),
-            &options.wish,
-            options.asked.as_deref(),
+            &options.spec,
+            options.spec_text.as_deref(),
             options.profile.as_ref(),
         )?;
         self.run(output, &Scope::whole(len.unwrap_or(0)), len, &plan.strategy)
@@ -104,9 +104,9 @@ impl Content<'_> {
         output: &Output,
         journal: Option<&Journal>,
         stat: &Stat,
-        before: &Snapshot,
+        before: &FileStamp,
         len: u64,
-        account: &mut CopyAccount,
+        stats: &mut CopyStats,
     ) -> Result<()> {
         let options = self.options;
         let regular = self.input.kind() == FileKind::Regular;
@@ -114,8 +114,8 @@ impl Content<'_> {
             output.file().set_len(0)?;
         }
         if self.cloned(output, before, len)? {
-            account.cloned = len;
-            self.monitor.add(len);
+            stats.cloned = len;
+            self.progress.add(len);
             return Ok(());
         }
         // As the system tells without a look at the file: fewer blocks than bytes.
@@ -128,7 +128,7 @@ impl Content<'_> {
             } else {
                 pattern::allocate(output, len, &plan)?;
             }
-            let budget = options.wish.budget.unwrap_or(BUDGET);
+            let budget = options.spec.budget.unwrap_or(BUDGET);
             // Each has a stripe, and one that is read back.
             let most = (budget / (2 * STRIPE)).max(1) as usize;
             let workers = if options.verify { plan.workers.max(WAITERS).min(most) } else { plan.workers };
@@ -142,42 +142,42 @@ impl Content<'_> {
                 read_cache: plan.read_cache,
                 write_cache: plan.write_cache,
                 workers,
-                monitor: self.monitor,
+                progress: self.progress,
             };
             let done = {
                 let _turn = (len > STRIPE).then(|| self.turn());
                 hashed.run()?
             };
-            account.copied = done.copied.into_inner();
-            account.resumed = done.resumed.into_inner();
-            account.verified = done.verified.into_inner();
-            account.holes = len - account.copied - account.resumed;
+            stats.copied = done.copied.into_inner();
+            stats.resumed = done.resumed.into_inner();
+            stats.verified = done.verified.into_inner();
+            stats.holes = len - stats.copied - stats.resumed;
             return Ok(());
         }
         if options.sparse == Sparse::Always {
             output.file().set_len(len)?;
             let mut segments = Segments::new(self.input, len, sparse);
             while let Some(range) = segments.next(u64::MAX)? {
-                account.copied += self.without_zeros(output, range)?;
+                stats.copied += self.without_zeros(output, range)?;
             }
-            account.holes = len - account.copied;
+            stats.holes = len - stats.copied;
             return Ok(());
         }
-        let auto = options.asked.is_none() && options.simple();
+        let auto = options.spec_text.is_none() && options.simple();
         if auto && len < LARGE {
-            return self.simply(output, len, sparse, account);
+            return self.simply(output, len, sparse, stats);
         }
         if auto && options.reflink == Reflink::Auto && served(self.input) {
             let copied = self.input.copy_range(0..len, output.file(), 0)?;
-            self.monitor.add(copied.bytes());
-            (account.cloned, account.copied) = (copied.cloned, copied.bytes() - copied.cloned);
+            self.progress.add(copied.bytes());
+            (stats.cloned, stats.copied) = (copied.cloned, copied.bytes() - copied.cloned);
             return Ok(());
         }
         let strategy = self.plan(output, len, false)?;
         let _turn = self.turn();
         if !sparse {
             pattern::allocate(output, len, &strategy)?;
-            account.copied = self.run(output, &Scope::whole(len), Some(len), &strategy)?;
+            stats.copied = self.run(output, &Scope::whole(len), Some(len), &strategy)?;
             return pattern::taken_by_device(output, &strategy);
         }
         output.file().set_len(len)?;
@@ -185,29 +185,29 @@ impl Content<'_> {
         while let Some(range) = segments.next(u64::MAX)? {
             let bytes = range.end - range.start;
             if auto && bytes < LARGE {
-                account.copied += self.by_memory(output, range)?;
+                stats.copied += self.by_memory(output, range)?;
                 continue;
             }
             if strategy.allocation == Allocation::Preallocate {
-                match output.file().allocate(range.clone()) {
+                match output.file().reserve(range.clone()) {
                     Err(error) if error.kind() != Kind::Unsupported => return Err(error),
                     _ => {}
                 }
             }
             let scope = Scope { range, ..Scope::whole(len) };
-            account.copied += self.run(output, &scope, Some(len), &strategy)?;
+            stats.copied += self.run(output, &scope, Some(len), &strategy)?;
         }
-        account.holes = len - account.copied;
+        stats.holes = len - stats.copied;
         pattern::taken_by_device(output, &strategy)
     }
 
     /// Whether all blocks are shared now.
-    fn cloned(&self, output: &Output, before: &Snapshot, len: u64) -> Result<bool> {
+    fn cloned(&self, output: &Output, before: &FileStamp, len: u64) -> Result<bool> {
         let always = self.options.reflink == Reflink::Always;
         if self.options.reflink == Reflink::Never || self.options.sparse != Sparse::Auto || len == 0 {
             return Ok(false);
         }
-        let devices = (before.identity.0, output.file().snapshot()?.identity.0);
+        let devices = (before.identity.0, output.file().stamp()?.identity.0);
         if self.input.kind() != FileKind::Regular || !(always || clones(devices)) {
             if always {
                 let what = format!("a {} shares no blocks", self.input.kind());
@@ -223,16 +223,16 @@ impl Content<'_> {
     }
 
     /// In one loop, for what is small.
-    fn simply(&self, output: &Output, len: u64, sparse: bool, account: &mut CopyAccount) -> Result<()> {
+    fn simply(&self, output: &Output, len: u64, sparse: bool, stats: &mut CopyStats) -> Result<()> {
         if sparse {
             output.file().set_len(len)?;
         }
         let mut segments = Segments::new(self.input, len, sparse);
         while let Some(range) = segments.next(u64::MAX)? {
-            account.copied += self.by_memory(output, range)?;
+            stats.copied += self.by_memory(output, range)?;
         }
         if sparse {
-            account.holes = len - account.copied;
+            stats.holes = len - stats.copied;
         }
         Ok(())
     }
@@ -279,7 +279,7 @@ impl Content<'_> {
             }
             each(&memory[..read], at)?;
             at += read as u64;
-            self.monitor.add(read as u64);
+            self.progress.add(read as u64);
         }
         Ok(())
     }
@@ -291,8 +291,8 @@ impl Content<'_> {
             Some(self.input),
             Some(len),
             Some(output),
-            &options.wish,
-            options.asked.as_deref(),
+            &options.spec,
+            options.spec_text.as_deref(),
             options.profile.as_ref(),
         )?;
         if striped {
@@ -310,18 +310,19 @@ impl Content<'_> {
     fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, strategy: &Strategy) -> Result<u64> {
         let none = operation::parse("none", Kernel::Simd)
             .map_err(|error| Error::new(Kind::Invalid, "copy", self.input.path(), error.to_string()))?;
-        let feed = match len {
-            Some(len) => lane::Feed::File { file: self.input, len },
-            None => {
-                lane::Feed::Stream(super::super::front::Front::new(self.input.clone(), output.seekable()))
-            }
+        let source = match len {
+            Some(len) => transfer_loop::Source::File { file: self.input, len },
+            None => transfer_loop::Source::Stream(super::super::stream_reader::StreamReader::new(
+                self.input.clone(),
+                output.seekable(),
+            )),
         };
-        let drain = match output.seekable() {
-            true => lane::Drain::File(output.file()),
-            false => lane::Drain::Stream(order::InOrder::new(output.file().clone())),
+        let sink = match output.seekable() {
+            true => transfer_loop::Sink::File(output.file()),
+            false => transfer_loop::Sink::Stream(order::OrderedWriter::new(output.file().clone())),
         };
-        let work = lane::Work { operation: Some(&*none), in_place: false, split: Split::Any };
-        Ok(run::run(&feed, &work, &drain, scope, strategy, self.monitor)?.bytes)
+        let work = transfer_loop::Work { operation: Some(&*none), in_place: false, split: Split::Any };
+        Ok(run::run(&source, &work, &sink, scope, strategy, self.progress)?.bytes)
     }
 
     fn attributes(&self, output: &Output, stat: &Stat) -> Result<()> {

@@ -107,7 +107,7 @@ impl Job<'_> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).extend(begun);
         let made = rustix::fs::fstat(&target).map_err(of_target)?;
         let names = Dir::read_from(&source).map_err(of_source)?;
-        worker.account.directories += u64::from(new);
+        worker.stats.directories += u64::from(new);
         let name = hidden.as_ref().map_or(shown, Temporary::name);
         let target = parent.target.with(target, (name, shown), linked, (made.st_dev, made.st_ino));
         let source = parent.source_child(source, source_name, follow, identity)?;
@@ -205,14 +205,14 @@ impl Job<'_> {
         let place = target.path();
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
         let within = hidden.directory().clone();
-        if self.options.durability != Durability::Process {
+        if self.options.durability != Durability::None {
             // One call for the whole tree; a file at a time would wait for the device as often as there are files.
             target.fd().and_then(|fd| Ok(rustix::fs::syncfs(fd)?)).map_err(failed("sync"))?;
         }
         let name = trimmed(place.file_name().unwrap_or_default());
         let held = within.fd().map_err(failed("create"))?;
         hidden
-            .settle(|_, hidden| {
+            .persist_with(|_, hidden| {
                 match rustix::fs::renameat_with(&held, hidden, &held, name, RenameFlags::NOREPLACE) {
                     // The file system does not know the flag: an empty directory would be replaced, nothing else.
                     Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(&held, hidden, &held, name),

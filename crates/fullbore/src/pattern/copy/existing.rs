@@ -174,7 +174,7 @@ impl Job<'_> {
     }
 
     fn stays(&self, worker: &mut Worker, entry: &Entry<'_>) -> Found {
-        worker.account.skipped += 1;
+        worker.stats.skipped += 1;
         if self.options.tell_names {
             (self.tell)(CopyEvent::Skipped(entry.target_path()));
         }

@@ -21,8 +21,8 @@ use super::journal::{Hash, Journal};
 use super::segments::Segments;
 use crate::buf::{ALIGNMENT, Buf, Pool};
 use crate::error::{Error, Kind, Result};
-use crate::file::{Answer, Cache, File, Sync};
-use crate::pattern::Monitor;
+use crate::file::{CachePolicy, File, Support};
+use crate::pattern::Progress;
 use crate::pattern::threads::FirstError;
 
 /// What is hashed and noted as one, in bytes.
@@ -40,11 +40,11 @@ pub(super) struct Hashed<'a> {
     pub(super) verify: bool,
     pub(super) journal: Option<&'a Journal>,
     /// Cache policy of the input.
-    pub(super) read_cache: Cache,
+    pub(super) read_cache: CachePolicy,
     /// Cache policy of the output; `verify` tries to pass the cache by whatever this says.
-    pub(super) write_cache: Cache,
+    pub(super) write_cache: CachePolicy,
     pub(super) workers: usize,
-    pub(super) monitor: &'a Monitor,
+    pub(super) progress: &'a Progress,
 }
 
 /// What was done, in bytes.
@@ -61,8 +61,8 @@ impl Hashed<'_> {
         let done = Done::default();
         let segments = Mutex::new(Segments::new(self.input, self.len, self.sparse));
         let copied: Mutex<Vec<(Range<u64>, u128)>> = Mutex::default();
-        let past_cache = match self.verify.then(|| self.output.with_cache(Cache::Direct)) {
-            Some((file, Answer::Honoured)) => Some(file),
+        let past_cache = match self.verify.then(|| self.output.with_cache(CachePolicy::Direct)) {
+            Some((file, Support::Native)) => Some(file),
             _ => None,
         };
         let input = self.input.with_cache(self.read_cache).0;
@@ -83,14 +83,14 @@ impl Hashed<'_> {
             }
             Ok(())
         })?;
-        if self.write_cache == Cache::Direct {
+        if self.write_cache == CachePolicy::Direct {
             self.output.write_back()?;
         }
         if self.verify {
             let device = match past_cache {
                 Some(file) => file,
                 None => {
-                    self.output.sync(Sync::Data)?;
+                    self.output.sync_data()?;
                     self.output.drop_cache()?;
                     self.output.clone()
                 }
@@ -150,7 +150,7 @@ impl Hashed<'_> {
             let pool = Pool::new(buffers, size);
             let mut pool = pool.map_err(|error| Error::io("copy", self.input.path(), error))?;
             let mut buffers: Vec<Buf> = std::iter::from_fn(|| pool.take()).collect();
-            work(&|| !failed.load(Ordering::Relaxed) && !self.monitor.stopped(), &mut buffers)
+            work(&|| !failed.load(Ordering::Relaxed) && !self.progress.is_cancelled(), &mut buffers)
         };
         let one = || {
             if let Err(error) = run() {
@@ -168,7 +168,7 @@ impl Hashed<'_> {
             one();
         });
         first.result()?;
-        if self.monitor.stopped() {
+        if self.progress.is_cancelled() {
             return Err(Error::new(Kind::Interrupted, "finish", self.output.path(), "it was told to stop"));
         }
         Ok(())
@@ -188,7 +188,7 @@ impl Hashed<'_> {
             && hash(output, range, buf).ok().flatten().as_ref() == Some(known)
         {
             done.resumed.fetch_add(len, Ordering::Relaxed);
-            self.monitor.add(len);
+            self.progress.add(len);
             return Ok(());
         }
         let mut hasher = self.journal.map(|_| blake3::Hasher::new());
@@ -197,7 +197,7 @@ impl Hashed<'_> {
         while !rest.is_empty() {
             let at = range.end - rest.len() as u64;
             // Past the cache nobody reads ahead.
-            let most = if self.read_cache == Cache::Direct { rest.len() } else { PIECE };
+            let most = if self.read_cache == CachePolicy::Direct { rest.len() } else { PIECE };
             let piece = rest.len().min(most);
             let read = input.read_at(&mut rest[..piece], at)?;
             if read == 0 {
@@ -211,7 +211,7 @@ impl Hashed<'_> {
             rest = left;
         }
         output.write_all_at(buf.data(), range.start)?;
-        self.monitor.add(len);
+        self.progress.add(len);
         let hash = hasher.map(|hasher| *hasher.finalize().as_bytes());
         if let (Some(journal), Some(hash)) = (self.journal, &hash) {
             journal.note(range.start, len, hash)?;
@@ -222,10 +222,10 @@ impl Hashed<'_> {
 }
 
 /// The file under a cache policy. An error if `direct` is not available: it is never given up silently.
-fn under(file: &File, cache: Cache) -> Result<File> {
+fn under(file: &File, cache: CachePolicy) -> Result<File> {
     match (cache, file.with_cache(cache)) {
-        (Cache::Keep, _) => Ok(file.clone()),
-        (Cache::Direct, (_, Answer::Refused(reason))) => {
+        (CachePolicy::Keep, _) => Ok(file.clone()),
+        (CachePolicy::Direct, (_, Support::Unsupported(reason))) => {
             Err(Error::new(Kind::Unsupported, "pass the page cache by with", file.path(), reason)
                 .advise("leave the choice to --strategy auto"))
         }
@@ -263,7 +263,7 @@ mod tests {
         let (input, output) = (File::open(&from).unwrap(), File::create_new(&to).unwrap().with_faults(&plan));
         let len = bytes.len() as u64;
         output.set_len(len).unwrap();
-        let monitor = Monitor::default();
+        let progress = Progress::default();
         let copy = Hashed {
             input: &input,
             output: &output,
@@ -271,10 +271,10 @@ mod tests {
             sparse: false,
             verify: true,
             journal: None,
-            read_cache: Cache::Keep,
-            write_cache: Cache::Keep,
+            read_cache: CachePolicy::Keep,
+            write_cache: CachePolicy::Keep,
             workers,
-            monitor: &monitor,
+            progress: &progress,
         };
         let result = copy.run();
         assert_eq!(plan.counts().rotted > 0, !rotten.is_empty(), "did not strike");

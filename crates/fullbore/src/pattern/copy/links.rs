@@ -103,7 +103,7 @@ impl Job<'_> {
             Err(Errno::EXIST) => self.over(entry, link)?,
             other => other.map_err(failed)?,
         }
-        worker.account.hard_links += 1;
+        worker.stats.hard_links += 1;
         self.told(entry, None, None);
         Ok(false)
     }
@@ -174,9 +174,9 @@ impl Job<'_> {
                 Found::There | Found::Replaced(_) => self.over(entry, make)?,
             }
             if symbolic {
-                worker.account.others += 1;
+                worker.stats.others += 1;
             } else {
-                worker.account.hard_links += 1;
+                worker.stats.hard_links += 1;
             }
             self.created(entry, symbolic);
             self.told(entry, Some(found), None);

@@ -5,7 +5,6 @@
 //! `regular`, `special`, `links` and `directories` for what it comes to, `existing` and `backup` for targets that exist,
 //! over `directory`, `entry` and `queue`.
 
-mod account;
 mod attributes;
 mod backup;
 mod begun;
@@ -25,20 +24,21 @@ mod queue;
 mod regular;
 mod segments;
 mod special;
+mod stats;
 mod tree;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-pub use account::CopyAccount;
 pub use backup::backup_name;
 pub use failure::CopyError;
 pub use options::{
     Backup, BackupControl, Confirm, CopyEvent, CopyKind, CopyOptions, Existing, Follow, Overwrite, Preserve,
     Reflink, Sparse,
 };
+pub use stats::CopyStats;
 
-use super::Monitor;
+use super::Progress;
 #[cfg(doc)]
 use crate::error::Kind;
 use crate::error::Result;
@@ -51,28 +51,28 @@ use crate::file::{File, Output};
 /// in a directory that is there already.
 ///
 /// ```
-/// use fullbore::pattern::{CopyEvent, CopyOptions, Follow, Monitor, Preserve, copy};
+/// use fullbore::pattern::{CopyEvent, CopyOptions, Follow, Progress, Preserve, copy};
 /// # let directory = tempfile::tempdir()?;
 /// # let (old, new) = (directory.path().join("old"), directory.path().join("new"));
 /// std::fs::create_dir(&old)?;
 /// std::fs::write(old.join("file"), "bytes")?;
 /// let options = CopyOptions { recursive: true, follow: Follow::None, preserve: Preserve::ALL, ..CopyOptions::default() };
 /// let tell = |event: CopyEvent| println!("{event}");
-/// let account = copy(&[(old, new.clone())], &options, &Monitor::default(), &tell)?;
-/// assert_eq!((account.files, account.directories, account.failed, account.bytes()), (1, 1, 0, 5));
+/// let stats = copy(&[(old, new.clone())], &options, &Progress::default(), &tell)?;
+/// assert_eq!((stats.files, stats.directories, stats.failed, stats.bytes()), (1, 1, 0, 5));
 /// assert_eq!(std::fs::read(new.join("file"))?, b"bytes");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// [`Kind::Interrupted`] if the monitor was told to stop. Everything else is told and counted.
+/// [`Kind::Interrupted`] if it was cancelled. Everything else is told and counted.
 pub fn copy(
     pairs: &[(PathBuf, PathBuf)],
     options: &CopyOptions,
-    monitor: &Monitor,
+    progress: &Progress,
     tell: &(dyn Fn(CopyEvent) + Sync),
-) -> Result<CopyAccount> {
-    tree::copy(pairs, options, monitor, tell)
+) -> Result<CopyStats> {
+    tree::copy(pairs, options, progress, tell)
 }
 
 /// Tells whether `target` is a directory that an earlier [`copy`] of the directory `source` with `resume` began and did not end:
@@ -98,14 +98,14 @@ pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
 ///
 /// ```
 /// use fullbore::file::{File, Output};
-/// use fullbore::pattern::{CopyOptions, Monitor, copy_file};
+/// use fullbore::pattern::{CopyOptions, Progress, copy_file};
 /// # let directory = tempfile::tempdir()?;
 /// let source = File::create_new(directory.path().join("source"))?;
 /// source.write_all_at(b"bytes", 1 << 30)?;
 /// let output = Output::replace(directory.path().join("target"))?;
-/// let account = copy_file(&source, output, &CopyOptions::default(), &Monitor::default())?;
-/// assert!(account.copied + account.cloned < 1 << 20 || account.cloned == account.bytes());
-/// assert_eq!(account.bytes(), (1 << 30) + 5);
+/// let stats = copy_file(&source, output, &CopyOptions::default(), &Progress::default())?;
+/// assert!(stats.copied + stats.cloned < 1 << 20 || stats.cloned == stats.bytes());
+/// assert_eq!(stats.bytes(), (1 << 30) + 5);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -116,8 +116,8 @@ pub fn copy_file(
     input: &File,
     output: Output,
     options: &CopyOptions,
-    monitor: &Monitor,
-) -> Result<CopyAccount> {
+    progress: &Progress,
+) -> Result<CopyStats> {
     let turn = Mutex::new(());
-    content::Content { input, options, monitor, tell: &|_| (), turn: &turn }.copy(output, None)
+    content::Content { input, options, progress, tell: &|_| (), turn: &turn }.copy(output, None)
 }

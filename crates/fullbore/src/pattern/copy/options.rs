@@ -5,10 +5,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::account::CopyAccount;
 use super::failure::CopyError;
+use super::stats::CopyStats;
 use crate::file::Durability;
-use crate::strategy::{Profile, Wish};
+use crate::strategy::{Profile, StrategySpec};
 
 /// Whether blocks are shared instead of copied.
 ///
@@ -263,9 +263,9 @@ pub struct CopyOptions {
     /// How durable the copies are.
     pub durability: Durability,
     /// How the bytes of large files shall move.
-    pub wish: Wish,
-    /// The text of the wish, for the account.
-    pub asked: Option<String>,
+    pub spec: StrategySpec,
+    /// The text of the specification, for the account.
+    pub spec_text: Option<String>,
     /// What was measured on this machine.
     pub profile: Option<Profile>,
     /// How many files are copied at once; as many as there are processors, if nobody says.
@@ -284,7 +284,7 @@ impl CopyOptions {
 
     /// Whether it does not matter by which calls bytes are moved.
     pub(super) fn simple(&self) -> bool {
-        let caches = (self.wish.read_cache, self.wish.write_cache);
+        let caches = (self.spec.read_cache, self.spec.write_cache);
         !self.verify && self.reflink != Reflink::Always && caches == (None, None)
     }
 }
@@ -307,7 +307,7 @@ pub enum CopyEvent {
         /// The name that the file which had the target's name has now.
         backup: Option<PathBuf>,
         /// How its bytes were copied, if it has any.
-        account: Option<CopyAccount>,
+        stats: Option<CopyStats>,
     },
     /// A directory of a source's path was made in the target's directory.
     Parent {

@@ -103,7 +103,7 @@ impl Job<'_> {
                 let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
                 rustix::fs::mkdirat(&within, name, Mode::from_raw_mode(mode))
                     .map_err(|error| Error::io("make directory", &target_path, error.into()))?;
-                worker.account.directories += 1;
+                worker.stats.directories += 1;
                 if self.options.tell_names {
                     let (source, target) = (source_path.clone(), target_path.clone());
                     (self.tell)(CopyEvent::Parent { source, target });

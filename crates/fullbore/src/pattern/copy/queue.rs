@@ -6,12 +6,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What is to be done, and who waits for it.
 pub(super) struct Queue<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     more: Condvar,
     waiting: AtomicUsize,
 }
 
-struct State<T> {
+struct QueueState<T> {
     tasks: VecDeque<T>,
     workers: usize,
     over: bool,
@@ -20,11 +20,11 @@ struct State<T> {
 impl<T> Queue<T> {
     /// For so many workers, each of which calls [`next`](Self::next) until there is nothing.
     pub(super) fn new(workers: usize) -> Self {
-        let state = State { tasks: VecDeque::new(), workers, over: false };
+        let state = QueueState { tasks: VecDeque::new(), workers, over: false };
         Self { state: Mutex::new(state), more: Condvar::new(), waiting: AtomicUsize::new(0) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, QueueState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

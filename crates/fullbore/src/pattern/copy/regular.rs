@@ -7,7 +7,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::account::CopyAccount;
 use super::attributes::{self, Place};
 use super::content::{Content, LARGE, lengthless};
 use super::directory::{Directory, path};
@@ -17,10 +16,11 @@ use super::failure::Copied;
 use super::hashed::STRIPE;
 use super::journal::Journal;
 use super::options::{CopyEvent, CopyKind, Reflink};
+use super::stats::CopyStats;
 use super::tree::{Job, Worker};
 use crate::error::{Error, Kind, Result};
 use crate::file::{
-    Durability, File, Output, Placement, Snapshot, clones, linkable, name_unnamed, share_all, umask,
+    Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all, umask,
 };
 
 /// Files up to this size are read at once into a worker's memory, in bytes.
@@ -47,10 +47,10 @@ impl Job<'_> {
             CopyKind::Attributes => self.attributes_only(entry, fd, &stat, found),
             _ => self.bytes(worker, entry, fd, &stat, found),
         };
-        let account = if several { self.first(entry, &stat, result) } else { result }?;
-        worker.account.add(&account);
+        let stats = if several { self.first(entry, &stat, result) } else { result }?;
+        worker.stats.add(&stats);
         self.created(entry, false);
-        self.told(entry, Some(found), Some(account));
+        self.told(entry, Some(found), Some(stats));
         Ok(())
     }
 
@@ -61,7 +61,7 @@ impl Job<'_> {
         fd: OwnedFd,
         stat: &Stat,
         found: &Found,
-    ) -> Result<CopyAccount> {
+    ) -> Result<CopyStats> {
         let directory = entry.directory;
         let names = (entry.source, entry.target);
         let len = stat.st_size as u64;
@@ -73,13 +73,13 @@ impl Job<'_> {
         let here = !nameless
             || !directory.is_outermost()
                 && matches!(found, Found::New)
-                && self.options.durability == Durability::Process
+                && self.options.durability == Durability::None
                 && linkable(&*directory.target()?);
         if small
             && here
-            && let Some(account) = self.small(worker, directory, names, &fd, stat, nameless)?
+            && let Some(stats) = self.small(worker, directory, names, &fd, stat, nameless)?
         {
-            return Ok(account);
+            return Ok(stats);
         }
         self.large(entry, fd, stat, found)
     }
@@ -91,7 +91,7 @@ impl Job<'_> {
         fd: OwnedFd,
         stat: &Stat,
         found: &Found,
-    ) -> Result<CopyAccount> {
+    ) -> Result<CopyStats> {
         let place = || entry.target_path();
         let keep = |to: BorrowedFd<'_>| {
             let (from, to) = (Place::Open(fd.as_fd()), Place::Open(to));
@@ -103,7 +103,7 @@ impl Job<'_> {
                 .map_err(|error| Error::io("open", place(), error.into()))?;
             keep(there.as_fd())?;
         } else {
-            let output = Output::anew_at(&entry.directory.target, path(entry.target).as_os_str())?;
+            let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
             let file = output.file();
             if !self.options.preserve.mode {
                 let mode = Mode::from_raw_mode(attributes::usual(&self.options.preserve, stat) & !umask());
@@ -111,9 +111,9 @@ impl Job<'_> {
                     .map_err(|error| Error::io("set the mode of", place(), error.into()))?;
             }
             keep(file.as_fd())?;
-            output.inheriting_nothing().commit(self.options.durability)?;
+            output.inherit_metadata(false).commit(self.options.durability)?;
         }
-        Ok(CopyAccount { files: 1, ..CopyAccount::default() })
+        Ok(CopyStats { files: 1, ..CopyStats::default() })
     }
 
     /// Copies a file in as few calls as can be; `None` if it turns out to be longer than it says.
@@ -125,7 +125,7 @@ impl Job<'_> {
         fd: &OwnedFd,
         stat: &Stat,
         nameless: bool,
-    ) -> Result<Option<CopyAccount>> {
+    ) -> Result<Option<CopyStats>> {
         if worker.memory.is_empty() {
             worker.memory = vec![0; SMALL + 1];
         }
@@ -151,7 +151,7 @@ impl Job<'_> {
             return Ok(None);
         }
         let now = rustix::fs::fstat(fd).map_err(of_source)?;
-        let modified = Snapshot::of(&now) != Snapshot::of(stat);
+        let modified = FileStamp::of(&now) != FileStamp::of(stat);
         if wanted != 0 && (modified || read != wanted && !lengthless(fd, stat)) {
             let what = "the file was modified while it was read";
             return Err(Error::new(Kind::Changed, "trust", directory.source_path(source), what));
@@ -172,9 +172,9 @@ impl Job<'_> {
             let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
             rustix::fs::openat(&within, target, flags, mode).map_err(of_target)?
         };
-        let mut account = CopyAccount { files: 1, ..CopyAccount::default() };
+        let mut stats = CopyStats { files: 1, ..CopyStats::default() };
         let result = self
-            .fill(directory, target, fd, stat, &made, &memory[..read], &mut account)
+            .fill(directory, target, fd, stat, &made, &memory[..read], &mut stats)
             .and_then(|()| {
                 let from = Place::Open(fd.as_fd());
                 let to = Place::Open(made.as_fd());
@@ -197,11 +197,11 @@ impl Job<'_> {
                 return Err(error);
             }
         }
-        self.monitor.add(read as u64);
-        Ok(Some(account))
+        self.progress.add(read as u64);
+        Ok(Some(stats))
     }
 
-    fn rewound(&self, fd: &OwnedFd, failed: impl Fn(Errno) -> Error) -> Result<Option<CopyAccount>> {
+    fn rewound(&self, fd: &OwnedFd, failed: impl Fn(Errno) -> Error) -> Result<Option<CopyStats>> {
         rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
         Ok(None)
     }
@@ -215,7 +215,7 @@ impl Job<'_> {
         stat: &Stat,
         made: &OwnedFd,
         data: &[u8],
-        account: &mut CopyAccount,
+        stats: &mut CopyStats,
     ) -> Result<()> {
         let devices = (stat.st_dev, directory.made.map_or(0, |made| made.0));
         if self.options.reflink == Reflink::Auto
@@ -223,7 +223,7 @@ impl Job<'_> {
             && clones(devices)
             && share_all(source, made, devices)
         {
-            account.cloned = data.len() as u64;
+            stats.cloned = data.len() as u64;
             return Ok(());
         }
         let mut written = 0;
@@ -237,12 +237,12 @@ impl Job<'_> {
                 }
             }
         }
-        account.copied = data.len() as u64;
+        stats.copied = data.len() as u64;
         Ok(())
     }
 
     /// Copies a file by all that there is.
-    fn large(&self, entry: &Entry<'_>, fd: OwnedFd, stat: &Stat, found: &Found) -> Result<CopyAccount> {
+    fn large(&self, entry: &Entry<'_>, fd: OwnedFd, stat: &Stat, found: &Found) -> Result<CopyStats> {
         let options = self.options;
         let directory = entry.directory;
         let input = File::from_fd(fd, entry.source_path())?;
@@ -258,9 +258,9 @@ impl Job<'_> {
                 Ok(part)
             })
         } else if gives_way {
-            Output::anew_at(held, name)
+            Output::create_entry_at(held, name)
         } else if options.through_dangling && matches!(found, Found::New) {
-            Output::anew_through(held, name)
+            Output::create_entry_through(held, name)
         } else {
             Output::create_at(held, name, Placement::Replace, Some(&input))
         };
@@ -270,7 +270,7 @@ impl Job<'_> {
                     && matches!(found, Found::There)
                     && !matches!(error.kind(), Kind::SameFile | Kind::Locked) =>
             {
-                let output = Output::anew_at(held, name).map_err(|_| error)?;
+                let output = Output::create_entry_at(held, name).map_err(|_| error)?;
                 if options.tell_names {
                     (self.tell)(CopyEvent::Removed(entry.target_path()));
                 }
@@ -280,7 +280,7 @@ impl Job<'_> {
         };
         let keeps = options.preserve.mode || options.preserve.owner;
         let output = match matches!(found, Found::There) && output.inherits() {
-            true if keeps => output.inheriting_nothing(),
+            true if keeps => output.inherit_metadata(false),
             true => {
                 let within = directory.target()?;
                 attributes::inherit_list(&within, name, output.file());
@@ -289,7 +289,7 @@ impl Job<'_> {
             false => output,
         };
         let content =
-            Content { input: &input, options, monitor: self.monitor, tell: self.tell, turn: &self.turn };
+            Content { input: &input, options, progress: self.progress, tell: self.tell, turn: &self.turn };
         content.copy(output, journal)
     }
 }

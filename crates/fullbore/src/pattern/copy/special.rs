@@ -30,7 +30,7 @@ impl Job<'_> {
         }
         let result = self.made(entry, &stat, found);
         if several { self.first(entry, &stat, result) } else { result }?;
-        worker.account.others += 1;
+        worker.stats.others += 1;
         self.created(entry, FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
         self.told(entry, Some(found), None);
         Ok(())

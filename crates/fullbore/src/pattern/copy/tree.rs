@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
-use super::account::{CopyAccount, Shared};
 use super::begun::Begun;
 use super::content;
 use super::directory::{Directory, split};
@@ -24,9 +23,10 @@ use super::failure::{Copied, CopyError};
 use super::links::Links;
 use super::options::{CopyEvent, CopyKind, CopyOptions, Follow};
 use super::queue::Queue;
+use super::stats::{CopyStats, Shared};
 use crate::error::{Error, Kind, Result};
-use crate::file::{HeldDir, Temporary, abandoned, spare};
-use crate::pattern::Monitor;
+use crate::file::{HeldDir, Temporary, is_cleaning_up, spare};
+use crate::pattern::Progress;
 
 /// How many names of a directory are read at a time.
 const BATCH: usize = 64;
@@ -37,7 +37,7 @@ const WAITING: usize = 1 << 12;
 /// A run.
 pub(super) struct Job<'a> {
     pub(super) options: &'a CopyOptions,
-    pub(super) monitor: &'a Monitor,
+    pub(super) progress: &'a Progress,
     pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
     pub(super) turn: Mutex<()>,
     pub(super) links: Links,
@@ -50,13 +50,13 @@ pub(super) struct Job<'a> {
     pub(super) whole: Mutex<Vec<(Temporary, HeldDir, Arc<Directory>)>>,
     /// Notes of directories that are not whole yet, which the next run needs if this one is stopped.
     pub(super) begun: Mutex<Vec<Begun>>,
-    queue: Queue<Task>,
+    queue: Queue<CopyTask>,
     /// How many directories that are read in part wait.
     rests: AtomicUsize,
     total: Shared,
 }
 
-enum Task {
+enum CopyTask {
     /// A name, of a source or of a directory in one.
     Name(Arc<Directory>, CString, CString),
     /// The rest of a directory.
@@ -66,21 +66,21 @@ enum Task {
 /// What a worker has of its own.
 pub(super) struct Worker {
     pub(super) memory: Vec<u8>,
-    pub(super) account: CopyAccount,
+    pub(super) stats: CopyStats,
 }
 
 /// Copies each source to its target.
 pub(super) fn copy(
     pairs: &[(PathBuf, PathBuf)],
     options: &CopyOptions,
-    monitor: &Monitor,
+    progress: &Progress,
     tell: &(dyn Fn(CopyEvent) + Sync),
-) -> Result<CopyAccount> {
+) -> Result<CopyStats> {
     // Questions come in the order of the sources, one at a time. Each worker has a directory and a file open, and both twice.
     let workers = if options.confirm.is_some() { 1 } else { content::workers(options).min(spare()) };
     let mut job = Job {
         options,
-        monitor,
+        progress,
         tell,
         turn: Mutex::new(()),
         links: Links::default(),
@@ -97,12 +97,12 @@ pub(super) fn copy(
         job.queue = Queue::new(workers);
         job.wave(pairs, workers)?;
     }
-    let account = job.total.into_inner();
-    if account.failed == 0 {
+    let stats = job.total.into_inner();
+    if stats.failed == 0 {
         let begun = job.begun.into_inner().unwrap_or_else(PoisonError::into_inner);
         begun.into_iter().try_for_each(Begun::end)?;
     }
-    Ok(account)
+    Ok(stats)
 }
 
 /// Runs of sources that can be copied at once: none of them has the same target as another, or a target in another's.
@@ -147,7 +147,7 @@ impl Job<'_> {
 
     /// Opens the directories that the targets are in, once and for all, and has the sources wait.
     fn begin(&self, pairs: &[(PathBuf, PathBuf)]) -> Result<()> {
-        let mut worker = Worker { memory: Vec::new(), account: CopyAccount::default() };
+        let mut worker = Worker { memory: Vec::new(), stats: CopyStats::default() };
         let mut outermost: Option<(&Path, Arc<Directory>)> = None;
         let mut tasks = Vec::with_capacity(pairs.len());
         for (source, target) in pairs {
@@ -157,7 +157,9 @@ impl Job<'_> {
             };
             if self.options.parents {
                 match self.parents(&mut worker, source, target) {
-                    Ok((directory, from, to)) => tasks.push(Task::Name(directory, name(&from)?, name(&to)?)),
+                    Ok((directory, from, to)) => {
+                        tasks.push(CopyTask::Name(directory, name(&from)?, name(&to)?))
+                    }
                     Err(error) => self.fail(&mut worker, error),
                 }
                 continue;
@@ -175,10 +177,10 @@ impl Job<'_> {
                 },
             };
             outermost = Some((within, directory.clone()));
-            tasks.push(Task::Name(directory, name(source.as_os_str())?, name(last)?));
+            tasks.push(CopyTask::Name(directory, name(source.as_os_str())?, name(last)?));
         }
         tasks.into_iter().rev().for_each(|task| self.queue.push(task));
-        self.total.add(&worker.account);
+        self.total.add(&worker.stats);
         Ok(())
     }
 
@@ -203,36 +205,36 @@ impl Job<'_> {
     }
 
     fn stopped(&self) -> bool {
-        self.monitor.stopped() || abandoned()
+        self.progress.is_cancelled() || is_cleaning_up()
     }
 
     fn work(&self) {
-        let mut worker = Worker { memory: Vec::new(), account: CopyAccount::default() };
+        let mut worker = Worker { memory: Vec::new(), stats: CopyStats::default() };
         while let Some(task) = self.queue.next() {
             if self.stopped() {
                 continue;
             }
             match task {
-                Task::Name(directory, source, target) => {
+                CopyTask::Name(directory, source, target) => {
                     if !self.again(&directory, &source, &target) {
                         self.name(&mut worker, &directory, &source, &target, FileType::Unknown);
                     }
                     self.release(&mut worker, directory);
                 }
-                Task::Rest(directory, names) => {
+                CopyTask::Rest(directory, names) => {
                     self.rests.fetch_sub(1, Ordering::Relaxed);
                     self.scan(&mut worker, &directory, names);
                     self.release(&mut worker, directory);
                 }
             }
         }
-        self.total.add(&worker.account);
+        self.total.add(&worker.stats);
     }
 
     /// What is left when all has been walked: further names, and names for what is whole.
     fn finish(&self) -> Result<()> {
-        let mut worker = Worker { memory: Vec::new(), account: CopyAccount::default() };
-        if abandoned() {
+        let mut worker = Worker { memory: Vec::new(), stats: CopyStats::default() };
+        if is_cleaning_up() {
             // Whoever removes what was begun ends the process, and says with which code; nothing is entered after it.
             drop(crate::file::unfinished(Path::new("")));
         }
@@ -255,7 +257,7 @@ impl Job<'_> {
             }
             self.release(&mut worker, parent);
         }
-        self.total.add(&worker.account);
+        self.total.add(&worker.stats);
         Ok(())
     }
 
@@ -269,12 +271,12 @@ impl Job<'_> {
     }
 
     pub(super) fn fail(&self, worker: &mut Worker, error: CopyError) {
-        if abandoned() {
+        if is_cleaning_up() {
             // It is being removed under us: that is what was asked for.
             return;
         }
-        worker.account.failed += 1;
-        worker.account.changed += u64::from(error.kind() == Kind::Changed);
+        worker.stats.failed += 1;
+        worker.stats.changed += u64::from(error.kind() == Kind::Changed);
         (self.tell)(CopyEvent::Failed(error));
     }
 
@@ -348,10 +350,10 @@ impl Job<'_> {
                 && let Some(names) = rest.take()
             {
                 self.rests.fetch_add(1, Ordering::Relaxed);
-                self.queue.push(Task::Rest(directory.clone(), names));
+                self.queue.push(CopyTask::Rest(directory.clone(), names));
             }
             for name in inner {
-                self.queue.push(Task::Name(directory.clone(), name.clone(), name));
+                self.queue.push(CopyTask::Name(directory.clone(), name.clone(), name));
             }
             for (name, kind) in batch.drain(..) {
                 if self.stopped() {
@@ -367,7 +369,7 @@ impl Job<'_> {
     }
 
     /// Tells of a name that has its copy, if that is wanted.
-    pub(super) fn told(&self, entry: &Entry<'_>, found: Option<&Found>, account: Option<CopyAccount>) {
+    pub(super) fn told(&self, entry: &Entry<'_>, found: Option<&Found>, stats: Option<CopyStats>) {
         if !self.options.tell_names {
             return;
         }
@@ -376,7 +378,7 @@ impl Job<'_> {
             _ => None,
         };
         let (source, target) = (entry.source_path(), entry.target_path());
-        (self.tell)(CopyEvent::Copied { source, target, backup, account });
+        (self.tell)(CopyEvent::Copied { source, target, backup, stats });
     }
 
     /// Opens a source's bytes.

@@ -88,11 +88,11 @@ fn mincore_window(
     }
     // SAFETY: the range is the mapping just made, and `map` has one byte for each of its pages. The mapping is
     // never dereferenced, so a file cut short meanwhile does no harm.
-    let asked = unsafe { libc::mincore(address, length, map.as_mut_ptr().cast()) };
-    let asked = if asked == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
+    let called = unsafe { libc::mincore(address, length, map.as_mut_ptr().cast()) };
+    let called = if called == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
     // SAFETY: unmaps exactly the mapping made above, to which no reference exists.
     unsafe { libc::munmap(address, length) };
-    asked?;
+    called?;
     Ok(map.iter().filter(|byte| *byte & 1 == 1).count() as u64)
 }
 

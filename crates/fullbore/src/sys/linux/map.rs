@@ -13,18 +13,18 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How many windows can be mapped at a time: more than workers can be.
-const WINDOWS: usize = 2048;
+const MOST_RANGES: usize = 2048;
 
 /// A window that the handler knows. `start == 0`: vacant; `start == 1`: being taken.
-struct Window {
+struct MappedRange {
     start: AtomicUsize,
     end: AtomicUsize,
     faulted: AtomicBool,
 }
 
-static WINDOWS_TABLE: [Window; WINDOWS] = [const {
-    Window { start: AtomicUsize::new(0), end: AtomicUsize::new(0), faulted: AtomicBool::new(false) }
-}; WINDOWS];
+static RANGES: [MappedRange; MOST_RANGES] = [const {
+    MappedRange { start: AtomicUsize::new(0), end: AtomicUsize::new(0), faulted: AtomicBool::new(false) }
+}; MOST_RANGES];
 
 /// The handler that was there before ours.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
@@ -35,7 +35,7 @@ static PAGE: AtomicUsize = AtomicUsize::new(4096);
 extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel gives a valid siginfo to a handler installed with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() } as usize;
-    for window in &WINDOWS_TABLE {
+    for window in &RANGES {
         let start = window.start.load(Ordering::Acquire);
         let end = window.end.load(Ordering::Relaxed);
         if start > 1 && (start..end).contains(&address) {
@@ -136,7 +136,7 @@ impl Map {
             return Err(io::ErrorKind::OutOfMemory.into());
         };
         let address = start.as_ptr() as usize;
-        for (index, window) in WINDOWS_TABLE.iter().enumerate() {
+        for (index, window) in RANGES.iter().enumerate() {
             if window.start.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 window.end.store(address + len, Ordering::Relaxed);
                 window.faulted.store(false, Ordering::Relaxed);
@@ -200,7 +200,7 @@ impl Map {
 
     /// Whether every access so far met the file: no page was missing.
     pub(crate) fn check(&self) -> bool {
-        !WINDOWS_TABLE[self.index].faulted.load(Ordering::Acquire)
+        !RANGES[self.index].faulted.load(Ordering::Acquire)
     }
 
     /// Tells the kernel how the window will be used.
@@ -212,7 +212,7 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        WINDOWS_TABLE[self.index].start.store(0, Ordering::Release);
+        RANGES[self.index].start.store(0, Ordering::Release);
         // SAFETY: the mapping is this map's own, and no reference into it outlives `self`.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
     }

@@ -6,21 +6,21 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// What is asked of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum LockRequest {
     Shared,
     Exclusive,
     None,
 }
 
 /// `struct flock` for a range that is not empty; an end past every offset means all that comes.
-fn lock(range: &Range<u64>, wish: Wish) -> io::Result<libc::flock> {
+fn lock(range: &Range<u64>, request: LockRequest) -> io::Result<libc::flock> {
     let start = i64::try_from(range.start).map_err(|_| io::ErrorKind::InvalidInput)?;
     // Zero stands for "to the end of the file, however far it moves".
     let len = i64::try_from(range.end).map_or(0, |end| end - start);
-    let kind = match wish {
-        Wish::Shared => libc::F_RDLCK,
-        Wish::Exclusive => libc::F_WRLCK,
-        Wish::None => libc::F_UNLCK,
+    let kind = match request {
+        LockRequest::Shared => libc::F_RDLCK,
+        LockRequest::Exclusive => libc::F_WRLCK,
+        LockRequest::None => libc::F_UNLCK,
     };
     // SAFETY: a structure of numbers, for which zeros are valid; the process number must be zero.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -46,13 +46,13 @@ fn call(fd: BorrowedFd<'_>, command: libc::c_int, lock: &mut libc::flock) -> io:
 }
 
 /// Sets, changes or gives up the lock of a range, waiting for whoever is against it.
-pub(crate) fn set(fd: BorrowedFd<'_>, range: &Range<u64>, wish: Wish) -> io::Result<()> {
-    call(fd, libc::F_OFD_SETLKW, &mut lock(range, wish)?)
+pub(crate) fn set(fd: BorrowedFd<'_>, range: &Range<u64>, request: LockRequest) -> io::Result<()> {
+    call(fd, libc::F_OFD_SETLKW, &mut lock(range, request)?)
 }
 
 /// As [`set`] without waiting; whether it was done.
-pub(crate) fn try_set(fd: BorrowedFd<'_>, range: &Range<u64>, wish: Wish) -> io::Result<bool> {
-    match call(fd, libc::F_OFD_SETLK, &mut lock(range, wish)?) {
+pub(crate) fn try_set(fd: BorrowedFd<'_>, range: &Range<u64>, request: LockRequest) -> io::Result<bool> {
+    match call(fd, libc::F_OFD_SETLK, &mut lock(range, request)?) {
         Ok(()) => Ok(true),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
         Err(error) => Err(error),

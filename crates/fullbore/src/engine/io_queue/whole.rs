@@ -1,0 +1,206 @@
+//! Making requests whole: short transfers are continued, interrupted ones asked again, and the end of a file is told from a file
+//! that was cut short.
+
+use std::io;
+use std::time::Instant;
+
+use rustix::io::ReadWriteFlags;
+
+use super::{Done, IoQueue, PendingRequest};
+use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, FileStamp, LONGEST, cut};
+
+impl IoQueue {
+    pub(super) fn send(
+        &mut self,
+        direction: Direction,
+        pending: PendingRequest,
+        offset: u64,
+        buf: Buf,
+    ) -> Result<()> {
+        let Some(slot) = self.vacant.pop() else {
+            return Err(Error::new(
+                Kind::Invalid,
+                "queue a request for",
+                self.file.path(),
+                "more than the depth at once",
+            ));
+        };
+        self.pending[slot] = pending;
+        if let Some(timing) = &mut self.timing {
+            timing.since[slot] = Instant::now();
+        }
+        self.in_flight += 1;
+        self.submit(Request { token: slot as u64, direction, offset, buf, from: 0, most: LONGEST })
+    }
+
+    /// Queues a request, making room first if there is none.
+    fn submit(&mut self, mut request: Request) -> Result<()> {
+        self.stats.requests += 1;
+        request.most = LONGEST;
+        request.most = cut(request.len(), self.direct.as_ref().map_or(1, |(align, _)| *align));
+        while let Err(full) = self.engine.queue(request) {
+            request = full;
+            self.collect(1)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for completions and handles all that are there.
+    pub(super) fn reap(&mut self, least: usize) -> Result<()> {
+        if least > 0 && !self.draining {
+            self.stats.waits += 1;
+            self.stats.in_flight += self.in_flight as u64;
+        }
+        self.collect(least)?;
+        let mut arrived = std::mem::take(&mut self.arrived);
+        let result = arrived.drain(..).try_for_each(|completion| self.settle(completion));
+        arrived.append(&mut self.arrived);
+        self.arrived = arrived;
+        result
+    }
+
+    pub(super) fn collect(&mut self, least: usize) -> Result<()> {
+        self.engine
+            .reap(least, &mut self.arrived)
+            .map_err(|error| Error::io("wait for", self.file.path(), error))
+    }
+
+    /// Ends a request that is whole and asks again for what is left of one that is not.
+    fn settle(&mut self, Completion { mut request, result }: Completion) -> Result<()> {
+        let pending = self.pending[request.token as usize];
+        let writes = request.direction == Direction::Write;
+        let doing = if writes { "write" } else { "read" };
+        let at = request.offset;
+        let count = match result {
+            Ok(count) => count,
+            Err(error) if is_retryable(&error) => return self.submit(request),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(self.judged().fault(doing, at, error));
+            }
+            Err(error) => return Err(Error::io(doing, self.file.path(), error).at(at)),
+        };
+        self.stats.bytes += count as u64;
+        let had = request.from + count;
+        // Where the data must reach for the request to be whole: its end, or the file's if that comes first.
+        let start = request.offset - request.from as u64;
+        let wanted = if writes {
+            request.buf.len()
+        } else {
+            let end = pending.offset + pending.len as u64;
+            (self.limit.map_or(end, |limit| end.min(limit)) - start) as usize
+        };
+        // Past the cache, only the end of the file stops in the middle of a block.
+        let ended = !writes
+            && (count == 0 || self.direct.as_ref().is_some_and(|(align, _)| !had.is_multiple_of(*align)));
+        if had >= wanted || ended {
+            if !writes {
+                let whole = had.min(pending.head + pending.len);
+                if had < wanted && self.limit.is_some() {
+                    return Err(shortened(&self.file, start + had as u64));
+                }
+                request.buf.shift(pending.head as isize, whole.saturating_sub(pending.head));
+            }
+            let since = self.timing.as_ref().map(|timing| timing.since[request.token as usize]);
+            self.vacant.push(request.token as usize);
+            self.in_flight -= 1;
+            self.done
+                .push_back((Done { token: pending.token, offset: pending.offset, buf: request.buf }, since));
+            return Ok(());
+        }
+        if count == 0 {
+            return Err(Error::io(doing, self.file.path(), io::ErrorKind::WriteZero.into()).at(at));
+        }
+        self.stats.short += 1;
+        request.from = match self.direct {
+            Some((align, _)) => had / align * align,
+            None => had,
+        };
+        request.offset = start + request.from as u64;
+        self.submit(request)
+    }
+
+    /// Writes a part of one block: reads the block, changes the part, writes the block. Beyond the end of the
+    /// file the block is filled with zeros, and whoever ends the output sets its length.
+    pub(super) fn edge(&mut self, offset: u64, part: &[u8], align: usize) -> Result<()> {
+        let Some((_, handle)) = &self.direct else { return Ok(()) };
+        let fail = |doing, error: io::Error| Error::io(doing, self.file.path(), error).at(offset);
+        let mut bounce = match self.bounce.take() {
+            Some(bounce) => bounce,
+            None => Pool::new(1, align.max(ALIGNMENT))
+                .and_then(|mut pool| pool.take().ok_or_else(|| io::ErrorKind::OutOfMemory.into()))
+                .map_err(|error| fail("buffer a write to", error))?,
+        };
+        let block = offset / align as u64 * align as u64;
+        let place = (offset - block) as usize;
+        bounce.place(0, align);
+        let held = retry(|| handle.read_once(block, bounce.data_mut(), ReadWriteFlags::empty()))
+            .map_err(|error| fail("read", error))?;
+        bounce.data_mut()[held..].fill(0);
+        bounce.data_mut()[place..place + part.len()].copy_from_slice(part);
+        let mut whole = false;
+        while !whole {
+            let count = retry(|| handle.write_once(block, bounce.data(), ReadWriteFlags::empty()))
+                .map_err(|error| fail("write", error))?;
+            if count == 0 {
+                return Err(fail("write", io::ErrorKind::WriteZero.into()));
+            }
+            // A block that was cut short is written again from its start: what was written was the same.
+            whole = count == align;
+        }
+        self.stats.requests += 2;
+        self.stats.bytes += part.len() as u64;
+        self.bounce = Some(bounce);
+        Ok(())
+    }
+}
+
+/// Whether a call failed only because it was not the moment.
+pub(super) fn is_retryable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+}
+
+fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if is_retryable(&error) => {}
+            other => return other,
+        }
+    }
+}
+
+fn shortened(file: &File, at: u64) -> Error {
+    Error::new(Kind::Changed, "read", file.path(), "the file became shorter while it was read").at(at)
+}
+
+/// A file under a reader or writer, as a missing page is judged by.
+#[derive(Clone, Copy)]
+pub(super) struct Judged<'a> {
+    pub(super) file: &'a File,
+    pub(super) limit: Option<u64>,
+    pub(super) before: Option<FileStamp>,
+}
+
+impl Judged<'_> {
+    /// The meaning of a missing page: the file is shorter than it was, or was for a moment, or the device gave an error or had no
+    /// room.
+    pub(super) fn fault(&self, doing: &'static str, offset: u64, error: io::Error) -> Error {
+        let system = |error: io::Error| Error::io(doing, self.file.path(), error).at(offset);
+        if error.kind() != io::ErrorKind::UnexpectedEof {
+            return system(error);
+        }
+        let Some(limit) = self.limit else { return system(rustix::io::Errno::NOSPC.into()) };
+        let now = self.file.stamp().ok();
+        let len = now.map_or(0, |now| now.len);
+        if len < limit {
+            return shortened(self.file, len);
+        }
+        // It has its length again, but somebody wrote to it: no read of the device failed.
+        if self.before.is_some() && now != self.before {
+            let what = "the file was modified while it was read";
+            return Error::new(Kind::Changed, doing, self.file.path(), what).at(offset);
+        }
+        system(rustix::io::Errno::IO.into())
+    }
+}

@@ -1,0 +1,138 @@
+//! What may be asked of a file and not be had: hints, room, appending, writing through. Each is tried or looked for, and
+//! its answer is true of the file that was opened.
+
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Advice, FallocateFlags};
+use rustix::io::Errno;
+
+use super::option_report::{OptionSupport, Support};
+use super::options::{Hint, Mode, OpenOptions};
+use super::{Durability, FileKind};
+use crate::error::{Error, Kind, Result};
+use crate::probe::off_device;
+
+impl OpenOptions {
+    /// What the system did by opening. That it took a flag does not tell whether the flag means anything for such a file.
+    pub(super) fn note(&self, path: &Path, fd: &OwnedFd, report: &mut Vec<OptionSupport>) -> Result<()> {
+        if self.mode == Mode::Append || self.through != Durability::None {
+            let stat = rustix::fs::fstat(fd).map_err(|error| Error::io("inspect", path, error.into()))?;
+            let kind = FileKind::of(stat.st_mode);
+            if self.mode == Mode::Append {
+                report.push(appending(kind));
+            }
+            let option = match self.through {
+                Durability::None => None,
+                Durability::Data => Some("write-through=data"),
+                Durability::Full => Some("write-through=full"),
+            };
+            let through = || writing_through(kind, off_device(fd));
+            report.extend(option.map(|option| OptionSupport { option, support: through() }));
+        }
+        if !self.follow {
+            report.push(OptionSupport { option: "follow-symlinks=no", support: Support::Native });
+        }
+        if self.delete {
+            let how = "the name is removed when the last handle goes or the run is abandoned; a killed process \
+                       leaves it";
+            report.push(OptionSupport {
+                option: "delete-on-close",
+                support: Support::Emulated(how.to_owned()),
+            });
+        }
+        Ok(())
+    }
+
+    /// Sets aside what was asked for, leaving bytes and length as they are.
+    pub(super) fn set_room_aside(&self, path: &Path, fd: &OwnedFd) -> Result<Support> {
+        loop {
+            return match rustix::fs::fallocate(fd, FallocateFlags::KEEP_SIZE, 0, self.room) {
+                Ok(()) => Ok(Support::Native),
+                Err(Errno::INTR) => continue,
+                Err(error @ (Errno::NOSPC | Errno::FBIG | Errno::DQUOT)) => {
+                    let what = format!("{}: {} bytes", crate::error::message(&error.into()), self.room);
+                    Err(Error::new(Kind::NoSpace, "preallocate", path, what)
+                        .advise("free some space or write somewhere else"))
+                }
+                Err(Errno::OPNOTSUPP | Errno::NODEV | Errno::SPIPE | Errno::NOSYS) => {
+                    let kind =
+                        rustix::fs::fstat(fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode));
+                    Ok(Support::Unsupported(match kind {
+                        FileKind::Regular => "the file system has no such call".to_owned(),
+                        FileKind::BlockDevice => "a block device has all its blocks already".to_owned(),
+                        kind => format!("a {kind} has no blocks to set aside"),
+                    }))
+                }
+                Err(error) => Err(Error::io("preallocate", path, error.into())),
+            };
+        }
+    }
+
+    pub(super) fn advise(&self, fd: &OwnedFd, report: &mut Vec<OptionSupport>) {
+        for &hint in &self.hints {
+            let option = match hint {
+                Hint::Sequential => "hint=sequential",
+                Hint::Random => "hint=random",
+                Hint::WillNeed => "hint=will-need",
+                Hint::NoReuse => "hint=no-reuse",
+            };
+            let support = if hint == Hint::Sequential && self.hints.contains(&Hint::Random) {
+                Support::Unsupported("hint=random was given too, and wins".to_owned())
+            } else {
+                hinted(fd, 0..u64::MAX, hint)
+            };
+            report.push(OptionSupport { option, support });
+        }
+    }
+}
+
+/// What `O_APPEND` means for a file of that kind.
+pub(super) fn appending(kind: FileKind) -> OptionSupport {
+    let support = match kind {
+        FileKind::Regular => Support::Native,
+        // Linux writes where it is told, whatever the flag says: `blkdev_write_iter` does not look at it.
+        FileKind::BlockDevice => {
+            Support::Unsupported("a block device has a fixed end: writes go to their offsets".to_owned())
+        }
+        kind => Support::Emulated(format!("a {kind} has no end: writes follow one another")),
+    };
+    OptionSupport { option: "mode=append", support }
+}
+
+/// What `O_DSYNC` and `O_SYNC` mean for a file of that kind.
+fn writing_through(kind: FileKind, in_memory: bool) -> Support {
+    match kind {
+        FileKind::Regular if in_memory => {
+            Support::Unsupported("the file system is memory: there is no device under it".to_owned())
+        }
+        FileKind::Regular | FileKind::BlockDevice => Support::Native,
+        kind => Support::Unsupported(format!("a {kind} has nothing on a device")),
+    }
+}
+
+/// Gives the system a hint, and what becomes of it.
+pub(super) fn hinted(fd: impl AsFd, range: Range<u64>, hint: Hint) -> Support {
+    let advice = match hint {
+        Hint::Sequential => Advice::Sequential,
+        Hint::Random => Advice::Random,
+        Hint::WillNeed => Advice::WillNeed,
+        Hint::NoReuse => Advice::NoReuse,
+    };
+    // Such file systems take advice and have nothing to read ahead.
+    if off_device(&fd) {
+        return Support::Unsupported("the file system is memory: there is nothing to read ahead".to_owned());
+    }
+    // A length of zero is "to the end".
+    let len =
+        if range.end == u64::MAX { None } else { NonZeroU64::new(range.end.saturating_sub(range.start)) };
+    if len.is_none() && range.end != u64::MAX {
+        return Support::Unsupported("the range is empty".to_owned());
+    }
+    match rustix::fs::fadvise(fd, range.start, len, advice) {
+        Ok(()) => Support::Native,
+        Err(error) => Support::Unsupported(crate::error::message(&error.into())),
+    }
+}

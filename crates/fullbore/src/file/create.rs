@@ -1,0 +1,129 @@
+//! The descriptor of an open, and whether the file was made by it: only what an open made may it remove when the rest
+//! fails.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode as Bits, OFlags};
+use rustix::io::Errno;
+
+use super::FileKind;
+use super::cleanup::{self, CleanupGuard};
+use super::on_close::{DeleteOnExit, Name};
+use super::open::ATTEMPTS;
+use super::options::{Mode, OpenOptions};
+
+/// What was opened.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) fd: Arc<OwnedFd>,
+    /// The path of the file if this open is known to have made it.
+    pub(super) created: Option<PathBuf>,
+    /// What stands for the removal of its name, if that is asked for.
+    pub(super) delete_on_exit: Option<CleanupGuard>,
+}
+
+impl Found {
+    /// Removes the file again if this open made it.
+    pub(super) fn undo_create(&self) {
+        if let Some(created) = &self.created
+            && let Ok(name) = Name::of(created)
+        {
+            // What went wrong before is what is told.
+            let _ = name.remove(&self.fd);
+        }
+    }
+}
+
+impl OpenOptions {
+    /// Opens what `path` leads to, as the mode says.
+    pub(super) fn find(&self, path: &Path) -> Result<Found, Errno> {
+        let more = self.mode_flags();
+        match self.mode {
+            Mode::CreateNew => self.new_file(path, path),
+            Mode::CreateOrTruncate | Mode::OpenOrCreate | Mode::Append if self.knows() => {
+                self.new_or_there(path, more - OFlags::CREATE)
+            }
+            _ => self.there(path, more),
+        }
+    }
+
+    /// Opens what `path` leads to in one call.
+    pub(super) fn plainly(&self, path: &Path) -> Result<OwnedFd, Errno> {
+        self.call(path, self.mode_flags())
+    }
+
+    /// The flags of the mode.
+    fn mode_flags(&self) -> OFlags {
+        let truncate = if self.empties_late() { OFlags::empty() } else { OFlags::TRUNC };
+        match self.mode {
+            Mode::Open => OFlags::empty(),
+            Mode::Truncate => truncate,
+            Mode::CreateNew => OFlags::CREATE | OFlags::EXCL,
+            Mode::CreateOrTruncate => OFlags::CREATE | truncate,
+            Mode::OpenOrCreate | Mode::Append => OFlags::CREATE,
+        }
+    }
+
+    /// Whether it must be known if the file is new.
+    fn knows(&self) -> bool {
+        self.strict || self.delete || self.room > 0
+    }
+
+    /// As the system does it: what was there cannot be told from what is new.
+    fn there(&self, path: &Path, more: OFlags) -> Result<Found, Errno> {
+        let fd = Arc::new(self.call(path, more)?);
+        let delete_on_exit = if self.delete {
+            let delete_on_exit = || Ok(DeleteOnExit { name: Name::of(path)?, fd: fd.clone() });
+            Some(cleanup::register::<Errno>(delete_on_exit)?)
+        } else {
+            None
+        };
+        Ok(Found { fd, created: None, delete_on_exit })
+    }
+
+    /// A file that does not exist yet, at `place`; `path` is the name that goes if it is to be deleted.
+    fn new_file(&self, path: &Path, place: &Path) -> Result<Found, Errno> {
+        let open = || Ok(Arc::new(self.call(place, OFlags::CREATE | OFlags::EXCL)?));
+        let created = Some(place.to_owned());
+        if !self.delete {
+            return Ok(Found { fd: open()?, created, delete_on_exit: None });
+        }
+        // A new file never makes its opener wait, so the list may be locked meanwhile.
+        let guard = cleanup::register::<Errno>(|| Ok(DeleteOnExit { name: Name::of(path)?, fd: open()? }))?;
+        Ok(Found { fd: guard.delete_on_exit().fd.clone(), created, delete_on_exit: Some(guard) })
+    }
+
+    /// A new file, or the one that is there, opened with `more`: both are tried by calls that can succeed in one way only,
+    /// until one does. Links that lead nowhere are followed here, since `O_EXCL` does not follow them.
+    fn new_or_there(&self, path: &Path, more: OFlags) -> Result<Found, Errno> {
+        let mut place = path.to_owned();
+        for _ in 0..ATTEMPTS {
+            match self.new_file(path, &place) {
+                Err(Errno::EXIST) => {}
+                found => return found,
+            }
+            match self.there(path, more) {
+                Err(Errno::NOENT) => {}
+                // Whoever may make a file is refused a directory (`O_CREAT`), also one that could be opened for reading.
+                Ok(found) if is_directory(&found.fd) => return Err(Errno::ISDIR),
+                found => return found,
+            }
+            // It was removed between the two, or is a link to what is not there.
+            place = match std::fs::read_link(&place) {
+                Ok(link) => place.parent().unwrap_or(Path::new("")).join(link),
+                Err(_) => path.to_owned(),
+            };
+        }
+        Err(Errno::NOENT)
+    }
+
+    fn call(&self, path: &Path, more: OFlags) -> Result<OwnedFd, Errno> {
+        rustix::fs::open(path, self.flags() | more, Bits::from_raw_mode(self.permissions))
+    }
+}
+
+fn is_directory(fd: &OwnedFd) -> bool {
+    rustix::fs::fstat(fd).is_ok_and(|found| FileKind::of(found.st_mode) == FileKind::Directory)
+}

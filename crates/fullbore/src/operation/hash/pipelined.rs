@@ -1,0 +1,262 @@
+//! Several hashes in one pass over a file, on threads of their own: reading goes on while they are computed.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::{Hash, Hasher};
+use crate::operation::{Fold, Split};
+
+/// What is handed on at once, in bytes: small enough to stay in a processor's own cache between copy and hash.
+const BLOCK: usize = 256 << 10;
+
+/// How many blocks the slowest hash may be behind the reader.
+const DEPTH: usize = 8;
+
+/// Gives each block of a file to several hashes.
+///
+/// Each hash takes the blocks in their order; whichever is furthest behind goes first, on whichever thread is free, the
+/// reading one included. So the whole takes as long as the slowest hash, or as all their work divided by the threads.
+/// It needs at most 2 MiB.
+///
+/// ```
+/// use fullbore::file::File;
+/// use fullbore::operation::hash::{Hash, PipelinedHashes};
+/// use fullbore::pattern::{Progress, fold};
+/// use fullbore::strategy::Strategy;
+///
+/// let (file, both) = (File::open("Cargo.toml")?, [Hash::named("sha256")?, Hash::named("md5")?]);
+/// let (stats, sums) =
+///     PipelinedHashes::run(&both, 2, |pipeline| fold(pipeline, &file, &Strategy::plain(), &Progress::default()))?;
+/// let bytes = std::fs::read("Cargo.toml")?;
+/// assert_eq!(sums, [both[0].of(&bytes), both[1].of(&bytes)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct PipelinedHashes {
+    state: Mutex<PipelineState>,
+    changed: Condvar,
+}
+
+struct PipelineState {
+    lanes: Vec<Lane>,
+    /// The blocks that some hash still needs.
+    blocks: VecDeque<Arc<Block>>,
+    /// The number of the first of them.
+    first: u64,
+    /// Memory of blocks that all hashes have seen.
+    free: Vec<Vec<u8>>,
+    /// Blocks that were made.
+    made: usize,
+    /// No more will come.
+    over: bool,
+    /// A hash is lost, because its thread panicked.
+    lost: bool,
+}
+
+struct Block {
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+struct Lane {
+    /// `None`: somebody computes it now.
+    sum: Option<Box<dyn Hasher>>,
+    /// The number of the block it takes next.
+    next: u64,
+}
+
+/// A hash and the block it takes next.
+struct HashJob {
+    lane: usize,
+    sum: Box<dyn Hasher>,
+    block: Arc<Block>,
+}
+
+impl PipelinedHashes {
+    /// Computes `hashes` of what `pass` folds, with the help of up to `workers` threads, the caller's included. The sums come in
+    /// the order of the hashes.
+    ///
+    /// ```
+    /// use fullbore::operation::hash::{Hash, PipelinedHashes};
+    /// use fullbore::pattern::fold_bytes;
+    /// let both = [Hash::named("crc32c")?, Hash::named("sha1")?];
+    /// let (_, sums) = PipelinedHashes::run(&both, 1, |pipeline| Ok::<_, fullbore::Error>((fold_bytes(pipeline, b"abc"), ())))?;
+    /// assert_eq!(sums[1], both[1].of(b"abc"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `pass`.
+    pub fn run<T, E>(
+        hashes: &[Hash],
+        workers: usize,
+        pass: impl FnOnce(&Self) -> Result<(T, ()), E>,
+    ) -> Result<(T, Vec<Vec<u8>>), E> {
+        let lanes = hashes.iter().map(|hash| Lane { sum: Some(hash.identity()), next: 0 }).collect();
+        let state = PipelineState {
+            lanes,
+            blocks: VecDeque::new(),
+            first: 0,
+            free: Vec::new(),
+            made: 0,
+            over: false,
+            lost: false,
+        };
+        let mut pipeline = Self { state: Mutex::new(state), changed: Condvar::new() };
+        let result = std::thread::scope(|scope| {
+            let pipeline = &pipeline;
+            // However this ends, nobody waits for more.
+            let _over = Over(pipeline);
+            let helpers = (1..workers)
+                .take(hashes.len())
+                .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, || pipeline.help()).ok());
+            // Where no thread is to be had, this one does it all.
+            helpers.for_each(drop);
+            let (result, ()) = pass(pipeline)?;
+            pipeline.lock().over = true;
+            pipeline.changed.notify_all();
+            pipeline.help();
+            pipeline.settle();
+            Ok(result)
+        })?;
+        let state = pipeline.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let sums = state.lanes.drain(..).filter_map(|lane| lane.sum).map(|sum| sum.finish()).collect();
+        Ok((result, sums))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PipelineState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, PipelineState>) -> MutexGuard<'s, PipelineState> {
+        assert!(!state.lost, "a hash is lost: its thread panicked");
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Computes what there is to compute until no more will come.
+    fn help(&self) {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.job() {
+                drop(state);
+                self.compute(job);
+                state = self.lock();
+            } else if state.over {
+                return;
+            } else {
+                state = self.wait(state);
+            }
+        }
+    }
+
+    /// Waits for what others still compute.
+    fn settle(&self) {
+        let mut state = self.lock();
+        while !state.blocks.is_empty() {
+            state = self.wait(state);
+        }
+    }
+
+    fn compute(&self, job: HashJob) {
+        let HashJob { lane, mut sum, block } = job;
+        let lost = Lost(self);
+        sum.update(block.offset, &block.bytes);
+        std::mem::forget(lost);
+        drop(block);
+        let mut state = self.lock();
+        let lane = &mut state.lanes[lane];
+        lane.sum = Some(sum);
+        lane.next += 1;
+        state.recycle();
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Memory for one block, computing while there is none.
+    fn room(&self) -> Vec<u8> {
+        let mut state = self.lock();
+        loop {
+            if let Some(free) = state.free.pop() {
+                return free;
+            }
+            if state.made < DEPTH {
+                state.made += 1;
+                return Vec::with_capacity(BLOCK);
+            }
+            match state.job() {
+                Some(job) => {
+                    drop(state);
+                    self.compute(job);
+                    state = self.lock();
+                }
+                None => state = self.wait(state),
+            }
+        }
+    }
+}
+
+impl PipelineState {
+    /// The next block of the hash that is furthest behind, of those that nobody computes.
+    fn job(&mut self) -> Option<HashJob> {
+        let end = self.first + self.blocks.len() as u64;
+        let lanes = self.lanes.iter_mut().enumerate();
+        let ready = lanes.filter(|(_, lane)| lane.sum.is_some() && lane.next < end);
+        let (lane, behind) = ready.min_by_key(|(_, lane)| lane.next)?;
+        let block = self.blocks[(behind.next - self.first) as usize].clone();
+        Some(HashJob { lane, sum: behind.sum.take()?, block })
+    }
+
+    /// Takes back the memory of blocks that all hashes have seen.
+    fn recycle(&mut self) {
+        let behind = self.lanes.iter().map(|lane| lane.next).min().unwrap_or(self.first);
+        while self.first < behind {
+            self.first += 1;
+            if let Some(block) = self.blocks.pop_front().and_then(Arc::into_inner) {
+                let mut bytes = block.bytes;
+                bytes.clear();
+                self.free.push(bytes);
+            }
+        }
+    }
+}
+
+impl Fold for PipelinedHashes {
+    type State = ();
+
+    fn split(&self) -> Split {
+        Split::Sequential
+    }
+
+    fn identity(&self) {}
+
+    fn block(&self, (): &mut (), offset: u64, bytes: &[u8]) {
+        for (number, part) in bytes.chunks(BLOCK).enumerate() {
+            let mut memory = self.room();
+            memory.extend_from_slice(part);
+            let block = Block { offset: offset + (number * BLOCK) as u64, bytes: memory };
+            self.lock().blocks.push_back(Arc::new(block));
+            self.changed.notify_all();
+        }
+    }
+
+    fn merge(&self, (): &mut (), (): ()) {}
+}
+
+/// Says that no more will come, when it is dropped.
+struct Over<'r>(&'r PipelinedHashes);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.lock().over = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Says that a hash is lost, when it is dropped.
+struct Lost<'r>(&'r PipelinedHashes);
+
+impl Drop for Lost<'_> {
+    fn drop(&mut self) {
+        self.0.lock().lost = true;
+        self.0.changed.notify_all();
+    }
+}

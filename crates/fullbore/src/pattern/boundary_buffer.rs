@@ -1,0 +1,202 @@
+//! Boundaries: what a block cannot tell alone because records, or what bears on them, go on in its neighbours.
+
+use std::ops::Range;
+
+use crate::operation::Part;
+
+/// What one block leaves to be looked at together with its neighbours.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// All of it.
+    All(Vec<u8>),
+    /// Its head and its tail.
+    Some {
+        /// The bytes from the start on that the boundary before it needs.
+        head: Vec<u8>,
+        /// How many of them the boundary answers for.
+        head_own: usize,
+        /// The bytes up to the end that the boundary behind it needs.
+        tail: Vec<u8>,
+        /// From which of them on that boundary answers.
+        tail_own: usize,
+    },
+}
+
+impl Ends {
+    /// What they keep, in bytes.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Self::All(bytes) => bytes.capacity(),
+            Self::Some { head, tail, .. } => head.capacity() + tail.capacity(),
+        }
+    }
+}
+
+/// Cuts the block that stands at `offset` into what it can answer for alone, if anything, and what is left for its boundaries.
+/// `first`: it begins the file.
+pub(super) fn cut(
+    block: &[u8],
+    offset: u64,
+    first: bool,
+    delimiter: u8,
+    reach: usize,
+) -> (Option<Part<'_>>, Ends) {
+    let Some(middle) = middle(block, first, delimiter, reach) else {
+        return (None, Ends::All(block.to_vec()));
+    };
+    let Middle { whole, own, head, tail } = middle;
+    let part = Part {
+        bytes: &block[whole.clone()],
+        own: own.start - whole.start..own.end - whole.start,
+        offset: offset + whole.start as u64,
+    };
+    let ends = Ends::Some {
+        head: block[..head].to_vec(),
+        head_own: own.start,
+        tail: block[tail..].to_vec(),
+        tail_own: own.end - tail,
+    };
+    (Some(part), ends)
+}
+
+struct Middle {
+    /// The whole records of the block.
+    whole: Range<usize>,
+    /// Those that nothing outside the block bears on.
+    own: Range<usize>,
+    /// Up to where the boundary before needs the block.
+    head: usize,
+    /// From where the boundary behind needs it.
+    tail: usize,
+}
+
+/// `None`: the block is too short to have one.
+fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Middle> {
+    // Where the records end that begin here.
+    let mut ends = memchr::memchr_iter(delimiter, block).map(|place| place + 1);
+    let start = if first { 0 } else { ends.next()? };
+    let own_start = if first || reach == 0 { start } else { ends.nth(reach - 1)? };
+    let head = if first {
+        0
+    } else if reach == 0 {
+        own_start
+    } else {
+        ends.nth(reach - 1)?
+    };
+    let mut ends = memchr::memrchr_iter(delimiter, block).map(|place| place + 1);
+    let end = ends.next()?;
+    let own_end = if reach == 0 { end } else { ends.nth(reach - 1)? };
+    let tail = if reach == 0 { own_end } else { ends.nth(reach - 1).unwrap_or(0) };
+    // The records that bear on the end may begin no earlier than those that bear on the start.
+    (own_start < own_end && tail >= start && head <= end).then_some(Middle {
+        whole: start..end,
+        own: own_start..own_end,
+        head,
+        tail,
+    })
+}
+
+/// The boundary between blocks: grows until a block ends it.
+#[derive(Debug, Default)]
+pub(super) struct BoundaryBuffer {
+    bytes: Vec<u8>,
+    own: usize,
+    /// Where `bytes` stands in the file.
+    offset: u64,
+}
+
+impl BoundaryBuffer {
+    /// Before the first block, which stands at `offset`.
+    pub(super) fn new(offset: u64) -> Self {
+        Self { bytes: Vec::new(), own: 0, offset }
+    }
+
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Where it begins in the file.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Goes on with what the next block, which ends at `end`, left. `look` is shown the boundary that it ends, if it ends one.
+    pub(super) fn join<R>(&mut self, ends: Ends, end: u64, look: impl FnOnce(&Part<'_>) -> R) -> Option<R> {
+        match ends {
+            Ends::All(bytes) => {
+                self.bytes.extend_from_slice(&bytes);
+                None
+            }
+            Ends::Some { head, head_own, tail, tail_own } => {
+                let own = self.own..self.bytes.len() + head_own;
+                self.bytes.extend_from_slice(&head);
+                let seen =
+                    (!own.is_empty()).then(|| look(&Part { bytes: &self.bytes, own, offset: self.offset }));
+                self.offset = end - tail.len() as u64;
+                self.bytes.clear();
+                // A long record is rare: its memory is not kept for the next boundary.
+                self.bytes.shrink_to(1 << 20);
+                self.bytes.extend_from_slice(&tail);
+                self.own = tail_own;
+                seen
+            }
+        }
+    }
+
+    /// What is left at the end of the file, if anything.
+    pub(super) fn rest(&self) -> Option<Part<'_>> {
+        let own = self.own..self.bytes.len();
+        (!own.is_empty()).then_some(Part { bytes: &self.bytes, own, offset: self.offset })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a search would be shown of `text`, cut into blocks that end at `cuts`.
+    fn parts(text: &[u8], cuts: &[usize], reach: usize) -> Vec<(Vec<u8>, Range<usize>, u64)> {
+        let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
+        places.extend([0, text.len()]);
+        places.sort_unstable();
+        places.dedup();
+        let mut shown = Vec::new();
+        let mut keep = |part: &Part<'_>| shown.push((part.bytes.to_vec(), part.own.clone(), part.offset));
+        let mut boundary = BoundaryBuffer::new(0);
+        for pair in places.windows(2) {
+            let (part, ends) = cut(&text[pair[0]..pair[1]], pair[0] as u64, pair[0] == 0, b'\n', reach);
+            boundary.join(ends, pair[1] as u64, &mut keep);
+            part.as_ref().map(&mut keep);
+        }
+        boundary.rest().as_ref().map(&mut keep);
+        shown
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn parts_are_the_file_in_whole_records_with_all_that_bears_on_them(
+            text in "[ab\n]{0,60}", cuts in proptest::collection::vec(any::<usize>(), 0..20), reach in 0usize..4,
+        ) {
+            let text = text.as_bytes();
+            let mut at = 0;
+            for (bytes, own, offset) in parts(text, &cuts, reach) {
+                let start = offset as usize;
+                prop_assert_eq!(&bytes[..], &text[start..start + bytes.len()]);
+                prop_assert_eq!(start + own.start, at, "in order, with no gap and nothing twice");
+                prop_assert!(!own.is_empty());
+                at = start + own.end;
+                let at_record = |place: usize| place == 0 || place == text.len() || text[place - 1] == b'\n';
+                prop_assert!(at_record(start) && at_record(start + bytes.len()));
+                prop_assert!(at_record(start + own.start) && at_record(start + own.end));
+                let records = |range: &[u8]| range.split_inclusive(|&byte| byte == b'\n').count();
+                prop_assert!(start == 0 || records(&bytes[..own.start]) >= reach);
+                prop_assert!(start + bytes.len() == text.len() || records(&bytes[own.end..]) >= reach);
+            }
+            prop_assert_eq!(at, text.len());
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Carrying over a cut: folds that want whole records, or runs of bytes that overlap, made of folds that may be cut anywhere.
+
+use crate::operation::Fold;
+
+/// Gives `fold` whole records: what is cut off at both ends of a part is carried until its neighbour comes.
+pub(super) struct Records<'f, F> {
+    pub(super) fold: &'f F,
+    pub(super) delimiter: u8,
+}
+
+/// What is known of a part: its first bytes up to the first delimiter, the records behind, and the beginning of one more.
+pub(super) struct CarryOver<S> {
+    /// Where the head starts.
+    start: u64,
+    head: Vec<u8>,
+    /// Of the records behind the head; `None`: there is no delimiter, all is head.
+    records: Option<S>,
+    /// Where the tail starts.
+    tail_start: u64,
+    tail: Vec<u8>,
+}
+
+impl<F: Fold> Records<'_, F> {
+    /// The value, when nothing follows.
+    pub(super) fn finish(&self, carry_over: CarryOver<F::State>) -> F::State {
+        let mut state = self.fold.identity();
+        self.fold_in(&mut state, carry_over.start, &carry_over.head);
+        if let Some(records) = carry_over.records {
+            self.fold.merge(&mut state, records);
+        }
+        self.fold_in(&mut state, carry_over.tail_start, &carry_over.tail);
+        state
+    }
+
+    fn fold_in(&self, state: &mut F::State, offset: u64, records: &[u8]) {
+        if !records.is_empty() {
+            self.fold.block(state, offset, records);
+        }
+    }
+}
+
+impl<F: Fold> Fold for Records<'_, F> {
+    type State = CarryOver<F::State>;
+
+    fn identity(&self) -> Self::State {
+        CarryOver { start: 0, head: Vec::new(), records: None, tail_start: 0, tail: Vec::new() }
+    }
+
+    fn block(&self, carry_over: &mut Self::State, offset: u64, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let Some(last) = memchr::memrchr(self.delimiter, bytes) else {
+            match &carry_over.records {
+                None => {
+                    if carry_over.head.is_empty() {
+                        carry_over.start = offset;
+                    }
+                    carry_over.head.extend_from_slice(bytes);
+                }
+                Some(_) => {
+                    if carry_over.tail.is_empty() {
+                        carry_over.tail_start = offset;
+                    }
+                    carry_over.tail.extend_from_slice(bytes);
+                }
+            }
+            return;
+        };
+        // Up to where something is still to be joined with what is carried already.
+        let mut joined = 0;
+        let first = memchr::memchr(self.delimiter, bytes).map_or(0, |place| place + 1);
+        let records = match &mut carry_over.records {
+            None => {
+                if carry_over.head.is_empty() {
+                    carry_over.start = offset;
+                }
+                carry_over.head.extend_from_slice(&bytes[..first]);
+                joined = first;
+                carry_over.records.insert(self.fold.identity())
+            }
+            Some(records) => {
+                if !carry_over.tail.is_empty() {
+                    carry_over.tail.extend_from_slice(&bytes[..first]);
+                    joined = first;
+                    self.fold.block(records, carry_over.tail_start, &carry_over.tail);
+                    carry_over.tail.clear();
+                }
+                records
+            }
+        };
+        if joined <= last {
+            self.fold.block(records, offset + joined as u64, &bytes[joined..=last]);
+        }
+        carry_over.tail_start = offset + last as u64 + 1;
+        carry_over.tail.extend_from_slice(&bytes[last + 1..]);
+    }
+
+    fn merge(&self, left: &mut Self::State, right: Self::State) {
+        if right.head.is_empty() && right.records.is_none() {
+            return;
+        }
+        let Some(records) = &mut left.records else {
+            if left.head.is_empty() {
+                *left = right;
+                return;
+            }
+            left.head.extend_from_slice(&right.head);
+            left.records = right.records;
+            (left.tail_start, left.tail) = (right.tail_start, right.tail);
+            return;
+        };
+        if left.tail.is_empty() {
+            left.tail_start = right.start;
+        }
+        left.tail.extend_from_slice(&right.head);
+        if let Some(more) = right.records {
+            if !left.tail.is_empty() {
+                self.fold.block(records, left.tail_start, &left.tail);
+            }
+            self.fold.merge(records, more);
+            (left.tail_start, left.tail) = (right.tail_start, right.tail);
+        }
+    }
+}
+
+/// Gives `fold` parts of which neighbours share `shared` bytes, so that it sees every run of one byte more once.
+pub(super) struct Overlapping<'f, F> {
+    pub(super) fold: &'f F,
+    pub(super) shared: usize,
+}
+
+/// What is known of a part: its first and last bytes, as many as neighbours share, and what its runs gave.
+pub(super) struct Edges<S> {
+    state: S,
+    start: u64,
+    len: u64,
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+impl<F: Fold> Overlapping<'_, F> {
+    /// The value, when nothing follows. What is too short for one run is given as it is.
+    pub(super) fn finish(&self, mut edges: Edges<F::State>) -> F::State {
+        if edges.len > 0 && edges.len <= self.shared as u64 {
+            self.fold.block(&mut edges.state, edges.start, &edges.head);
+        }
+        edges.state
+    }
+}
+
+impl<F: Fold> Fold for Overlapping<'_, F> {
+    type State = Edges<F::State>;
+
+    fn identity(&self) -> Self::State {
+        Edges { state: self.fold.identity(), start: 0, len: 0, head: Vec::new(), tail: Vec::new() }
+    }
+
+    fn block(&self, edges: &mut Self::State, offset: u64, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let shared = self.shared.min(bytes.len());
+        let mut state = self.fold.identity();
+        if bytes.len() > self.shared {
+            self.fold.block(&mut state, offset, bytes);
+        }
+        let right = Edges {
+            state,
+            start: offset,
+            len: bytes.len() as u64,
+            head: bytes[..shared].to_vec(),
+            tail: bytes[bytes.len() - shared..].to_vec(),
+        };
+        self.merge(edges, right);
+    }
+
+    fn merge(&self, left: &mut Self::State, right: Self::State) {
+        if right.len == 0 {
+            return;
+        }
+        if left.len == 0 {
+            *left = right;
+            return;
+        }
+        // Every run that begins in what left has at its end and ends in what right has at its start.
+        let mut boundary = std::mem::take(&mut left.tail);
+        let boundary_start = left.start + left.len - boundary.len() as u64;
+        boundary.extend_from_slice(&right.head);
+        if boundary.len() > self.shared {
+            self.fold.block(&mut left.state, boundary_start, &boundary);
+        }
+        self.fold.merge(&mut left.state, right.state);
+        if left.head.len() < self.shared {
+            let more = self.shared - left.head.len();
+            left.head.extend_from_slice(&right.head[..more.min(right.head.len())]);
+        }
+        left.tail = if right.tail.len() < self.shared {
+            // All of right is its tail.
+            boundary.split_off(boundary.len().saturating_sub(self.shared))
+        } else {
+            right.tail
+        };
+        left.len += right.len;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Remembers what it was shown.
+    struct Shown;
+
+    impl Fold for Shown {
+        type State = Vec<(u64, Vec<u8>)>;
+
+        fn identity(&self) -> Self::State {
+            Vec::new()
+        }
+
+        fn block(&self, state: &mut Self::State, offset: u64, bytes: &[u8]) {
+            state.push((offset, bytes.to_vec()));
+        }
+
+        fn merge(&self, left: &mut Self::State, right: Self::State) {
+            left.extend(right);
+        }
+    }
+
+    /// Folds `text` cut at `cuts`, the parts merged as a tree that `order` chooses.
+    fn folded<F: Fold>(fold: &F, text: &[u8], cuts: &[usize], order: &[usize]) -> F::State {
+        let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
+        places.extend([0, text.len()]);
+        places.sort_unstable();
+        let mut states: Vec<F::State> = places
+            .windows(2)
+            .map(|pair| {
+                let mut state = fold.identity();
+                // Each part in two blocks, as workers see it.
+                let half = pair[0].midpoint(pair[1]);
+                fold.block(&mut state, pair[0] as u64, &text[pair[0]..half]);
+                fold.block(&mut state, half as u64, &text[half..pair[1]]);
+                state
+            })
+            .collect();
+        let mut order = order.iter().cycle();
+        while states.len() > 1 {
+            let at = order.next().unwrap_or(&0) % (states.len() - 1);
+            let right = states.remove(at + 1);
+            fold.merge(&mut states[at], right);
+        }
+        states.pop().unwrap_or_else(|| fold.identity())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn records_are_shown_whole_in_order_and_once(
+            text in "[ab\n]{0,40}", cuts in proptest::collection::vec(any::<usize>(), 0..12),
+            order in proptest::collection::vec(any::<usize>(), 1..6),
+        ) {
+            let text = text.as_bytes();
+            let records = Records { fold: &Shown, delimiter: b'\n' };
+            let shown = records.finish(folded(&records, text, &cuts, &order));
+            let mut at = 0;
+            for (offset, bytes) in shown {
+                prop_assert_eq!(offset, at as u64);
+                prop_assert_eq!(&bytes[..], &text[at..at + bytes.len()]);
+                at += bytes.len();
+                prop_assert!(at == text.len() || text[at - 1] == b'\n');
+            }
+            prop_assert_eq!(at, text.len());
+        }
+
+        #[test]
+        fn every_run_is_shown_once(
+            text in "[ab]{0,40}", cuts in proptest::collection::vec(any::<usize>(), 0..12),
+            order in proptest::collection::vec(any::<usize>(), 1..6), shared in 0usize..6,
+        ) {
+            let text = text.as_bytes();
+            let overlapping = Overlapping { fold: &Shown, shared };
+            let shown = overlapping.finish(folded(&overlapping, text, &cuts, &order));
+            let mut runs: Vec<u64> = Vec::new();
+            for (offset, bytes) in shown {
+                prop_assert_eq!(&bytes[..], &text[offset as usize..offset as usize + bytes.len()]);
+                let count = (bytes.len() as u64).saturating_sub(shared as u64);
+                runs.extend(offset..offset + count);
+                if count == 0 {
+                    prop_assert_eq!(bytes.len(), text.len(), "only a whole text is shorter than a run");
+                }
+            }
+            runs.sort_unstable();
+            prop_assert_eq!(runs, (0..(text.len() as u64).saturating_sub(shared as u64)).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The window: results that several workers have ready in any order, handed on in the order of what they are results of.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Kind, Result};
+
+/// What becomes of a result whose turn it is; `Break`: no more are wanted.
+pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + 'e;
+
+/// Results wait here for those before them, and whoever brings too much too early waits with them.
+///
+/// A worker must bring what is its own in ascending order: then the one that everybody waits for never waits itself.
+pub(super) struct ReorderBuffer<'e, R> {
+    state: Mutex<ReorderState<R>>,
+    changed: Condvar,
+    /// Whoever calls it has set `ReorderState::emitting`, so nobody waits for this lock.
+    emit: Mutex<Box<Emit<'e, R>>>,
+    limit: usize,
+    /// By worker.
+    open: Vec<Mutex<Open<R>>>,
+    /// As in the state, for a look without the lock.
+    next: AtomicU64,
+    enough: AtomicBool,
+}
+
+struct ReorderState<R> {
+    next: u64,
+    /// By start: the end, what the results weigh, the results.
+    waiting: BTreeMap<u64, (u64, usize, Vec<R>)>,
+    weight: usize,
+    emitting: bool,
+    /// How many threads wait: without any, nobody need be woken, which is a system call.
+    waiters: usize,
+    over: bool,
+    enough: bool,
+}
+
+/// Results of what a worker is still at. Any thread hands them on when their turn comes: the worker itself may be waiting
+/// for a slow file then.
+struct Open<R> {
+    start: Option<u64>,
+    weight: usize,
+    results: Vec<R>,
+}
+
+impl<R> Open<R> {
+    const fn new() -> Self {
+        Self { start: None, weight: 0, results: Vec::new() }
+    }
+}
+
+/// Results whose turn it is.
+struct Due<R> {
+    results: Vec<R>,
+    /// Where the next ones begin, if no more of these follow, and what they weighed.
+    done: Option<(u64, usize)>,
+}
+
+impl<'e, R> ReorderBuffer<'e, R> {
+    /// Begins with the results of what stands at `start`; those that wait weigh no more than `limit` bytes.
+    pub(super) fn new(start: u64, limit: usize, emit: Box<Emit<'e, R>>) -> Self {
+        let state = ReorderState {
+            next: start,
+            waiting: BTreeMap::new(),
+            weight: 0,
+            emitting: false,
+            waiters: 0,
+            over: false,
+            enough: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            emit: Mutex::new(emit),
+            limit,
+            open: Vec::new(),
+            next: AtomicU64::new(start),
+            enough: AtomicBool::new(false),
+        }
+    }
+
+    /// With `workers` that give results before they are done with what these belong to.
+    pub(super) fn with_open(self, workers: usize) -> Self {
+        Self { open: (0..workers).map(|_| Mutex::new(Open::new())).collect(), ..self }
+    }
+
+    /// Set when no more results are wanted.
+    pub(super) fn enough(&self) -> &AtomicBool {
+        &self.enough
+    }
+
+    /// Whether whoever takes the results wanted no more.
+    pub(super) fn had_enough(&self) -> bool {
+        self.lock().enough
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ReorderState<R>> {
+        lock(&self.state)
+    }
+
+    fn wait<'s>(&'s self, mut state: MutexGuard<'s, ReorderState<R>>) -> MutexGuard<'s, ReorderState<R>> {
+        state.waiters += 1;
+        state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiters -= 1;
+        state
+    }
+
+    /// Lets go of the state and wakes whoever waits for it to change.
+    fn tell(&self, state: MutexGuard<'_, ReorderState<R>>) {
+        let waiters = state.waiters;
+        drop(state);
+        if waiters > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Brings the results of `start..end`, which weigh `weight` bytes, and hands on whatever has its turn now. Results that
+    /// nobody wants any more are dropped.
+    pub(super) fn insert(&self, start: u64, end: u64, weight: usize, results: Vec<R>) -> Result<()> {
+        // The place in the map counts too, or there would be no bound for results that weigh nothing.
+        let weight = weight + size_of::<(u64, u64, usize, Vec<R>)>() + size_of::<R>() * results.len();
+        let mut state = self.lock();
+        while start != state.next && state.weight + weight > self.limit && !state.over {
+            state = self.wait(state);
+        }
+        if state.over {
+            return Ok(());
+        }
+        state.weight += weight;
+        state.waiting.insert(start, (end, weight, results));
+        // Whoever emits will find it.
+        if state.emitting { Ok(()) } else { self.drain(state) }
+    }
+
+    /// Hands on whatever has its turn.
+    fn drain<'s>(&'s self, mut state: MutexGuard<'s, ReorderState<R>>) -> Result<()> {
+        state.emitting = true;
+        while let Some(Due { results, done }) = self.due(&mut state) {
+            drop(state);
+            let result = self.hand_on(results);
+            state = self.lock();
+            if let Some((end, weight)) = done {
+                state.next = end;
+                self.next.store(end, Ordering::Relaxed);
+                state.weight -= weight;
+            }
+            if let Err(error) = result {
+                state.emitting = false;
+                drop(state);
+                self.cancel();
+                return Err(error);
+            }
+            if state.waiters > 0 {
+                self.changed.notify_all();
+            }
+        }
+        state.emitting = false;
+        self.tell(state);
+        Ok(())
+    }
+
+    fn due(&self, state: &mut ReorderState<R>) -> Option<Due<R>> {
+        if state.over {
+            return None;
+        }
+        if let Some((end, weight, results)) = state.waiting.remove(&state.next) {
+            return Some(Due { results, done: Some((end, weight)) });
+        }
+        self.open.iter().find_map(|open| {
+            let mut open = lock(open);
+            if open.start != Some(state.next) || open.results.is_empty() {
+                return None;
+            }
+            open.weight = 0;
+            Some(Due { results: std::mem::take(&mut open.results), done: None })
+        })
+    }
+
+    fn hand_on(&self, results: Vec<R>) -> Result<()> {
+        let mut emit = self.emit.lock().unwrap_or_else(PoisonError::into_inner);
+        for result in results {
+            if self.enough.load(Ordering::Relaxed) {
+                break;
+            }
+            if emit(result)?.is_break() {
+                self.enough.store(true, Ordering::Relaxed);
+                let mut state = self.lock();
+                (state.over, state.enough) = (true, true);
+                self.tell(state);
+            }
+        }
+        Ok(())
+    }
+
+    /// Worker number `worker` begins with what stands at `start`.
+    pub(super) fn open(&self, worker: usize, start: u64) {
+        lock(&self.open[worker]).start = Some(start);
+    }
+
+    /// Gives a result of what `worker` is at, which begins at `start`; more may follow. If those that it gave weigh more
+    /// than `allowance` bytes, it waits until they have been handed on.
+    pub(super) fn push(
+        &self,
+        worker: usize,
+        start: u64,
+        result: R,
+        weight: usize,
+        allowance: usize,
+    ) -> Result<()> {
+        let held = {
+            let mut open = lock(&self.open[worker]);
+            open.results.push(result);
+            open.weight += weight + size_of::<R>();
+            open.weight
+        };
+        // Whoever makes it due later takes the same lock after that, and finds it.
+        if held <= allowance && self.next.load(Ordering::Relaxed) != start {
+            return Ok(());
+        }
+        let mut state = self.lock();
+        while held > allowance && (start != state.next || state.emitting) && !state.over {
+            state = self.wait(state);
+        }
+        if start != state.next || state.emitting || state.over { Ok(()) } else { self.drain(state) }
+    }
+
+    /// Worker number `worker` is done with all from `start` to `end`.
+    pub(super) fn close(&self, worker: usize, start: u64, end: u64) -> Result<()> {
+        let Open { weight, results, .. } = std::mem::replace(&mut *lock(&self.open[worker]), Open::new());
+        self.insert(start, end, weight, results)
+    }
+
+    /// Lets nobody wait any more: a worker failed, and its turn never comes.
+    pub(super) fn cancel(&self) {
+        self.enough.store(true, Ordering::Relaxed);
+        let mut state = self.lock();
+        state.over = true;
+        self.tell(state);
+    }
+
+    /// What was said at the end by whoever emits, as an error if results are still waiting for some that never came.
+    pub(super) fn finish(self) -> Result<()> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if state.over || state.waiting.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(Kind::Changed, "order", "the results", "some before them never came"))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn results_come_in_order_whoever_brings_them(
+            owners in proptest::collection::vec(0usize..4, 0..200), limit in 0usize..2000,
+        ) {
+            let mut seen = Vec::new();
+            let reorder_buffer = ReorderBuffer::new(0, limit, Box::new(|result: u64| {
+                seen.push(result);
+                Ok(ControlFlow::Continue(()))
+            })).with_open(4);
+            std::thread::scope(|scope| {
+                for worker in 0..4 {
+                    let (reorder_buffer, owners) = (&reorder_buffer, &owners);
+                    scope.spawn(move || {
+                        let mine = owners.iter().enumerate().filter(|&(_, &owner)| owner == worker);
+                        for (place, _) in mine {
+                            let start = place as u64;
+                            if place % 3 == 0 {
+                                reorder_buffer.open(worker, start);
+                                reorder_buffer.push(worker, start, start, 0, if place % 2 == 0 { 0 } else { 1000 }).unwrap();
+                                reorder_buffer.push(worker, start, start, 0, 1000).unwrap();
+                                reorder_buffer.close(worker, start, start + 1).unwrap();
+                            } else {
+                                reorder_buffer.insert(start, start + 1, 100, vec![start]).unwrap();
+                            }
+                        }
+                    });
+                }
+            });
+            reorder_buffer.finish().unwrap();
+            let expected: Vec<u64> = (0..owners.len() as u64)
+                .flat_map(|place| vec![place; if place % 3 == 0 { 2 } else { 1 }])
+                .collect();
+            prop_assert_eq!(seen, expected);
+        }
+    }
+
+    #[test]
+    fn enough_lets_everybody_go() {
+        let reorder_buffer =
+            ReorderBuffer::new(0, 0, Box::new(|_: u64| Ok(ControlFlow::Break(())))).with_open(1);
+        reorder_buffer.open(0, 7);
+        std::thread::scope(|scope| {
+            scope.spawn(|| reorder_buffer.insert(5, 6, 0, vec![5]).unwrap()); // waits: there is no room
+            scope.spawn(|| reorder_buffer.push(0, 7, 7, 1, 0).unwrap());
+            reorder_buffer.insert(0, 1, 0, vec![0]).unwrap();
+        });
+        assert!(reorder_buffer.enough().load(Ordering::Relaxed));
+        reorder_buffer.finish().unwrap();
+    }
+
+    #[test]
+    fn what_a_worker_gave_is_handed_on_though_it_is_not_done() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let emit = move |result: u64| {
+            let _ = sender.send(result);
+            Ok(ControlFlow::Continue(()))
+        };
+        let reorder_buffer = ReorderBuffer::new(0, 1000, Box::new(emit)).with_open(2);
+        reorder_buffer.open(1, 5);
+        reorder_buffer.push(1, 5, 5, 0, 1000).unwrap();
+        reorder_buffer.push(1, 5, 6, 0, 1000).unwrap();
+        reorder_buffer.insert(0, 5, 0, vec![0]).unwrap();
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 5, 6]);
+        reorder_buffer.push(1, 5, 7, 0, 1000).unwrap();
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [7]);
+        reorder_buffer.close(1, 5, 8).unwrap();
+        reorder_buffer.finish().unwrap();
+    }
+
+    #[test]
+    fn an_error_reaches_who_emits_and_lets_the_others_go() {
+        let fails = |_: u64| Err(Error::new(Kind::BrokenPipe, "write", "standard output", "nobody reads"));
+        let reorder_buffer = ReorderBuffer::new(0, 0, Box::new(fails));
+        std::thread::scope(|scope| {
+            scope.spawn(|| reorder_buffer.insert(5, 6, 0, vec![5]).unwrap());
+            assert_eq!(reorder_buffer.insert(0, 1, 0, vec![0]).unwrap_err().kind(), Kind::BrokenPipe);
+        });
+    }
+}

@@ -1,0 +1,57 @@
+//! The front window: a pipe or device is read by one worker at a time, from front to back.
+
+use std::sync::{Mutex, PoisonError};
+
+use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+
+use crate::buf::Buf;
+use crate::error::Result;
+use crate::file::{File, FileKind};
+
+/// How much a pipe may hold without rights to more (`/proc/sys/fs/pipe-max-size`), in bytes.
+const PIPE: usize = 1 << 20;
+
+/// A source without offsets.
+#[derive(Debug)]
+pub(super) struct StreamReader {
+    file: File,
+    patient: bool,
+    state: Mutex<StreamPosition>,
+}
+
+#[derive(Debug)]
+struct StreamPosition {
+    offset: u64,
+    ended: bool,
+}
+
+impl StreamReader {
+    /// Reads `file` from where it stands. A `patient` reader waits for whole requests; another takes what there is, so that
+    /// what comes slowly goes on at once.
+    pub(super) fn new(file: File, patient: bool) -> Self {
+        // A pipe that holds more is filled and emptied in fewer turns; one that may not grow is right all the same.
+        if file.kind() == FileKind::Fifo && fcntl_getpipe_size(&file).is_ok_and(|size| size < PIPE) {
+            let _ = fcntl_setpipe_size(&file, PIPE);
+        }
+        Self { file, patient, state: Mutex::new(StreamPosition { offset: 0, ended: false }) }
+    }
+
+    /// Reads the next block, of `request` bytes or what there is in multiples of `unit` bytes, into `buf` and returns its
+    /// offset; `None` at the end.
+    pub(super) fn next(&self, buf: &mut Buf, request: usize, unit: usize) -> Result<Option<u64>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let offset = state.offset;
+        buf.place(offset, request);
+        let mut held = 0;
+        while !state.ended && held < request && (self.patient || held == 0 || held % unit != 0) {
+            let at = offset + held as u64;
+            match self.file.read_next(&mut buf.data_mut()[held..]).map_err(|error| error.at(at))? {
+                0 => state.ended = true,
+                count => held += count,
+            }
+        }
+        buf.truncate(held);
+        state.offset += held as u64;
+        Ok((held > 0).then_some(offset))
+    }
+}

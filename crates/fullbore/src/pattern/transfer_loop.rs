@@ -1,0 +1,476 @@
+//! One worker's loop: blocks from a source, through the operation, to a sink.
+
+use super::Progress;
+use super::order::{Order, OrderedWriter};
+use super::stream_reader::StreamReader;
+use crate::buf::{Buf, Pool};
+use crate::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
+use crate::error::{Error, Kind, Result};
+use crate::file::File;
+use crate::operation::{Generate, Split, Transform};
+use crate::strategy::{Completion, Strategy};
+
+/// Where blocks come from.
+pub(super) enum Source<'a> {
+    /// A file of known length.
+    File {
+        /// The file.
+        file: &'a File,
+        /// Its length in bytes when the run began.
+        len: u64,
+    },
+    /// A pipe or device.
+    Stream(StreamReader),
+    /// Nowhere: they are made.
+    Generator {
+        /// Makes them.
+        generator: &'a dyn Generate,
+    },
+}
+
+/// Where blocks go.
+pub(super) enum Sink<'a> {
+    /// To their places in a file.
+    File(&'a File),
+    /// To a pipe or device, in order.
+    Stream(OrderedWriter),
+    /// To a visitor, who keeps none.
+    Visitor {
+        /// Told when a worker failed, so that no other waits for it.
+        failed: &'a (dyn Fn() + Sync),
+    },
+}
+
+/// Looks at a block, given where it stands.
+pub(super) type Visitor<'v> = dyn FnMut(u64, &[u8]) -> Result<()> + 'v;
+
+/// What is done on the way.
+pub(super) struct Work<'a> {
+    /// The operation, if any.
+    pub(super) operation: Option<&'a dyn Transform>,
+    /// Whether source and sink are the same file.
+    pub(super) in_place: bool,
+    /// How the operation lets the file be cut.
+    pub(super) split: Split,
+}
+
+impl Work<'_> {
+    fn apply(&self, offset: u64, input: &[u8], target: &mut [u8]) {
+        match self.operation {
+            Some(operation) => operation.apply(offset, input, target),
+            None => target.copy_from_slice(input),
+        }
+    }
+
+    fn apply_in_place(&self, offset: u64, data: &mut [u8]) {
+        if let Some(operation) = self.operation {
+            operation.apply_in_place(offset, data);
+        }
+    }
+}
+
+/// How a file is cut into requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    /// Where the run starts, in bytes.
+    pub(super) start: u64,
+    /// The length of the run in bytes.
+    pub(super) len: u64,
+    /// The request size in bytes.
+    pub(super) request: usize,
+    /// The order of the requests.
+    pub(super) order: Order,
+}
+
+impl Cut {
+    /// How many blocks the file has.
+    pub(super) fn blocks(&self) -> u64 {
+        self.len.div_ceil(self.request as u64)
+    }
+
+    /// Offset and length of a request.
+    fn extent(&self, index: u64) -> (u64, usize) {
+        let offset = self.order.block(index, self.blocks()) * self.request as u64;
+        (self.start + offset, (self.len - offset).min(self.request as u64) as usize)
+    }
+}
+
+/// How many bytes pass between two reports of progress, so that it costs nothing.
+const REPORT: u64 = 1 << 20;
+
+/// One worker.
+pub(super) struct TransferLoop<'a, 'v> {
+    source: &'a Source<'a>,
+    work: &'a Work<'a>,
+    sink: &'a Sink<'a>,
+    visitor: &'v mut Visitor<'v>,
+    progress: &'a Progress,
+    reader: Option<IoQueue>,
+    writer: Option<IoQueue>,
+    reads: Capabilities,
+    depth: usize,
+    write_depth: usize,
+    request: usize,
+    in_order: bool,
+    pool: Pool,
+    bytes: u64,
+    unreported: u64,
+}
+
+impl<'a, 'v> TransferLoop<'a, 'v> {
+    /// Opens a worker's own handles and buffers.
+    #[allow(clippy::too_many_arguments, reason = "one caller, which has them apart")]
+    pub(super) fn open(
+        source: &'a Source<'a>,
+        work: &'a Work<'a>,
+        sink: &'a Sink<'a>,
+        order: Order,
+        strategy: &Strategy,
+        request: usize,
+        progress: &'a Progress,
+        visitor: &'v mut Visitor<'v>,
+    ) -> Result<Self> {
+        let reads = strategy.read.capabilities;
+        let writes = strategy.write.capabilities;
+        let depth = strategy.depth.min(reads.depth).max(1);
+        let write_depth = strategy.depth.min(writes.depth).max(1);
+        let through_buffers = !(reads.mapped && matches!(source, Source::File { .. }));
+        let count = match (source, sink) {
+            _ if reads.copies_in_kernel => 1,
+            (Source::File { .. }, Sink::File(_)) if through_buffers => depth + write_depth - 1,
+            (Source::File { .. }, _) if through_buffers => depth,
+            (_, Sink::File(_)) => write_depth,
+            _ => 1,
+        };
+        let nowhere = std::path::Path::new("memory");
+        let mut pool =
+            Pool::new(count, request).map_err(|error| Error::io("take buffers from", nowhere, error))?;
+        if let Source::Generator { generator } = source {
+            generator.prime(&mut pool);
+        }
+        let window = strategy.window.map(|window| window.max(request));
+        let queue = |file: &File, write: bool, from: Option<&File>, limit| {
+            let method = if write { strategy.write } else { strategy.read };
+            let depth = if write { write_depth } else { depth };
+            let cache = if write { strategy.write_cache } else { strategy.read_cache };
+            let file = file.reopen(write);
+            match order {
+                Order::Sequential if !write => file.expect_sequential(),
+                Order::Random { .. } if !write => file.expect_random(),
+                _ => {}
+            }
+            let random = order != Order::Sequential;
+            let config =
+                EngineConfig { file: &file, from, write, cache, depth, pool: Some(&pool), window, random };
+            IoQueue::open(method, &config, limit).map_err(|error| {
+                Error::io("use", file.path(), error)
+                    .advise(format!("try another method than {}", method.name))
+            })
+        };
+        let mut reader = None;
+        let mut writer = None;
+        match (source, sink) {
+            (Source::File { file, .. }, Sink::File(output)) if reads.copies_in_kernel => {
+                writer = Some(queue(output, true, Some(file), None)?);
+            }
+            _ => {
+                if let Source::File { file, len } = source {
+                    reader = Some(queue(file, false, None, Some(*len))?);
+                }
+                if let Sink::File(output) = sink {
+                    writer = Some(queue(output, true, None, None)?);
+                }
+            }
+        }
+        [&mut reader, &mut writer].into_iter().flatten().for_each(|queue| progress.start_timing(queue));
+        Ok(Self {
+            source,
+            work,
+            sink,
+            visitor,
+            progress,
+            reader,
+            writer,
+            reads,
+            depth,
+            write_depth,
+            request,
+            in_order: strategy.completion == Completion::Ordered || matches!(sink, Sink::Stream(_)),
+            pool,
+            bytes: 0,
+            unreported: 0,
+        })
+    }
+
+    /// Does the requests that `share` deals. Returns bytes and the counts of reads and writes.
+    pub(super) fn run(
+        &mut self,
+        cut: Cut,
+        share: &mut dyn Iterator<Item = u64>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(u64, IoStats, IoStats)> {
+        let mut extents = share.map(|index| cut.extent(index));
+        match self.source {
+            Source::Stream(stream) => self.pass_on(stream, go_on)?,
+            Source::File { .. } if self.reads.copies_in_kernel => self.copy_in_kernel(&mut extents, go_on)?,
+            Source::File { .. } if !self.reads.mapped => self.pump(&mut extents, go_on)?,
+            _ => self.produce(&mut extents, go_on)?,
+        }
+        self.finish()
+    }
+
+    /// Blocks that are there without waiting: mapped, or made.
+    fn produce(
+        &mut self,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        for (offset, len) in extents {
+            if !go_on() {
+                return Ok(());
+            }
+            if self.writer_is_mapped() {
+                self.make_in_view(offset, len)?;
+            } else if matches!(self.sink, Sink::Visitor { .. }) && self.reader.is_some() {
+                if let Some(reader) = &mut self.reader {
+                    (self.visitor)(offset, reader.view(offset, len)?)?;
+                    reader.check("read", offset)?;
+                }
+            } else {
+                let mut buf = self.buffer()?;
+                buf.place(offset, len);
+                match (self.source, &mut self.reader) {
+                    (Source::Generator { generator }, _) => generator.renew(offset, buf.data_mut()),
+                    (_, Some(reader)) => {
+                        self.work.apply(offset, reader.view(offset, len)?, buf.data_mut());
+                        reader.check("read", offset)?;
+                    }
+                    _ => {}
+                }
+                self.emit(offset, buf)?;
+            }
+            self.report(len);
+        }
+        Ok(())
+    }
+
+    /// Makes a block right in the mapped output.
+    fn make_in_view(&mut self, offset: u64, len: usize) -> Result<()> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let target = writer.view_mut(offset, len)?;
+        match (self.source, &mut self.reader) {
+            (Source::Generator { generator }, _) => generator.fill(offset, target),
+            // Two mappings of one file would alias.
+            _ if self.work.in_place => self.work.apply_in_place(offset, target),
+            (_, Some(reader)) => {
+                self.work.apply(offset, reader.view(offset, len)?, target);
+                reader.check("read", offset)?;
+            }
+            _ => {}
+        }
+        writer.check("write", offset)
+    }
+
+    /// Blocks that are read through an engine, as many at a time as the depth says.
+    fn pump(
+        &mut self,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let mut submitted = 0;
+        let mut due = 0;
+        let mut early: Vec<Done> = Vec::new();
+        let mut more = true;
+        loop {
+            if !go_on() {
+                return Ok(());
+            }
+            self.reclaim()?;
+            let Some(reader) = &mut self.reader else { return Ok(()) };
+            // A method that makes one call of many requests is asked again when all of them are done.
+            while more
+                && reader.in_flight() + early.len() < self.depth
+                && (!self.reads.batched || reader.in_flight() == 0 || submitted % self.depth as u64 != 0)
+            {
+                let Some(buf) = self.pool.take() else { break };
+                let Some((offset, len)) = extents.next() else {
+                    self.pool.put(buf);
+                    more = false;
+                    reader.drain();
+                    break;
+                };
+                reader.read(submitted, offset, len, buf)?;
+                submitted += 1;
+            }
+            // Small requests are submitted along with the waiting; large ones would idle meanwhile.
+            if self.request >= PROMPT {
+                reader.commit()?;
+            }
+            let done = if self.in_order && early.iter().any(|done| done.token == due) {
+                take(&mut early, due)
+            } else {
+                reader.next()?
+            };
+            let Some(done) = done else {
+                if more {
+                    // Every buffer is being written.
+                    self.wait_for_writes()?;
+                    continue;
+                }
+                return Ok(());
+            };
+            if self.in_order && done.token != due {
+                early.push(done);
+                continue;
+            }
+            due += 1;
+            let (offset, len) = (done.offset, done.buf.len());
+            self.pass(offset, done.buf)?;
+            self.report(len);
+        }
+    }
+
+    /// Blocks of a pipe or device.
+    fn pass_on(&mut self, stream: &StreamReader, go_on: &dyn Fn() -> bool) -> Result<()> {
+        let unit = self.work.split.unit();
+        while go_on() {
+            let mut buf = self.buffer()?;
+            let Some(offset) = stream.next(&mut buf, self.request, unit)? else { break };
+            let len = buf.len();
+            self.pass(offset, buf)?;
+            self.report(len);
+        }
+        Ok(())
+    }
+
+    /// Runs that go from file to file unseen.
+    fn copy_in_kernel(
+        &mut self,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        for (offset, len) in extents {
+            if !go_on() {
+                break;
+            }
+            if let Some(writer) = &mut self.writer {
+                writer.copy_in_kernel(offset, len)?;
+            }
+            self.report(len);
+        }
+        Ok(())
+    }
+
+    /// Lets the operation have a block that was read, and sends it on.
+    fn pass(&mut self, offset: u64, mut buf: Buf) -> Result<()> {
+        if self.writer_is_mapped() {
+            if let Some(writer) = &mut self.writer {
+                self.work.apply(offset, buf.data(), writer.view_mut(offset, buf.len())?);
+                writer.check("write", offset)?;
+            }
+            self.pool.put(buf);
+            return Ok(());
+        }
+        self.work.apply_in_place(offset, buf.data_mut());
+        self.emit(offset, buf)
+    }
+
+    /// Sends a block to its sink.
+    fn emit(&mut self, offset: u64, buf: Buf) -> Result<()> {
+        match (self.sink, &mut self.writer) {
+            (Sink::File(_), Some(writer)) => {
+                while writer.in_flight() >= self.write_depth {
+                    if let Some(done) = writer.next()? {
+                        self.pool.put(done.buf);
+                    }
+                }
+                writer.write(0, offset, buf)?;
+                if self.request >= PROMPT {
+                    writer.commit()?;
+                }
+            }
+            (Sink::Stream(output), _) => {
+                output.write(offset, buf.data())?;
+                self.pool.put(buf);
+            }
+            _ => {
+                (self.visitor)(offset, buf.data())?;
+                self.pool.put(buf);
+            }
+        }
+        Ok(())
+    }
+
+    fn writer_is_mapped(&self) -> bool {
+        self.writer.as_ref().is_some_and(IoQueue::mapped)
+    }
+
+    /// A free buffer; waits for a write if there is none.
+    fn buffer(&mut self) -> Result<Buf> {
+        self.reclaim()?;
+        loop {
+            if let Some(buf) = self.pool.take() {
+                return Ok(buf);
+            }
+            self.wait_for_writes()?;
+        }
+    }
+
+    /// Takes back the buffers of writes that are done.
+    fn reclaim(&mut self) -> Result<()> {
+        if let Some(writer) = &mut self.writer {
+            while let Some(done) = writer.ready()? {
+                self.pool.put(done.buf);
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_for_writes(&mut self) -> Result<()> {
+        match self.writer.as_mut().map(IoQueue::next).transpose()?.flatten() {
+            Some(done) => {
+                self.pool.put(done.buf);
+                Ok(())
+            }
+            None => Err(Error::new(
+                Kind::Invalid,
+                "take buffers from",
+                "memory",
+                "none is free and none is in use",
+            )),
+        }
+    }
+
+    fn report(&mut self, len: usize) {
+        self.bytes += len as u64;
+        self.unreported += len as u64;
+        if self.unreported >= REPORT {
+            self.progress.add(std::mem::take(&mut self.unreported));
+        }
+    }
+
+    /// Waits for what is still being written.
+    fn finish(&mut self) -> Result<(u64, IoStats, IoStats)> {
+        self.progress.add(self.unreported);
+        let reads = self.reader.as_ref().map(IoQueue::stats).unwrap_or_default();
+        let mut writes = IoStats::default();
+        if let Some(writer) = &mut self.writer {
+            writer.drain();
+            while writer.next()?.is_some() {}
+            writer.flush()?;
+            writes = writer.stats();
+        }
+        let queues = [&mut self.reader, &mut self.writer];
+        queues.into_iter().flatten().for_each(|queue| self.progress.collect_latencies(queue));
+        Ok((self.bytes, reads, writes))
+    }
+}
+
+/// Requests at least this long are submitted as soon as they are queued: while one of them is worked on,
+/// the system could have been moving the next.
+const PROMPT: usize = 64 * 1024;
+
+fn take(early: &mut Vec<Done>, token: u64) -> Option<Done> {
+    let place = early.iter().position(|done| done.token == token)?;
+    Some(early.swap_remove(place))
+}

@@ -1,0 +1,139 @@
+//! Handing items to workers: one at a time while items take long, several while they are quick, for what a lock and a wake
+//! cost is then more than the work. Nobody is idle while another has a batch with items that are not begun.
+
+use std::collections::VecDeque;
+use std::iter::{Fuse, Zip};
+use std::ops::RangeFrom;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The most items in one batch.
+pub(super) const MOST: usize = 16;
+
+/// A batch that took no longer than this is followed by a larger one.
+const QUICK: Duration = Duration::from_millis(1);
+
+type Item<T> = (u64, T);
+
+/// Items with their places, handed out in that order.
+pub(super) struct WorkQueue<I: Iterator> {
+    source: Mutex<Fuse<Zip<RangeFrom<u64>, I>>>,
+    /// By worker: consecutive items that are not begun.
+    batches: Vec<Mutex<VecDeque<Item<I::Item>>>>,
+    most: usize,
+}
+
+/// What a worker knows of its batches.
+pub(super) struct WorkerSlot {
+    worker: usize,
+    size: usize,
+    since: Instant,
+}
+
+impl WorkerSlot {
+    /// Worker number `worker`, which has had nothing yet.
+    pub(super) fn new(worker: usize) -> Self {
+        Self { worker, size: 0, since: Instant::now() }
+    }
+}
+
+impl<I: Iterator> WorkQueue<I> {
+    /// Hands out `most` items at once or fewer.
+    pub(super) fn new(items: I, workers: usize, most: usize) -> Self {
+        let batches = std::iter::repeat_with(Mutex::default).take(workers).collect();
+        Self { source: Mutex::new((0..).zip(items).fuse()), batches, most }
+    }
+
+    /// The item after the one that this worker had last, if its batch has that.
+    pub(super) fn next(&self, slot: &WorkerSlot) -> Option<Item<I::Item>> {
+        lock(&self.batches[slot.worker]).pop_front()
+    }
+
+    /// The first item of a new batch; `None` when all items are begun.
+    pub(super) fn next_batch(&self, slot: &mut WorkerSlot) -> Option<Item<I::Item>> {
+        let quick = slot.since.elapsed() < QUICK;
+        slot.size = if quick { (slot.size * 2).clamp(1, self.most) } else { 1 };
+        let first = {
+            let mut source = lock(&self.source);
+            let first = source.next();
+            if slot.size > 1 && first.is_some() {
+                lock(&self.batches[slot.worker]).extend(source.by_ref().take(slot.size - 1));
+            }
+            first
+        };
+        slot.since = Instant::now();
+        // From the end, so that what its owner works through stays consecutive.
+        first.or_else(|| self.batches.iter().find_map(|batch| lock(batch).pop_back()))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The beginning of a batch that is quick, however long the thread has to wait for a processor.
+    fn not_slow() -> Instant {
+        Instant::now() + Duration::from_secs(600)
+    }
+
+    #[test]
+    fn every_item_is_dealt_once_and_hands_are_consecutive() {
+        let queue = WorkQueue::new(0u64..10_000, 4, MOST);
+        let batches: Vec<Vec<u64>> = std::thread::scope(|scope| {
+            let work = |worker| {
+                let (queue, mut batches) = (&queue, Vec::new());
+                move || {
+                    let mut slot = WorkerSlot::new(worker);
+                    while let Some((place, item)) = queue.next_batch(&mut slot) {
+                        assert_eq!(place, item);
+                        let mut batch = vec![place];
+                        while let Some((place, _)) = queue.next(&slot) {
+                            assert_eq!(place, batch[batch.len() - 1] + 1);
+                            batch.push(place);
+                        }
+                        batches.push(batch);
+                    }
+                    batches
+                }
+            };
+            let threads: Vec<_> = (0..4).map(|worker| scope.spawn(work(worker))).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        let mut all: Vec<u64> = batches.concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..10_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn quick_items_come_by_the_hand_and_slow_ones_alone() {
+        let queue = WorkQueue::new(0.., 1, MOST);
+        let mut slot = WorkerSlot::new(0);
+        let mut sizes = Vec::new();
+        for _ in 0..6 {
+            slot.since = not_slow();
+            let _ = queue.next_batch(&mut slot);
+            sizes.push(1 + std::iter::from_fn(|| queue.next(&slot)).count());
+        }
+        assert_eq!(sizes, [1, 2, 4, 8, 16, 16]);
+        std::thread::sleep(2 * QUICK);
+        let _ = queue.next_batch(&mut slot);
+        assert!(queue.next(&slot).is_none());
+    }
+
+    #[test]
+    fn what_is_not_begun_goes_to_whoever_is_idle() {
+        let queue = WorkQueue::new(0..6, 2, MOST);
+        let (mut busy, mut idle) = (WorkerSlot::new(0), WorkerSlot::new(1));
+        busy.size = 3;
+        busy.since = not_slow();
+        assert_eq!(queue.next_batch(&mut busy), Some((0, 0)));
+        let stolen: Vec<_> =
+            std::iter::from_fn(|| queue.next_batch(&mut idle)).map(|(place, _)| place).collect();
+        assert_eq!(stolen, [5, 4, 3, 2, 1]);
+        assert_eq!(queue.next(&busy), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! The few facts of an open file that a strategy is chosen by: found in microseconds, for every run.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{FileType, Stat};
+
+use super::file_system::{Memory, memory};
+
+/// What a strategy is chosen by.
+///
+/// ```
+/// # use std::fs::File;
+/// use fullbore::probe::device_facts;
+/// let (one, two) = (device_facts(File::open("Cargo.toml")?)?, device_facts(File::open("src/lib.rs")?)?);
+/// assert_eq!(one.key, two.key, "one file system");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceFacts {
+    /// Whether the file system keeps its files in memory.
+    pub in_memory: bool,
+    /// Whether the file lies on a disk that turns.
+    pub rotational: bool,
+    /// What tells this file system on this device from every other.
+    pub key: String,
+}
+
+/// Finds the facts of an open file.
+///
+/// ```
+/// let found = fullbore::probe::device_facts(std::fs::File::open("Cargo.toml")?)?;
+/// assert!(!found.key.is_empty());
+/// assert!(!(found.in_memory && found.rotational));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the system does not say what file system it is on.
+pub fn device_facts(file: impl AsFd) -> io::Result<DeviceFacts> {
+    let file = file.as_fd();
+    let status = rustix::fs::fstat(file)?;
+    let system = rustix::fs::fstatfs(file)?;
+    let kind = system.f_type as u64;
+    let device =
+        format!("/sys/dev/block/{}:{}", rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
+    let setting =
+        |name: &str| fs::read_to_string(format!("{device}/{name}")).ok().map(|text| text.trim().to_owned());
+    // A partition's queue and model are its disk's.
+    let of_disk = |name: &str| setting(name).or_else(|| setting(&format!("../{name}")));
+    let fsid = rustix::fs::fstatvfs(file)?.f_fsid;
+    let parts = [
+        Some(format!("{kind:x}")),
+        Some(format!("{fsid:x}")),
+        setting("size"),
+        of_disk("device/model"),
+        of_disk("device/serial").or_else(|| of_disk("serial")),
+    ];
+    Ok(DeviceFacts {
+        in_memory: in_memory(file),
+        rotational: of_disk("queue/rotational").as_deref() == Some("1") && !virtual_disk(&device),
+        key: parts.into_iter().flatten().collect::<Vec<_>>().join(":"),
+    })
+}
+
+/// Whether a file's bytes are kept in memory and nowhere else, as on tmpfs: no transfer waits for a device.
+pub(crate) fn in_memory(file: impl AsFd) -> bool {
+    lies_on(file, |number| memory(number) == Some(Memory::Bytes))
+}
+
+/// Whether a file lies on an overlay, whose inodes have no pages of their own: calls that go by the inode's pages see none.
+pub(crate) fn overlaid(file: impl AsFd) -> bool {
+    /// `OVERLAYFS_SUPER_MAGIC` of `linux/magic.h`.
+    const OVERLAY: u64 = 0x794c_7630;
+    lies_on(file, |number| number == OVERLAY)
+}
+
+/// Whether a file has nothing on any device: as above, or made up when it is read, as on procfs.
+pub(crate) fn off_device(file: impl AsFd) -> bool {
+    lies_on(file, |number| memory(number).is_some())
+}
+
+/// Whether a file lies on such a file system. A block device's name does, in `/dev`, and its bytes do not.
+fn lies_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
+    let file = file.as_fd();
+    let block = |found: Stat| FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
+    rustix::fs::fstatfs(file).is_ok_and(|found| such(found.f_type as u64))
+        && !rustix::fs::fstat(file).is_ok_and(block)
+}
+
+/// Whether the device is made by software, which often says wrongly that it turns.
+fn virtual_disk(device: &str) -> bool {
+    let Ok(link) = fs::read_link(device) else { return false };
+    let place = link.to_string_lossy();
+    ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))
+}
+
+/// The processors this process may use at a time: by its affinity and its control groups' quota, rounded down,
+/// at least 1.
+///
+/// ```
+/// assert!(fullbore::probe::processors() >= 1);
+/// ```
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_systems_are_told_apart() {
+        let here = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
+        let again = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
+        assert_eq!(here, again);
+        match tempfile::tempfile_in("/dev/shm") {
+            Ok(file) => {
+                let memory = device_facts(file).unwrap();
+                assert!(memory.in_memory);
+                assert_ne!(memory.key, here.key);
+            }
+            Err(error) => println!("skipped: /dev/shm: {error}"),
+        }
+    }
+}

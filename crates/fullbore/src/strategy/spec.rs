@@ -1,0 +1,261 @@
+//! What a user asks of a strategy: a name, some fields, or nothing at all.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::named::{NAMED, Named};
+use super::{Allocation, Completion, Model, Strategy};
+use crate::engine::{CachePolicy, METHODS, Method, method};
+use crate::size;
+
+/// The fields asked for; the chooser fills in the others. Parses from a name (`cci-mt`), fields
+/// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`).
+///
+/// ```
+/// use fullbore::strategy::StrategySpec;
+/// let spec: StrategySpec = "read=uring,depth=8".parse()?;
+/// assert_eq!((spec.read.map(|method| method.name), spec.depth, spec.workers), (Some("uring"), Some(8), None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StrategySpec {
+    /// The named strategy it started from.
+    pub named: Option<&'static Named>,
+    /// `read=` or `method=`
+    pub read: Option<&'static Method>,
+    /// `write=` or `method=`
+    pub write: Option<&'static Method>,
+    /// `request=`, bytes
+    pub request: Option<usize>,
+    /// `depth=`
+    pub depth: Option<usize>,
+    /// `workers=`
+    pub workers: Option<usize>,
+    /// `model=`
+    pub model: Option<Model>,
+    /// `stripe=`, bytes
+    pub stripe: Option<u64>,
+    /// `window=`, bytes or `whole`
+    pub window: Option<Option<usize>>,
+    /// `alloc=`
+    pub allocation: Option<Allocation>,
+    /// `read-cache=` or `cache=`
+    pub read_cache: Option<CachePolicy>,
+    /// `write-cache=` or `cache=`
+    pub write_cache: Option<CachePolicy>,
+    /// `completion=`
+    pub completion: Option<Completion>,
+    /// The memory that a run may take, in bytes.
+    pub budget: Option<u64>,
+}
+
+/// What is wrong with the text of a strategy.
+///
+/// ```
+/// let error = "depth=0".parse::<fullbore::strategy::StrategySpec>().unwrap_err();
+/// assert_eq!(error.to_string(), "depth=0: it can be 1 to 1024");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseSpecError(String);
+
+impl fmt::Display for ParseSpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseSpecError {}
+
+/// The largest request, in bytes: what one worker may take of the memory budget.
+const LARGEST_REQUEST: u64 = 32 << 20;
+/// The most requests in flight (io_uring and native AIO take more, nothing gains by it).
+const DEEPEST: u64 = 1024;
+/// The most workers.
+const MOST_WORKERS: u64 = 256;
+
+/// Less memory than this is no budget, in bytes.
+const LEAST_BUDGET: u64 = 1 << 20;
+
+impl FromStr for StrategySpec {
+    type Err = ParseSpecError;
+
+    fn from_str(text: &str) -> Result<Self, ParseSpecError> {
+        let mut spec = Self::default();
+        for (index, field) in text.split(',').map(str::trim).enumerate() {
+            match field.split_once('=') {
+                Some((name, value)) => spec.set(name.trim(), value.trim())?,
+                None if index == 0 && field == "auto" => {}
+                None if index == 0 => spec = named(field)?,
+                None => {
+                    return Err(ParseSpecError(format!(
+                        "{field:?} in a strategy has no value: write field=value (a name goes first)"
+                    )));
+                }
+            }
+        }
+        Ok(spec)
+    }
+}
+
+fn named(name: &str) -> Result<StrategySpec, ParseSpecError> {
+    let named = NAMED.iter().find(|named| named.name == name).ok_or_else(|| {
+        let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
+        ParseSpecError(format!(
+            "there is no strategy {name:?}: name one of auto, {}, or give fields such as method=buffered,request=256K",
+            names.join(", ")
+        ))
+    })?;
+    Ok(StrategySpec { named: Some(named), ..(named.spec)() })
+}
+
+impl StrategySpec {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), ParseSpecError> {
+        match name {
+            "method" => {
+                let method = a_method(value)?;
+                self.read = Some(method);
+                self.write = Some(method);
+            }
+            "read" => self.read = Some(a_method(value)?),
+            "write" => self.write = Some(a_method(value)?),
+            "request" => self.request = Some(bytes(name, value, 1, LARGEST_REQUEST)? as usize),
+            "depth" => self.depth = Some(count(name, value, DEEPEST)?),
+            "workers" => self.workers = Some(count(name, value, MOST_WORKERS)?),
+            "stripe" => self.stripe = Some(bytes(name, value, 1, u64::MAX / 2)?),
+            "window" if value == "whole" => self.window = Some(None),
+            "window" => self.window = Some(Some(bytes(name, value, 1, 1 << 40)? as usize)),
+            "model" => self.model = Some(one_of(name, value)?),
+            "alloc" => self.allocation = Some(one_of(name, value)?),
+            "cache" => {
+                let cache = one_of(name, value)?;
+                self.read_cache = Some(cache);
+                self.write_cache = Some(cache);
+            }
+            "read-cache" => self.read_cache = Some(one_of(name, value)?),
+            "write-cache" => self.write_cache = Some(one_of(name, value)?),
+            "completion" => self.completion = Some(one_of(name, value)?),
+            "budget" => self.budget = Some(bytes(name, value, LEAST_BUDGET, u64::MAX / 2)?),
+            _ => {
+                return Err(ParseSpecError(format!(
+                    "a strategy has no field {name:?}: it has method, read, write, request, depth, workers, \
+                     model, stripe, window, alloc, cache, read-cache, write-cache, completion, budget"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The strategy with the fields asked for in place of the chosen ones.
+    ///
+    /// ```
+    /// use fullbore::strategy::{Model, Strategy, StrategySpec};
+    /// let strategy = "workers=4".parse::<StrategySpec>()?.apply(Strategy::plain());
+    /// assert_eq!((strategy.workers, strategy.model), (4, Model::Striped), "one worker has no stripes, four do");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn apply(&self, mut strategy: Strategy) -> Strategy {
+        // What was chosen to go with a method does not go with another.
+        if self.read.is_some_and(|method| method != strategy.read)
+            || self.write.is_some_and(|method| method != strategy.write)
+        {
+            strategy.depth = 1;
+            strategy.read_cache = CachePolicy::Keep;
+            strategy.write_cache = CachePolicy::Keep;
+        }
+        strategy.read = self.read.unwrap_or(strategy.read);
+        strategy.write = self.write.unwrap_or(strategy.write);
+        strategy.request = self.request.unwrap_or(strategy.request);
+        strategy.depth = self.depth.unwrap_or(strategy.depth);
+        strategy.model = self.model.unwrap_or(strategy.model);
+        match (self.workers, self.model) {
+            (Some(workers), _) => strategy.workers = workers,
+            (None, Some(Model::Serial)) => strategy.workers = 1,
+            _ => {}
+        }
+        if self.workers.is_some_and(|workers| workers > 1)
+            && self.model.is_none()
+            && strategy.model == Model::Serial
+        {
+            strategy.model = Model::Striped;
+        }
+        strategy.stripe = self.stripe.unwrap_or(strategy.stripe);
+        strategy.window = self.window.unwrap_or(strategy.window);
+        strategy.allocation = self.allocation.unwrap_or(strategy.allocation);
+        strategy.read_cache = self.read_cache.unwrap_or(strategy.read_cache);
+        strategy.write_cache = self.write_cache.unwrap_or(strategy.write_cache);
+        strategy.completion = self.completion.unwrap_or(strategy.completion);
+        strategy.budget = self.budget.unwrap_or(strategy.budget);
+        strategy
+    }
+}
+
+fn a_method(name: &str) -> Result<&'static Method, ParseSpecError> {
+    method(name).ok_or_else(|| {
+        let names: Vec<_> = METHODS.iter().map(|method| method.name).collect();
+        ParseSpecError(format!("there is no access method {name:?}: name one of {}", names.join(", ")))
+    })
+}
+
+fn bytes(field: &str, value: &str, least: u64, most: u64) -> Result<u64, ParseSpecError> {
+    let bytes = size::parse(value).map_err(|error| ParseSpecError(format!("{field}={value}: {error}")))?;
+    if (least..=most).contains(&bytes) {
+        return Ok(bytes);
+    }
+    Err(ParseSpecError(format!("{field}={value}: it can be {} to {}", size::exact(least), size::exact(most))))
+}
+
+fn count(field: &str, value: &str, most: u64) -> Result<usize, ParseSpecError> {
+    match value.parse::<u64>() {
+        Ok(count) if (1..=most).contains(&count) => Ok(count as usize),
+        _ => Err(ParseSpecError(format!("{field}={value}: it can be 1 to {most}"))),
+    }
+}
+
+fn one_of<T: FromStr<Err = String>>(field: &str, value: &str) -> Result<T, ParseSpecError> {
+    value.parse().map_err(|error| ParseSpecError(format!("{field}={value}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_override_a_name() {
+        let spec: StrategySpec = "cci-mt,workers=7,request=8K".parse().unwrap();
+        let strategy = spec.apply(Strategy::plain());
+        assert_eq!((strategy.workers, strategy.request, strategy.model), (7, 8192, Model::Striped));
+    }
+
+    #[test]
+    fn a_strategy_parses_back_from_its_text() {
+        for text in [
+            "method=mmap,workers=2,model=pool,window=whole",
+            "read=uring,write=buffered,depth=32,cache=keep",
+            "workers=2,budget=8M",
+            "cci-ov",
+            "auto",
+        ] {
+            let strategy = text.parse::<StrategySpec>().unwrap().apply(Strategy::plain());
+            let again = strategy.to_string().parse::<StrategySpec>().unwrap().apply(Strategy::plain());
+            assert_eq!(strategy, again, "{strategy}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, part) in [
+            ("fast", "no strategy \"fast\""),
+            ("method=floppy", "no access method \"floppy\""),
+            ("depth=0", "1 to 1024"),
+            ("workers=many", "1 to 256"),
+            ("request=1T", "1 to 32M"),
+            ("colour=red", "no field \"colour\""),
+            ("request=4K,cci", "has no value"),
+            ("alloc=maybe", "none of extend, size, preallocate"),
+            ("", "no strategy \"\""),
+        ] {
+            let error = text.parse::<StrategySpec>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

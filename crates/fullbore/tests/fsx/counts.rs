@@ -1,0 +1,89 @@
+//! How often what was done, and what a file system must be able to do.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// How many sorts of operations there are.
+const KINDS: usize = 21;
+
+/// What became of the operations, by name.
+#[derive(Debug, Default)]
+pub(crate) struct OperationCounts {
+    counts: BTreeMap<&'static str, Count>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Count {
+    done: u64,
+    refused: u64,
+}
+
+impl OperationCounts {
+    pub(crate) fn done(&mut self, name: &'static str) {
+        self.counts.entry(name).or_default().done += 1;
+    }
+
+    /// The file system said that it cannot.
+    pub(crate) fn refused(&mut self, name: &'static str) {
+        self.counts.entry(name).or_default().refused += 1;
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.counts.values().map(|count| count.done + count.refused).sum()
+    }
+
+    /// Whether each sort of operation came about, and sharing blocks, which hits seldom, often enough to have worked.
+    pub(crate) fn whole(&self) -> bool {
+        let clones = self.counts.get("clone_range").map_or(0, |count| count.done + count.refused);
+        let kinds = self.counts.keys().filter(|name| !name.ends_with("of nothing")).count();
+        kinds == KINDS && clones >= 20
+    }
+
+    pub(crate) fn print(&self, directory: &Path, time: Duration) {
+        let total = self.total();
+        println!(
+            "{} ({}): {total} operations in {:.1} s, {:.0}/s",
+            directory.display(),
+            system(directory).unwrap_or("another file system"),
+            time.as_secs_f64(),
+            total as f64 / time.as_secs_f64(),
+        );
+        for (name, Count { done, refused }) in &self.counts {
+            println!("  {name}: {done}, refused {refused}");
+        }
+    }
+
+    /// Fails if a file system refused what its kind can do, or if a sort of operation never came about.
+    pub(crate) fn judge(&self, directory: &Path) {
+        let optional: &[&str] = match system(directory) {
+            // A range that is not of whole blocks is refused everywhere.
+            Some("ext4") => &["clone_range"],
+            Some("tmpfs") => &["clone_range", "zero_range"],
+            Some(_) => &[],
+            None => &["clone_range", "zero_range", "punch_hole", "allocate", "preallocate"],
+        };
+        for (name, Count { done, refused }) in &self.counts {
+            if !optional.contains(name) {
+                assert!(*done > 0, "{}: {name} never worked", directory.display());
+                assert!(
+                    *refused == 0 || *name == "clone_range",
+                    "{}: {name}: {refused}",
+                    directory.display()
+                );
+            }
+        }
+        assert!(self.whole(), "{}: only {:?}", directory.display(), self.counts);
+    }
+}
+
+/// The file system, if it is one whose abilities are known here (`man 2 statfs`).
+pub(crate) fn system(directory: &Path) -> Option<&'static str> {
+    match rustix::fs::statfs(directory).unwrap().f_type {
+        0xef53 => Some("ext4"),
+        0x5846_5342 => Some("XFS"),
+        0x9123_683e => Some("btrfs"),
+        0x0102_1994 => Some("tmpfs"),
+        _ => None,
+    }
+}
