@@ -11,7 +11,7 @@ use arbitrary::Arbitrary;
 use fullbore::file::File;
 use fullbore::pattern::{Progress, search};
 use fullbore::strategy::{Model, Strategy};
-use fullbore_grep::{Arrival, Boundary, Case, Nuls, Query, Settings, Show, Taken};
+use fullbore_grep::{ReadMode, Boundary, Case, Nuls, Query, Settings, Show, PartOutcome};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Debug, Arbitrary)]
@@ -64,15 +64,15 @@ fuzz_target!(|input: Input| {
         vimgrep: flag(20),
         ..Settings::default()
     };
-    let (arrival, named) = (if flag(21) { Arrival::Mapped } else { Arrival::Streamed }, flag(22));
+    let (read_mode, named) = (if flag(21) { ReadMode::Mapped } else { ReadMode::Streamed }, flag(22));
     let query = Query::new(settings).expect("the patterns are right");
     let (path, text) = (Path::new("some/path"), input.text.as_slice());
-    let opening = query.opening(arrival, named, text);
-    if query.uncut(opening).is_some() {
+    let source = query.source_info(read_mode, named, text);
+    if query.whole_file_reason(source).is_some() {
         return;
     }
-    let mut tool = query.tool();
-    let expected = tool.search_bytes(path, arrival, named, text).expect("the matcher does not fail");
+    let mut tool = query.whole_searcher();
+    let expected = tool.search_bytes(path, read_mode, named, text).expect("the matcher does not fail");
 
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(text).expect("room for it");
@@ -86,11 +86,11 @@ fuzz_target!(|input: Input| {
         stripe: request as u64,
         ..Strategy::plain()
     };
-    let (mut page, mut printed, mut again) = (query.page(path, opening), Vec::new(), false);
-    let parts = query.parts(path, opening);
+    let (mut page, mut printed, mut again) = (query.file_printer(path, source), Vec::new(), false);
+    let parts = query.part_searcher(path, source);
     search(&parts, &file, &strategy, &Progress::default(), |found| {
         let taken = page.take(found, &mut printed);
-        again |= taken == Taken::Again;
+        again |= taken == PartOutcome::SearchWhole;
         Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })
     .expect("nothing fails");
@@ -98,7 +98,7 @@ fuzz_target!(|input: Input| {
         assert!(tool.printed().starts_with(&printed), "{input:?}");
         return;
     }
-    let told = page.finish(&mut printed).expect("the matcher does not fail");
+    let result = page.finish(&mut printed).expect("the matcher does not fail");
     assert_eq!(String::from_utf8_lossy(&printed), String::from_utf8_lossy(tool.printed()), "{input:?}");
-    assert_eq!(told.matched, expected.matched, "{input:?}");
+    assert_eq!(result.matched, expected.matched, "{input:?}");
 });

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_process_says_is_kept_and_its_end_known() {
+    fn child_output_and_status_are_returned() {
         let output =
             start(Command::new("echo").arg("word").stdout(Stdio::piped())).unwrap().output().unwrap();
         assert_eq!(output.stdout, b"word\n");

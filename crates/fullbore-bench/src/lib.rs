@@ -11,13 +11,13 @@ pub mod csv;
 pub mod document;
 pub mod experiment;
 pub mod fio;
+mod host;
 mod pipeline;
 pub mod report;
 mod runner;
 mod sample;
 mod saved;
 pub mod stats;
-mod surroundings;
 pub mod table;
 mod test_files;
 

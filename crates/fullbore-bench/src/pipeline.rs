@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn each_stage_has_its_fastest_cell_and_what_is_advertised_of_it() {
+    fn each_stage_has_fastest_cell_and_advertised_rate() {
         let pipeline =
             pipeline(&cells(), &environment(vec![disk(Some(("PCIe 3.0 x4", 3_938_461_538)))])).unwrap();
         let truth = [

@@ -220,7 +220,7 @@ fn peers(sheet: &mut Sheet, document: &Document) {
     for found in findings {
         let name = names.get(&found.cell).unwrap_or(&found.cell);
         sheet.wrapped(2, &format!("{name} ÷ {}", found.peer));
-        sheet.wrapped(6, &found.told());
+        sheet.wrapped(6, &found.text());
     }
     let mut notes: Vec<String> = Vec::new();
     for found in findings {

@@ -3,7 +3,7 @@
 mod pair;
 
 use fullbore_bench::comparison::{
-    Against, Aspect, CellChange, Comparison, Condition, Error, Glob, Judgement, Matched, Options, Source,
+    Aspect, CellChange, ComparedRun, Comparison, Condition, Error, Glob, Judgement, Matched, Options, Source,
     compare,
 };
 use fullbore_bench::document::{Document, Labels, Proof, Sample};
@@ -15,7 +15,7 @@ fn compared(baseline: &Document, this: &Document, options: &Options) -> Comparis
     compare(sources[0], &sources[1..], options).unwrap()
 }
 
-fn against(baseline: &Document, this: &Document) -> Against {
+fn against(baseline: &Document, this: &Document) -> ComparedRun {
     compared(baseline, this, &Options::default()).others.remove(0)
 }
 
@@ -28,7 +28,7 @@ fn failing(condition: &str) -> Options {
     Options { conditions: vec![condition.parse::<Condition>().unwrap()], ..Options::default() }
 }
 
-fn of<'a>(against: &'a Against, id: &str) -> &'a CellChange {
+fn of<'a>(against: &'a ComparedRun, id: &str) -> &'a CellChange {
     against.cells.iter().find(|cell| cell.id == id).unwrap()
 }
 
@@ -61,8 +61,16 @@ fn differences_that_were_put_in_are_found() {
     assert_eq!(beside("read/3"), ("dearer", "longer"));
     let order: Vec<Judgement> = found.cells.iter().map(|cell| cell.rate.judgement).collect();
     assert!(order.is_sorted(), "the worst first: {order:?}");
-    assert_eq!((found.tally.slower, found.tally.faster, found.tally.same, found.tally.unclear), (1, 1, 2, 1));
-    assert_eq!(found.tally.standing, 2);
+    assert_eq!(
+        (
+            found.verdict_counts.slower,
+            found.verdict_counts.faster,
+            found.verdict_counts.same,
+            found.verdict_counts.unclear
+        ),
+        (1, 1, 2, 1)
+    );
+    assert_eq!(found.verdict_counts.standing, 2);
 }
 
 #[test]
@@ -102,7 +110,7 @@ const SPREADS: [Spread; 6] = [
 ];
 
 #[test]
-fn what_did_not_change_is_called_different_in_five_percent_of_cases_at_most() {
+fn unchanged_cells_differ_in_at_most_five_percent() {
     for spread in SPREADS {
         for samples in [6, 8, 15] {
             let law = Law { spread, samples, cost: 0.0, ..Law::default() };
@@ -110,7 +118,7 @@ fn what_did_not_change_is_called_different_in_five_percent_of_cases_at_most() {
             for seed in 0..25 {
                 let [a, b] =
                     [2 * seed, 2 * seed + 1].map(|seed| document(&vec![law.clone(); 40], 1000 + seed));
-                let tally = compared(&a, &b, &quick(Options::default())).others[0].tally;
+                let tally = compared(&a, &b, &quick(Options::default())).others[0].verdict_counts;
                 different += tally.slower + tally.faster;
                 cells += tally.compared;
                 assert!((tally.by_chance - 2.0).abs() < 1e-9);
@@ -166,7 +174,7 @@ fn a_watch_sees_a_cell_that_became_slower() {
 }
 
 #[test]
-fn one_noisy_cell_of_many_is_no_alarm_but_is_told_of() {
+fn one_noisy_cell_of_many_is_listed_but_does_not_fail() {
     // A cell whose interval lies beyond 1 % by chance, as one of forty does: the other 59 say how much that means.
     let laws = vec![Law { spread: Spread::LogNormal(0.3), ..Law::default() }; 60];
     let found = (0..20).find_map(|seed| {
@@ -177,7 +185,9 @@ fn one_noisy_cell_of_many_is_no_alarm_but_is_told_of() {
     let comparison = found.unwrap();
     assert!(!comparison.fails());
     assert!(comparison.conditions[0].to_string().contains("does not stand"), "{}", comparison.conditions[0]);
-    assert!(comparison.others[0].tally.slower > 0 && comparison.others[0].tally.standing == 0);
+    assert!(
+        comparison.others[0].verdict_counts.slower > 0 && comparison.others[0].verdict_counts.standing == 0
+    );
 }
 
 #[test]
@@ -235,7 +245,7 @@ fn cells_are_found_by_their_labels_where_ids_changed() {
 }
 
 #[test]
-fn what_a_name_means_now_is_told() {
+fn changed_labels_are_reported() {
     let before = document(&[Law::default()], 1);
     let mut now = document(&[Law::default()], 2);
     now.cells[0].labels = Labels { workers: Some(4), request_bytes: Some(65536), ..labels(4096) };
@@ -309,7 +319,7 @@ fn surroundings_that_differ_are_refused_unless_named() {
 }
 
 #[test]
-fn what_does_no_harm_is_no_difference() {
+fn harmless_changes_are_no_difference() {
     let before = document(&[Law::default()], 1);
     let mut now = document(&[Law::default()], 2);
     now.run.started = "2027-01-01T00:00:00Z".into();
@@ -365,12 +375,12 @@ fn samples_of_one_round_are_paired_only_if_one_process_took_them_in_turn() {
         "{:?}",
         found.cells[0].rate
     );
-    assert_eq!(found.tally.slower, 1);
+    assert_eq!(found.verdict_counts.slower, 1);
     assert!(found.notes.iter().any(|note| note.contains("paired")), "{:?}", found.notes);
     let unpaired = |b: &Document| {
         let found = against(&a, b);
         assert!(!found.cells[0].rate.paired);
-        assert_eq!(found.tally.unclear, 1);
+        assert_eq!(found.verdict_counts.unclear, 1);
     };
     // Another run; two started together, whose samples overlap; one after the other.
     let mut other = b.clone();
@@ -385,7 +395,7 @@ fn samples_of_one_round_are_paired_only_if_one_process_took_them_in_turn() {
 }
 
 #[test]
-fn documents_that_cannot_be_compared_say_why() {
+fn incomparable_documents_give_the_reason() {
     let good = document(&[Law::default()], 1);
     let mut empty = good.clone();
     empty.cells.clear();
@@ -412,7 +422,7 @@ fn documents_that_cannot_be_compared_say_why() {
 }
 
 #[test]
-fn only_what_was_asked_for_is_compared() {
+fn only_matching_cells_are_compared() {
     let (a, b) = (document(&vec![Law::default(); 12], 1), document(&vec![Law::default(); 12], 2));
     let options = Options { only: vec![Glob::new("read/1?"), Glob::new("*/3")], ..Options::default() };
     let found = compared(&a, &b, &options).others.remove(0);

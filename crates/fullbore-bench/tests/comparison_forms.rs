@@ -41,7 +41,7 @@ fn made() -> Comparison {
 }
 
 #[test]
-fn json_says_everything() {
+fn json_has_every_field() {
     let comparison = made();
     let text = json(&comparison);
     let value: Value = serde_json::from_str(&text).unwrap();
@@ -156,7 +156,7 @@ fn markdown_keeps_its_tables_whole() {
 }
 
 #[test]
-fn the_page_is_whole_and_asks_for_nothing() {
+fn page_is_complete_and_loads_nothing() {
     let page = html(&made());
     for outside in ["http:", "https:", "src=", "@import", "url("] {
         assert!(!page.contains(outside), "{outside}");

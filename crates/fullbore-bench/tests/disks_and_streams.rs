@@ -41,7 +41,7 @@ fn measured(cell: &Cell) -> bool {
 }
 
 #[test]
-fn disks_that_were_not_named_are_asked_for() {
+fn missing_directories_are_reported() {
     let document = measure(2, built_in("devices").unwrap().text, 40);
     let mut missing = 0;
     for cell in &document.cells {

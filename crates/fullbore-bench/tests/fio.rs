@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fullbore::pattern::Progress;
 use fullbore_bench::document::{CacheState, Cell, Document, Labels, Proof};
-use fullbore_bench::fio::{Target, Wanted, export, import, job};
+use fullbore_bench::fio::{JobSource, Target, export, import, job};
 use fullbore_bench::{Options, run};
 
 /// The version of fio; `None`, with the reason printed, where there is none.
@@ -119,7 +119,7 @@ fn fio_accepts_every_job_and_does_it() {
 }
 
 #[test]
-fn a_job_that_comes_back_is_the_same_load() {
+fn exported_job_imports_as_the_same_load() {
     let directory = tempfile::tempdir_in(".").unwrap();
     let loads = loads();
     let mut text = String::from("[global]\ngroup_reporting\n");
@@ -249,7 +249,7 @@ fn job_files_as_people_write_them_are_read() {
 }
 
 #[test]
-fn what_is_not_measured_is_refused_by_line_and_option() {
+fn unsupported_options_are_rejected_with_line() {
     for (option, line, reason) in [
         ("rw=randrw", 3, "job of each"),
         ("rw=trim", 3, "trims"),
@@ -302,12 +302,12 @@ fn the_job_of_a_cell_or_of_a_choice_is_found() {
     document.cells = vec![cell("a", "mmap", "read"), cell("b", "buffered", "read"), cell("c", "stdio", "")];
     document.findings = fullbore_bench::document::findings(&document.cells, &[], &Default::default());
     let text = |wanted| export(&document, wanted, "/dir".as_ref());
-    assert!(text(Wanted::Cell("b")).unwrap().contains("ioengine=psync\n"));
-    let chosen = text(Wanted::Choice("read")).unwrap();
+    assert!(text(JobSource::Cell("b")).unwrap().contains("ioengine=psync\n"));
+    let chosen = text(JobSource::Choice("read")).unwrap();
     assert!(chosen.contains("ioengine=mmap\n") && chosen.contains("[read, warm]"), "{chosen}");
     assert!(chosen.contains("filename=/dir/"), "{chosen}");
-    assert_eq!(text(Wanted::Choice("read, warm")), Ok(chosen));
-    assert!(text(Wanted::Cell("c")).unwrap_err().to_string().contains("FILE*"));
-    assert!(text(Wanted::Cell("d")).unwrap_err().to_string().contains("no cell"));
-    assert!(text(Wanted::Choice("dance")).unwrap_err().to_string().contains("read, warm"));
+    assert_eq!(text(JobSource::Choice("read, warm")), Ok(chosen));
+    assert!(text(JobSource::Cell("c")).unwrap_err().to_string().contains("FILE*"));
+    assert!(text(JobSource::Cell("d")).unwrap_err().to_string().contains("no cell"));
+    assert!(text(JobSource::Choice("dance")).unwrap_err().to_string().contains("read, warm"));
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use disk::{Disk, EXT4, Made};
+use disk::{Disk, DiskImage, EXT4};
 use fullbore::file::File;
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Random;
@@ -70,7 +70,7 @@ fn a_file_half_in_the_cache_is_labelled_mixed() {
 }
 
 #[test]
-fn a_cache_that_somebody_fills_is_caught() {
+fn externally_filled_cache_is_detected() {
     let directory = on_disk();
     let done = AtomicBool::new(false);
     let document = std::thread::scope(|scope| {
@@ -125,7 +125,7 @@ fn objection(place: &Path, name: &str, make: impl Fn(&File)) -> Option<String> {
 
 /// Disks of three file systems, or the reason why not.
 fn disk(root: &Path, name: &str, mkfs: &[&str], options: &str) -> Option<Disk> {
-    let made = Made { len: 400 << 20, mkfs, options, past_cache: false };
+    let made = DiskImage { len: 400 << 20, mkfs, options, past_cache: false };
     match Disk::new(root, name, root.join(name), &made) {
         Ok(disk) => Some(disk),
         Err(reason) => {

@@ -7,7 +7,7 @@ mod synthetic;
 
 use fullbore_bench::document::{Advice, Cell, Confidence, Document, Environment, Experiment, Labels, Run};
 use fullbore_bench::document::{
-    Axis, Figure, Pipeline, Rule, RuleVerdict, Stage, SummaryOptions, Then, peers,
+    Axis, EarlierFinding, Figure, Pipeline, Rule, RuleVerdict, Stage, SummaryOptions, peers,
 };
 use fullbore_bench::report;
 use fullbore_bench::stats::Bootstrap;
@@ -196,7 +196,7 @@ fn the_full_set_fits_into_three_megabytes() {
 }
 
 #[test]
-fn every_experiment_has_a_chapter_with_its_question_and_what_was_found_then() {
+fn every_experiment_has_a_chapter_with_question_and_earlier_finding() {
     let document = whole();
     let html = report::html(document);
     for experiment in &document.experiments {
@@ -291,7 +291,7 @@ fn hostile(attack: &str) -> Document {
         note: attack.into(),
         axis: Axis::None,
         question: attack.into(),
-        then: vec![Then { year: 1997, source: attack.into(), found: attack.into() }],
+        then: vec![EarlierFinding { year: 1997, source: attack.into(), found: attack.into() }],
         figures: vec![Figure::Rate, Figure::Latency, Figure::Pipeline],
     });
     document.cells.push(Cell::skipped("x", attack, labels.clone(), attack));
@@ -388,7 +388,7 @@ fn rows<'t>(text: &'t str, chapter: &str, title: &str) -> Vec<Vec<&'t str>> {
 }
 
 #[test]
-fn the_limits_behind_the_rates_are_told() {
+fn limits_behind_the_rates_are_reported() {
     let text = report::markdown(whole());
     // Three of the disks are all that what they share takes; a fourth adds less than a hundredth.
     let disks = rows(&text, "Disks added one by one", "What disks give together");
@@ -412,7 +412,7 @@ fn the_limits_behind_the_rates_are_told() {
 }
 
 #[test]
-fn a_chapter_sets_ours_beside_another_program() {
+fn chapter_compares_with_another_program() {
     let mut document = synthetic::document();
     let ours = document.cells.iter().find(|cell| cell.summary.is_some()).unwrap().clone();
     let mut theirs = Cell { id: format!("{}/peer=fio", ours.id), ..ours.clone() };

@@ -220,7 +220,7 @@ fn same_table(one: &str, other: &str) {
 }
 
 #[test]
-fn in_print_what_matters_is_unfolded() {
+fn print_unfolds_important_sections() {
     if !fullbore_testkit::runs_all("the report in print") {
         return;
     }

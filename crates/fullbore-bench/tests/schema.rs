@@ -61,7 +61,7 @@ fn the_summary_follows_from_the_samples() {
 }
 
 #[test]
-fn what_a_later_minor_adds_is_ignored() {
+fn later_minor_additions_are_ignored() {
     let later = VERSION_1
         .replacen("\"minor\": 0", "\"minor\": 7, \"weather\": {\"rain\": true}", 1)
         .replacen("\"round\": 0,", "\"round\": 0, \"instructions\": 12345,", 1);
@@ -77,7 +77,7 @@ fn only_the_required_fields_are_required() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_the_reason() {
+fn unreadable_documents_are_rejected_with_a_reason() {
     let refused = |text: &str| Document::parse(text).unwrap_err();
     let newer = refused(&VERSION_1.replacen("\"version\": 1", "\"version\": 2", 1));
     assert!(matches!(newer, Error::TooNew { found: 2 }));

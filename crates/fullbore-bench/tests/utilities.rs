@@ -45,7 +45,7 @@ fn measured(cell: &Cell) -> bool {
 }
 
 #[test]
-fn commands_are_measured_beside_ours() {
+fn peer_commands_are_measured() {
     let directory = tempfile::tempdir_in(".").unwrap();
     let document = measure(
         directory.path(),

@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use fullbore::operation::Fold;
-use fullbore_cli::{each::fold_files, exit, ways::Ways};
+use fullbore_cli::{common_args::CommonArgs, exit, for_each::fold_files};
 
 struct Histogram;
 
@@ -28,16 +28,16 @@ impl Fold for Histogram {
 struct Arguments {
     files: Vec<std::path::PathBuf>,
     #[command(flatten)]
-    ways: Ways,
+    common: CommonArgs,
 }
 
 fn main() -> std::process::ExitCode {
-    let Arguments { files, ways } = Arguments::parse();
+    let Arguments { files, common } = Arguments::parse();
     exit::main(|| {
-        fold_files(&ways, "histogram", &Histogram, &files, |running, path, counts| {
+        fold_files(&common, "histogram", &Histogram, &files, |run, path, counts| {
             let seen = (0..=255u8).zip(*counts).filter(|(_, count)| *count > 0);
             let lines: String = seen.map(|(byte, count)| format!("{byte:3} {count}\n")).collect();
-            running.print(format!("{}:\n{lines}", path.display()))
+            run.print(format!("{}:\n{lines}", path.display()))
         })
     })
 }

@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use fullbore::operation::{Fold, Split};
-use fullbore_cli::{each::fold_files, exit, ways::Ways};
+use fullbore_cli::{common_args::CommonArgs, exit, for_each::fold_files};
 
 /// Sums the column of this number, from 1.
 struct Column(usize);
@@ -43,22 +43,16 @@ struct Arguments {
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     column: u16,
     #[command(flatten)]
-    ways: Ways,
+    common: CommonArgs,
 }
 
 fn main() -> std::process::ExitCode {
-    let Arguments { files, column, ways } = Arguments::parse();
+    let Arguments { files, column, common } = Arguments::parse();
     exit::main(|| {
-        fold_files(
-            &ways,
-            "sum of a column",
-            &Column(column.into()),
-            &files,
-            |running, path, (sum, without)| {
-                let (sign, cents) = (if sum < 0 { "-" } else { "" }, sum.unsigned_abs());
-                let sum = format!("{sign}{}.{:02}", cents / 100, cents % 100);
-                running.print(format!("{sum} {} ({without} lines without)\n", path.display()))
-            },
-        )
+        fold_files(&common, "sum of a column", &Column(column.into()), &files, |run, path, (sum, without)| {
+            let (sign, cents) = (if sum < 0 { "-" } else { "" }, sum.unsigned_abs());
+            let sum = format!("{sign}{}.{:02}", cents / 100, cents % 100);
+            run.print(format!("{sum} {} ({without} lines without)\n", path.display()))
+        })
     })
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use clap::Parser;
 use fullbore::operation::{Fold, Split};
-use fullbore_cli::{each::fold_files, exit, ways::Ways};
+use fullbore_cli::{common_args::CommonArgs, exit, for_each::fold_files};
 
 struct Lengths;
 
@@ -36,16 +36,16 @@ impl Fold for Lengths {
 struct Arguments {
     files: Vec<std::path::PathBuf>,
     #[command(flatten)]
-    ways: Ways,
+    common: CommonArgs,
 }
 
 fn main() -> std::process::ExitCode {
-    let Arguments { files, ways } = Arguments::parse();
+    let Arguments { files, common } = Arguments::parse();
     exit::main(|| {
-        fold_files(&ways, "line lengths", &Lengths, &files, |running, path, lengths| {
+        fold_files(&common, "line lengths", &Lengths, &files, |run, path, lengths| {
             let lines: String =
                 lengths.iter().map(|(length, count)| format!("{length:6} {count}\n")).collect();
-            running.print(format!("{}:\n{lines}", path.display()))
+            run.print(format!("{}:\n{lines}", path.display()))
         })
     })
 }

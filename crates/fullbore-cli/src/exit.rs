@@ -17,7 +17,7 @@ use crate::standard::StandardOutput;
 static PROGRAM: OnceLock<&str> = OnceLock::new();
 
 /// The exit code of trouble: the tools that commands replace have different ones.
-static TROUBLE: AtomicU8 = AtomicU8::new(2);
+static FAILURE_CODE: AtomicU8 = AtomicU8::new(2);
 
 /// From now on the program is called `name`, as that of the tool that it was called by.
 pub fn call_program(name: &'static str) {
@@ -37,14 +37,14 @@ pub fn called() -> Option<&'static str> {
     PROGRAM.get().copied()
 }
 
-/// From now on [trouble](Exit::Trouble) ends the program with this exit code.
-pub fn set_trouble_code(code: u8) {
-    TROUBLE.store(code, Ordering::Relaxed);
+/// From now on [failure](Exit::Failure) ends the program with this exit code.
+pub fn set_failure_code(code: u8) {
+    FAILURE_CODE.store(code, Ordering::Relaxed);
 }
 
-/// The exit code of [trouble](Exit::Trouble).
-pub fn trouble_code() -> u8 {
-    TROUBLE.load(Ordering::Relaxed)
+/// The exit code of [failure](Exit::Failure).
+pub fn failure_code() -> u8 {
+    FAILURE_CODE.load(Ordering::Relaxed)
 }
 
 /// Why a command ends without having done its job.
@@ -53,19 +53,19 @@ pub enum Exit {
     /// The answer is "no", with its words.
     No(String),
     /// Trouble, with its message.
-    Trouble(String),
+    Failure(String),
     /// An input that changed while it was read.
     Changed(String),
     /// The reader of the output went away: no message.
     BrokenPipe,
     /// Ends with this exit code; all that there is to say was said.
-    Told(u8),
+    Reported(u8),
 }
 
 impl Exit {
     /// Trouble with a message.
-    pub fn trouble(message: impl fmt::Display) -> Self {
-        Self::Trouble(message.to_string())
+    pub fn failure(message: impl fmt::Display) -> Self {
+        Self::Failure(message.to_string())
     }
 
     /// As `print!`, with a reader that went away as an exit of its own. A terminal gets no control characters of names and
@@ -89,25 +89,25 @@ impl Exit {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
             Err(error) => {
                 let what = if called().is_some() { "write error" } else { "standard output: cannot write" };
-                Err(Self::Trouble(format!("{what}: {}", reason(&error))))
+                Err(Self::Failure(format!("{what}: {}", reason(&error))))
             }
         }
     }
 
     /// As `eprint!`, but what cannot be said is no reason to fail, and none to panic. Control characters of names and documents
     /// are escaped.
-    pub fn say(text: &(impl AsRef<[u8]> + ?Sized)) {
+    pub fn eprint(text: &(impl AsRef<[u8]> + ?Sized)) {
         let _ = std::io::stderr().lock().write_all(&printable_bytes(text.as_ref()));
     }
 
     fn code(&self) -> u8 {
         match self {
             Self::No(_) => 1,
-            Self::Trouble(_) => trouble_code(),
+            Self::Failure(_) => failure_code(),
             Self::Changed(_) => 3,
             // As a program that SIGPIPE ended.
             Self::BrokenPipe => 141,
-            Self::Told(code) => *code,
+            Self::Reported(code) => *code,
         }
     }
 }
@@ -123,7 +123,7 @@ impl From<Error> for Exit {
         match error.kind() {
             Kind::Changed => Self::Changed(error.to_string()),
             Kind::BrokenPipe => Self::BrokenPipe,
-            _ => Self::Trouble(error.to_string()),
+            _ => Self::Failure(error.to_string()),
         }
     }
 }
@@ -132,18 +132,18 @@ impl From<Error> for Exit {
 /// it began removed first.
 pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
     if let Err(error) = signals::install() {
-        Exit::say(&format!("{}: cannot watch for signals: {error}\n", program("")));
-        return ExitCode::from(trouble_code());
+        Exit::eprint(&format!("{}: cannot watch for signals: {error}\n", program("")));
+        return ExitCode::from(failure_code());
     }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => {
             match &exit {
-                Exit::No(message) | Exit::Trouble(message) | Exit::Changed(message) => {
+                Exit::No(message) | Exit::Failure(message) | Exit::Changed(message) => {
                     // If even that cannot be said, the exit code still does.
-                    Exit::say(&format!("{}: {message}\n", program("")));
+                    Exit::eprint(&format!("{}: {message}\n", program("")));
                 }
-                Exit::BrokenPipe | Exit::Told(_) => {}
+                Exit::BrokenPipe | Exit::Reported(_) => {}
             }
             ExitCode::from(exit.code())
         }

@@ -3,11 +3,11 @@
 // Not `forbid`: the constructor in `standard` is written by a macro.
 #![deny(unsafe_code)]
 
-pub mod each;
+pub mod common_args;
 pub mod exit;
+pub mod for_each;
 mod output;
 pub mod progress;
 mod signals;
 pub mod standard;
 pub mod values;
-pub mod ways;

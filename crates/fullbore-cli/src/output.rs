@@ -12,27 +12,27 @@ use crate::progress::ProgressLine;
 use crate::signals;
 
 /// How much is printed at once, in bytes.
-const HELD: usize = 64 << 10;
+const BUFFER_BYTES: usize = 64 << 10;
 
 /// How long a line waits for others to be printed with.
-const WHILE: Duration = Duration::from_millis(100);
+const FLUSH_DELAY: Duration = Duration::from_millis(100);
 
 /// How much a pipe that is ready takes without blocking (`PIPE_BUF`), in bytes.
-const UNBLOCKED: usize = 4096;
+const PIPE_WRITE: usize = 4096;
 
 /// The run whose output is looked after.
-static LOOKED_AFTER: Mutex<Weak<Output>> = Mutex::new(Weak::new());
+static CURRENT: Mutex<Weak<Output>> = Mutex::new(Weak::new());
 
 /// Standard output, and the line of progress that is taken aside while something is printed.
 #[derive(Debug)]
 pub(crate) struct Output {
-    held: Mutex<Held>,
+    held: Mutex<Buffered>,
     line: Mutex<Option<ProgressLine>>,
     terminal: bool,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Buffered {
     bytes: Vec<u8>,
     flushed: Instant,
     /// Nothing is held back: it is a terminal, or nobody would look after it.
@@ -44,7 +44,7 @@ struct Held {
 impl Output {
     pub(crate) fn new() -> Arc<Self> {
         let terminal = std::io::stdout().is_terminal();
-        let held = Held {
+        let held = Buffered {
             bytes: Vec::new(),
             flushed: Instant::now(),
             at_once: terminal,
@@ -60,9 +60,9 @@ impl Output {
     }
 
     /// Writes to the terminal, with the line of progress taken aside.
-    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+    pub(crate) fn without_progress_line<T>(&self, write: impl FnOnce() -> T) -> T {
         match &*self.line() {
-            Some(line) => line.aside(write),
+            Some(line) => line.without_progress_line(write),
             None => write(),
         }
     }
@@ -80,20 +80,20 @@ impl Output {
         let mut held = lock(&self.held);
         held.bytes.extend_from_slice(text);
         if !held.looked_after && !held.at_once {
-            *lock(&LOOKED_AFTER) = Arc::downgrade(self);
+            *lock(&CURRENT) = Arc::downgrade(self);
             held.looked_after = signals::tick();
             held.at_once = !held.looked_after;
         }
-        let soon = held.bytes.len() < HELD && held.flushed.elapsed() < WHILE;
+        let soon = held.bytes.len() < BUFFER_BYTES && held.flushed.elapsed() < FLUSH_DELAY;
         if soon && !held.at_once { Ok(()) } else { self.write(&mut held) }
     }
 
     /// Writes to standard error, after what is held back, so that both are in order where they are one. A failure of standard
     /// output is for who prints next.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn eprint(&self, text: &str) {
         let mut held = lock(&self.held);
         held.failed = self.write(&mut held).err();
-        self.aside(|| Exit::say(text));
+        self.without_progress_line(|| Exit::eprint(text));
     }
 
     /// Writes what is held back.
@@ -101,11 +101,11 @@ impl Output {
         self.write(&mut lock(&self.held))
     }
 
-    fn write(&self, held: &mut Held) -> Result<(), Exit> {
+    fn write(&self, held: &mut Buffered) -> Result<(), Exit> {
         if let Some(failed) = held.failed.take() {
             return Err(failed);
         }
-        let result = self.aside(|| Exit::print_raw(&held.bytes));
+        let result = self.without_progress_line(|| Exit::print_raw(&held.bytes));
         held.bytes.clear();
         held.flushed = Instant::now();
         result
@@ -114,21 +114,21 @@ impl Output {
 
 /// Writes what the current run has held back for a while, as far as that does not block; `false`: there is no run.
 pub(crate) fn flush_overdue() -> bool {
-    let Some(output) = lock(&LOOKED_AFTER).upgrade() else { return false };
+    let Some(output) = lock(&CURRENT).upgrade() else { return false };
     // Whoever has a lock may be stuck in a write, and writes more soon if not.
     if let (Some(mut held), Some(line)) = (try_lock(&output.held), try_lock(&output.line))
-        && held.flushed.elapsed() >= WHILE
+        && held.flushed.elapsed() >= FLUSH_DELAY
     {
         let mut write = || held.write_some();
         match &*line {
-            Some(line) => line.aside(write),
+            Some(line) => line.without_progress_line(write),
             None => write(),
         }
     }
     true
 }
 
-impl Held {
+impl Buffered {
     /// Writes as long as standard output takes more without blocking.
     fn write_some(&mut self) {
         let stdout = rustix::stdio::stdout();
@@ -137,7 +137,7 @@ impl Held {
             if !poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
                 return;
             }
-            let count = self.bytes.len().min(UNBLOCKED);
+            let count = self.bytes.len().min(PIPE_WRITE);
             self.failed = Exit::print_raw(&self.bytes[..count]).err();
             self.bytes.drain(..count);
         }

@@ -56,7 +56,7 @@ impl ProgressLine {
     }
 
     /// Takes the line away while `print` writes to the terminal.
-    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+    pub fn without_progress_line<T>(&self, print: impl FnOnce() -> T) -> T {
         match &*self.bar.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(bar) => bar.suspend(print),
             None => print(),
@@ -124,7 +124,7 @@ fn lines(what: &str, len: Option<u64>, progress: &Progress, over: &AtomicBool) {
         let done = progress.bytes_done();
         let rate = done as f64 / start.elapsed().as_secs_f64();
         let (done, rate) = (fullbore::size::human(done), fullbore::size::rate(rate));
-        Exit::say(&format!("{what}: {done}{total}, {rate}\n"));
+        Exit::eprint(&format!("{what}: {done}{total}, {rate}\n"));
         if last {
             return;
         }

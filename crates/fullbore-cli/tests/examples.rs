@@ -84,7 +84,7 @@ fn lines_have_their_lengths_wherever_the_file_is_cut() {
 }
 
 #[test]
-fn a_column_is_summed_and_files_come_in_order() {
+fn column_is_summed_in_file_order() {
     let directory = tempfile::tempdir().unwrap();
     let big = saved(&directory, "big", table().as_bytes());
     let small = saved(&directory, "small", b"a,1.5\nb,-2.75\nc,none\n");

@@ -2,31 +2,31 @@
 
 use grep_printer::Stats;
 
-use crate::ink::{Ink, Place, What};
+use crate::recorded_output::{Mark, Position, RecordedOutput};
 
 /// Takes the message that begins a file off the front of what was printed.
-pub(crate) fn take_begin(ink: &mut Ink) -> Vec<u8> {
-    let end = memchr::memchr(b'\n', &ink.text).map_or(ink.text.len(), |at| at + 1);
-    ink.text.drain(..end).collect()
+pub(crate) fn take_begin(output: &mut RecordedOutput) -> Vec<u8> {
+    let end = memchr::memchr(b'\n', &output.text).map_or(output.text.len(), |at| at + 1);
+    output.text.drain(..end).collect()
 }
 
 /// Finds the numbers of the message that was printed from `start` on, which are to become those of the file.
-pub(crate) fn find_numbers(ink: &mut Ink, start: Place) {
+pub(crate) fn find_numbers(output: &mut RecordedOutput, start: Position) {
     // In a string of JSON quotes are escaped, so these stand nowhere else.
     let mut from = start.text;
     for (name, what) in [
-        (&br#","line_number":"#[..], What::Line as fn(u64) -> What),
-        (br#","absolute_offset":"#, What::Offset),
+        (&br#","line_number":"#[..], Mark::Line as fn(u64) -> Mark),
+        (br#","absolute_offset":"#, Mark::Offset),
     ] {
-        let Some(at) = memchr::memmem::find(&ink.text[from..], name) else { continue };
+        let Some(at) = memchr::memmem::find(&output.text[from..], name) else { continue };
         from += at + name.len();
-        let digits = ink.text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = output.text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits > 0 {
-            let number = ink.text[from..from + digits]
+            let number = output.text[from..from + digits]
                 .iter()
                 .fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0'));
-            ink.text.drain(from..from + digits);
-            ink.marks.push((from, what(number)));
+            output.text.drain(from..from + digits);
+            output.marks.push((from, what(number)));
         }
     }
 }
@@ -51,7 +51,7 @@ pub(crate) fn end(begin: &[u8], binary: Option<u64>, stats: &Stats) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ink::Escapes;
+    use crate::recorded_output::Escapes;
 
     #[test]
     fn numbers_are_found_even_if_the_text_looks_like_them() {
@@ -59,10 +59,10 @@ mod tests {
             r#"{"type":"match","data":{"path":{"text":"a"},"lines":{"text":","#,
             r#"\"line_number\":7,\"absolute_offset\":8\n"},"line_number":2,"absolute_offset":10,"submatches":[]}}"#
         );
-        let mut ink = Ink { text: message.into(), ..Ink::default() };
-        find_numbers(&mut ink, Place { text: 0, marks: 0 });
+        let mut output = RecordedOutput { text: message.into(), ..RecordedOutput::default() };
+        find_numbers(&mut output, Position { text: 0, marks: 0 });
         let mut out = Vec::new();
-        ink.print(ink.place(), 100, 1000, &Escapes::new(false, &Default::default()), &mut out);
+        output.print(output.position(), 100, 1000, &Escapes::new(false, &Default::default()), &mut out);
         let expected = message
             .replace(r#""line_number":2"#, r#""line_number":102"#)
             .replace(r#""absolute_offset":10"#, r#""absolute_offset":1010"#);
@@ -72,10 +72,10 @@ mod tests {
     #[test]
     fn lines_without_numbers_stay_so() {
         let message = r#"{"lines":{"text":"x\n"},"line_number":null,"absolute_offset":0,"submatches":[]}}"#;
-        let mut ink = Ink { text: message.into(), ..Ink::default() };
-        find_numbers(&mut ink, Place { text: 0, marks: 0 });
+        let mut output = RecordedOutput { text: message.into(), ..RecordedOutput::default() };
+        find_numbers(&mut output, Position { text: 0, marks: 0 });
         let mut out = Vec::new();
-        ink.print(ink.place(), 100, 1, &Escapes::new(false, &Default::default()), &mut out);
+        output.print(output.position(), 100, 1, &Escapes::new(false, &Default::default()), &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), message.replace(":0,", ":1,"));
     }
 }

@@ -10,13 +10,13 @@ use grep_printer::{
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use termcolor::WriteColor;
 
-use crate::ink::{Escapes, Numbers};
+use crate::file_printer::FilePrinter;
 use crate::matcher::AnyMatcher;
-use crate::opening::{Arrival, Detection, Opening};
-use crate::page::Page;
-use crate::parts::Parts;
+use crate::part_searcher::PartSearcher;
+use crate::recorded_output::{Escapes, Numbers};
 use crate::settings::{Coding, Nuls, Settings, Show};
-use crate::tool::{Tool, Writer};
+use crate::source::{Detection, ReadMode, SourceInfo};
+use crate::whole_searcher::{WholeSearcher, Writer};
 
 /// What is asked for, ready to run.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Query {
     pub(crate) settings: Settings,
     pub(crate) matcher: AnyMatcher,
     pub(crate) escapes: Escapes,
-    uncut: Option<&'static str>,
+    whole_file_reason: Option<&'static str>,
 }
 
 /// Which printer prints.
@@ -49,8 +49,8 @@ impl Query {
         settings.color &= settings.show != Show::Json;
         let matcher = AnyMatcher::new(&settings)?;
         let escapes = Escapes::new(settings.color, &settings.colors);
-        let mut query = Self { settings, matcher, escapes, uncut: None };
-        query.uncut = query.why_uncut();
+        let mut query = Self { settings, matcher, escapes, whole_file_reason: None };
+        query.whole_file_reason = query.pattern_whole_file_reason();
         Ok(query)
     }
 
@@ -70,41 +70,41 @@ impl Query {
         self.settings.quiet && !self.settings.counts()
     }
 
-    /// What is known of a file by how it arrives and its first [`Opening::BYTES`] bytes; `named`: it was asked for by name.
-    pub fn opening(&self, arrival: Arrival, named: bool, first: &[u8]) -> Opening {
+    /// What is known of a file by how it arrives and its first [`SourceInfo::BYTES`] bytes; `named`: it was asked for by name.
+    pub fn source_info(&self, read_mode: ReadMode, named: bool, first: &[u8]) -> SourceInfo {
         let sniff = !matches!(self.settings.coding, Coding::Raw);
-        Opening::new(arrival, self.detection(named), sniff, first)
+        SourceInfo::new(read_mode, self.detection(named), sniff, first)
     }
 
     /// Why a file must be searched as a whole, if it must.
-    pub fn uncut(&self, opening: Opening) -> Option<&'static str> {
-        if opening.marked {
+    pub fn whole_file_reason(&self, source: SourceInfo) -> Option<&'static str> {
+        if source.marked {
             return Some("a byte order mark says that the text may be in another encoding");
         }
-        self.uncut
+        self.whole_file_reason
     }
 
     /// The operation over parts of a file.
-    pub fn parts<'q>(&'q self, path: &'q Path, opening: Opening) -> Parts<'q> {
-        Parts::new(self, path, opening)
+    pub fn part_searcher<'q>(&'q self, path: &'q Path, source: SourceInfo) -> PartSearcher<'q> {
+        PartSearcher::new(self, path, source)
     }
 
     /// What is printed of a file whose parts are searched.
-    pub fn page<'q>(&'q self, path: &'q Path, opening: Opening) -> Page<'q> {
-        Page::new(self, path, opening)
+    pub fn file_printer<'q>(&'q self, path: &'q Path, source: SourceInfo) -> FilePrinter<'q> {
+        FilePrinter::new(self, path, source)
     }
 
     /// What searches things as a whole, one after the other.
-    pub fn tool<'w>(&self) -> Tool<'w> {
-        Tool::new(self, Writer::new(&self.settings))
+    pub fn whole_searcher<'w>(&self) -> WholeSearcher<'w> {
+        WholeSearcher::new(self, Writer::new(&self.settings))
     }
 
     /// As [`tool`](Self::tool), which hands on what it prints before it is much, instead of keeping it.
-    pub fn streaming_tool<'w>(
+    pub fn streaming_searcher<'w>(
         &self,
-        hand_on: impl FnMut(&[u8]) -> std::io::Result<()> + Send + 'w,
-    ) -> Tool<'w> {
-        Tool::new(self, Writer::streaming(&self.settings, hand_on))
+        forward: impl FnMut(&[u8]) -> std::io::Result<()> + Send + 'w,
+    ) -> WholeSearcher<'w> {
+        WholeSearcher::new(self, Writer::streaming(&self.settings, forward))
     }
 
     pub(crate) fn detection(&self, named: bool) -> Detection {
@@ -151,7 +151,7 @@ impl Query {
         self.searcher().build().multi_line_with_matcher(&self.matcher)
     }
 
-    fn why_uncut(&self) -> Option<&'static str> {
+    fn pattern_whole_file_reason(&self) -> Option<&'static str> {
         let settings = &self.settings;
         // What looks for the start or the end of the text depends on where ripgrep's buffers end.
         let anchored = |pattern: &String| {
@@ -191,18 +191,18 @@ impl Query {
 
     /// Whether what a NUL does to what is printed depends on where ripgrep's buffers end: then the file is searched again, as a
     /// whole.
-    pub(crate) fn again_at_nul(&self, opening: Opening) -> bool {
+    pub(crate) fn restarts_at_nul(&self, source: SourceInfo) -> bool {
         let stops = self.print() == Print::Lines
             || (self.settings.counts() && (self.settings.max_count.is_some() || self.first_only()));
-        opening.arrival == Arrival::Streamed
-            && match opening.detection {
+        source.read_mode == ReadMode::Streamed
+            && match source.detection {
                 Detection::None => false,
                 Detection::Quit => true,
                 Detection::Convert => stops,
             }
     }
 
-    /// What a pen must know to tell columns from offsets.
+    /// What a recorder must know to tell columns from offsets.
     pub(crate) fn numbers(&self) -> Numbers {
         match (self.settings.column || self.settings.vimgrep, self.settings.byte_offset) {
             (true, true) => Numbers::Both(1),

@@ -5,13 +5,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The system's allocator, counted. While it does not count, it costs one load of a flag that never changes.
-struct Counting;
+struct CountingAllocator;
 
 static COUNTS: AtomicBool = AtomicBool::new(false);
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn one_more() {
     if COUNTS.load(Ordering::Relaxed) {
@@ -20,7 +20,7 @@ fn one_more() {
 }
 
 // SAFETY: every call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         one_more();
         // SAFETY: promised by the caller.

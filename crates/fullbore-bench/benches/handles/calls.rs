@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::case::Case;
+use super::files::BenchFiles;
+use super::interleaving::SharedBuffer;
 use super::judging::Attempt;
 use super::judging::directory::{peer, start};
-use super::place::Place;
-use super::turns::Shared;
 
 /// The first word of a start for that: then the case, the contender, the number of operations and the directory.
 pub(crate) const WORD: &str = "--operations-of";
@@ -48,19 +48,19 @@ impl Counter {
     }
 
     /// System calls an operation of that contender.
-    pub(crate) fn count(&self, case: &Case, label: &str, place: &Place) -> Attempt<f64> {
+    pub(crate) fn count(&self, case: &Case, label: &str, files: &BenchFiles) -> Attempt<f64> {
         let count = if case.bytes >= FEW_BYTES { FEW } else { MANY };
-        let some = self.run(case, label, count, place)?;
-        let twice = self.run(case, label, 2 * count, place)?;
+        let some = self.run(case, label, count, files)?;
+        let twice = self.run(case, label, 2 * count, files)?;
         Ok((twice as f64 - some as f64) / count as f64)
     }
 
     /// The system calls of one run.
-    fn run(&self, case: &Case, label: &str, count: u64, place: &Place) -> Attempt<u64> {
-        let table = place.path().join("calls");
+    fn run(&self, case: &Case, label: &str, count: u64, files: &BenchFiles) -> Attempt<u64> {
+        let table = files.path().join("calls");
         let mut command = Command::new(&self.strace);
         command.args(["-f", "-c", "-o"]).arg(&table).arg("--").arg(&self.itself);
-        command.args([WORD, &case.name, label, &count.to_string()]).arg(place.path());
+        command.args([WORD, &case.name, label, &count.to_string()]).arg(files.path());
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let status = start(&mut command)?.wait()?;
         if !status.success() {
@@ -88,8 +88,8 @@ pub(crate) fn operate(words: &[OsString], cases: &[Case]) -> Attempt<()> {
     let case = cases.iter().find(|case| *name == *case.name).ok_or("there is no such case")?;
     let (_, make) = case.makers.iter().find(|(own, _)| label == own).ok_or("there is no such contender")?;
     let count: u64 = count.to_str().and_then(|count| count.parse().ok()).ok_or("that is no number")?;
-    let mut contender = make(&Place::existing(Path::new(directory)))?;
+    let mut contender = make(&BenchFiles::existing(Path::new(directory)))?;
     (contender.prepare)()?;
-    let mut shared = Shared::new(case.buffer);
+    let mut shared = SharedBuffer::new(case.buffer);
     (contender.work)(count, shared.bytes())
 }

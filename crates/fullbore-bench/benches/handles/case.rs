@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use super::files::BenchFiles;
 use super::judging::Attempt;
-use super::place::Place;
 
 /// What a contender does: that many operations, with the buffer that all contenders of the case share.
-pub(crate) type Work = Box<dyn FnMut(u64, &mut [u8]) -> Attempt<()>>;
+pub(crate) type Operation = Box<dyn FnMut(u64, &mut [u8]) -> Attempt<()>>;
 
 /// One that takes part, ready.
 pub(crate) struct Contender {
     /// Its operations.
-    pub(crate) work: Work,
+    pub(crate) work: Operation,
     /// Makes the state that a turn must find; not measured.
     pub(crate) prepare: Box<dyn FnMut() -> Attempt<()>>,
 }
@@ -56,7 +56,7 @@ pub(crate) enum Demand {
 }
 
 /// Who takes part, and how it is made ready.
-type Maker = (&'static str, Box<dyn Fn(&Place) -> Attempt<Contender>>);
+type Setup = (&'static str, Box<dyn Fn(&BenchFiles) -> Attempt<Contender>>);
 
 /// How long a turn lasts, unless one operation lasts longer or the case says more: long beside the clock's own cost, and
 /// shorter than the slices in which a system gives a processor to those who want it, so that most turns have it for
@@ -76,7 +76,7 @@ pub(crate) struct Case {
     /// How long a turn lasts.
     pub(crate) turn: Duration,
     /// Who takes part.
-    pub(crate) makers: Vec<Maker>,
+    pub(crate) makers: Vec<Setup>,
     /// What must hold.
     pub(crate) demands: Vec<Demand>,
 }
@@ -104,7 +104,7 @@ impl Case {
     pub(crate) fn with(
         mut self,
         label: &'static str,
-        make: impl Fn(&Place) -> Attempt<Contender> + 'static,
+        make: impl Fn(&BenchFiles) -> Attempt<Contender> + 'static,
     ) -> Self {
         self.makers.push((label, Box::new(make)));
         self

@@ -9,22 +9,22 @@ mod allocations;
 mod calls;
 mod case;
 mod cases;
+mod files;
+mod interleaving;
 #[path = "../judging/mod.rs"]
 mod judging;
 mod options;
-mod place;
-mod turns;
 
 use std::process::ExitCode;
 
 use calls::Counter;
 use case::{Case, Demand};
+use files::BenchFiles;
 use fullbore_bench::stats::Xoshiro256;
+use interleaving::Series;
 use judging::finding::{Bound, Finding, Findings};
 use judging::{Attempt, exit, quiet};
 use options::Options;
-use place::Place;
-use turns::Series;
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
@@ -49,11 +49,11 @@ fn run(options: &Options, cases: &[Case]) -> Attempt<bool> {
     if chosen.is_empty() {
         return Err("--only matches no case; --list prints them".into());
     }
-    let place = Place::make(&options.dir)?;
+    let files = BenchFiles::make(&options.dir)?;
     let rounds = options.rounds;
     let mut context =
         vec![format!("fullbore's handles against their peers, {rounds} rounds, seed {}", options.seed)];
-    context.extend(judging::place(&place.source(place::LARGE)));
+    context.extend(judging::place(&files.source(files::LARGE)));
     let mut findings = Findings::new(context, options.markdown.clone());
     findings.introduce();
     let counter = match options.calls.then(Counter::find) {
@@ -69,18 +69,18 @@ fn run(options: &Options, cases: &[Case]) -> Attempt<bool> {
         findings.begin(&case.name, &case.operation);
         let quiet = quiet::Watch::start();
         let excuse = |who: &str, why: &str| println!("  skipped {who}: {why}");
-        match turns::interleave(case, &place, rounds, &mut random, excuse) {
+        match interleaving::interleave(case, &files, rounds, &mut random, excuse) {
             Ok(series) => {
                 let disturbed: usize = series.iter().map(|one| one.disturbed).sum();
                 if disturbed > 0 {
                     let turns = series.len() * rounds;
                     findings.note(format!("in {disturbed} of {turns} turns the processor was taken away"));
                 }
-                let calls = count(case, &series, &place, counter.as_ref());
+                let calls = count(case, &series, &files, counter.as_ref());
                 table(&mut findings, case, &series, &calls);
                 judge(&mut findings, case, &series, &calls);
             }
-            Err(error) => findings.trouble(&case.name, &*error),
+            Err(error) => findings.record_error(&case.name, &*error),
         }
         if let Some(objection) = quiet.ok().and_then(|watch| watch.objection()) {
             findings.note(format!("NOISE {objection}"));
@@ -91,10 +91,10 @@ fn run(options: &Options, cases: &[Case]) -> Attempt<bool> {
 }
 
 /// The system calls an operation of each, where they were counted.
-fn count(case: &Case, series: &[Series], place: &Place, counter: Option<&Counter>) -> Vec<Option<f64>> {
+fn count(case: &Case, series: &[Series], files: &BenchFiles, counter: Option<&Counter>) -> Vec<Option<f64>> {
     let one = |label: &str| match counter {
         Some(counter) if case.bytes <= calls::MOST_BYTES => counter
-            .count(case, label, place)
+            .count(case, label, files)
             .map_err(|error| println!("  skipped system calls of {label}: {error}"))
             .ok(),
         _ => None,

@@ -12,7 +12,7 @@ use super::{Attempt, account, directory};
 
 /// A command line, and what it is connected with.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct CommandLine {
     program: PathBuf,
     words: Vec<OsString>,
     directory: Option<PathBuf>,
@@ -22,7 +22,7 @@ pub(crate) struct Line {
     code: i32,
 }
 
-impl Line {
+impl CommandLine {
     /// The command of `program` with `words`. It reads nothing, and what it prints goes nowhere.
     pub(crate) fn new<W: Into<OsString>>(program: &Path, words: impl IntoIterator<Item = W>) -> Self {
         Self {
@@ -165,7 +165,7 @@ impl Line {
 }
 
 /// Starts `cat` of a file, and lets a command that is not started yet read from it.
-pub(crate) fn feed(command: &mut Command, from: &Path) -> Attempt<directory::Running> {
+pub(crate) fn feed(command: &mut Command, from: &Path) -> Attempt<directory::RunningCommand> {
     let mut cat = Command::new("cat");
     let mut source = directory::start(cat.arg(from).stdin(Stdio::null()).stdout(Stdio::piped()))?;
     let pipe = source.child.stdout.take().ok_or_else(|| io::Error::other("cat has no output"))?;

@@ -18,15 +18,15 @@ use super::Attempt;
 
 /// What an interruption must end. Starting a command takes the lock, and the signal's thread never gives it
 /// back: nothing is started after it has been here.
-static STATE: Mutex<State> = Mutex::new(State { directories: Vec::new(), children: Vec::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { directories: Vec::new(), children: Vec::new() });
 
-struct State {
+struct Registry {
     directories: Vec<PathBuf>,
     children: Vec<Pid>,
 }
 
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+fn state() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A directory of its own, removed when it is dropped.
@@ -69,22 +69,22 @@ impl Drop for Directory {
 }
 
 /// A running command that an interruption ends.
-pub(crate) struct Running {
+pub(crate) struct RunningCommand {
     /// The process.
     pub(crate) child: Child,
 }
 
 /// Starts a command.
-pub(crate) fn start(command: &mut Command) -> Attempt<Running> {
+pub(crate) fn start(command: &mut Command) -> Attempt<RunningCommand> {
     let mut state = state();
     let child = command
         .spawn()
         .map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
     state.children.extend(pid(&child));
-    Ok(Running { child })
+    Ok(RunningCommand { child })
 }
 
-impl Running {
+impl RunningCommand {
     /// Waits for its end.
     pub(crate) fn wait(mut self) -> io::Result<ExitStatus> {
         // The lock must not be held meanwhile; taking it afterwards stops this thread if the run was
@@ -118,7 +118,7 @@ pub(crate) fn watch() -> io::Result<()> {
 }
 
 /// Ends the commands that run and removes the directories; patient, because a command removes its own files first.
-fn clear(state: &State) {
+fn clear(state: &Registry) {
     let send = |signal| {
         for child in &state.children {
             let _ = kill_process(*child, signal);

@@ -112,7 +112,7 @@ impl Findings {
     }
 
     /// Says that a comparison broke off. It kept no bound.
-    pub(crate) fn trouble(&mut self, what: &str, why: &dyn std::error::Error) {
+    pub(crate) fn record_error(&mut self, what: &str, why: &dyn std::error::Error) {
         self.troubles += 1;
         self.note(format!("TROUBLE {what}: {why}"));
         self.rows.push(Row::Missing(what.into(), format!("TROUBLE: {why}")));

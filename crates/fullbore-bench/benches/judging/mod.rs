@@ -19,8 +19,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// What can go wrong in a benchmark: said, and the end of the comparison.
-pub(crate) type Trouble = Box<dyn std::error::Error>;
-pub(crate) type Attempt<T> = Result<T, Trouble>;
+pub(crate) type BenchError = Box<dyn std::error::Error>;
+pub(crate) type Attempt<T> = Result<T, BenchError>;
 
 /// The exit status of a benchmark: 0 if every bound was kept, 1 if one was not, 2 in trouble, which is said.
 pub(crate) fn exit(program: &str, outcome: Attempt<bool>) -> ExitCode {

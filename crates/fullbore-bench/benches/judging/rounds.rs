@@ -3,7 +3,7 @@
 use fullbore_bench::stats::{Xoshiro256, median};
 
 use super::Attempt;
-use super::command::{Line, Run};
+use super::command::{CommandLine, Run};
 use super::order::shuffled;
 
 /// One that takes part.
@@ -11,7 +11,7 @@ pub(crate) struct Contender<'a> {
     /// What it is called in the findings.
     pub(crate) label: String,
     /// What it runs.
-    pub(crate) line: Line,
+    pub(crate) line: CommandLine,
     /// Makes the state that the run must find; not measured.
     pub(crate) prepare: Box<dyn FnMut() -> Attempt<()> + 'a>,
     /// Looks at what the first run left; not measured.
@@ -22,7 +22,7 @@ pub(crate) struct Contender<'a> {
 
 impl<'a> Contender<'a> {
     /// One that needs no preparation.
-    pub(crate) fn new(label: impl Into<String>, line: Line) -> Self {
+    pub(crate) fn new(label: impl Into<String>, line: CommandLine) -> Self {
         Self {
             label: label.into(),
             line,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::command::Line;
+use super::command::CommandLine;
 use super::finding::Bound;
 use super::rounds::{Contender, fastest, interleave};
 use super::runs::{table, wall_ratio};
@@ -91,8 +91,8 @@ pub(crate) fn compare(bench: &mut Bench, job: Job, cold: bool) -> Attempt<()> {
     Ok(())
 }
 
-fn line(bench: &Bench, job: Job, input: &Path, output: &Path) -> Line {
-    let ours = |operation| Line::new(&bench.binary, ["transform", operation]).word(input);
+fn line(bench: &Bench, job: Job, input: &Path, output: &Path) -> CommandLine {
+    let ours = |operation| CommandLine::new(&bench.binary, ["transform", operation]).word(input);
     match job {
         Job::Overwrite => ours("shift:10").word(output).word("--overwrite"),
         Job::NewFile => ours("shift:10").word(output),

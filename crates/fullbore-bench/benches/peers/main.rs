@@ -4,6 +4,7 @@
 //! Each comparison runs its commands once unmeasured, then in rounds, in random order within each round.
 #![forbid(unsafe_code)]
 
+mod data_directory;
 mod every_strategy;
 #[path = "../judging/mod.rs"]
 mod judging;
@@ -14,22 +15,21 @@ mod options;
 mod overwrite;
 mod reading;
 mod start_up;
-mod workplace;
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use data_directory::DataDirectory;
 use every_strategy::{Job, compare as strategies};
 use finding::Findings;
 use fullbore_bench::stats::Xoshiro256;
 use judging::{Attempt, account, binary, command, directory, exit, finding, quiet, rounds, runs, states};
 use options::Options;
-use workplace::Workplace;
 
 /// What every comparison has.
 struct Bench {
     options: Options,
-    place: Workplace,
+    place: DataDirectory,
     /// The program under test.
     binary: std::path::PathBuf,
     random: Xoshiro256,
@@ -90,7 +90,7 @@ fn run(options: Options) -> Attempt<bool> {
         return Err(format!("--only matches none of {}", names.join(", ")).into());
     }
     let binary = binary::find(options.binary.as_deref())?;
-    let place = Workplace::make(&options.dir, options.size, &binary)?;
+    let place = DataDirectory::make(&options.dir, options.size, &binary)?;
     let seed = options.seed;
     let findings = Findings::new(context(&place, &binary, &options), options.markdown.clone());
     let mut bench = Bench { options, place, binary, random: Xoshiro256::seeded(seed), findings };
@@ -99,7 +99,7 @@ fn run(options: Options) -> Attempt<bool> {
         bench.findings.begin(name, title);
         let quiet = quiet::Watch::start();
         if let Err(error) = compare(&mut bench) {
-            bench.findings.trouble(name, &*error);
+            bench.findings.record_error(name, &*error);
         }
         if let Some(objection) = quiet.ok().and_then(|watch| watch.objection()) {
             bench.findings.note(format!("NOISE {objection}"));
@@ -110,8 +110,8 @@ fn run(options: Options) -> Attempt<bool> {
 }
 
 /// What is compared, and on what.
-fn context(place: &Workplace, binary: &Path, options: &Options) -> Vec<String> {
-    let version = command::Line::new(binary, ["--version"]).output().unwrap_or_default();
+fn context(place: &DataDirectory, binary: &Path, options: &Options) -> Vec<String> {
+    let version = command::CommandLine::new(binary, ["--version"]).output().unwrap_or_default();
     let mut context = vec![
         format!("{} against its peers, {} rounds, seed {}", version.trim(), options.rounds, options.seed),
         format!("file: {}; saved profiles are left aside", fullbore::size::human(place.size)),

@@ -1,6 +1,6 @@
 //! The most memory that a transformation takes, of a file and of a pipe, by strategy.
 
-use super::command::Line;
+use super::command::CommandLine;
 use super::every_strategy::STRATEGIES;
 use super::finding::{Bound, Finding};
 use super::{Attempt, Bench, states};
@@ -29,7 +29,7 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
                 continue;
             }
             let what = format!("peak memory, {strategy}{}", if piped { ", from a pipe" } else { "" });
-            let ours = Line::new(&bench.binary, ["transform", "shift:10", "--strategy", strategy])
+            let ours = CommandLine::new(&bench.binary, ["transform", "shift:10", "--strategy", strategy])
                 .word(if piped { "-".as_ref() } else { input.as_os_str() })
                 .word(&output);
             let ours = if piped { ours.piped(&input) } else { ours };

@@ -10,7 +10,7 @@ use fullbore::probe::ProcessUsage;
 use fullbore::strategy::Strategy;
 use fullbore_bench::stats::median;
 
-use super::command::Line;
+use super::command::CommandLine;
 use super::directory::peer;
 use super::finding::{Bound, Finding};
 use super::{Attempt, Bench};
@@ -72,7 +72,7 @@ const LOADS: &[Load] = &[
 
 /// What one side did in one turn.
 #[derive(Debug, Clone, Copy)]
-struct Turn {
+struct Measurement {
     /// Requests a second.
     rate: f64,
     /// Processor time a request, in seconds.
@@ -127,7 +127,7 @@ impl Load {
 }
 
 /// Runs our loop for about `time`.
-fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration) -> Attempt<Turn> {
+fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration) -> Attempt<Measurement> {
     let file = File::open(path)?;
     let progress = Progress::default();
     let before = ProcessUsage::now()?;
@@ -149,11 +149,11 @@ fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration
         }
     }
     let usage = ProcessUsage::now()?.since(&before);
-    Ok(Turn { rate: requests as f64 / seconds, processor: usage.processor() / requests as f64 })
+    Ok(Measurement { rate: requests as f64 / seconds, processor: usage.processor() / requests as f64 })
 }
 
 /// Runs fio for `time`.
-fn theirs(fio: &Path, path: &Path, size: u64, load: &Load, time: Duration) -> Attempt<Turn> {
+fn theirs(fio: &Path, path: &Path, size: u64, load: &Load, time: Duration) -> Attempt<Measurement> {
     let options = [
         "--name=peer".to_owned(),
         format!("--filename={}", path.display()),
@@ -170,11 +170,11 @@ fn theirs(fio: &Path, path: &Path, size: u64, load: &Load, time: Duration) -> At
         "--thread".to_owned(),
         "--output-format=json".to_owned(),
     ];
-    turn_of(&Line::new(fio, options).output()?)
+    turn_of(&CommandLine::new(fio, options).output()?)
 }
 
 /// Reads fio's account of its only job.
-fn turn_of(account: &str) -> Attempt<Turn> {
+fn turn_of(account: &str) -> Attempt<Measurement> {
     // Warnings may stand before the document.
     let start = account.find('{').ok_or("no account")?;
     let account: serde_json::Value = serde_json::from_str(&account[start..])?;
@@ -188,11 +188,11 @@ fn turn_of(account: &str) -> Attempt<Turn> {
     if requests == 0.0 || seconds == 0.0 {
         return Err("it did nothing".into());
     }
-    Ok(Turn { rate: figure(&job["read"], "iops")?, processor: busy * seconds / requests })
+    Ok(Measurement { rate: figure(&job["read"], "iops")?, processor: busy * seconds / requests })
 }
 
-fn report(bench: &mut Bench, load: &Load, pairs: &[(Turn, Turn)]) {
-    let middle = |of: &dyn Fn(&(Turn, Turn)) -> f64| {
+fn report(bench: &mut Bench, load: &Load, pairs: &[(Measurement, Measurement)]) {
+    let middle = |of: &dyn Fn(&(Measurement, Measurement)) -> f64| {
         median(&pairs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
     };
     let rates =

@@ -1,6 +1,6 @@
 //! Transforming to a new file, from the page cache, against `cp`.
 
-use super::command::Line;
+use super::command::CommandLine;
 use super::directory::peer;
 use super::finding::Bound;
 use super::rounds::{Contender, interleave};
@@ -22,10 +22,10 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
         let input = &input;
         move || states::warm(input).and_then(|()| states::absent(output))
     };
-    let line = Line::new(&bench.binary, ["transform", "shift:10"]).word(&input).word(&ours);
+    let line = CommandLine::new(&bench.binary, ["transform", "shift:10"]).word(&input).word(&ours);
     let contenders = vec![
         Contender::new("auto", line).prepare(prepare(&ours)).clear(|| states::remove(&ours)),
-        Contender::new("cp", Line::new(&cp, [&input, &theirs]))
+        Contender::new("cp", CommandLine::new(&cp, [&input, &theirs]))
             .prepare(prepare(&theirs))
             .clear(|| states::remove(&theirs)),
     ];

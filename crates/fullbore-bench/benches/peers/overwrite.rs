@@ -1,6 +1,6 @@
 //! Transforming over an existing file, all in the page cache, against `dd conv=notrunc`.
 
-use super::command::Line;
+use super::command::CommandLine;
 use super::directory::peer;
 use super::finding::Bound;
 use super::rounds::{Contender, interleave};
@@ -17,9 +17,11 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     };
     let (input, output) = (bench.place.input.clone(), bench.place.path("existing"));
     let prepare = || states::warm(&input).and_then(|()| states::whole(&output, &input));
-    let ours =
-        Line::new(&bench.binary, ["transform", "shift:10"]).word(&input).word(&output).word("--overwrite");
-    let line = Line::new(&dd, ["bs=256k", "conv=notrunc", "status=none"])
+    let ours = CommandLine::new(&bench.binary, ["transform", "shift:10"])
+        .word(&input)
+        .word(&output)
+        .word("--overwrite");
+    let line = CommandLine::new(&dd, ["bs=256k", "conv=notrunc", "status=none"])
         .word(format!("if={}", input.display()))
         .word(format!("of={}", output.display()));
     let contenders = vec![

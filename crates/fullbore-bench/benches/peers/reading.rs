@@ -1,6 +1,6 @@
 //! Reading a file in the page cache against `dd` at the block size that suits it best.
 
-use super::command::Line;
+use super::command::CommandLine;
 use super::directory::peer;
 use super::finding::Bound;
 use super::rounds::{Contender, fastest, interleave};
@@ -22,11 +22,11 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     let input = bench.place.input.clone();
     let prepare = || states::warm(&input);
     let ours = OURS.iter().map(|(strategy, _)| {
-        let line = Line::new(&bench.binary, ["transform", "none"]).word(&input);
+        let line = CommandLine::new(&bench.binary, ["transform", "none"]).word(&input);
         (strategy.to_string(), line.word("/dev/null").word("--strategy").word(*strategy))
     });
     let theirs = BLOCKS.iter().map(|block| {
-        let line = Line::new(&dd, ["of=/dev/null", "status=none"]);
+        let line = CommandLine::new(&dd, ["of=/dev/null", "status=none"]);
         (format!("dd bs={block}"), line.word(format!("bs={block}")).word(format!("if={}", input.display())))
     });
     let contenders =

@@ -1,6 +1,6 @@
 //! Start-up: what the program takes when there is nothing to do.
 
-use super::command::Line;
+use super::command::CommandLine;
 use super::finding::{Bound, Finding};
 use super::rounds::{Contender, interleave};
 use super::{Attempt, Bench, states};
@@ -13,9 +13,9 @@ const RUNS: usize = 200;
 pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     let (input, output) = (bench.place.path("byte"), bench.place.path("byte-out"));
     std::fs::write(&input, b"x")?;
-    let transform = Line::new(&bench.binary, ["transform", "none"]).word(&input).word(&output);
+    let transform = CommandLine::new(&bench.binary, ["transform", "none"]).word(&input).word(&output);
     let contenders = vec![
-        Contender::new("fullbore --version", Line::new(&bench.binary, ["--version"])),
+        Contender::new("fullbore --version", CommandLine::new(&bench.binary, ["--version"])),
         Contender::new("fullbore transform none of one byte", transform).clear(|| states::remove(&output)),
     ];
     let excuse = |who: &str, why: &str| println!("  {who}: {why}");

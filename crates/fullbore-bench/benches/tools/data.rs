@@ -35,7 +35,7 @@ pub(crate) enum Data {
 }
 
 /// Where the data is, and what of it there is.
-pub(crate) struct Place {
+pub(crate) struct DataSet {
     directory: Directory,
     text: Option<PathBuf>,
     tree: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub(crate) struct Place {
     pub(crate) equal: Vec<bool>,
 }
 
-impl Place {
+impl DataSet {
     /// A directory for the data, without data.
     pub(crate) fn make(options: &Options) -> Attempt<Self> {
         let needed = options.size.saturating_mul(6);

@@ -19,15 +19,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cases::Case;
-use command::Line;
-use data::Place;
+use command::CommandLine;
+use data::DataSet;
 use finding::Findings;
 use fullbore_bench::stats::Xoshiro256;
 use judging::{
-    Attempt, Trouble, account, binary, command, directory, exit, finding, quiet, rounds, runs, states,
+    Attempt, BenchError, account, binary, command, directory, exit, finding, quiet, rounds, runs, states,
 };
 use options::Options;
-use race::Entrant;
+use race::CommandOrReason;
 
 /// The locale of every command, if a case does not choose another.
 const LOCALE: &str = "C.UTF-8";
@@ -38,7 +38,7 @@ const PEERS: &[&str] = &["wc", "cat", "rg", "grep", "cmp", "cp", "b3sum", "sha25
 /// What every case has.
 struct Bench {
     options: Options,
-    place: Place,
+    place: DataSet,
     /// The program under test.
     binary: PathBuf,
     /// Its subcommands, of those that are tested.
@@ -49,19 +49,20 @@ struct Bench {
 
 impl Bench {
     /// One of our tools with words, or why there is none. What it prints goes to a file.
-    fn ours(&self, tool: &'static str, words: &[&str]) -> Entrant {
+    fn ours(&self, tool: &'static str, words: &[&str]) -> CommandOrReason {
         if !self.tools.contains(&tool) {
             return Err(format!("fullbore has no subcommand {tool}"));
         }
-        let line = Line::new(&self.binary, [tool]).all_words(words).locale(LOCALE).within(self.place.root());
+        let line =
+            CommandLine::new(&self.binary, [tool]).all_words(words).locale(LOCALE).within(self.place.root());
         Ok(line.answer(&self.place.path("answers/ours")))
     }
 
     /// A peer with words, or why there is none. What it prints goes to a file.
-    fn peer(&self, name: &str, words: &[&str]) -> Entrant {
+    fn peer(&self, name: &str, words: &[&str]) -> CommandOrReason {
         let program = directory::peer_in(&self.options.peers, name)
             .ok_or_else(|| format!("there is no {name} in PATH or --peers"))?;
-        let line = Line::new(&program, words).locale(LOCALE).within(self.place.root());
+        let line = CommandLine::new(&program, words).locale(LOCALE).within(self.place.root());
         Ok(line.answer(&self.place.path(&format!("answers/{name}"))))
     }
 }
@@ -91,7 +92,7 @@ fn run(mut options: Options, cases: &[Case]) -> Attempt<bool> {
     }
     options.dir = options.dir.canonicalize().map_err(|error| format!("--dir: {error}"))?;
     let binary = binary::find(options.binary.as_deref())?;
-    let place = Place::make(&options)?;
+    let place = DataSet::make(&options)?;
     let findings = Findings::new(context(&place, &binary, &options), options.markdown.clone());
     let random = Xoshiro256::seeded(options.seed);
     let tools = cases::TOOLS.iter().copied().filter(|tool| exists(&binary, tool)).collect();
@@ -101,7 +102,7 @@ fn run(mut options: Options, cases: &[Case]) -> Attempt<bool> {
         bench.findings.begin(case.name, case.title);
         let quiet = quiet::Watch::start();
         if let Err(error) = (case.run)(&mut bench) {
-            bench.findings.trouble(case.title, &*error);
+            bench.findings.record_error(case.title, &*error);
         }
         if let Some(objection) = quiet.ok().and_then(|watch| watch.objection()) {
             bench.findings.note(format!("NOISE {objection}"));
@@ -114,13 +115,13 @@ fn run(mut options: Options, cases: &[Case]) -> Attempt<bool> {
 
 /// Whether the program has a subcommand.
 fn exists(binary: &Path, tool: &str) -> bool {
-    Line::new(binary, [tool, "--help"]).run().is_ok()
+    CommandLine::new(binary, [tool, "--help"]).run().is_ok()
 }
 
 /// What is compared, and on what.
-fn context(place: &Place, binary: &Path, options: &Options) -> Vec<String> {
+fn context(place: &DataSet, binary: &Path, options: &Options) -> Vec<String> {
     let version = |program: &Path| {
-        let said = Line::new(program, ["--version"]).output().unwrap_or_default();
+        let said = CommandLine::new(program, ["--version"]).output().unwrap_or_default();
         said.lines().next().unwrap_or("says no version").to_owned()
     };
     let text = match &options.text {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use super::command::Line;
+use super::command::CommandLine;
 use super::data::Data;
 use super::finding::{Bound, Finding};
 use super::rounds::{Contender, Series, fastest, interleave};
@@ -13,11 +13,11 @@ use super::runs::{table, wall_ratio};
 use super::{Attempt, Bench};
 
 /// A command, or why there is none.
-pub(crate) type Entrant = Result<Line, String>;
+pub(crate) type CommandOrReason = Result<CommandLine, String>;
 
 /// Whether the contenders must print the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Answers {
+pub(crate) enum OutputCheck {
     /// The same bytes, and some.
     Same,
     /// The same lines in any order, and some.
@@ -40,7 +40,7 @@ pub(crate) struct Race<'a> {
     absent: Vec<(String, String)>,
     demands: Vec<(String, Demand)>,
     needs: Vec<Data>,
-    answers: Answers,
+    answers: OutputCheck,
     bytes: u64,
 }
 
@@ -52,13 +52,13 @@ impl<'a> Race<'a> {
             absent: Vec::new(),
             demands: Vec::new(),
             needs: needs.to_vec(),
-            answers: Answers::Any,
+            answers: OutputCheck::Any,
             bytes,
         }
     }
 
     /// What the contenders print must agree.
-    pub(crate) fn answers(mut self, answers: Answers) -> Self {
+    pub(crate) fn answers(mut self, answers: OutputCheck) -> Self {
         self.answers = answers;
         self
     }
@@ -67,7 +67,7 @@ impl<'a> Race<'a> {
     pub(crate) fn shaped(
         mut self,
         label: &str,
-        entrant: Entrant,
+        entrant: CommandOrReason,
         shape: impl FnOnce(Contender<'a>) -> Contender<'a>,
     ) -> Self {
         match entrant {
@@ -81,7 +81,7 @@ impl<'a> Race<'a> {
     pub(crate) fn enter(
         self,
         label: &str,
-        entrant: Entrant,
+        entrant: CommandOrReason,
         prepare: impl FnMut() -> Attempt<()> + 'a,
     ) -> Self {
         self.shaped(label, entrant, |contender| contender.prepare(prepare))
@@ -146,7 +146,7 @@ impl<'a> Race<'a> {
         for data in &self.needs {
             bench.place.need(*data)?;
         }
-        let lines: Vec<(String, Line)> =
+        let lines: Vec<(String, CommandLine)> =
             self.contenders.iter().map(|one| (one.label.clone(), one.line.clone())).collect();
         let failed = RefCell::new(Vec::new());
         let excuse = |who: &str, why: &str| failed.borrow_mut().push((who.to_owned(), why.to_owned()));
@@ -162,13 +162,13 @@ impl<'a> Race<'a> {
                 Some(finding) => match &wrong {
                     Ok(()) => bench.findings.add(finding),
                     // Who answers something else has not done the work.
-                    Err(why) => bench.findings.trouble(&what, &**why),
+                    Err(why) => bench.findings.record_error(&what, &**why),
                 },
                 None => {
                     let why = failed.iter().map(|(who, why)| format!("{who}: {why}"));
                     let why = why.collect::<Vec<_>>().join("; ");
                     match failed.iter().any(|(who, _)| who == demand.ours()) {
-                        true => bench.findings.trouble(&what, &*super::Trouble::from(why)),
+                        true => bench.findings.record_error(&what, &*super::BenchError::from(why)),
                         false => bench.findings.skip(&what, &why),
                     }
                 }
@@ -224,8 +224,11 @@ impl Demand {
 }
 
 /// Whether what the contenders printed in their last runs agrees.
-fn compare<'l>(answers: Answers, mut lines: impl Iterator<Item = &'l (String, Line)>) -> Attempt<()> {
-    if answers == Answers::Any {
+fn compare<'l>(
+    answers: OutputCheck,
+    mut lines: impl Iterator<Item = &'l (String, CommandLine)>,
+) -> Attempt<()> {
+    if answers == OutputCheck::Any {
         return Ok(());
     }
     let Some((first, first_file)) = lines.find_map(|(who, line)| Some((who, line.answered()?))) else {
@@ -237,7 +240,7 @@ fn compare<'l>(answers: Answers, mut lines: impl Iterator<Item = &'l (String, Li
     for (who, line) in lines {
         let Some(file) = line.answered() else { continue };
         let same = match answers {
-            Answers::Same => same_bytes(first_file, file)?,
+            OutputCheck::Same => same_bytes(first_file, file)?,
             _ => sorted(first_file)? == sorted(file)?,
         };
         if !same {

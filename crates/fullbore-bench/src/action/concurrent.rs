@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_and_ends_all() {
+    fn one_failure_stops_every_transfer() {
         let directory = tempfile::tempdir().unwrap();
         let mut parts = files(directory.path(), &[4096, 4096]);
         parts[1].range = 0..1 << 30;

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_tell_modes_apart() {
+    fn labels_differ_by_mode() {
         let labels = |text: &str| parse(text.parse().unwrap()).unwrap().labels();
         let together = labels("targets = 3\nrequest = '64K'");
         assert_eq!((together.targets, together.variant.as_deref()), (Some(3), Some("together")));

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_say_how_many_streams_of_what() {
+    fn labels_have_stream_count_and_files() {
         let labels = |text: &str| parse(text.parse().unwrap()).unwrap().labels();
         let warm = labels("streams = 4\ncache = 'warm'\nrequest = '256K'");
         assert_eq!((warm.streams, warm.cache, warm.variant), (Some(4), Some(CacheState::Warm), None));

@@ -278,7 +278,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
-        fn what_is_written_comes_back_in_order(
+        fn striped_data_reads_back_in_order(
             count in 1usize..5,
             chunk in prop::sample::select(vec![4096u64, 12_288, 65_536]),
             request in prop::sample::select(vec![4096usize, 8192, 65_536, 262_144, 20_480]),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_no_requests_is_refused() {
+    fn methods_without_requests_are_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let files = files(directory.path(), 2);
         let strategy = Strategy { read: method("mmap").unwrap(), ..Strategy::plain() };
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_when_told() {
+    fn stops_when_cancelled() {
         let directory = tempfile::tempdir().unwrap();
         let files = files(directory.path(), 2);
         let progress = Progress::default();

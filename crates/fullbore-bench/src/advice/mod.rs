@@ -5,16 +5,16 @@
 #![forbid(unsafe_code)]
 
 mod advisors;
-mod contrast;
-mod line;
+mod candidate;
+mod input;
+mod ratio;
 mod rules;
 mod saved_jobs;
-mod tip;
-mod witness;
+mod sweep;
 mod words;
 
 use advisors::ADVISORS;
-use witness::Ground;
+use input::AdviceInput;
 
 use crate::document::{Advice, Cell, Findings, Rule};
 use crate::stats::Bootstrap;
@@ -27,11 +27,11 @@ pub(crate) use saved_jobs::reads_without_trial;
 /// their proof contradicts in half of their samples or more, and samples contradicted take no part. An advisor whose cells
 /// are missing, or do not differ as far as can be told, says nothing.
 pub fn advice(cells: &[Cell], findings: &Findings, bootstrap: &Bootstrap) -> Vec<Advice> {
-    let ground = Ground::new(cells, findings, bootstrap);
-    tip::ranked(ADVISORS.iter().flat_map(|advisor| advisor(&ground)).collect())
+    let input = AdviceInput::new(cells, findings, bootstrap);
+    candidate::ranked(ADVISORS.iter().flat_map(|advisor| advisor(&input)).collect())
 }
 
 /// The ten rules of Riedel, van Ingen and Gray (1997, section 6) with what became of them here, in their order.
 pub fn rules(cells: &[Cell], findings: &Findings, bootstrap: &Bootstrap) -> Vec<Rule> {
-    rules::tested(&Ground::new(cells, findings, bootstrap))
+    rules::tested(&AdviceInput::new(cells, findings, bootstrap))
 }

@@ -2,7 +2,7 @@
 
 use fullbore::strategy::{CacheState, Job};
 
-use super::witness::{End, Witness, end, is_sequential, is_usual};
+use super::input::{EligibleCell, End, end, is_sequential, is_usual};
 use crate::document::Cell;
 
 /// Cells without a job that did exactly what the job “read” does, for each temperature: whole requests of the file from
@@ -10,7 +10,7 @@ use crate::document::Cell;
 ///
 /// They serve where no cell was tried under the job's own name; transformations have no such twins.
 pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
-    let end_of = |cell: &Cell| Witness::of(cell).filter(reads).map(|w| end(w.labels));
+    let end_of = |cell: &Cell| EligibleCell::of(cell).filter(reads).map(|w| end(w.labels));
     [(CacheState::Warm, End::Cache), (CacheState::Cold, End::Device)]
         .into_iter()
         .map(|(cache_state, wanted)| {
@@ -21,8 +21,8 @@ pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
         .collect()
 }
 
-fn reads(witness: &Witness<'_>) -> bool {
-    let labels = witness.labels;
+fn reads(eligible: &EligibleCell<'_>) -> bool {
+    let labels = eligible.labels;
     is_usual(labels)
         && labels.variant.is_none()
         && labels.operation == "read"

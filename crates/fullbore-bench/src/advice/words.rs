@@ -1,7 +1,7 @@
 //! The words of the advice: tasks, ways of doing them, and figures beside one another.
 
-use super::contrast::Contrast;
-use super::witness::{End, Growth, Witness, end, growth, past_cache};
+use super::input::{EligibleCell, End, Growth, end, growth, past_cache};
+use super::ratio::Ratio;
 use crate::document::Labels;
 use crate::units;
 
@@ -72,14 +72,14 @@ pub(super) fn way(labels: &Labels) -> String {
 }
 
 /// A rate with its interval: `2.64 GB/s (1.87 GB/s to 2.99 GB/s)`.
-pub(super) fn rate(witness: &Witness<'_>) -> String {
-    let rate = witness.summary.rate;
+pub(super) fn rate(eligible: &EligibleCell<'_>) -> String {
+    let rate = eligible.summary.rate;
     format!("{} ({} to {})", units::rate(rate.value), units::rate(rate.low), units::rate(rate.high))
 }
 
 /// A ratio with its interval: `3.60× (3.41 to 3.82)`.
-pub(super) fn ratio(contrast: &Contrast) -> String {
-    let found = contrast.ratio;
+pub(super) fn ratio(ratio: &Ratio) -> String {
+    let found = ratio.estimate;
     format!(
         "{} ({} to {})",
         times(found.value),
@@ -90,25 +90,25 @@ pub(super) fn ratio(contrast: &Contrast) -> String {
 
 /// What was compared with what.
 pub(super) fn against(
-    first: (&str, &Witness<'_>),
-    second: (&str, &Witness<'_>),
-    contrast: &Contrast,
+    first: (&str, &EligibleCell<'_>),
+    second: (&str, &EligibleCell<'_>),
+    compared: &Ratio,
 ) -> String {
-    format!("{}: {}; {}: {}; ratio {}.", first.0, rate(first.1), second.0, rate(second.1), ratio(contrast))
+    format!("{}: {}; {}: {}; ratio {}.", first.0, rate(first.1), second.0, rate(second.1), ratio(compared))
 }
 
 /// Beside a time, what the same costs the processor, where it is sure and matters: ` and 2.10× the processor time`.
-pub(super) fn and_cost(contrast: Option<&Contrast>) -> String {
-    cost_share(contrast).map_or_else(String::new, |share| format!(" and {share}"))
+pub(super) fn and_cost(ratio: Option<&Ratio>) -> String {
+    cost_share(ratio).map_or_else(String::new, |share| format!(" and {share}"))
 }
 
 /// Beside a speed: ` at 50% of the processor time`.
-pub(super) fn at_cost(contrast: Option<&Contrast>) -> String {
-    cost_share(contrast).map_or_else(String::new, |share| format!(" at {share}"))
+pub(super) fn at_cost(ratio: Option<&Ratio>) -> String {
+    cost_share(ratio).map_or_else(String::new, |share| format!(" at {share}"))
 }
 
-fn cost_share(contrast: Option<&Contrast>) -> Option<String> {
-    let ratio = contrast.filter(|found| found.clear())?.ratio.value;
+fn cost_share(ratio: Option<&Ratio>) -> Option<String> {
+    let ratio = ratio.filter(|found| found.is_clear())?.estimate.value;
     match ratio {
         r if r >= 1.1 => Some(format!("{} the processor time", times(r))),
         r if r <= 0.9 => Some(format!("{} of the processor time", units::percent(r))),

@@ -104,7 +104,7 @@ pub struct Change {
 
 impl Change {
     /// Whether a verdict of better or worse stands among all comparisons made.
-    pub fn stands(&self, confidence: f64) -> bool {
+    pub fn is_significant(&self, confidence: f64) -> bool {
         matches!(self.judgement, Judgement::Better | Judgement::Worse)
             && self.p_among_all.is_some_and(|p| p <= 1.0 - confidence)
     }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn few_samples_say_nothing_and_zeros_cannot_be_compared() {
+    fn few_samples_or_zeros_give_no_verdict() {
         let change = rate(&[1.0, 1.0, 1.0], &[2.0, 2.0, 2.0, 2.0]);
         assert_eq!((change.judgement, change.p), (Judgement::Unclear, None));
         assert_eq!(rate(&[1.0; 4], &[2.0; 4]).word(), "faster");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_see_through_what_both_share() {
+    fn pairing_removes_shared_drift() {
         // A storage whose rate wanders by a factor of three, and a change of 10 % on top of it.
         let mut rng = Xoshiro256::seeded(11);
         let base: Vec<f64> = (0..12).map(|_| 100.0 * 3f64.powf(rng.unit())).collect();

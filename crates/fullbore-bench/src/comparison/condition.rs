@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Against;
+use super::ComparedRun;
 use super::change::{Change, Judgement};
 use super::family::holm;
 
@@ -13,7 +13,7 @@ pub enum Condition {
     /// A measure changed for the worse or for the better by more than a share.
     Changed {
         /// The word: which measure, and which way.
-        word: Word,
+        kind: ChangeKind,
         /// More than this share (0.05 is 5 %): a rate below 1 − share or above 1 + share of the baseline's.
         share: f64,
     },
@@ -25,7 +25,7 @@ pub enum Condition {
 
 /// Which way a measure changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum ChangeKind {
     /// The rate fell.
     Slower,
     /// The rate rose.
@@ -33,19 +33,19 @@ pub enum Word {
     /// Processor time rose.
     CpuHigher,
     /// Processor time fell.
-    Cheaper,
+    LowerCpu,
     /// The 99th percentile of latency rose.
     Longer,
     /// The 99th percentile of latency fell.
     Shorter,
 }
 
-impl Word {
+impl ChangeKind {
     const ALL: [(&'static str, Self); 6] = [
         ("slower", Self::Slower),
         ("faster", Self::Faster),
         ("dearer", Self::CpuHigher),
-        ("cheaper", Self::Cheaper),
+        ("cheaper", Self::LowerCpu),
         ("longer", Self::Longer),
         ("shorter", Self::Shorter),
     ];
@@ -53,13 +53,13 @@ impl Word {
     fn judgement(self) -> Judgement {
         match self {
             Self::Slower | Self::CpuHigher | Self::Longer => Judgement::Worse,
-            Self::Faster | Self::Cheaper | Self::Shorter => Judgement::Better,
+            Self::Faster | Self::LowerCpu | Self::Shorter => Judgement::Better,
         }
     }
 
     /// Whether it is about a figure that falls.
     fn falls(self) -> bool {
-        matches!(self, Self::Slower | Self::Cheaper | Self::Shorter)
+        matches!(self, Self::Slower | Self::LowerCpu | Self::Shorter)
     }
 }
 
@@ -91,26 +91,27 @@ impl FromStr for Condition {
             ("unclear" | "missing", Some(_)) => return Err(format!("{name} takes no share: write {name}")),
             _ => {}
         }
-        let Some((_, word)) = Word::ALL.into_iter().find(|(known, _)| *known == name) else {
-            let known: Vec<&str> = Word::ALL.iter().map(|(known, _)| *known).collect();
+        let Some((_, kind)) = ChangeKind::ALL.into_iter().find(|(known, _)| *known == name) else {
+            let known: Vec<&str> = ChangeKind::ALL.iter().map(|(known, _)| *known).collect();
             return Err(format!(
                 "\"{name}\" is none of {}, unclear, missing; for example slower:5%",
                 known.join(", ")
             ));
         };
         let share = share.unwrap_or(0.0);
-        if word.falls() && share >= 1.0 {
+        if kind.falls() && share >= 1.0 {
             return Err(format!("nothing is {name} by 100% or more: name a smaller share"));
         }
-        Ok(Self::Changed { word, share })
+        Ok(Self::Changed { kind, share })
     }
 }
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Changed { word, share } => {
-                let name = Word::ALL.iter().find(|(_, known)| known == word).map_or("", |(name, _)| name);
+            Self::Changed { kind, share } => {
+                let name =
+                    ChangeKind::ALL.iter().find(|(_, known)| known == kind).map_or("", |(name, _)| name);
                 // Back to the figure written, without the rounding of the division.
                 let percent = (share * 1e11).round() / 1e9;
                 if percent == 0.0 { write!(f, "{name}") } else { write!(f, "{name}:{percent}%") }
@@ -123,7 +124,7 @@ impl fmt::Display for Condition {
 
 /// A cell that meets a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MetCell {
+pub struct MatchingCell {
     /// Name of the document.
     pub document: String,
     /// Id of the cell, in the baseline if it is missing here.
@@ -134,33 +135,33 @@ pub struct MetCell {
 
 /// A condition and what meets it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Met {
+pub struct ConditionResult {
     /// The condition.
     pub condition: Condition,
     /// The cells that meet it.
-    pub cells: Vec<MetCell>,
+    pub cells: Vec<MatchingCell>,
     /// Cells that meet it by their own interval, but not among all cells compared.
     pub alone: usize,
     /// Cells that were tested for it.
     pub tested: usize,
 }
 
-impl fmt::Display for Met {
+impl fmt::Display for ConditionResult {
     /// In a sentence: how many cells meet it, and the first of them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&super::words::met(self))
     }
 }
 
-impl Met {
+impl ConditionResult {
     /// Which cells meet `condition`.
     ///
     /// A change counts if the whole interval lies beyond the share, and if it still does among all comparisons: Holm's
     /// correction over the tests of "by no more than the share", one-sided, at half of what the intervals miss. So whatever
     /// the number of cells, a comparison in which nothing changed by more fails in at most 2.5 % of cases.
-    pub(super) fn of(condition: &Condition, others: &[Against], confidence: f64) -> Self {
+    pub(super) fn of(condition: &Condition, others: &[ComparedRun], confidence: f64) -> Self {
         let mut met = Self { condition: *condition, cells: Vec::new(), alone: 0, tested: 0 };
-        let cell = |other: &Against, id: &str, name: &str| MetCell {
+        let cell = |other: &ComparedRun, id: &str, name: &str| MatchingCell {
             document: other.origin.name.clone(),
             id: id.to_owned(),
             name: name.to_owned(),
@@ -179,24 +180,24 @@ impl Met {
                     met.tested += other.cells.len();
                 }
             }
-            Condition::Changed { word, share } => met.changed(*word, *share, others, confidence, cell),
+            Condition::Changed { kind, share } => met.changed(*kind, *share, others, confidence, cell),
         }
         met
     }
 
     fn changed(
         &mut self,
-        word: Word,
+        kind: ChangeKind,
         share: f64,
-        others: &[Against],
+        others: &[ComparedRun],
         confidence: f64,
-        cell: impl Fn(&Against, &str, &str) -> MetCell,
+        cell: impl Fn(&ComparedRun, &str, &str) -> MatchingCell,
     ) {
         let of = |c: &super::CellChange| -> Option<Change> {
-            match word {
-                Word::Slower | Word::Faster => Some(c.rate.clone()),
-                Word::CpuHigher | Word::Cheaper => c.cost.clone(),
-                Word::Longer | Word::Shorter => c.latency.clone(),
+            match kind {
+                ChangeKind::Slower | ChangeKind::Faster => Some(c.rate.clone()),
+                ChangeKind::CpuHigher | ChangeKind::LowerCpu => c.cost.clone(),
+                ChangeKind::Longer | ChangeKind::Shorter => c.latency.clone(),
             }
         };
         let candidates: Vec<_> = others
@@ -205,7 +206,7 @@ impl Met {
             .filter_map(|(other, c)| {
                 let change = of(c)?;
                 let test = change.test?;
-                let p = match word.falls() {
+                let p = match kind.falls() {
                     true => test.p_of_at_least(1.0 - share),
                     false => test.p_of_at_most(1.0 + share),
                 };
@@ -215,7 +216,7 @@ impl Met {
         self.tested = candidates.len();
         let adjusted = holm(&candidates.iter().map(|candidate| candidate.3).collect::<Vec<_>>());
         for ((other, c, change, _), p) in candidates.iter().zip(adjusted) {
-            let beyond = match word.judgement() {
+            let beyond = match kind.judgement() {
                 Judgement::Worse => change.worse_by(share),
                 _ => change.better_by(share),
             };
@@ -235,10 +236,10 @@ mod tests {
     #[test]
     fn conditions_are_read_and_written() {
         for (text, expected) in [
-            ("slower:5%", Condition::Changed { word: Word::Slower, share: 0.05 }),
-            ("faster:7.5%", Condition::Changed { word: Word::Faster, share: 0.075 }),
-            ("dearer:150%", Condition::Changed { word: Word::CpuHigher, share: 1.5 }),
-            ("slower", Condition::Changed { word: Word::Slower, share: 0.0 }),
+            ("slower:5%", Condition::Changed { kind: ChangeKind::Slower, share: 0.05 }),
+            ("faster:7.5%", Condition::Changed { kind: ChangeKind::Faster, share: 0.075 }),
+            ("dearer:150%", Condition::Changed { kind: ChangeKind::CpuHigher, share: 1.5 }),
+            ("slower", Condition::Changed { kind: ChangeKind::Slower, share: 0.0 }),
             ("unclear", Condition::Unclear),
             ("missing", Condition::Missing),
         ] {
@@ -246,7 +247,7 @@ mod tests {
             assert_eq!(condition, expected);
             assert_eq!(condition.to_string(), text);
         }
-        for (text, word) in [
+        for (text, kind) in [
             ("slower:5", "%"),
             ("slower:", "%"),
             ("slower:-5%", "0 or more"),
@@ -258,7 +259,7 @@ mod tests {
             ("", "slower"),
         ] {
             let error = text.parse::<Condition>().unwrap_err();
-            assert!(error.contains(word), "{text}: {error}");
+            assert!(error.contains(kind), "{text}: {error}");
         }
     }
 }

@@ -4,47 +4,52 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::environment::{Aspect, Found, plain};
+use super::environment::{Aspect, Differences, plain};
 use crate::document::Environment;
 
 /// Fields of a device that name it and change nothing.
 const NAMES: [&str; 5] = ["number", "serial", "backing_file", "partition", "stands_on_unknown"];
 
 /// A device: its name, and its settings by what they are called.
-struct Known {
+struct DeviceSettings {
     name: String,
     settings: BTreeMap<String, String>,
 }
 
 /// Compares the devices in the order in which they are recorded. Where both runs used `same_file_system`, a device that
 /// has another name now is still the same one.
-pub(super) fn compare(found: &mut Found, a: &Environment, b: &Environment, same_file_system: bool) {
+pub(super) fn compare(
+    differences: &mut Differences,
+    a: &Environment,
+    b: &Environment,
+    same_file_system: bool,
+) {
     let (one, other) = (known(a), known(b));
     if one.len() != other.len() {
-        let names = |devices: &[Known]| {
+        let names = |devices: &[DeviceSettings]| {
             let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
             names.join(", ")
         };
-        return found.text(Aspect::Device, "devices", &names(&one), &names(&other));
+        return differences.text(Aspect::Device, "devices", &names(&one), &names(&other));
     }
     for (before, now) in one.iter().zip(&other) {
         if !same_file_system {
-            found.text(Aspect::Device, "device", &before.name, &now.name);
+            differences.text(Aspect::Device, "device", &before.name, &now.name);
         }
         let none = String::new();
         let mut called: Vec<&String> = before.settings.keys().chain(now.settings.keys()).collect();
         called.sort();
         called.dedup();
         for what in called {
-            let of = |device: &Known| device.settings.get(what).unwrap_or(&none).clone();
-            found.text(Aspect::Device, &format!("{}: {what}", now.name), &of(before), &of(now));
+            let of = |device: &DeviceSettings| device.settings.get(what).unwrap_or(&none).clone();
+            differences.text(Aspect::Device, &format!("{}: {what}", now.name), &of(before), &of(now));
         }
     }
 }
 
 /// The devices of an environment, with what the probe found beside, devices below them included.
-fn known(environment: &Environment) -> Vec<Known> {
-    let mut devices: Vec<Known> = environment
+fn known(environment: &Environment) -> Vec<DeviceSettings> {
+    let mut devices: Vec<DeviceSettings> = environment
         .devices
         .iter()
         .map(|device| {
@@ -54,7 +59,7 @@ fn known(environment: &Environment) -> Vec<Known> {
             if let Some(rotational) = device.rotational {
                 settings.insert("rotational".into(), rotational.to_string());
             }
-            Known { name: device.name.clone(), settings }
+            DeviceSettings { name: device.name.clone(), settings }
         })
         .collect();
     let probed = environment.facts.pointer("/path/devices").and_then(Value::as_array);

@@ -95,7 +95,7 @@ impl fmt::Display for Difference {
 
 /// Everything that was found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct Differences {
     /// What could explain a difference in speed.
     pub differences: Vec<Difference>,
     /// What a reader should know beside it, a phrase each.
@@ -108,7 +108,7 @@ const MEMORY_TOLERANCE: f64 = 0.02;
 /// Mount options that name something and change nothing.
 const NAMING_OPTIONS: [&str; 5] = ["subvol=", "subvolid=", "lowerdir=", "upperdir=", "workdir="];
 
-impl Found {
+impl Differences {
     fn differs(&mut self, aspect: Aspect, what: &str, baseline: impl Into<String>, this: impl Into<String>) {
         self.differences.push(Difference {
             aspect,
@@ -138,16 +138,16 @@ impl Found {
 }
 
 /// Looks for what differs. Times, names of directories and mount points, free space and the seed never do harm.
-pub fn differences(baseline: &Document, this: &Document) -> Found {
-    let mut found = Found::default();
+pub fn differences(baseline: &Document, this: &Document) -> Differences {
+    let mut differences = Differences::default();
     let (a, b) = (&baseline.environment, &this.environment);
-    machine(&mut found, a, b);
-    limits(&mut found, a, b);
-    found.text(Aspect::Kernel, "kernel", &a.kernel, &b.kernel);
+    machine(&mut differences, a, b);
+    limits(&mut differences, a, b);
+    differences.text(Aspect::Kernel, "kernel", &a.kernel, &b.kernel);
     let same = same_file_system(a, b);
-    file_system(&mut found, a, b, same);
-    devices::compare(&mut found, a, b, same);
-    found.text(
+    file_system(&mut differences, a, b, same);
+    devices::compare(&mut differences, a, b, same);
+    differences.text(
         Aspect::Version,
         "version of fullbore",
         &baseline.run.fullbore_version,
@@ -157,20 +157,20 @@ pub fn differences(baseline: &Document, this: &Document) -> Found {
         0 => String::new(),
         bytes => units::size(bytes),
     };
-    found.text(Aspect::FileSize, "size of the test file", &size(baseline), &size(this));
+    differences.text(Aspect::FileSize, "size of the test file", &size(baseline), &size(this));
     if baseline.run.file_bytes != this.run.file_bytes && size(baseline) == size(this) {
         let bytes = |document: &Document| format!("{} bytes", document.run.file_bytes);
-        found.differs(Aspect::FileSize, "size of the test file", bytes(baseline), bytes(this));
+        differences.differs(Aspect::FileSize, "size of the test file", bytes(baseline), bytes(this));
     }
     let disks = |document: &Document| document.run.directories.len().max(1).to_string();
-    found.text(Aspect::Device, "directories measured together", &disks(baseline), &disks(this));
-    engines(&mut found, a, b);
+    differences.text(Aspect::Device, "directories measured together", &disks(baseline), &disks(this));
+    engines(&mut differences, a, b);
     for (document, which) in [(baseline, "the baseline"), (this, "this document")] {
         if document.run.interrupted || !document.run.complete {
-            found.notes.push(format!("the run of {which} is incomplete"));
+            differences.notes.push(format!("the run of {which} is incomplete"));
         }
     }
-    found
+    differences
 }
 
 /// A fact as text; empty where it is not recorded.
@@ -187,10 +187,10 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-fn machine(found: &mut Found, a: &Environment, b: &Environment) {
-    found.text(Aspect::Machine, "processor", &a.cpu_model, &b.cpu_model);
+fn machine(differences: &mut Differences, a: &Environment, b: &Environment) {
+    differences.text(Aspect::Machine, "processor", &a.cpu_model, &b.cpu_model);
     let number = |count: u32| if count == 0 { String::new() } else { count.to_string() };
-    found.text(Aspect::Machine, "processors", &number(a.logical_cpus), &number(b.logical_cpus));
+    differences.text(Aspect::Machine, "processors", &number(a.logical_cpus), &number(b.logical_cpus));
     for (what, name) in [
         ("instruction set", "architecture"),
         ("governor of the clock", "governor"),
@@ -198,7 +198,7 @@ fn machine(found: &mut Found, a: &Environment, b: &Environment) {
         ("virtualisation", "virtualisation"),
     ] {
         let pointer = format!("/machine/{name}");
-        found.text(Aspect::Machine, what, &fact(a, &pointer), &fact(b, &pointer));
+        differences.text(Aspect::Machine, what, &fact(a, &pointer), &fact(b, &pointer));
     }
     let memory = |environment: &Environment| {
         let total = environment.facts.pointer("/machine/memory_total").and_then(Value::as_u64);
@@ -207,15 +207,15 @@ fn machine(found: &mut Found, a: &Environment, b: &Environment) {
     if let (Some(one), Some(other)) = (memory(a), memory(b)) {
         let apart = one.abs_diff(other) as f64 / one.max(other).max(1) as f64;
         if apart > MEMORY_TOLERANCE {
-            found.differs(Aspect::Machine, "memory", units::size(one), units::size(other));
+            differences.differs(Aspect::Machine, "memory", units::size(one), units::size(other));
         }
     }
 }
 
-fn limits(found: &mut Found, a: &Environment, b: &Environment) {
+fn limits(differences: &mut Differences, a: &Environment, b: &Environment) {
     let quota =
         |e: &Environment| e.cpu_quota.map(|quota| format!("{} processors", units::significant(quota)));
-    found.limit("processor quota", quota(a), quota(b));
+    differences.limit("processor quota", quota(a), quota(b));
     let recorded = |e: &Environment| e.facts.get("machine").is_some();
     if !recorded(a) || !recorded(b) {
         return;
@@ -223,12 +223,12 @@ fn limits(found: &mut Found, a: &Environment, b: &Environment) {
     let number =
         |e: &Environment, name: &str| e.facts.pointer(&format!("/machine/{name}")).and_then(Value::as_u64);
     for (what, name) in [("memory limit", "memory_limit"), ("memory that may be locked", "lockable")] {
-        found.limit(what, number(a, name).map(units::size), number(b, name).map(units::size));
+        differences.limit(what, number(a, name).map(units::size), number(b, name).map(units::size));
     }
     let allowed = |e: &Environment| number(e, "allowed_processors").map(|n| n.to_string());
     // Other machines have other processors: what counts is whether something is taken away.
     if a.logical_cpus == b.logical_cpus {
-        found.limit("processors that the process may run on", allowed(a), allowed(b));
+        differences.limit("processors that the process may run on", allowed(a), allowed(b));
     }
 }
 
@@ -238,12 +238,12 @@ fn same_file_system(a: &Environment, b: &Environment) -> bool {
     !id(a).is_empty() && id(a) == id(b) && a.file_system.kind == b.file_system.kind
 }
 
-fn file_system(found: &mut Found, a: &Environment, b: &Environment, same: bool) {
+fn file_system(differences: &mut Differences, a: &Environment, b: &Environment, same: bool) {
     let aspect = Aspect::FileSystem;
-    found.text(aspect, "file system", &a.file_system.kind, &b.file_system.kind);
+    differences.text(aspect, "file system", &a.file_system.kind, &b.file_system.kind);
     if !same {
         // Names of devices change from boot to boot, which the file system's own number outlasts.
-        found.text(aspect, "what is mounted", &a.file_system.source, &b.file_system.source);
+        differences.text(aspect, "what is mounted", &a.file_system.source, &b.file_system.source);
     }
     let (one, other) = (options(&a.file_system.options), options(&b.file_system.options));
     let only = |these: &BTreeSet<String>, those: &BTreeSet<String>| {
@@ -252,7 +252,7 @@ fn file_system(found: &mut Found, a: &Environment, b: &Environment, same: bool) 
     let (in_a, in_b) = (only(&one, &other), only(&other, &one));
     if !(in_a.is_empty() && in_b.is_empty()) {
         let text = |options: String| if options.is_empty() { "without".into() } else { options };
-        found.differs(aspect, "mount options", text(in_a), text(in_b));
+        differences.differs(aspect, "mount options", text(in_a), text(in_b));
     }
     for (what, pointer) in [
         ("block size of the file system", "/path/file_system/block_size"),
@@ -260,11 +260,11 @@ fn file_system(found: &mut Found, a: &Environment, b: &Environment, same: bool) 
         ("whether direct I/O works", "/path/direct/works"),
         ("alignment of direct I/O", "/path/direct/alignment/offset"),
     ] {
-        found.text(aspect, what, &fact(a, pointer), &fact(b, pointer));
+        differences.text(aspect, what, &fact(a, pointer), &fact(b, pointer));
     }
     let id = |environment: &Environment| fact(environment, "/path/file_system/id");
     if !same && !id(a).is_empty() && !id(b).is_empty() && a.file_system.source == b.file_system.source {
-        found.notes.push("the file system was made anew, or is another one of the same kind".into());
+        differences.notes.push("the file system was made anew, or is another one of the same kind".into());
     }
 }
 
@@ -274,7 +274,7 @@ fn options(text: &str) -> BTreeSet<String> {
 }
 
 /// Engines that run in one place only leave cells out; they do not make the others slower.
-fn engines(found: &mut Found, a: &Environment, b: &Environment) {
+fn engines(differences: &mut Differences, a: &Environment, b: &Environment) {
     let known = |environment: &Environment| -> BTreeMap<String, bool> {
         environment.engines.iter().map(|engine| (engine.name.clone(), engine.available)).collect()
     };
@@ -282,7 +282,7 @@ fn engines(found: &mut Found, a: &Environment, b: &Environment) {
     for (name, available) in &one {
         if other.get(name).is_some_and(|there| there != available) {
             let which = if *available { "the baseline" } else { "this document" };
-            found.notes.push(format!("the engine {name} runs in {which} only"));
+            differences.notes.push(format!("the engine {name} runs in {which} only"));
         }
     }
 }

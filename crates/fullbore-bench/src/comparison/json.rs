@@ -3,22 +3,23 @@
 use serde::Serialize;
 
 use super::{
-    Against, Alone, CellChange, Change, Comparison, Difference, Matched, Measure, Origin, SCHEMA, VERSION,
+    CellChange, Change, ComparedRun, Comparison, Difference, Matched, Measure, Origin, SCHEMA, Unmatched,
+    VERSION,
 };
 use crate::document::Labels;
 use crate::stats::Estimate;
 
 /// A comparison as JSON, two spaces an indent, with a final newline.
 pub fn json(comparison: &Comparison) -> String {
-    let whole = whole(comparison);
+    let whole = comparison_json(comparison);
     let text = serde_json::to_string_pretty(&whole);
     // Figures, texts and lists of them always have a form.
     format!("{}\n", text.unwrap_or_default())
 }
 
 /// The form for writers of other kinds.
-pub(super) fn whole(comparison: &Comparison) -> impl Serialize + '_ {
-    Whole {
+pub(super) fn comparison_json(comparison: &Comparison) -> impl Serialize + '_ {
+    ComparisonJson {
         schema: SCHEMA,
         version: VERSION,
         fullbore_version: env!("CARGO_PKG_VERSION"),
@@ -29,7 +30,7 @@ pub(super) fn whole(comparison: &Comparison) -> impl Serialize + '_ {
         conditions: comparison
             .conditions
             .iter()
-            .map(|met| Met {
+            .map(|met| ConditionJson {
                 condition: met.condition.to_string(),
                 met: !met.cells.is_empty(),
                 tested: met.tested,
@@ -37,7 +38,7 @@ pub(super) fn whole(comparison: &Comparison) -> impl Serialize + '_ {
                 cells: met
                     .cells
                     .iter()
-                    .map(|cell| MetCell { document: &cell.document, id: &cell.id, name: &cell.name })
+                    .map(|cell| MatchingCellJson { document: &cell.document, id: &cell.id, name: &cell.name })
                     .collect(),
             })
             .collect(),
@@ -46,20 +47,20 @@ pub(super) fn whole(comparison: &Comparison) -> impl Serialize + '_ {
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct ComparisonJson<'a> {
     schema: &'static str,
     version: u32,
     fullbore_version: &'static str,
     margin: f64,
     confidence: f64,
-    baseline: Document<'a>,
-    others: Vec<Other<'a>>,
-    conditions: Vec<Met<'a>>,
+    baseline: DocumentJson<'a>,
+    others: Vec<ComparedRunJson<'a>>,
+    conditions: Vec<ConditionJson<'a>>,
     failed: bool,
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DocumentJson<'a> {
     name: &'a str,
     started: &'a str,
     fullbore_version: &'a str,
@@ -69,18 +70,18 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Other<'a> {
-    document: Document<'a>,
-    summary: Summary,
+struct ComparedRunJson<'a> {
+    document: DocumentJson<'a>,
+    summary: SummaryJson,
     differences: &'a [Difference],
     notes: &'a [String],
-    cells: Vec<Cell<'a>>,
-    missing: Vec<Lone<'a>>,
-    added: Vec<Lone<'a>>,
+    cells: Vec<CellJson<'a>>,
+    missing: Vec<UnmatchedJson<'a>>,
+    added: Vec<UnmatchedJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct SummaryJson {
     compared: usize,
     slower: usize,
     unclear: usize,
@@ -93,21 +94,21 @@ struct Summary {
 }
 
 #[derive(Serialize)]
-struct Cell<'a> {
+struct CellJson<'a> {
     id: &'a str,
     baseline_id: &'a str,
     matched: Matched,
     name: &'a str,
     experiment: &'a str,
     labels: &'a Labels,
-    rate: Measured,
-    cost: Option<Measured>,
-    latency: Option<Measured>,
+    rate: ChangeJson,
+    cost: Option<ChangeJson>,
+    latency: Option<ChangeJson>,
     notes: &'a [String],
 }
 
 #[derive(Serialize)]
-struct Measured {
+struct ChangeJson {
     measure: Measure,
     baseline: f64,
     this: f64,
@@ -122,30 +123,30 @@ struct Measured {
 }
 
 #[derive(Serialize)]
-struct Lone<'a> {
+struct UnmatchedJson<'a> {
     id: &'a str,
     name: &'a str,
     reason: &'a str,
 }
 
 #[derive(Serialize)]
-struct Met<'a> {
+struct ConditionJson<'a> {
     condition: String,
     met: bool,
     tested: usize,
     by_their_interval_alone: usize,
-    cells: Vec<MetCell<'a>>,
+    cells: Vec<MatchingCellJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct MetCell<'a> {
+struct MatchingCellJson<'a> {
     document: &'a str,
     id: &'a str,
     name: &'a str,
 }
 
-fn document(origin: &Origin) -> Document<'_> {
-    Document {
+fn document(origin: &Origin) -> DocumentJson<'_> {
+    DocumentJson {
         name: &origin.name,
         started: &origin.started,
         fullbore_version: &origin.fullbore_version,
@@ -155,31 +156,31 @@ fn document(origin: &Origin) -> Document<'_> {
     }
 }
 
-fn other(other: &Against, confidence: f64) -> Other<'_> {
-    let tally = &other.tally;
-    Other {
+fn other(other: &ComparedRun, confidence: f64) -> ComparedRunJson<'_> {
+    let verdict_counts = &other.verdict_counts;
+    ComparedRunJson {
         document: document(&other.origin),
-        summary: Summary {
-            compared: tally.compared,
-            slower: tally.slower,
-            unclear: tally.unclear,
-            no_difference_that_matters: tally.same,
-            faster: tally.faster,
-            standing: tally.standing,
-            by_chance_at_most: tally.by_chance,
+        summary: SummaryJson {
+            compared: verdict_counts.compared,
+            slower: verdict_counts.slower,
+            unclear: verdict_counts.unclear,
+            no_difference_that_matters: verdict_counts.same,
+            faster: verdict_counts.faster,
+            standing: verdict_counts.standing,
+            by_chance_at_most: verdict_counts.by_chance,
             missing: other.missing.len(),
             added: other.added.len(),
         },
         differences: &other.differences,
         notes: &other.notes,
         cells: other.cells.iter().map(|cell| self::cell(cell, confidence)).collect(),
-        missing: other.missing.iter().map(lone).collect(),
-        added: other.added.iter().map(lone).collect(),
+        missing: other.missing.iter().map(unmatched_json).collect(),
+        added: other.added.iter().map(unmatched_json).collect(),
     }
 }
 
-fn cell(cell: &CellChange, confidence: f64) -> Cell<'_> {
-    Cell {
+fn cell(cell: &CellChange, confidence: f64) -> CellJson<'_> {
+    CellJson {
         id: &cell.id,
         baseline_id: cell.baseline_id.as_deref().unwrap_or(&cell.id),
         matched: cell.matched,
@@ -193,8 +194,8 @@ fn cell(cell: &CellChange, confidence: f64) -> Cell<'_> {
     }
 }
 
-fn measured(change: &Change, confidence: f64) -> Measured {
-    Measured {
+fn measured(change: &Change, confidence: f64) -> ChangeJson {
+    ChangeJson {
         measure: change.measure,
         baseline: change.baseline,
         this: change.this,
@@ -203,12 +204,12 @@ fn measured(change: &Change, confidence: f64) -> Measured {
         paired: change.paired,
         ratio: change.ratio,
         verdict: change.word(),
-        stands: change.stands(confidence),
+        stands: change.is_significant(confidence),
         p: change.p,
         p_among_all: change.p_among_all,
     }
 }
 
-fn lone(alone: &Alone) -> Lone<'_> {
-    Lone { id: &alone.id, name: &alone.name, reason: &alone.reason }
+fn unmatched_json(alone: &Unmatched) -> UnmatchedJson<'_> {
+    UnmatchedJson { id: &alone.id, name: &alone.name, reason: &alone.reason }
 }

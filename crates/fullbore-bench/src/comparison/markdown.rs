@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::words::{self, beside, figure, heading, interval, ratio};
-use super::{Against, Alone, CellChange, Comparison, Judgement, Measure};
+use super::words::{self, figure, heading, interval, marked_ratio, ratio};
+use super::{CellChange, ComparedRun, Comparison, Judgement, Measure, Unmatched};
 
 /// Sets a comparison as Markdown (tables as GitHub has them). Text from the documents is escaped.
 pub fn markdown(comparison: &Comparison) -> String {
@@ -22,11 +22,11 @@ pub fn markdown(comparison: &Comparison) -> String {
     page
 }
 
-fn document(page: &mut String, comparison: &Comparison, other: &Against) {
+fn document(page: &mut String, comparison: &Comparison, other: &ComparedRun) {
     let name = text(&other.origin.name);
     let _ = writeln!(page, "\n## {name}: {}\n", text(&words::summary(other)));
     let _ = writeln!(page, "{}\n", text(&words::chance(other)));
-    for line in words::looked_past(other).iter().chain(&other.notes) {
+    for line in words::ignored_differences(other).iter().chain(&other.notes) {
         let _ = writeln!(page, "- {}", text(line));
     }
     for judgement in words::ORDER {
@@ -53,8 +53,8 @@ fn document(page: &mut String, comparison: &Comparison, other: &Against) {
                 figure(Measure::Rate, cell.rate.this),
                 ratio(&cell.rate, comparison.confidence),
                 interval(&cell.rate.ratio),
-                text(&beside(cell.cost.as_ref())),
-                text(&beside(cell.latency.as_ref())),
+                text(&marked_ratio(cell.cost.as_ref())),
+                text(&marked_ratio(cell.latency.as_ref())),
                 text(&cell.notes.join("; ")),
             );
         }
@@ -62,12 +62,12 @@ fn document(page: &mut String, comparison: &Comparison, other: &Against) {
             page.push_str("\n</details>\n");
         }
     }
-    alone(page, "Missing: in the baseline only", &other.missing);
-    alone(page, "Added: not in the baseline", &other.added);
+    unmatched(page, "Missing: in the baseline only", &other.missing);
+    unmatched(page, "Added: not in the baseline", &other.added);
     let _ = writeln!(page, "\n{}", text(&words::legend(comparison, other)));
 }
 
-fn alone(page: &mut String, head: &str, cells: &[Alone]) {
+fn unmatched(page: &mut String, head: &str, cells: &[Unmatched]) {
     if cells.is_empty() {
         return;
     }

@@ -7,16 +7,16 @@
 mod cell;
 mod change;
 mod condition;
+mod csv;
 mod devices;
 mod environment;
 mod family;
+mod glob;
+mod html;
 mod json;
 mod markdown;
-mod only;
-mod page;
 mod pairs;
-mod picture;
-mod sheet;
+mod svg;
 mod table;
 mod words;
 
@@ -28,14 +28,14 @@ use crate::units;
 
 pub use cell::CellChange;
 pub use change::{Change, FEWEST_SAMPLES, Judgement, Measure};
-pub use condition::{Condition, Met, parse_share};
-pub use environment::{Aspect, Difference, Found, differences};
+pub use condition::{Condition, ConditionResult, parse_share};
+pub use csv::{COLUMNS, csv};
+pub use environment::{Aspect, Difference, Differences, differences};
+pub use glob::Glob;
+pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
-pub use only::Glob;
-pub use page::html;
 pub use pairs::Matched;
-pub use sheet::{COLUMNS, csv};
 pub use table::render;
 
 /// The value of the `schema` field of a comparison as JSON.
@@ -113,7 +113,7 @@ impl Origin {
 
 /// A cell that only one of two documents has measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alone {
+pub struct Unmatched {
     /// Its id.
     pub id: String,
     /// Its name.
@@ -124,7 +124,7 @@ pub struct Alone {
 
 /// How many cells have which verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Tally {
+pub struct VerdictCounts {
     /// Cells compared.
     pub compared: usize,
     /// Of these by their rate: slower.
@@ -144,7 +144,7 @@ pub struct Tally {
 
 /// One document against the baseline.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Against {
+pub struct ComparedRun {
     /// The document.
     pub origin: Origin,
     /// What differs in its surroundings; all of it is of an aspect that was allowed.
@@ -154,11 +154,11 @@ pub struct Against {
     /// The cells compared, the worst first.
     pub cells: Vec<CellChange>,
     /// Cells of the baseline without a figure here.
-    pub missing: Vec<Alone>,
+    pub missing: Vec<Unmatched>,
     /// Cells that the baseline has no figure for.
-    pub added: Vec<Alone>,
+    pub added: Vec<Unmatched>,
     /// The verdicts counted.
-    pub tally: Tally,
+    pub verdict_counts: VerdictCounts,
 }
 
 /// The whole comparison.
@@ -171,9 +171,9 @@ pub struct Comparison {
     /// The confidence of intervals, a share.
     pub confidence: f64,
     /// The documents compared, as given.
-    pub others: Vec<Against>,
+    pub others: Vec<ComparedRun>,
     /// The conditions given, and which cells meet them.
-    pub conditions: Vec<Met>,
+    pub conditions: Vec<ConditionResult>,
 }
 
 impl Comparison {
@@ -244,7 +244,7 @@ impl fmt::Display for Error {
 /// If surroundings differ in what `options.across` does not name, and if there is nothing to compare.
 pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -> Result<Comparison, Error> {
     for source in std::iter::once(&baseline).chain(others) {
-        whole(source)?;
+        check_comparable(source)?;
     }
     for pattern in &options.only {
         let all = std::iter::once(&baseline).chain(others).flat_map(|source| &source.document.cells);
@@ -253,7 +253,7 @@ pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -
             return Err(Error::NoMatch { pattern: words::shown(&pattern.to_string()), example });
         }
     }
-    let found: Vec<Found> =
+    let found: Vec<Differences> =
         others.iter().map(|other| differences(baseline.document, other.document)).collect();
     let refused: Vec<_> = others
         .iter()
@@ -271,16 +271,19 @@ pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -
     let others = others
         .iter()
         .zip(found)
-        .map(|(other, found)| against(&baseline, other, found, options))
+        .map(|(other, found)| compare_run(&baseline, other, found, options))
         .collect::<Result<Vec<_>, _>>()?;
     let confidence = options.bootstrap.confidence;
-    let conditions =
-        options.conditions.iter().map(|condition| Met::of(condition, &others, confidence)).collect();
+    let conditions = options
+        .conditions
+        .iter()
+        .map(|condition| ConditionResult::of(condition, &others, confidence))
+        .collect();
     Ok(Comparison { baseline: Origin::of(&baseline), margin: options.margin, confidence, others, conditions })
 }
 
 /// Whether a document can be compared at all.
-fn whole(source: &Source<'_>) -> Result<(), Error> {
+fn check_comparable(source: &Source<'_>) -> Result<(), Error> {
     let cells = &source.document.cells;
     if cells.is_empty() {
         return Err(Error::NoCells { name: words::shown(source.name) });
@@ -292,12 +295,12 @@ fn whole(source: &Source<'_>) -> Result<(), Error> {
     }
 }
 
-fn against(
+fn compare_run(
     baseline: &Source<'_>,
     other: &Source<'_>,
-    found: Found,
+    found: Differences,
     options: &Options,
-) -> Result<Against, Error> {
+) -> Result<ComparedRun, Error> {
     let asked = |cell: &&Cell| options.only.is_empty() || options.only.iter().any(|o| o.matches(&cell.id));
     let before: Vec<&Cell> = baseline.document.cells.iter().filter(asked).collect();
     let now: Vec<&Cell> = other.document.cells.iter().filter(asked).collect();
@@ -306,10 +309,8 @@ fn against(
     let (names_before, names) = (baseline.document.cell_names(), other.document.cell_names());
     let mut cells = Vec::new();
     let (mut missing, mut added) = (Vec::new(), Vec::new());
-    let alone = |cell: &Cell, names: &std::collections::BTreeMap<String, String>, reason: String| Alone {
-        id: cell.id.clone(),
-        name: words::shown(names.get(&cell.id).unwrap_or(&cell.id)),
-        reason,
+    let unmatched = |cell: &Cell, names: &std::collections::BTreeMap<String, String>, reason: String| {
+        Unmatched { id: cell.id.clone(), name: words::shown(names.get(&cell.id).unwrap_or(&cell.id)), reason }
     };
     for &(a, b, matched) in &pairs {
         let (a, b) = (before[a], now[b]);
@@ -318,19 +319,19 @@ fn against(
             (Ok(()), Ok(())) => {
                 cells.extend(CellChange::of(a, b, name, matched, interleaved, options));
             }
-            (Ok(()), Err(reason)) => missing.push(alone(a, &names_before, reason)),
-            (Err(reason), Ok(())) => added.push(alone(b, &names, reason)),
+            (Ok(()), Err(reason)) => missing.push(unmatched(a, &names_before, reason)),
+            (Err(reason), Ok(())) => added.push(unmatched(b, &names, reason)),
             (Err(_), Err(_)) => {}
         }
     }
     for (at, cell) in before.iter().enumerate() {
         if cell::measured(cell).is_ok() && !pairs.iter().any(|pair| pair.0 == at) {
-            missing.push(alone(cell, &names_before, "there is no such cell".into()));
+            missing.push(unmatched(cell, &names_before, "there is no such cell".into()));
         }
     }
     for (at, cell) in now.iter().enumerate() {
         if cell::measured(cell).is_ok() && !pairs.iter().any(|pair| pair.1 == at) {
-            added.push(alone(cell, &names, "there is no such cell".into()));
+            added.push(unmatched(cell, &names, "there is no such cell".into()));
         }
     }
     if cells.is_empty() {
@@ -347,7 +348,7 @@ fn against(
         let ((x, rx), (y, ry)) = (order(x), order(y));
         x.cmp(&y).then(rx.total_cmp(&ry))
     });
-    let tally = tally(&cells, options.bootstrap.confidence);
+    let verdict_counts = count_verdicts(&cells, options.bootstrap.confidence);
     let mut notes = found.notes;
     if interleaved {
         notes.push("one process made both documents, interleaved: samples of one round are paired".into());
@@ -357,28 +358,28 @@ fn against(
     }
     notes.iter_mut().for_each(|note| *note = words::shown(note));
     let origin = Origin::of(other);
-    Ok(Against { origin, differences: found.differences, notes, cells, missing, added, tally })
+    Ok(ComparedRun { origin, differences: found.differences, notes, cells, missing, added, verdict_counts })
 }
 
 fn same_samples(before: &[&Cell], now: &[&Cell]) -> bool {
     before.len() == now.len() && before.iter().zip(now).all(|(a, b)| a.id == b.id && a.samples == b.samples)
 }
 
-fn tally(cells: &[CellChange], confidence: f64) -> Tally {
+fn count_verdicts(cells: &[CellChange], confidence: f64) -> VerdictCounts {
     let count = |judgement| cells.iter().filter(|cell| cell.rate.judgement == judgement).count();
     let judged = cells.iter().filter(|cell| cell.rate.p.is_some()).count();
-    Tally {
+    VerdictCounts {
         compared: cells.len(),
         slower: count(Judgement::Worse),
         unclear: count(Judgement::Unclear),
         same: count(Judgement::Same),
         faster: count(Judgement::Better),
-        standing: cells.iter().filter(|cell| cell.rate.stands(confidence)).count(),
+        standing: cells.iter().filter(|cell| cell.rate.is_significant(confidence)).count(),
         by_chance: judged as f64 * (1.0 - confidence),
     }
 }
 
-impl Tally {
+impl VerdictCounts {
     /// The verdicts in a line: `3 slower, 2 unclear, 60 without a difference that matters, 10 faster of 75 cells`.
     pub fn line(&self) -> String {
         format!(

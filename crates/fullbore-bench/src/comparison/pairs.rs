@@ -52,7 +52,7 @@ fn unambiguous<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> BTreeMap<S
 /// Everything that decides a cell's speed, in one form: its experiment and every label but the job, which only says what the
 /// cell competes for. A depth of one and a single worker need not be said.
 fn key(cell: &Cell) -> String {
-    let mut labels = said(&cell.labels);
+    let mut labels = label_map(&cell.labels);
     labels.retain(|name, value| {
         let implied = matches!(name.as_str(), "depth" | "workers") && value.as_u64() == Some(1);
         name != "job" && !value.is_null() && !implied
@@ -64,7 +64,7 @@ fn key(cell: &Cell) -> String {
 }
 
 /// The labels by name.
-fn said(labels: &Labels) -> serde_json::Map<String, serde_json::Value> {
+fn label_map(labels: &Labels) -> serde_json::Map<String, serde_json::Value> {
     match serde_json::to_value(labels) {
         Ok(serde_json::Value::Object(map)) => map,
         // Labels are an object, always.
@@ -94,7 +94,7 @@ fn beyond_labels(strategy: &str) -> Vec<String> {
 /// Labels of one cell that differ between the documents, in words: a strategy with a name can mean something else on
 /// another machine.
 pub(super) fn label_changes(baseline: &Labels, this: &Labels) -> Vec<String> {
-    let (before, now) = (said(baseline), said(this));
+    let (before, now) = (label_map(baseline), label_map(this));
     let changed = |(name, value): &(&String, &serde_json::Value)| {
         !matches!(name.as_str(), "job" | "strategy") && now.get(*name) != Some(*value)
     };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::words::{self, beside, figure, heading, interval, ratio};
-use super::{Against, Alone, CellChange, Comparison, Judgement, Measure};
+use super::words::{self, figure, heading, interval, marked_ratio, ratio};
+use super::{CellChange, ComparedRun, Comparison, Judgement, Measure, Unmatched};
 use crate::table::{TableOptions, broken};
 
 const NARROWEST: usize = 60;
@@ -34,12 +34,12 @@ pub fn render(comparison: &Comparison, options: TableOptions) -> String {
     sheet.text
 }
 
-fn document(sheet: &mut Sheet, comparison: &Comparison, other: &Against) {
+fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
     if comparison.others.len() > 1 {
         sheet.line("");
     }
     sheet.wrapped(0, &format!("this     {}", words::origin(&other.origin)));
-    for line in words::looked_past(other) {
+    for line in words::ignored_differences(other) {
         sheet.coloured(0, YELLOW, &line);
     }
     let latency = other.cells.iter().any(|cell| cell.latency.is_some());
@@ -66,23 +66,23 @@ fn document(sheet: &mut Sheet, comparison: &Comparison, other: &Against) {
                 figure(Measure::Rate, cell.rate.this),
                 ratio(&cell.rate, comparison.confidence),
                 interval(&cell.rate.ratio),
-                beside(cell.cost.as_ref()),
-                beside(cell.latency.as_ref()),
+                marked_ratio(cell.cost.as_ref()),
+                marked_ratio(cell.latency.as_ref()),
             ];
             sheet.row(columns, &cell.name, &values[..columns.len()], Some(colour));
         }
     }
     sheet.line("");
     sheet.wrapped(0, &words::legend(comparison, other));
-    alone(sheet, "Missing", "in the baseline only", &other.missing);
-    alone(sheet, "Added", "not in the baseline", &other.added);
+    unmatched(sheet, "Missing", "in the baseline only", &other.missing);
+    unmatched(sheet, "Added", "not in the baseline", &other.added);
     notes(sheet, other);
     sheet.line("");
     sheet.wrapped(0, &words::chance(other));
 }
 
 /// Cells of one document only; those with one reason are told of together.
-fn alone(sheet: &mut Sheet, head: &str, where_: &str, cells: &[Alone]) {
+fn unmatched(sheet: &mut Sheet, head: &str, where_: &str, cells: &[Unmatched]) {
     if cells.is_empty() {
         return;
     }
@@ -100,7 +100,7 @@ fn alone(sheet: &mut Sheet, head: &str, where_: &str, cells: &[Alone]) {
     }
 }
 
-fn notes(sheet: &mut Sheet, other: &Against) {
+fn notes(sheet: &mut Sheet, other: &ComparedRun) {
     let judged = |cell: &&CellChange| matches!(cell.rate.judgement, Judgement::Worse | Judgement::Better);
     let noted = || other.cells.iter().filter(|cell| !cell.notes.is_empty());
     let mut lines = other.notes.clone();

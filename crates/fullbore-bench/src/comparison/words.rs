@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{Against, Aspect, Change, Comparison, Difference, Judgement, Measure, Met, Origin};
+use super::{
+    Aspect, Change, ComparedRun, Comparison, ConditionResult, Difference, Judgement, Measure, Origin,
+};
 use crate::stats::Estimate;
 use crate::units;
 
@@ -24,7 +26,7 @@ pub(super) fn figure(measure: Measure, value: f64) -> String {
 /// A ratio: `0.931`, and `?` behind one whose verdict does not stand among all comparisons.
 pub(super) fn ratio(change: &Change, confidence: f64) -> String {
     let judged = matches!(change.judgement, Judgement::Worse | Judgement::Better);
-    let doubt = if judged && !change.stands(confidence) { "?" } else { "" };
+    let doubt = if judged && !change.is_significant(confidence) { "?" } else { "" };
     format!("{}{doubt}", units::significant(change.ratio.value))
 }
 
@@ -34,7 +36,7 @@ pub(super) fn interval(ratio: &Estimate) -> String {
 }
 
 /// A ratio beside the rate: its verdict as a mark before it, since only clear ones need a look.
-pub(super) fn beside(change: Option<&Change>) -> String {
+pub(super) fn marked_ratio(change: Option<&Change>) -> String {
     let Some(change) = change else { return "-".into() };
     let mark = match change.judgement {
         Judgement::Same => "=",
@@ -45,8 +47,8 @@ pub(super) fn beside(change: Option<&Change>) -> String {
     format!("{mark}{}", units::significant(change.ratio.value))
 }
 
-/// What the marks of [`beside`] and [`ratio`] mean.
-pub(super) fn legend(comparison: &Comparison, other: &Against) -> String {
+/// What the marks of [`marked_ratio`] and [`ratio`] mean.
+pub(super) fn legend(comparison: &Comparison, other: &ComparedRun) -> String {
     let latency = if other.cells.iter().any(|cell| cell.latency.is_some()) {
         ", p99: of the 99th percentile of a request's time"
     } else {
@@ -79,16 +81,16 @@ pub(super) const ORDER: [Judgement; 4] =
     [Judgement::Worse, Judgement::Unclear, Judgement::Same, Judgement::Better];
 
 /// What chance alone would have called different.
-pub(super) fn chance(other: &Against) -> String {
-    let tally = &other.tally;
-    let found = tally.slower + tally.faster;
+pub(super) fn chance(other: &ComparedRun) -> String {
+    let verdict_counts = &other.verdict_counts;
+    let found = verdict_counts.slower + verdict_counts.faster;
     format!(
         "If nothing had changed, at most {:.1} of {} would be called slower or faster by chance; {found} {}, and {} among \
          all comparisons (Holm).",
-        tally.by_chance,
-        units::count(tally.compared, "cell"),
+        verdict_counts.by_chance,
+        units::count(verdict_counts.compared, "cell"),
         if found == 1 { "is" } else { "are" },
-        match tally.standing {
+        match verdict_counts.standing {
             0 => "none stands".to_owned(),
             1 => "1 stands".to_owned(),
             n => format!("{n} stand"),
@@ -97,8 +99,8 @@ pub(super) fn chance(other: &Against) -> String {
 }
 
 /// The last line of a document: its verdicts, and what could not be compared.
-pub(super) fn summary(other: &Against) -> String {
-    let mut line = other.tally.line();
+pub(super) fn summary(other: &ComparedRun) -> String {
+    let mut line = other.verdict_counts.line();
     for (cells, word) in [(&other.missing, "missing"), (&other.added, "added")] {
         if !cells.is_empty() {
             line += &format!("; {} {word}", cells.len());
@@ -121,7 +123,7 @@ pub(super) fn origin(origin: &Origin) -> String {
 }
 
 /// What was looked past, a line each.
-pub(super) fn looked_past(other: &Against) -> Vec<String> {
+pub(super) fn ignored_differences(other: &ComparedRun) -> Vec<String> {
     let line = |difference: &Difference| match difference.what == difference.aspect.word() {
         true => shown(&format!("across {difference}")),
         false => shown(&format!("across {}: {difference}", difference.aspect)),
@@ -130,7 +132,7 @@ pub(super) fn looked_past(other: &Against) -> Vec<String> {
 }
 
 /// What became of a condition.
-pub(super) fn met(met: &Met) -> String {
+pub(super) fn met(met: &ConditionResult) -> String {
     let cells = units::count(met.tested, "cell");
     let alone = match met.alone {
         0 => String::new(),

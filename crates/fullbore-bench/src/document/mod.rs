@@ -34,7 +34,7 @@ pub use peers::{PeerRatio, peers};
 pub use pipeline::{Pipeline, Stage};
 pub use reader::{Error, LIMIT};
 pub use saturation::{Saturation, SaturationStep};
-pub use series::{Axis, Experiment, Figure, Series, Then, experiments, series};
+pub use series::{Axis, EarlierFinding, Experiment, Figure, Series, experiments, series};
 pub use summary::{CpuCost, StopReason, Summary, SummaryOptions, summarise};
 
 /// The value of a results document's `schema` field.

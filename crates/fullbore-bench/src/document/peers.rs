@@ -40,7 +40,7 @@ pub struct PeerRatio {
 
 impl PeerRatio {
     /// The ratios in words: `rate 1.02 (1.01 to 1.03), p50 0.98, p99 1.01, processor time 0.93`.
-    pub fn told(&self) -> String {
+    pub fn text(&self) -> String {
         let Estimate { value, low, high } = self.rate.ratio;
         let mut told = format!("rate {value:.2} ({low:.2} to {high:.2})");
         for (name, ratio) in [("p50", self.p50), ("p99", self.p99)] {
@@ -156,7 +156,7 @@ mod tests {
         assert!((one.rate.ratio.value - 1.25).abs() < 1e-9);
         assert_eq!((one.p50, one.p99), (Some(0.5), Some(0.5)));
         assert!((one.cpu_per_request.unwrap() - 0.8).abs() < 1e-9);
-        let told = one.told();
+        let told = one.text();
         assert!(
             told.starts_with("rate 1.25 (") && told.ends_with(", p50 0.50, p99 0.50, processor time 0.80"),
             "{told}"

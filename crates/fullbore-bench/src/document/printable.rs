@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_escaped_wherever_they_stand() {
+    fn every_text_is_escaped() {
         let mut document = Document::new(super::super::Run::default(), super::super::Environment::default());
         document.run.notes = vec!["plain\tnote\n".into()];
         assert!(matches!(printable(&document), Cow::Borrowed(_)));

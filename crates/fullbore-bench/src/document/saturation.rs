@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_not_taken_for_knowledge() {
+    fn noise_gives_no_saturation() {
         let cells: Vec<Cell> = [(1, 10e6), (2, 10.5e6), (3, 10.4e6)]
             .map(|(targets, rate)| cell(targets, TOGETHER, None, rate, 0.3))
             .into();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn one_number_says_nothing() {
+    fn one_disk_count_gives_none() {
         assert_eq!(found(&[cell(2, TOGETHER, None, 1e6, 0.0)]), []);
     }
 }

@@ -61,7 +61,7 @@ impl Axis {
     }
 
     /// A position with a word for what it is: `depth 8`, `3 disks`.
-    pub(crate) fn told(self, at: u64) -> String {
+    pub(crate) fn label(self, at: u64) -> String {
         match self {
             Self::Depth => format!("depth {at}"),
             Self::Streams => units::count(at as usize, "stream"),
@@ -98,7 +98,7 @@ pub struct Experiment {
     pub question: String,
     /// What the reference documents found then.
     #[serde(default)]
-    pub then: Vec<Then>,
+    pub then: Vec<EarlierFinding>,
     /// What its figures show; empty: what suits the axis.
     #[serde(default)]
     pub figures: Vec<Figure>,
@@ -107,7 +107,7 @@ pub struct Experiment {
 /// What a document found in its day.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Then {
+pub struct EarlierFinding {
     /// The year of the finding.
     pub year: u16,
     /// Where it stands: `Riedel, van Ingen and Gray, figure 3`.
@@ -262,7 +262,7 @@ pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<S
         for line in series(cells, &experiment) {
             for &i in &line.cells {
                 let at = experiment.axis.of(&cells[i].labels);
-                let at = at.map_or_else(String::new, |at| format!(", {}", experiment.axis.told(at)));
+                let at = at.map_or_else(String::new, |at| format!(", {}", experiment.axis.label(at)));
                 names.insert(cells[i].id.clone(), format!("{}: {}{at}", experiment.name, line.name));
             }
         }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 pub use built_in::{BUILT_IN, QUICK, Set, built_in};
 
 use crate::action::Workload;
-use crate::document::{Axis, Experiment, Figure, Then};
+use crate::document::{Axis, EarlierFinding, Experiment, Figure};
 
 /// One fully specified run.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ struct Described {
     #[serde(default)]
     note: String,
     #[serde(default)]
-    then: Vec<Then>,
+    then: Vec<EarlierFinding>,
     axis: Axis,
     #[serde(default)]
     figures: Vec<Figure>,
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn every_trial_of_every_built_in_set_can_be_asked_for() {
+    fn every_built_in_trial_parses() {
         for set in BUILT_IN {
             for (processors, directories) in [(1, 1), (2, 4), (64, 1)] {
                 let (described, trials) = parse(set.text, processors, directories)

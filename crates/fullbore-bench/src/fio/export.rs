@@ -7,7 +7,7 @@ use crate::document::{Cell, Document};
 
 /// Whose job file is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted<'a> {
+pub enum JobSource<'a> {
     /// That of the cell with this id.
     Cell(&'a str),
     /// That of the strategy chosen for a kind of job: `read, cold`, or `read` for whatever cache state was measured.
@@ -18,10 +18,10 @@ pub enum Wanted<'a> {
 ///
 /// # Errors
 /// If there is no such cell or choice, with what there is; if fio cannot do it, with the reason.
-pub fn export(document: &Document, wanted: Wanted<'_>, directory: &Path) -> Result<String, Unsupported> {
+pub fn export(document: &Document, wanted: JobSource<'_>, directory: &Path) -> Result<String, Unsupported> {
     match wanted {
-        Wanted::Cell(id) => one(document, cell(document, id)?, id, directory),
-        Wanted::Choice(kind) => {
+        JobSource::Cell(id) => one(document, cell(document, id)?, id, directory),
+        JobSource::Choice(kind) => {
             let choices = &document.findings.choices;
             let fits =
                 |job: &str| job == kind || job.strip_prefix(kind).is_some_and(|rest| rest.starts_with(", "));

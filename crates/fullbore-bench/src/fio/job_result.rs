@@ -130,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_for_its_clock_is_told_by_the_requests() {
+    fn short_runs_are_timed_by_their_requests() {
         let result = read(&TEXT.replace("\"runtime\": 500", "\"runtime\": 0"), false, 4).unwrap();
         assert_eq!(result.seconds, 0.5);
     }
 
     #[test]
-    fn what_went_wrong_is_said() {
+    fn errors_are_reported() {
         assert!(read("no document", false, 1).unwrap_err().contains("no account"));
         assert!(read(TEXT, true, 1).unwrap_err().contains("no request"));
         assert!(

@@ -15,7 +15,7 @@ mod shape;
 
 use std::fmt;
 
-pub use export::{Wanted, export};
+pub use export::{JobSource, export};
 pub use import::{ImportError, Imported, import};
 pub use job::{Target, job};
 pub(crate) use peer::add_peer_trials;

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_told_in_options() {
+    fn cell_becomes_options() {
         let shape = shape(&labels()).unwrap();
         for (name, expected) in
             [("ioengine", "io_uring"), ("rw", "randread"), ("bs", "4096"), ("iodepth", "32"), ("direct", "1")]
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fio_cannot_do_is_refused_with_the_reason() {
+    fn cells_fio_cannot_run_are_rejected_with_a_reason() {
         let refused = |labels: Labels| shape(&labels).unwrap_err().0;
         assert!(refused(Labels { operation: "shift:10".into(), ..labels() }).contains("shift:10"));
         assert!(refused(Labels { method: "stdio".into(), ..labels() }).contains("FILE*"));

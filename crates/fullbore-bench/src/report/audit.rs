@@ -15,7 +15,7 @@ pub(super) fn facts(document: &Document) -> Vec<(String, String)> {
     facts.extend(audit.clock_s.map(|c| ("a reading of the clock".into(), units::seconds(c))));
     facts.push(("cells bound by the meter".into(), audit.tool_bound.len().to_string()));
     let samples = || document.cells.iter().flat_map(|c| &c.samples);
-    let proofs = |state: &str| samples().filter(|s| proof_word(&s.proof) == state).count();
+    let proofs = |state: &str| samples().filter(|s| proof_text(&s.proof) == state).count();
     let proved = format!(
         "{} confirmed, {} unproved, {} contradicted and left out",
         proofs("confirmed"),
@@ -82,7 +82,7 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
         .collect()
 }
 
-fn proof_word(proof: &Proof) -> &'static str {
+fn proof_text(proof: &Proof) -> &'static str {
     match proof {
         Proof::Confirmed => "confirmed",
         Proof::Contradicted { .. } => "contradicted",

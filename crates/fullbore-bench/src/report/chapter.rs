@@ -1,7 +1,7 @@
 //! A chapter of the report: one experiment with its question, what was found then and here, charts and tables.
 
 use super::data_table::{Titled, tables};
-use super::figures::Drawer;
+use super::figures::ChartBuilder;
 use super::markup::{escape, folded, set};
 use super::palette::Palette;
 use super::picture::Chart;
@@ -46,7 +46,8 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
     let mut number = 0;
     for experiment in all {
         let lines = series(&document.cells, &experiment);
-        let mut drawer = Drawer { document, palette: &palette, experiment: &experiment, charts: Vec::new() };
+        let mut drawer =
+            ChartBuilder { document, palette: &palette, experiment: &experiment, charts: Vec::new() };
         drawer.draw(&lines);
         let mut charts = drawer.charts;
         let mut anchor = anchor(&experiment.name);

@@ -3,7 +3,7 @@
 use super::figures::{cost_of, half_of};
 use super::markup::{Column, NOTHING, Table, figures, words};
 use super::measure::{axis_heading, between};
-use super::prose::manner;
+use super::prose::method_text;
 use super::request_figures::parts;
 use super::streams::{jain, stream_rates};
 use super::verdict::{peak, spanned};
@@ -97,7 +97,7 @@ fn cells(
             rows.push(std::iter::once(name).chain(row(cell, summary)).collect());
         }
     }
-    Table::new([&[first], columns].concat(), rows).said()
+    Table::new([&[first], columns].concat(), rows).without_empty_columns()
 }
 
 /// A position; an offset with its direction.
@@ -129,7 +129,11 @@ fn rate_columns(cell: &Cell, summary: &Summary) -> Vec<String> {
         interval(summary.rate),
         format!("{}{left_out}", summary.n),
         dash(summary.repeatability.map(|found| {
-            format!("{}, {}", if found.holds() { "yes" } else { "no" }, units::percent(found.deviation))
+            format!(
+                "{}, {}",
+                if found.is_repeatable() { "yes" } else { "no" },
+                units::percent(found.deviation)
+            )
         })),
         dash(summary.requests_per_s.map(units::requests_rate)),
         dash(summary.achieved_depth.map(units::significant)),
@@ -213,15 +217,15 @@ fn paths(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
             units::rate(rate.value),
             units::percent(rate.relative_half_width()),
             dash(roof.map(|r| units::percent(rate.value / r.rate.value))),
-            dash(half.map(|h| format!("{}{}", bound(h.at_most), experiment.axis.told(h.at)))),
+            dash(half.map(|h| format!("{}{}", bound(h.at_most), experiment.axis.label(h.at)))),
             dash(crossing),
             dash(summary.cpu_per_request.map(|c| units::significant(c.charged.value * 1e6))),
             units::ms_per_mb(summary.cpu_per_mb.charged.value),
             dash(cost.map(|c| span(c.per_request.scaled(1e6)))),
             dash(cost.map(|c| span(c.per_byte.scaled(1e9)))),
             dash(cost.map(|c| units::percent(c.max_relative_residual))),
-            manner(&cell.labels),
+            method_text(&cell.labels),
         ])
     };
-    Table::new(columns, lines.iter().filter_map(row).collect()).said()
+    Table::new(columns, lines.iter().filter_map(row).collect()).without_empty_columns()
 }

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_digits_than_asked_are_kept() {
+    fn numbers_are_rounded() {
         assert_eq!(rounded(1_234_567_890.4, 7), json!(1_234_568_000));
         assert_eq!(rounded(0.123_456_789, 7), json!(0.123_456_8));
         assert_eq!(rounded(0.123_456_789, 5), json!(0.123_46));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_hold_what_differs() {
+    fn columns_hold_differing_fields() {
         let samples = json!([
             { "a": 1, "b": 2, "c": { "d": 5 } },
             { "a": 1, "b": 3, "c": { "d": 5, "e": "x" } },

@@ -20,14 +20,14 @@ const LINES_APART: f64 = 12.0;
 const ROOF_IN_SIGHT: f64 = 2.0;
 
 /// Draws the charts of one experiment.
-pub(super) struct Drawer<'a> {
+pub(super) struct ChartBuilder<'a> {
     pub(super) document: &'a Document,
     pub(super) palette: &'a Palette,
     pub(super) experiment: &'a Experiment,
     pub(super) charts: Vec<Chart>,
 }
 
-impl Drawer<'_> {
+impl ChartBuilder<'_> {
     /// The charts that the experiment asks for; where it asks for none, those that suit its axis.
     pub(super) fn draw(&mut self, lines: &[Series]) {
         let all: Vec<&Series> = lines.iter().collect();
@@ -74,7 +74,7 @@ impl Drawer<'_> {
     /// Where a cell lies on the axis, with the word for it and a comma before; empty without an axis.
     pub(super) fn place(&self, cell: usize) -> String {
         let at = self.experiment.axis.of(&self.document.cells[cell].labels);
-        at.map_or_else(String::new, |at| format!(", {}", self.experiment.axis.told(at)))
+        at.map_or_else(String::new, |at| format!(", {}", self.experiment.axis.label(at)))
     }
 
     fn measured(&mut self, lines: &[&Series], measure: Measure) {
@@ -113,8 +113,9 @@ impl Drawer<'_> {
         let lowest_peak =
             lines_only.filter_map(|(_, l)| peak(l)).filter(|v| *v > 0.0).fold(highest, f64::min);
         let (factor, unit) = measure.unit(highest);
-        let looks = self.palette.looks(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
-        let drawn = panel.lines.iter().zip(looks).map(|((name, line), look)| Line {
+        let line_styles =
+            self.palette.line_styles(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
+        let drawn = panel.lines.iter().zip(line_styles).map(|((name, line), look)| Line {
             name: name.clone(),
             look,
             points: line
@@ -180,7 +181,7 @@ impl Drawer<'_> {
             return;
         }
         let (factor, unit) = measure.unit(highest);
-        let looks = self.palette.looks(&rated.iter().map(|r| &r.1.labels).collect::<Vec<_>>());
+        let line_styles = self.palette.line_styles(&rated.iter().map(|r| &r.1.labels).collect::<Vec<_>>());
         // One colour for all where colour would say nothing.
         let one_method = rated.iter().all(|r| r.1.labels.method == rated[0].1.labels.method);
         let roof = self.document.findings.roof.as_ref().filter(|r| {
@@ -192,10 +193,10 @@ impl Drawer<'_> {
             rule: roof.map(|r| (r.rate.value * factor, format!("roof {}", units::rate(r.rate.value)))),
             bars: rated
                 .iter()
-                .zip(&looks)
+                .zip(&line_styles)
                 .map(|((name, line, estimate, _), look)| Bar {
                     name: (*name).to_owned(),
-                    colour: if one_method { looks[0].colour } else { look.colour },
+                    colour: if one_method { line_styles[0].colour } else { look.colour },
                     value: estimate.scaled(factor),
                     text: measure.text(estimate.value),
                     tip: self.tip(name, line.cells[0], measure, *estimate),

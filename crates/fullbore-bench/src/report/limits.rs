@@ -38,7 +38,7 @@ pub(super) fn disks(document: &Document, experiment: &Experiment) -> Titled {
             ]
         }));
     }
-    ("What disks give together", Table::new(columns, rows).said())
+    ("What disks give together", Table::new(columns, rows).without_empty_columns())
 }
 
 /// The law by which the size of a request tells its time, a row a path.
@@ -74,5 +74,5 @@ pub(super) fn requests(document: &Document, experiment: &Experiment) -> Titled {
         ]
     };
     let here = document.findings.request_times.iter().filter(|t| t.series.experiment == experiment.name);
-    ("What a request takes by its size", Table::new(columns, here.map(row).collect()).said())
+    ("What a request takes by its size", Table::new(columns, here.map(row).collect()).without_empty_columns())
 }

@@ -3,7 +3,7 @@
 use super::frame;
 use super::markup::escape;
 use super::measure::{axis_title, tick};
-use super::palette::{Look, marker};
+use super::palette::{LineStyle, marker};
 use super::picture::{Key, Picture};
 use super::scale::Scale;
 use crate::document::Axis;
@@ -22,7 +22,7 @@ pub(super) struct Point {
 /// One line.
 pub(super) struct Line {
     pub(super) name: String,
-    pub(super) look: Look,
+    pub(super) look: LineStyle,
     pub(super) points: Vec<Point>,
     /// A fitted curve through (x, y), drawn fine.
     pub(super) fitted: Vec<(f64, f64)>,

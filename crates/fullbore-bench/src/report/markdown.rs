@@ -2,16 +2,16 @@
 
 use super::chapter::Chapter;
 use super::markup::Table;
-use super::{audit, counsel, heading, prose};
+use super::{advice_html, audit, heading, prose};
 use crate::document::Document;
 use crate::units;
 
 /// The report of a document.
-pub(super) fn whole(document: &Document, chapters: &[Chapter]) -> String {
+pub(super) fn report(document: &Document, chapters: &[Chapter]) -> String {
     let mut text = format!("# Storage report: {}\n\n", escape(&document.run.directory));
     text += &format!("{}\n\n## Summary\n\n", escape(&heading::place(document)));
     items(&mut text, prose::sentences(document).iter().map(String::as_str));
-    let advice = counsel::advice(document);
+    let advice = advice_html::advice(document);
     if !advice.is_empty() {
         text += "## Advice\n\n";
         for (i, advice) in advice.iter().enumerate() {
@@ -24,7 +24,7 @@ pub(super) fn whole(document: &Document, chapters: &[Chapter]) -> String {
         }
         text.push('\n');
     }
-    if let Some(rules) = counsel::rules_table(document) {
+    if let Some(rules) = advice_html::rules_table(document) {
         text += &format!("## The rules of 1997, tested again\n\n{}", table(&rules));
     }
     if !document.findings.choices.is_empty() {

@@ -83,7 +83,7 @@ impl Table {
     }
 
     /// The table without the columns in which no row says anything.
-    pub(super) fn said(self) -> Self {
+    pub(super) fn without_empty_columns(self) -> Self {
         let says = |text: &String| !text.is_empty() && text != NOTHING;
         let full = || self.rows.iter().filter(|row| row.len() > 1);
         let keep: Vec<bool> = (0..self.columns.len())
@@ -165,16 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_say_nothing_are_left_out() {
+    fn empty_columns_are_left_out() {
         let row = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
         let table = Table::new(
             [words("a"), figures("b"), figures("c")],
             vec![row(&["group"]), row(&["x", NOTHING, "1"]), row(&["y", "", "2"])],
         )
-        .said();
+        .without_empty_columns();
         assert_eq!(table.columns.iter().map(|c| c.head).collect::<Vec<_>>(), ["a", "c"]);
         assert_eq!(table.rows, [row(&["group"]), row(&["x", "1"]), row(&["y", "2"])]);
-        assert_eq!(Table::new([words("a")], Vec::new()).said().columns.len(), 1);
+        assert_eq!(Table::new([words("a")], Vec::new()).without_empty_columns().columns.len(), 1);
     }
 
     #[test]

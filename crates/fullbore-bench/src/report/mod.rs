@@ -1,11 +1,11 @@
 //! The report: one self-contained HTML file that opens without a network and is legible without scripting; the same
 //! as Markdown; its charts as SVG.
 
+mod advice_html;
 mod audit;
 mod bar_chart;
 mod chapter;
 mod cluster_chart;
-mod counsel;
 mod data_table;
 mod embedded;
 mod figures;
@@ -32,8 +32,8 @@ mod verdict;
 mod verdict_along;
 mod verdict_requests;
 
+pub(crate) use advice_html::advice;
 pub(crate) use chapter::care;
-pub(crate) use counsel::advice;
 pub(crate) use verdict::verdict;
 
 use crate::document::Document;
@@ -66,9 +66,9 @@ pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http%3A%2F%2Fwww
 /// its samples as CSV. Nothing in it is requested from anywhere; all text from the document is escaped.
 pub fn html(document: &Document) -> String {
     let chapters = chapters(document);
-    let advice = counsel::advice_html(document, &chapters);
-    let rules = counsel::rules_html(document, &chapters);
-    let choices = counsel::choices_html(document);
+    let advice = advice_html::advice_html(document, &chapters);
+    let rules = advice_html::rules_html(document, &chapters);
+    let choices = advice_html::choices_html(document);
     let mut parts = vec![("summary", "Summary")];
     let sections = [("advice", "What to do here", &advice), ("rules", "The rules of 1997", &rules)];
     let sections = sections.into_iter().chain([("choices", "Strategies chosen", &choices)]);
@@ -105,7 +105,7 @@ pub fn html(document: &Document) -> String {
 /// Sets a document as Markdown, as GitHub reads it: the same chapters in words and tables. It links to nothing
 /// outside; all text from the document is escaped.
 pub fn markdown(document: &Document) -> String {
-    markdown::whole(document, &chapters(document))
+    markdown::report(document, &chapters(document))
 }
 
 /// Every chart of the report as a file of its own: a name without suffix, unique among them, and a complete SVG

@@ -19,7 +19,7 @@ pub(super) struct Palette {
 
 /// How one line is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct LineStyle {
     /// Number of the colour class.
     pub(super) colour: usize,
     /// Number of the dash class: 0 solid.
@@ -33,7 +33,7 @@ const DASHES: usize = 4;
 /// Number of markers.
 pub(super) const MARKERS: usize = 6;
 
-impl Look {
+impl LineStyle {
     /// A look of a colour alone.
     pub(super) fn plain(colour: usize) -> Self {
         Self { colour: colour % COLOURS, dash: 0, marker: 0 }
@@ -46,7 +46,7 @@ impl Look {
 }
 
 /// The access method, or the peer that did it.
-fn actor(labels: &Labels) -> &str {
+fn method_or_peer(labels: &Labels) -> &str {
     labels.peer.as_deref().unwrap_or(&labels.method)
 }
 
@@ -57,21 +57,21 @@ impl Palette {
     pub(super) fn of(document: &Document) -> Self {
         let mut methods: Vec<String> = METHODS.map(String::from).to_vec();
         for cell in &document.cells {
-            let actor = actor(&cell.labels);
-            if !methods.iter().any(|m| m == actor) {
-                methods.push(actor.to_owned());
+            let method_or_peer = method_or_peer(&cell.labels);
+            if !methods.iter().any(|m| m == method_or_peer) {
+                methods.push(method_or_peer.to_owned());
             }
         }
         Self { methods }
     }
 
     fn place(&self, labels: &Labels) -> usize {
-        self.methods.iter().position(|m| m == actor(labels)).unwrap_or(0)
+        self.methods.iter().position(|m| m == method_or_peer(labels)).unwrap_or(0)
     }
 
     /// Colour and marker follow the method; lines of one method in one chart differ by dash, then by marker.
     /// Where a chart is about few methods in many ways, each line has a colour of its own.
-    pub(super) fn looks(&self, lines: &[&Labels]) -> Vec<Look> {
+    pub(super) fn line_styles(&self, lines: &[&Labels]) -> Vec<LineStyle> {
         let places: Vec<usize> = lines.iter().map(|labels| self.place(labels)).collect();
         let crowded = places.iter().any(|p| places.iter().filter(|o| *o == p).count() > OF_ONE_METHOD);
         let colours = self.colours(&places);
@@ -80,17 +80,17 @@ impl Palette {
             let shared = |j: usize| places[j] < places[i] && colours[j] == colours[i];
             if crowded || !(0..places.len()).any(shared) { 0 } else { DASHES - 1 }
         };
-        let mut looks: Vec<Look> = Vec::new();
+        let mut line_styles: Vec<LineStyle> = Vec::new();
         for (i, labels) in lines.iter().enumerate() {
             let cold = usize::from(labels.cache == Some(CacheState::Cold));
             let mixed = lines.iter().any(|l| l.cache != labels.cache);
-            let mut look = Look {
+            let mut look = LineStyle {
                 colour: if crowded { i % COLOURS } else { colours[i] },
                 dash: if mixed { cold } else { again(i) },
                 marker: if crowded { i % MARKERS } else { places[i] % MARKERS },
             };
             for step in 1..DASHES * MARKERS {
-                if !looks.contains(&look) {
+                if !line_styles.contains(&look) {
                     break;
                 }
                 look.dash = (look.dash + 1) % DASHES;
@@ -98,9 +98,9 @@ impl Palette {
                     look.marker = (look.marker + 1) % MARKERS;
                 }
             }
-            looks.push(look);
+            line_styles.push(look);
         }
-        looks
+        line_styles
     }
 
     /// A colour for each place: its own, or, where another method of the chart has that one, a free one.
@@ -148,15 +148,15 @@ mod tests {
     }
 
     #[test]
-    fn methods_that_share_a_colour_are_told_apart() {
+    fn methods_sharing_a_colour_differ_in_marker() {
         let mut methods = METHODS.map(String::from).to_vec();
         methods.extend(["tokio", "compio"].map(String::from));
         let palette = Palette { methods };
         let labels = ["buffered", "tokio", "direct", "compio"]
             .map(|m| Labels { method: m.into(), ..Labels::default() });
-        let looks = palette.looks(&labels.iter().collect::<Vec<_>>());
-        for (i, look) in looks.iter().enumerate() {
-            assert!(looks[..i].iter().all(|l| l.colour != look.colour), "{looks:?}");
+        let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
+        for (i, look) in line_styles.iter().enumerate() {
+            assert!(line_styles[..i].iter().all(|l| l.colour != look.colour), "{line_styles:?}");
         }
     }
 
@@ -169,16 +169,16 @@ mod tests {
             ..Labels::default()
         };
         let labels: Vec<Labels> = (0..12).map(|i| line(i, 6)).collect();
-        let looks = palette.looks(&labels.iter().collect::<Vec<_>>());
-        for (i, look) in looks.iter().enumerate() {
-            assert!(!looks[..i].contains(look), "{looks:?}");
+        let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
+        for (i, look) in line_styles.iter().enumerate() {
+            assert!(!line_styles[..i].contains(look), "{line_styles:?}");
         }
-        assert_eq!(looks[0].colour, looks[6].colour, "one colour a method");
+        assert_eq!(line_styles[0].colour, line_styles[6].colour, "one colour a method");
         let labels: Vec<Labels> = (0..24).map(|i| line(i, 1)).collect();
-        let looks = palette.looks(&labels.iter().collect::<Vec<_>>());
-        for (i, look) in looks.iter().enumerate() {
-            assert!(!looks[..i].contains(look), "{looks:?}");
+        let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
+        for (i, look) in line_styles.iter().enumerate() {
+            assert!(!line_styles[..i].contains(look), "{line_styles:?}");
         }
-        assert_ne!(looks[0].colour, looks[1].colour, "one method in many ways: a colour a line");
+        assert_ne!(line_styles[0].colour, line_styles[1].colour, "one method in many ways: a colour a line");
     }
 }

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn charts_hold_few_lines_and_names_say_what_differs() {
+    fn charts_have_few_lines_named_by_difference() {
         let all = [
             line("uring, cold, random", CacheState::Cold, "random"),
             line("direct, cold, random", CacheState::Cold, "random"),

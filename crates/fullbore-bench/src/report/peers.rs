@@ -50,11 +50,11 @@ pub(super) fn table(document: &Document, experiment: &Experiment) -> Titled {
         ]
     };
     let rows = found.iter().map(row).collect();
-    ("Beside other programs: ours ÷ theirs", Table::new(columns, rows).said())
+    ("Beside other programs: ours ÷ theirs", Table::new(columns, rows).without_empty_columns())
 }
 
 /// A sentence a program: how ours stands to it, and in how many cells that is beyond doubt.
-pub(super) fn told(document: &Document, experiment: &Experiment) -> Vec<String> {
+pub(super) fn sentences(document: &Document, experiment: &Experiment) -> Vec<String> {
     let all = of(document, experiment);
     let mut programs: Vec<&str> = Vec::new();
     for found in &all {

@@ -1,7 +1,7 @@
 //! A drawn chart before it is set in a page or in a file of its own.
 
 use super::markup::{escape, set};
-use super::palette::{Look, marker};
+use super::palette::{LineStyle, marker};
 
 /// The drawing of a chart: the inside of an `svg` element and the keys of its legend.
 pub(super) struct Picture {
@@ -15,7 +15,7 @@ pub(super) struct Picture {
 
 /// An entry of a legend.
 pub(super) struct Key {
-    pub(super) look: Look,
+    pub(super) look: LineStyle,
     /// Whether it stands for an area and not for a line.
     pub(super) patch: bool,
     pub(super) name: String,

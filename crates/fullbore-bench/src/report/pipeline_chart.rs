@@ -2,7 +2,7 @@
 //! advertised to do and what it really does.
 
 use super::markup::escape;
-use super::palette::Look;
+use super::palette::LineStyle;
 use super::picture::{Key, Picture, wrapped};
 use crate::document::{Pipeline, Stage};
 use crate::units;
@@ -39,7 +39,7 @@ pub(super) fn picture(pipeline: &Pipeline) -> Picture {
     let count = pipeline.stages.len().max(1) as f64;
     let width = ((WIDTH - GAP * (count - 1.0)) / count - 2.0).min(WIDEST);
     let letters = ((width - 2.0 * PAD) / LETTER).max(6.0) as usize;
-    let said: Vec<Said> = pipeline.stages.iter().map(|stage| Said::of(stage, letters)).collect();
+    let said: Vec<BoxText> = pipeline.stages.iter().map(|stage| BoxText::of(stage, letters)).collect();
     let what = said.iter().map(|s| s.what.len()).max().unwrap_or(0) as f64 * LINE;
     let advertised = said.iter().map(|s| s.advertised.len()).max().unwrap_or(0) as f64 * LINE;
     let real = said.iter().map(|s| s.real.len()).max().unwrap_or(0) as f64 * LINE;
@@ -94,21 +94,21 @@ pub(super) fn picture(pipeline: &Pipeline) -> Picture {
         }
         svg += "</g>\n";
     }
-    let key = |colour, name: &str| Key { look: Look::plain(colour), patch: true, name: name.into() };
+    let key = |colour, name: &str| Key { look: LineStyle::plain(colour), patch: true, name: name.into() };
     let keys = vec![key(ADVERTISED, "advertised"), key(REAL, "real, through this stage")];
     let drawn = 2.0 + count * (width + GAP) - GAP;
     Picture { width: drawn.max(620.0), height: TOP + height + 8.0, body: svg, keys }
 }
 
 /// What stands in a box.
-struct Said {
+struct BoxText {
     name: String,
     what: Vec<String>,
     advertised: Vec<String>,
     real: Vec<String>,
 }
 
-impl Said {
+impl BoxText {
     fn of(stage: &Stage, letters: usize) -> Self {
         let by = if stage.advertised_by.is_empty() {
             String::new()

@@ -51,7 +51,7 @@ fn random(labels: &Labels) -> bool {
 
 /// Ways to write that differ in what is safe when they say they are done.
 #[derive(Clone, Copy, PartialEq)]
-enum Written {
+enum WriteKind {
     /// Into the page cache.
     Cached,
     /// Past the page cache.
@@ -60,19 +60,19 @@ enum Written {
     Flushed,
 }
 
-fn writes(labels: &Labels, written: Written) -> bool {
+fn writes(labels: &Labels, written: WriteKind) -> bool {
     let how = if labels.flush == Some(true) {
-        Written::Flushed
+        WriteKind::Flushed
     } else if labels.cache_policy.as_deref() == Some("direct") || labels.method == "direct" {
-        Written::Direct
+        WriteKind::Direct
     } else {
-        Written::Cached
+        WriteKind::Cached
     };
     labels.operation == "write" && !random(labels) && how == written
 }
 
 /// How a cell did it: `direct, 4 MiB requests, depth 8`.
-pub(super) fn manner(labels: &Labels) -> String {
+pub(super) fn method_text(labels: &Labels) -> String {
     let mut parts = vec![labels.method.clone()];
     parts.extend(labels.request_bytes.map(|r| format!("{} requests", units::size(r))));
     parts.extend(labels.depth.filter(|d| *d > 1).map(|d| format!("depth {d}")));
@@ -82,7 +82,7 @@ pub(super) fn manner(labels: &Labels) -> String {
 
 /// How the fastest cell of a path did it.
 fn reached(document: &Document, peak: &Peak) -> String {
-    manner(document.cell(&peak.cell).map_or(&peak.series.labels, |c| &c.labels))
+    method_text(document.cell(&peak.cell).map_or(&peak.series.labels, |c| &c.labels))
 }
 
 /// The figures a reader looks for first.
@@ -95,11 +95,11 @@ fn tiles(document: &Document) -> String {
     };
     add("read, in memory", fastest(document, |l| reads(l, CacheState::Warm)));
     add("read, from device", fastest(document, |l| reads(l, CacheState::Cold)));
-    add("write, to memory", fastest(document, |l| writes(l, Written::Cached)));
-    let safe = fastest(document, |l| writes(l, Written::Flushed));
-    add("write, to device", safe.or_else(|| fastest(document, |l| writes(l, Written::Direct))));
+    add("write, to memory", fastest(document, |l| writes(l, WriteKind::Cached)));
+    let safe = fastest(document, |l| writes(l, WriteKind::Flushed));
+    add("write, to device", safe.or_else(|| fastest(document, |l| writes(l, WriteKind::Direct))));
     if let Some((cell, requests)) = most_random(document) {
-        tiles.push(("random reads", units::requests_rate(requests), manner(&cell.labels)));
+        tiles.push(("random reads", units::requests_rate(requests), method_text(&cell.labels)));
     }
     if let Some(roof) = &document.findings.roof {
         let width = format!("±{}", units::percent(roof.rate.relative_half_width()));
@@ -169,16 +169,17 @@ fn duration(seconds: f64) -> String {
     if seconds >= 120.0 { format!("{:.0} min", seconds / 60.0) } else { units::seconds(seconds) }
 }
 
-fn told(document: &Document, peak: &Peak) -> String {
+fn describe_peak(document: &Document, peak: &Peak) -> String {
     format!("{} ({})", units::rate(peak.rate.value), reached(document, peak))
 }
 
 fn reading(document: &Document) -> Option<String> {
     let warm = fastest(document, |l| reads(l, CacheState::Warm));
     let cold = fastest(document, |l| reads(l, CacheState::Cold));
-    let warm =
-        warm.map(|p| format!("a file that is already in memory is read at up to {}", told(document, p)));
-    let cold = cold.map(|p| format!("one that must come from the device at up to {}", told(document, p)));
+    let warm = warm
+        .map(|p| format!("a file that is already in memory is read at up to {}", describe_peak(document, p)));
+    let cold =
+        cold.map(|p| format!("one that must come from the device at up to {}", describe_peak(document, p)));
     match (warm, cold) {
         (Some(warm), Some(cold)) => Some(capital(&format!("{warm}; {cold}."))),
         (Some(warm), None) => Some(capital(&warm) + "."),
@@ -190,14 +191,14 @@ fn reading(document: &Document) -> Option<String> {
 }
 
 fn writing(document: &Document) -> Option<String> {
-    let part = |written: Written, to: &str| {
+    let part = |written: WriteKind, to: &str| {
         let peak = fastest(document, |l| writes(l, written))?;
-        Some(format!("{} {to}", told(document, peak)))
+        Some(format!("{} {to}", describe_peak(document, peak)))
     };
     let parts: Vec<String> = [
-        part(Written::Cached, "into the page cache, where a power cut loses it"),
-        part(Written::Direct, "past the page cache"),
-        part(Written::Flushed, "until it is safe on the device"),
+        part(WriteKind::Cached, "into the page cache, where a power cut loses it"),
+        part(WriteKind::Direct, "past the page cache"),
+        part(WriteKind::Flushed, "until it is safe on the device"),
     ]
     .into_iter()
     .flatten()
@@ -216,7 +217,7 @@ fn roof(document: &Document) -> Option<String> {
     let parts: Vec<String> = [
         share("reading from memory reaches", fastest(document, |l| reads(l, CacheState::Warm))),
         share("reading from the device", fastest(document, |l| reads(l, CacheState::Cold))),
-        share("writing into the page cache", fastest(document, |l| writes(l, Written::Cached))),
+        share("writing into the page cache", fastest(document, |l| writes(l, WriteKind::Cached))),
     ]
     .into_iter()
     .flatten()
@@ -254,7 +255,8 @@ fn waste(document: &Document) -> Option<String> {
             let ends = peak.series.cells.iter().filter_map(|id| document.cell(id));
             losses.extend(ends.filter_map(|other| loss(cell, other, &same_path(cell, other)?)));
         } else if let Some(other) = document.cell(&peak.cell) {
-            let instead = format!("by {} instead of {}", manner(&other.labels), manner(&cell.labels));
+            let instead =
+                format!("by {} instead of {}", method_text(&other.labels), method_text(&cell.labels));
             losses.extend(loss(cell, other, &instead));
         }
     }
@@ -279,7 +281,7 @@ fn same_path(best: &Cell, other: &Cell) -> Option<String> {
         }
         (None, None) => return None,
     };
-    Some(format!("with {what} ({})", manner(&with)))
+    Some(format!("with {what} ({})", method_text(&with)))
 }
 
 /// A loss, if the intervals bear it out.

@@ -2,7 +2,7 @@
 
 use super::frame;
 use super::markup::escape;
-use super::palette::{Look, marker};
+use super::palette::{LineStyle, marker};
 use super::picture::{Key, Picture, clipped};
 use super::scale::Scale;
 use crate::units;
@@ -85,9 +85,9 @@ impl RangeChart {
 }
 
 /// A percentile's look: the same in every chart of latencies.
-pub(super) fn look(percentile: usize) -> Look {
+pub(super) fn look(percentile: usize) -> LineStyle {
     let colour = [2, 0, 4, 1][percentile % 4];
-    Look { colour, dash: 0, marker: percentile }
+    LineStyle { colour, dash: 0, marker: percentile }
 }
 
 /// A time as a tick: `20 µs`.

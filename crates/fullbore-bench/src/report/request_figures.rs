@@ -1,7 +1,7 @@
 //! Charts of what becomes of requests: how long they take, where the time goes, who gets what; and the pipeline.
 
 use super::cluster_chart::{Cluster, ClusterChart};
-use super::figures::{Drawer, MOST_LINES};
+use super::figures::{ChartBuilder, MOST_LINES};
 use super::line_chart::{Line, LineChart, Point};
 use super::measure::by_axis;
 use super::panels::{Panel, split};
@@ -48,7 +48,7 @@ pub(super) fn parts(cell: &Cell) -> Option<[Option<f64>; 4]> {
     parts.iter().flatten().any(|v| *v > 0.0).then_some(parts)
 }
 
-impl Drawer<'_> {
+impl ChartBuilder<'_> {
     pub(super) fn latency(&mut self, lines: &[&Series]) {
         let told = |line: &&&Series| {
             line.cells.iter().any(|&c| self.summary(c).is_some_and(|s| s.latency.is_some()))
@@ -85,8 +85,9 @@ impl Drawer<'_> {
 
     /// One percentile: a line a path.
     fn latency_lines(&mut self, panel: &Panel, percentile: &str, value: Percentile) {
-        let looks = self.palette.looks(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
-        let lines = panel.lines.iter().zip(looks).map(|((name, line), look)| Line {
+        let line_styles =
+            self.palette.line_styles(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
+        let lines = panel.lines.iter().zip(line_styles).map(|((name, line), look)| Line {
             name: name.clone(),
             look,
             points: self.latency_points(name, line, value),
@@ -184,7 +185,7 @@ impl Drawer<'_> {
         for line in lines {
             let axis = self.experiment.axis;
             let name = |c: usize| {
-                axis.of(&self.document.cells[c].labels).map_or_else(String::new, |at| axis.told(at))
+                axis.of(&self.document.cells[c].labels).map_or_else(String::new, |at| axis.label(at))
             };
             let rows: Vec<(String, usize)> = line.cells.iter().map(|&c| (name(c), c)).collect();
             let of = if one { String::new() } else { format!(": {}", line.name) };
@@ -234,7 +235,7 @@ impl Drawer<'_> {
                 continue;
             }
             let (factor, unit) = super::measure::Measure::Rate.unit(highest);
-            let colour = self.palette.looks(&[&line.labels])[0].colour;
+            let colour = self.palette.line_styles(&[&line.labels])[0].colour;
             let disks = |c: usize| self.document.cells[c].labels.targets.is_some();
             let one_of = |c: usize| if disks(c) { "disk" } else { "stream" };
             let cluster = |(cell, rates): &(usize, Vec<Estimate>)| Cluster {

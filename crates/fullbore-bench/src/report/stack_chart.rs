@@ -1,7 +1,7 @@
 //! Horizontal bars of parts that make a whole: where a request's time goes.
 
 use super::markup::escape;
-use super::palette::Look;
+use super::palette::LineStyle;
 use super::picture::{Key, Picture, clipped};
 
 /// One bar.
@@ -85,7 +85,7 @@ impl StackChart {
             svg += "</g>\n";
         }
         let keys = self.parts.iter().map(|(name, colour)| Key {
-            look: Look::plain(*colour),
+            look: LineStyle::plain(*colour),
             patch: true,
             name: (*name).to_owned(),
         });

@@ -38,8 +38,8 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
         ));
     }
     told.extend(cost(document, &all));
-    told.extend(super::verdict_requests::told(document, experiment, &all));
-    told.extend(super::peers::told(document, experiment));
+    told.extend(super::verdict_requests::sentences(document, experiment, &all));
+    told.extend(super::peers::sentences(document, experiment));
     told
 }
 
@@ -85,7 +85,7 @@ fn place(experiment: &Experiment, cell: &Cell) -> String {
     if experiment.axis == Axis::Offset && at == Some(0) {
         return " when aligned".into();
     }
-    at.map_or_else(String::new, |at| format!(" at {}", experiment.axis.told(at)))
+    at.map_or_else(String::new, |at| format!(" at {}", experiment.axis.label(at)))
 }
 
 /// The fastest path of a kind of job, against the next and the slowest.
@@ -136,7 +136,7 @@ fn best(
         }
     }
     if let Some(half) = half_of(document, line, experiment.axis).map(|h| &h.half_power) {
-        let at = experiment.axis.told(half.at);
+        let at = experiment.axis.label(half.at);
         let bound = if half.at_most { " or less" } else { "" };
         let crossing = half.crossing.map_or_else(String::new, |c| {
             format!(", crossed at {}", spanned(c, |v| between(experiment.axis, v)))
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_intervals_do_not_bear_out_is_not_claimed() {
+    fn overlapping_intervals_give_no_verdict() {
         let ratio = |value, low, high| Estimate { value, low, high };
         let told = |verdict, ratio| against(&Comparison { ratio, verdict }, "mmap");
         assert_eq!(told(Verdict::Faster, ratio(1.24, 1.2, 1.28)), "1.24 times mmap (1.20 to 1.28)");

@@ -22,7 +22,7 @@ pub(super) fn along(
         .filter_map(|(name, line)| Some((name, line, peak(document, line)?.1.value)))
         .max_by(|a, b| a.2.total_cmp(&b.2))?;
     let cells: Vec<&Cell> = fastest.cells.iter().map(|&c| &document.cells[c]).collect();
-    let walk = Walk { axis: experiment.axis, cells, name: if lines.len() > 1 { &name } else { "" } };
+    let walk = AxisVerdict { axis: experiment.axis, cells, name: if lines.len() > 1 { &name } else { "" } };
     let told = match experiment.axis {
         Axis::Targets | Axis::Streams => walk.adding()?,
         Axis::File => walk.outgrowing()?,
@@ -40,19 +40,19 @@ const HELPS: f64 = 0.1;
 /// A load is borne when this share of it is served.
 const BORNE: f64 = 0.95;
 
-struct Walk<'a> {
+struct AxisVerdict<'a> {
     axis: Axis,
     cells: Vec<&'a Cell>,
     name: &'a str,
 }
 
-impl Walk<'_> {
+impl AxisVerdict<'_> {
     fn at(&self, cell: &Cell) -> u64 {
         self.axis.of(&cell.labels).unwrap_or(0)
     }
 
-    fn told(&self, cell: &Cell) -> String {
-        self.axis.told(self.at(cell))
+    fn text(&self, cell: &Cell) -> String {
+        self.axis.text(self.at(cell))
     }
 
     fn rate(cell: &Cell) -> f64 {
@@ -68,9 +68,9 @@ impl Walk<'_> {
         }
         let comparison = compared(last, first)?;
         let mut text =
-            format!("{} together reach {}", self.told(last), against(&comparison, &self.told(first)));
+            format!("{} together reach {}", self.text(last), against(&comparison, &self.text(first)));
         if comparison.verdict == Verdict::NoDifferenceThatMatters {
-            text = format!("{} together: {}", self.told(last), against(&comparison, &self.told(first)));
+            text = format!("{} together: {}", self.text(last), against(&comparison, &self.text(first)));
         }
         // The first step that brings less than a tenth of a share for each one added.
         let share = base / start as f64;
@@ -79,13 +79,13 @@ impl Walk<'_> {
             added > 0.0 && Self::rate(pair[1]) - Self::rate(pair[0]) < HELPS * share * added
         });
         match stop {
-            Some(pair) => text += &format!("; beyond {} more bring little or nothing", self.told(pair[0])),
+            Some(pair) => text += &format!("; beyond {} more bring little or nothing", self.text(pair[0])),
             None if comparison.verdict == Verdict::Faster => text += "; each one added helped",
             None => {}
         }
         let fair = self.cells.iter().rev().find_map(|c| Some((*c, jain(&stream_rates(c))?)));
         if let Some((cell, index)) = fair {
-            text += &format!("; Jain’s index of fairness at {}: {index:.2}", self.told(cell));
+            text += &format!("; Jain’s index of fairness at {}: {index:.2}", self.text(cell));
         }
         Some(text + ".")
     }
@@ -99,14 +99,14 @@ impl Walk<'_> {
         Some(match fallen {
             Some(cell) => format!(
                 "falls under half of its peak with a file of {}, to {} there and {} with {}.",
-                self.told(cell),
+                self.text(cell),
                 units::rate(Self::rate(cell)),
                 units::rate(Self::rate(last)),
-                self.told(last)
+                self.text(last)
             ),
             None => format!(
                 "keeps at least half of its peak up to a file of {} ({} there).",
-                self.told(last),
+                self.text(last),
                 units::rate(Self::rate(last))
             ),
         })
@@ -142,15 +142,15 @@ impl Walk<'_> {
         let Some(most) = most else {
             let least = *self.cells.first()?;
             let got = units::requests_rate(served(least)?);
-            return Some(format!("not even {} are borne: {got} served.", self.told(least)));
+            return Some(format!("not even {} are borne: {got} served.", self.text(least)));
         };
         let tail = |c: &Cell| percentile(c, |l| l.p99_s).map(|e| spanned(e, units::seconds));
-        let mut text = format!("bears {}", self.told(most));
+        let mut text = format!("bears {}", self.text(most));
         if let (Some(light), Some(heavy)) = (tail(self.cells[0]), tail(most)) {
             text += &if self.at(most) > self.at(self.cells[0]) {
                 format!(
                     "; 99% of requests take no longer than {light} at {}, {heavy} at that",
-                    self.told(self.cells[0])
+                    self.text(self.cells[0])
                 )
             } else {
                 format!("; 99% of requests take no longer than {light}")
@@ -158,7 +158,7 @@ impl Walk<'_> {
         }
         let over = self.cells.iter().copied().find(|c| self.at(c) > self.at(most));
         if let Some(over) = over {
-            text += &format!("; {} asked are not", self.told(over));
+            text += &format!("; {} asked are not", self.text(over));
         }
         Some(text + ".")
     }

@@ -7,7 +7,7 @@ use crate::document::{Axis, Document, Experiment, Figure, Series};
 use crate::units;
 
 /// Sentences for the figures that an experiment asks for beyond rates and costs.
-pub(super) fn told(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Vec<String> {
+pub(super) fn sentences(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Vec<String> {
     let asked = |figure: Figure| experiment.figures.contains(&figure);
     let mut told = Vec::new();
     if asked(Figure::Latency) && experiment.axis != Axis::Load {
@@ -27,7 +27,7 @@ fn latency(document: &Document, experiment: &Experiment, lines: &[&Series]) -> O
     for line in lines {
         for &c in &line.cells {
             let at = experiment.axis.of(&document.cells[c].labels);
-            let at = at.map_or_else(String::new, |at| format!(", {}", experiment.axis.told(at)));
+            let at = at.map_or_else(String::new, |at| format!(", {}", experiment.axis.label(at)));
             let tail = percentile(&document.cells[c], |l| l.p99_s);
             found.extend(tail.map(|tail| (format!("{}{at}", line.name), tail)));
         }
@@ -55,8 +55,10 @@ fn phases(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Op
         let whole: f64 = sizes.iter().flatten().sum();
         let most =
             (0..PARTS.len()).max_by(|&a, &b| sizes[a].unwrap_or(0.0).total_cmp(&sizes[b].unwrap_or(0.0)))?;
-        let at =
-            experiment.axis.of(&cell.labels).map_or_else(|| line.name.clone(), |at| experiment.axis.told(at));
+        let at = experiment
+            .axis
+            .of(&cell.labels)
+            .map_or_else(|| line.name.clone(), |at| experiment.axis.label(at));
         let share = units::percent(sizes[most].unwrap_or(0.0) / whole);
         Some(format!("{share} of {} in “{}” ({at})", units::seconds(whole), PARTS[most].0))
     };

@@ -16,7 +16,7 @@ use crate::document::{
 use crate::pipeline::pipeline;
 use crate::stats::Bootstrap;
 use crate::test_files::TestFiles;
-use crate::{saved, surroundings};
+use crate::{host, saved};
 
 /// The account of a run.
 #[derive(Debug, Clone)]
@@ -79,10 +79,10 @@ impl DocumentBuilder {
 
     /// Notes where the run takes place.
     pub(super) fn set_environment(&mut self, facts: &Facts, machine: &Machine, file_sets: &[TestFiles]) {
-        self.environment = surroundings::environment(facts, machine, &file_sets[0]);
+        self.environment = host::environment(facts, machine, &file_sets[0]);
         self.run.file_bytes = file_sets[0].len;
         self.run.notes = file_sets.iter().flat_map(|test_files| test_files.notes.clone()).collect();
-        self.run.notes.extend(surroundings::missing_without_root());
+        self.run.notes.extend(host::missing_without_root());
     }
 
     /// Adds what is to be said of the run.

@@ -19,9 +19,9 @@ use crate::audit;
 use crate::document::{Document, Experiment};
 use crate::experiment::{self, Trial};
 use crate::fio;
+use crate::host;
 use crate::sample::{RunContext, take_sample};
 use crate::stats::{Bootstrap, StopRule, Xoshiro256};
-use crate::surroundings;
 use crate::test_files::{self, Needs, TestFiles};
 
 /// What to measure, where and for how long.
@@ -322,12 +322,12 @@ fn create_file_sets(
     let mut file_sets: Vec<TestFiles> = Vec::new();
     for (index, (directory, facts)) in options.directories.iter().zip(facts).enumerate() {
         let needs = if index == 0 { needs } else { Needs { written: needs.written, ..Needs::default() } };
-        let (total, free) = surroundings::room(facts);
+        let (total, free) = host::room(facts);
         let fitting = match len {
             Some(size) => test_files::check(directory, size, free, total, needs).map(|()| size)?,
             None => {
                 let memory = machine.memory().unwrap_or(1 << 30);
-                test_files::suggest(directory, memory, free, total, surroundings::in_memory(facts), needs)?
+                test_files::suggest(directory, memory, free, total, host::in_memory(facts), needs)?
             }
         };
         let insist = options.size.is_some() || index > 0;
@@ -343,7 +343,7 @@ fn create_file_sets(
 /// The devices under all directories, each once.
 fn devices(facts: &[Facts]) -> Vec<DeviceNumber> {
     let mut all = Vec::new();
-    for device in facts.iter().flat_map(surroundings::devices) {
+    for device in facts.iter().flat_map(host::devices) {
         if !all.contains(&device) {
             all.push(device);
         }

@@ -88,8 +88,10 @@ pub fn change_points(values: &[f64], bootstrap: &Bootstrap) -> Option<Changes> {
     if finite.len() < MIN_SAMPLES_FOR_CHANGES {
         return None;
     }
-    let mut chance =
-        Chance { rng: Xoshiro256::seeded(bootstrap.seed), orders: bootstrap.resamples.max(FEWEST_ORDERS) };
+    let mut chance = OrderSampler {
+        rng: Xoshiro256::seeded(bootstrap.seed),
+        orders: bootstrap.resamples.max(FEWEST_ORDERS),
+    };
     let mut cuts = Vec::new();
     segment(&finite, 0, &mut chance, &mut cuts);
     cuts.sort_by_key(|cut| cut.0);
@@ -128,12 +130,12 @@ fn scores(values: &[f64]) -> Vec<f64> {
 }
 
 /// The source of random orders.
-struct Chance {
+struct OrderSampler {
     rng: Xoshiro256,
     orders: usize,
 }
 
-impl Chance {
+impl OrderSampler {
     /// The share of random orders of `scores` in which a statistic is at least as large, for several statistics at once;
     /// stops early (with a share over `limit`) when none can be significant any more.
     fn shares<const N: usize>(
@@ -164,7 +166,7 @@ impl Chance {
 }
 
 /// Cuts `values`, which begin at position `offset` of the series, and their parts; adds positions and p to `cuts`.
-fn segment(values: &[f64], offset: usize, chance: &mut Chance, cuts: &mut Vec<(usize, f64)>) {
+fn segment(values: &[f64], offset: usize, chance: &mut OrderSampler, cuts: &mut Vec<(usize, f64)>) {
     if values.len() < MIN_SAMPLES_FOR_CHANGES {
         return;
     }
@@ -194,7 +196,7 @@ fn segment(values: &[f64], offset: usize, chance: &mut Chance, cuts: &mut Vec<(u
 
 /// A stretch `from..to` of a series and how far its scores lie from the rest's, in squared standard errors.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct CandidateSegment {
     from: usize,
     to: usize,
     height: f64,
@@ -223,10 +225,10 @@ impl Scan {
     }
 
     /// The strongest cut in two (as the stretch behind it) and the strongest stretch of any kind.
-    fn strongest(&self, scores: &[f64]) -> (Stretch, Stretch) {
+    fn strongest(&self, scores: &[f64]) -> (CandidateSegment, CandidateSegment) {
         let n = scores.len();
         let sums = self.sums(scores);
-        let mut cut = Stretch { from: 0, to: n, height: -1.0 };
+        let mut cut = CandidateSegment { from: 0, to: n, height: -1.0 };
         let mut arc = cut;
         for (i, &from) in self.places.iter().enumerate() {
             for (j, &to) in self.places.iter().enumerate().skip(i + 1) {
@@ -236,10 +238,10 @@ impl Scan {
                 let sum = sums[j] - sums[i];
                 let height = sum * sum * self.weights[to - from];
                 if height > arc.height {
-                    arc = Stretch { from, to, height };
+                    arc = CandidateSegment { from, to, height };
                 }
                 if to == n && height > cut.height {
-                    cut = Stretch { from, to, height };
+                    cut = CandidateSegment { from, to, height };
                 }
             }
         }
@@ -261,7 +263,7 @@ impl Scan {
     }
 
     /// Moves the ends of a stretch found on the grid to the best places near them.
-    fn sharpen(&self, scores: &[f64], found: Stretch) -> (usize, usize) {
+    fn sharpen(&self, scores: &[f64], found: CandidateSegment) -> (usize, usize) {
         let n = scores.len();
         let near = |at: usize| {
             if at == 0 || at == n {
@@ -285,7 +287,7 @@ impl Scan {
 
 /// Joins neighbours that do not differ on their own: the far side of a stretch may have been no jump, and a series
 /// whose samples resemble their neighbours wanders without any.
-fn join(values: &[f64], cuts: &mut Vec<(usize, f64)>, chance: &mut Chance) {
+fn join(values: &[f64], cuts: &mut Vec<(usize, f64)>, chance: &mut OrderSampler) {
     while let Some(i) = weakest_by_chance(values, &edges_of(cuts, values.len()), chance)
         .or_else(|| weakest_by_distance(values, &edges_of(cuts, values.len())))
     {
@@ -298,7 +300,7 @@ fn edges_of(cuts: &[(usize, f64)], n: usize) -> Vec<usize> {
 }
 
 /// The cut whose two sides chance explains best, if it does so too often.
-fn weakest_by_chance(values: &[f64], edges: &[usize], chance: &mut Chance) -> Option<usize> {
+fn weakest_by_chance(values: &[f64], edges: &[usize], chance: &mut OrderSampler) -> Option<usize> {
     let p_of = |edge: &[usize]| {
         let scores = scores(&values[edge[0]..edge[2]]);
         let split = edge[1] - edge[0];

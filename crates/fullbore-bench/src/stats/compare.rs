@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_cancel_what_both_share() {
+    fn pairing_cancels_shared_noise() {
         let mut rng = Xoshiro256::seeded(8);
         // The machine slows down by half over the run; the first is 10 % faster throughout.
         let shared: Vec<f64> = (0..12).map(|i| 100.0 / (1.0 + f64::from(i) / 11.0)).collect();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_holds_the_truth() {
+    fn ratio_interval_covers_the_true_ratio() {
         let mut rng = Xoshiro256::seeded(5);
         let mut held = 0;
         for seed in 0..500 {

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hold_the_truth_about_as_often_as_they_say() {
+    fn interval_coverage_matches_confidence() {
         let mut rng = Xoshiro256::seeded(11);
         let (mut held_a, mut held_b) = (0, 0);
         for _ in 0..1000 {

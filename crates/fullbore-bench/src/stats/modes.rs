@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn one_hump_is_rarely_taken_for_two() {
+    fn one_mode_is_rarely_reported_as_two() {
         let mut rng = Xoshiro256::seeded(3);
         for n in [8, 12, 20, 40] {
             let mut found = [0; 3];

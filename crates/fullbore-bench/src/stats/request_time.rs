@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn each_law_is_told_from_the_other_and_its_parts_found() {
+    fn laws_are_distinguished_and_fitted() {
         for (iops, bps) in [(1000.0, 24e6), (300.0, 32e6), (2000.0, 20e6), (9000.0, 3e9)] {
             let (a, b) = (1.0 / iops, 1.0 / bps);
             for noise in [0.0, 0.02] {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_seen_is_said() {
+    fn unobserved_bounds_are_flagged() {
         let bootstrap = Bootstrap::default();
         // Bandwidth alone: the fixed time may be anything below what the smallest request takes.
         let only_bytes = fit_request_time(&curve(|x| (1e-9f64).max(1e-8 * x), 0.0), &bootstrap).unwrap();

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_uses_a_device_is_found() {
+    fn users_of_a_device_are_found() {
         let room = tempfile::tempdir().unwrap();
         let kernel = KernelPaths { sys: room.path().join("sys"), proc: room.path().join("proc") };
         let disk = kernel.sys.join("dev/block/8:16");
@@ -190,7 +190,7 @@ mod tests {
 
     /// Against the tools that make what is to be found.
     #[test]
-    fn what_lies_on_a_device_is_found() {
+    fn signatures_on_a_device_are_found() {
         let room = tempfile::tempdir().unwrap();
         let makers: &[(&[&str], &str)] = &[
             (&["mkfs.ext4", "-q", "-F"], "ext4"),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_device_is_refused() {
+    fn non_block_device_is_rejected() {
         let error = take(Path::new("/dev/null"), "x").unwrap_err().to_string();
         assert!(error.contains("no block device"), "{error}");
     }

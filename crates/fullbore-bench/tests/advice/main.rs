@@ -115,7 +115,7 @@ fn latency_under_load() {
 }
 
 #[test]
-fn confidence_says_how_good_the_cells_are() {
+fn confidence_follows_cell_quality() {
     let build = |change: fn(&mut Cell)| {
         let mut room = Room::new(Spread::Apart);
         room.add("mine", read("buffered", 4 * K, Warm), 100.0, 1.0);
@@ -161,7 +161,7 @@ fn confidence_says_how_good_the_cells_are() {
 }
 
 #[test]
-fn what_is_measured_twice_is_said_once_and_by_the_surer() {
+fn duplicate_topics_keep_the_higher_confidence() {
     let mut room = Room::new(Spread::Apart);
     for experiment in ["first", "second"] {
         for (size, rate) in [(4 * K, 100.0), (64 * K, 300.0)] {

@@ -142,7 +142,7 @@ fn the_majority_of_paths_decides_and_the_others_are_named() {
 }
 
 #[test]
-fn a_third_disk_that_helps_says_nothing_of_a_fourth() {
+fn helpful_third_disk_does_not_decide_the_rule() {
     let with = |third: f64| {
         let mut room = Room::new(Spread::Apart);
         for (disks, rate) in [(1, 100.0), (2, 200.0), (3, third)] {

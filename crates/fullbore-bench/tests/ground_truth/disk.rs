@@ -12,14 +12,14 @@ pub(crate) struct Disk {
     pub(crate) place: PathBuf,
     number: String,
     // Dropped after the mount is gone.
-    _heir: Heir,
+    _heir: CleanupProcess,
 }
 
 /// A process that clears away after this one, should it be killed before it can: it waits for the end of a pipe that
 /// nobody else holds.
-pub(crate) struct Heir(Child);
+pub(crate) struct CleanupProcess(Child);
 
-impl Heir {
+impl CleanupProcess {
     /// Runs `script` with `arguments` when this process is gone.
     pub(crate) fn of(script: &str, arguments: &[&str]) -> Result<Self, String> {
         Command::new("sh")
@@ -36,7 +36,7 @@ impl Heir {
     }
 }
 
-impl Drop for Heir {
+impl Drop for CleanupProcess {
     fn drop(&mut self) {
         // All is cleared away: it would do the same to whoever has the name next.
         let _ = self.0.kill();
@@ -45,9 +45,9 @@ impl Drop for Heir {
 }
 
 /// A loop device that is released unless it gets mounted.
-struct Attached(String);
+struct LoopDevice(String);
 
-impl Drop for Attached {
+impl Drop for LoopDevice {
     fn drop(&mut self) {
         // Of a device that is mounted: when that ends.
         let _ = command("losetup", &["-d", &self.0]);
@@ -55,7 +55,7 @@ impl Drop for Attached {
 }
 
 /// A disk's image and its file system.
-pub(crate) struct Made<'a> {
+pub(crate) struct DiskImage<'a> {
     /// Its length in bytes; the image is sparse.
     pub(crate) len: u64,
     /// The command that makes the file system, without the device.
@@ -84,7 +84,7 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Result<String, Strin
 
 impl Disk {
     /// Makes `name.img` in `within` and mounts it at `at`, which is made.
-    pub(crate) fn new(within: &Path, name: &str, at: PathBuf, made: &Made<'_>) -> Result<Self, String> {
+    pub(crate) fn new(within: &Path, name: &str, at: PathBuf, made: &DiskImage<'_>) -> Result<Self, String> {
         let image = within.join(format!("{name}.img"));
         let fail = |error: std::io::Error| format!("{}: {error}", image.display());
         fs::File::create(&image).and_then(|file| file.set_len(made.len)).map_err(fail)?;
@@ -95,18 +95,18 @@ impl Disk {
     }
 
     /// Makes a file system on an image that is there and mounts it at `at`, which is made.
-    pub(crate) fn of(image: &Path, at: PathBuf, made: &Made<'_>) -> Result<Self, String> {
+    pub(crate) fn of(image: &Path, at: PathBuf, made: &DiskImage<'_>) -> Result<Self, String> {
         let (path, place) = (image.to_string_lossy(), at.to_string_lossy().into_owned());
         fs::create_dir(&at).map_err(|error| format!("{place}: {error}"))?;
         let past = if made.past_cache { "--direct-io=on" } else { "--direct-io=off" };
-        let attached = command("losetup", &["-f", "--show", past, &path]).map(Attached)?;
+        let attached = command("losetup", &["-f", "--show", past, &path]).map(LoopDevice)?;
         let device = attached.0.as_str();
         let name = device.trim_start_matches("/dev/");
         let number = fs::read_to_string(format!("/sys/block/{name}/dev"))
             .map_err(|error| format!("{name}: {error}"))?;
         command(made.mkfs[0], &[&made.mkfs[1..], &[device]].concat())?;
         let options = if made.options.is_empty() { "defaults" } else { made.options };
-        let heir = Heir::of("umount --lazy \"$1\"; rmdir \"$1\"", &[&place])?;
+        let heir = CleanupProcess::of("umount --lazy \"$1\"; rmdir \"$1\"", &[&place])?;
         command("mount", &["-o", options, device, &place])?;
         Ok(Self { place: at, number: number.trim().to_owned(), _heir: heir })
     }

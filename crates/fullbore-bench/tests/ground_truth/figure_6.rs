@@ -10,7 +10,7 @@
 use fullbore_bench::document::{Cell, Document};
 
 use super::judging::{Judge, cell, rate};
-use super::lab::{Lab, Limits, Shared, Task, measures_here, prove};
+use super::lab::{Lab, Limits, MeterOptions, Shared, measures_here, prove};
 use super::latent::{Latent, RATE, TURN, WAY, served_here};
 
 /// A chunk takes half a second, five slices.
@@ -56,7 +56,12 @@ fn striping_wants_large_and_deep_requests() {
     prove(
         &REQUESTS,
         |_| Lab::new(&[LIMITS; 4], Shared::Nothing, 20 << 20),
-        |request| Task { test: NAME, experiments: experiments(*request), seconds: 100, precision: 0.05 },
+        |request| MeterOptions {
+            test: NAME,
+            experiments: experiments(*request),
+            seconds: 100,
+            precision: 0.05,
+        },
         |request, document| wrong_of(*request, document),
     );
 }
@@ -100,21 +105,21 @@ fn wrong_of(request: u64, document: &Document) -> Vec<String> {
 
 /// Disks that a process plays.
 #[derive(Debug, Clone, Copy)]
-struct Played {
+struct SimulatedDisks {
     disks: usize,
     write_cache: bool,
 }
 
-const PLAYED: [Played; 3] = [
-    Played { disks: 1, write_cache: false },
-    Played { disks: 1, write_cache: true },
-    Played { disks: 4, write_cache: false },
+const PLAYED: [SimulatedDisks; 3] = [
+    SimulatedDisks { disks: 1, write_cache: false },
+    SimulatedDisks { disks: 1, write_cache: true },
+    SimulatedDisks { disks: 4, write_cache: false },
 ];
 
 /// Requests in KiB, as the paper's.
 const WRITES: [u64; 3] = [8, 16, 64];
 
-fn played(played: Played) -> String {
+fn played(played: SimulatedDisks) -> String {
     let grid = |settings: &str, requests: &[u64], depths: &[u32]| {
         let requests: Vec<String> = requests.iter().map(|request| format!("'{request}K'")).collect();
         format!(
@@ -139,11 +144,11 @@ fn played(played: Played) -> String {
         )
     };
     let grids = match played {
-        Played { disks: 4, .. } => {
+        SimulatedDisks { disks: 4, .. } => {
             grid(&striped("read"), &[8], &DEPTHS) + &grid(&striped("write"), &[8], &DEPTHS)
         }
-        Played { write_cache: true, .. } => grid(&one("write"), &WRITES, &[1]),
-        Played { .. } => grid(&one("write"), &WRITES, &DEPTHS) + &grid(&one("read"), &[8], &[1, 8]),
+        SimulatedDisks { write_cache: true, .. } => grid(&one("write"), &WRITES, &[1]),
+        SimulatedDisks { .. } => grid(&one("write"), &WRITES, &DEPTHS) + &grid(&one("read"), &[8], &[1, 8]),
     };
     format!("[[experiment]]\nname = 'played'\ntitle = 'Figure 6'\naxis = 'depth'\n{grids}")
 }
@@ -157,7 +162,7 @@ fn deep_writes_make_up_for_a_write_cache() {
     prove(
         &PLAYED,
         |played| Latent::new(NAME, played.disks, played.write_cache, 24 << 20),
-        |disks| Task { test: NAME, experiments: played(*disks), seconds: 100, precision: 0.02 },
+        |disks| MeterOptions { test: NAME, experiments: played(*disks), seconds: 100, precision: 0.02 },
         |played, document| match played.disks {
             1 => wrong_of_one(*played, document),
             _ => wrong_of_four(document),
@@ -181,7 +186,7 @@ fn lone_write(request: u64) -> [f64; 2] {
     [TURN + WAY, TURN].map(|wait| bytes / (wait + bytes / RATE))
 }
 
-fn wrong_of_one(played: Played, document: &Document) -> Vec<String> {
+fn wrong_of_one(played: SimulatedDisks, document: &Document) -> Vec<String> {
     let mut judge = Judge::of(format!("{played:?}"));
     let writes = |request: u64, depth: u32| found(document, "write", request, depth);
     let half = RATE / 2.0;

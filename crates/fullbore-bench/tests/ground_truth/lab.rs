@@ -11,7 +11,7 @@ use fullbore::pattern::Progress;
 use fullbore_bench::document::Document;
 use fullbore_bench::{Event, Options, RunProgress, run};
 
-use super::disk::{Disk, EXT4, Heir, Made, eventually};
+use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, eventually};
 
 /// Bytes and requests a second, reads and writes each.
 pub(crate) type Limits = (u64, u64);
@@ -68,7 +68,7 @@ impl Laboratory for Lab {
 /// A control group; removed when dropped.
 struct Group {
     place: PathBuf,
-    _heir: Heir,
+    _heir: CleanupProcess,
 }
 
 impl Group {
@@ -82,7 +82,7 @@ impl Group {
         let group = blkio.join(format!("fullbore-{}-{number}", std::process::id()));
         // The meter in it would go on, and what it uses stay.
         let script = "for try in $(seq 100); do kill -9 $(cat \"$1/cgroup.procs\"); rmdir \"$1\" && break; sleep 0.1; done";
-        let heir = Heir::of(script, &[&group.to_string_lossy()])?;
+        let heir = CleanupProcess::of(script, &[&group.to_string_lossy()])?;
         fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
         Ok(Self { place: group, _heir: heir })
     }
@@ -108,7 +108,7 @@ impl Drop for Group {
 }
 
 /// What the meter is told.
-pub(crate) struct Task<'a> {
+pub(crate) struct MeterOptions<'a> {
     /// The name of the test that runs it.
     pub(crate) test: &'a str,
     /// Experiments as TOML.
@@ -131,11 +131,11 @@ impl Lab {
         let count = limits.len() as u64;
         // Room for the file system itself, and for the tenth that the meter leaves free.
         let len = (128 << 20) + if matches!(shared, Shared::Disk) { count * file } else { file } * 5 / 4;
-        let plain = Made { len, mkfs: EXT4, options: "", past_cache: false };
+        let plain = DiskImage { len, mkfs: EXT4, options: "", past_cache: false };
         let mut within = here.clone();
         if let Shared::Bus(limits) = shared {
             let len = (128 << 20) + len * count;
-            let bus = Disk::new(&here, "bus", here.join("bus"), &Made { len, ..plain })?;
+            let bus = Disk::new(&here, "bus", here.join("bus"), &DiskImage { len, ..plain })?;
             lab.group.limit(bus.number(), limits)?;
             within = bus.place.clone();
             lab.bus = Some(bus);
@@ -144,7 +144,7 @@ impl Lab {
         for (index, &limits) in disks.iter().enumerate() {
             let name = index.to_string();
             // What is read of a disk on a bus must come over the bus each time.
-            let made = Made { past_cache: lab.bus.is_some(), ..plain };
+            let made = DiskImage { past_cache: lab.bus.is_some(), ..plain };
             let disk = Disk::new(&within, &name, here.join(&name), &made)?;
             lab.group.limit(disk.number(), limits)?;
             lab.meter.directories.push(disk.place.clone());
@@ -185,7 +185,7 @@ impl Meter {
     }
 
     /// Starts the meter on the disks; it puts itself under their limits.
-    pub(crate) fn start(&self, task: &Task<'_>) -> Child {
+    pub(crate) fn start(&self, task: &MeterOptions<'_>) -> Child {
         fs::write(self.root.path().join("experiments.toml"), &task.experiments).unwrap();
         let mut directories = vec![self.root.path().to_owned()];
         directories.extend(self.directories.clone());
@@ -254,7 +254,7 @@ const ATTEMPTS: u32 = 3;
 pub(crate) fn prove<S, L: Laboratory>(
     settings: &[S],
     make: impl Fn(&S) -> Result<L, String>,
-    task: impl Fn(&S) -> Task<'static>,
+    task: impl Fn(&S) -> MeterOptions<'static>,
     judge: impl Fn(&S, &Document) -> Vec<String>,
 ) {
     if !fullbore_testkit::runs_all("disks of known limits") {

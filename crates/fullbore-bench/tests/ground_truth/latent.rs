@@ -22,7 +22,7 @@ use fuser::{
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyWrite, Request, WriteFlags,
 };
 
-use super::disk::{Disk, EXT4, Heir, Made, command, eventually};
+use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, command, eventually};
 use super::lab::{Laboratory, Meter};
 
 /// Tells a process that it is to serve: where, how long the image is, whether writes are cached, and the file that says that
@@ -69,12 +69,12 @@ impl Head {
     }
 }
 
-enum Answer {
+enum Reply {
     Read(ReplyData, Vec<u8>),
     Written(ReplyWrite, usize),
 }
 
-impl Answer {
+impl Reply {
     fn give(self) {
         match self {
             Self::Read(reply, data) => reply.data(&data),
@@ -84,23 +84,23 @@ impl Answer {
 }
 
 /// The disk's process.
-struct Served {
+struct DiskServer {
     bytes: File,
     len: u64,
     /// There when requests are to take their time.
     go: PathBuf,
     head: Mutex<Head>,
-    line: &'static Line,
+    line: &'static ReplyQueue,
 }
 
 /// Answers in the order in which they are due.
 #[derive(Default)]
-struct Line {
-    due: Mutex<VecDeque<(Instant, Answer)>>,
+struct ReplyQueue {
+    due: Mutex<VecDeque<(Instant, Reply)>>,
     more: Condvar,
 }
 
-impl Line {
+impl ReplyQueue {
     fn give_all(&self) {
         loop {
             let mut due = self.more.wait_while(self.due.lock().unwrap(), |due| due.is_empty()).unwrap();
@@ -112,7 +112,7 @@ impl Line {
     }
 }
 
-impl Served {
+impl DiskServer {
     fn attributes(&self, inode: INodeNo) -> FileAttr {
         let (kind, size) =
             if inode == ROOT { (FileType::Directory, 0) } else { (FileType::RegularFile, self.len) };
@@ -135,7 +135,7 @@ impl Served {
         }
     }
 
-    fn answer(&self, writes: bool, len: usize, answer: Answer) {
+    fn answer(&self, writes: bool, len: usize, answer: Reply) {
         if !self.go.exists() {
             return answer.give();
         }
@@ -147,7 +147,7 @@ impl Served {
     }
 }
 
-impl Filesystem for Served {
+impl Filesystem for DiskServer {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
         let refused = || std::io::Error::other("the kernel is too old");
         config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).map_err(|_| refused())?;
@@ -180,7 +180,7 @@ impl Filesystem for Served {
     ) {
         let mut data = vec![0; (size as u64).min(self.len.saturating_sub(offset)) as usize];
         match self.bytes.read_exact_at(&mut data, offset) {
-            Ok(()) => self.answer(false, data.len(), Answer::Read(reply, data)),
+            Ok(()) => self.answer(false, data.len(), Reply::Read(reply, data)),
             Err(_) => reply.error(Errno::EIO),
         }
     }
@@ -198,7 +198,7 @@ impl Filesystem for Served {
         reply: ReplyWrite,
     ) {
         match self.bytes.write_all_at(data, offset) {
-            Ok(()) => self.answer(true, data.len(), Answer::Written(reply, data.len())),
+            Ok(()) => self.answer(true, data.len(), Reply::Written(reply, data.len())),
             Err(_) => reply.error(Errno::EIO),
         }
     }
@@ -212,21 +212,21 @@ pub(crate) fn served_here() -> bool {
     let len: u64 = len.parse().unwrap();
     let bytes = tempfile::tempfile_in(Path::new(place).parent().unwrap()).unwrap();
     bytes.set_len(len).unwrap();
-    let line: &'static Line = Box::leak(Box::default());
+    let line: &'static ReplyQueue = Box::leak(Box::default());
     std::thread::spawn(|| line.give_all());
     let head = Mutex::new(Head { free: Instant::now(), write_cache: write_cache == "true" });
-    fuser::mount(Served { bytes, len, go: go.into(), head, line }, place, &Config::default()).unwrap();
+    fuser::mount(DiskServer { bytes, len, go: go.into(), head, line }, place, &Config::default()).unwrap();
     true
 }
 
 /// A mounted file system of one image, and the process that serves it.
-struct Mounted {
+struct MountedImage {
     place: PathBuf,
     child: Child,
-    _heir: Heir,
+    _heir: CleanupProcess,
 }
 
-impl Mounted {
+impl MountedImage {
     fn new(test: &str, place: PathBuf, len: u64, write_cache: bool, go: &Path) -> Result<Self, String> {
         std::fs::create_dir(&place).map_err(|error| format!("{}: {error}", place.display()))?;
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -249,12 +249,12 @@ impl Mounted {
         }
         // After the heir of the disk on it, which waits for nothing.
         let script = "sleep 1; umount --lazy \"$1\"; sleep 1; kill -9 \"$2\"; rmdir \"$1\"";
-        let heir = Heir::of(script, &[&place.to_string_lossy(), &child.id().to_string()])?;
+        let heir = CleanupProcess::of(script, &[&place.to_string_lossy(), &child.id().to_string()])?;
         Ok(Self { place, child, _heir: heir })
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedImage {
     fn drop(&mut self) {
         let place = self.place.to_string_lossy();
         if !eventually(|| command("umount", &[&place]).is_ok()) {
@@ -269,7 +269,7 @@ impl Drop for Mounted {
 /// Disks of this kind. Dropped in the order of the fields: disks, what serves them, the directory.
 pub(crate) struct Latent {
     _disks: Vec<Disk>,
-    _served: Vec<Mounted>,
+    _served: Vec<MountedImage>,
     meter: Meter,
 }
 
@@ -291,11 +291,11 @@ impl Latent {
         for index in 0..count {
             let within = meter.root().join(format!("served-{index}"));
             let len = (128 << 20) + file * 5 / 4;
-            let mounted = Mounted::new(test, within.clone(), len, write_cache, &go)?;
+            let mounted = MountedImage::new(test, within.clone(), len, write_cache, &go)?;
             served.push(mounted);
             // No journal, and times of files kept in memory: the disk is asked for nothing else.
             let mkfs = &[EXT4, &["-O", "^has_journal"]].concat();
-            let made = Made { len, mkfs, options: "lazytime", past_cache: true };
+            let made = DiskImage { len, mkfs, options: "lazytime", past_cache: true };
             let disk = Disk::of(&within.join(IMAGE), meter.root().join(index.to_string()), &made)?;
             meter.directories.push(disk.place.clone());
             disks.push(disk);

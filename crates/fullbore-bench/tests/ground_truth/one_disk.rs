@@ -6,7 +6,7 @@ use fullbore_bench::document::Document;
 use fullbore_bench::stats::{Law, median};
 
 use super::judging::{Judge, rate};
-use super::lab::{Lab, Laboratory, Limits, Shared, Task, measures_here, prove};
+use super::lab::{Lab, Laboratory, Limits, MeterOptions, Shared, measures_here, prove};
 
 /// Half-power requests of 16K, 8K, 64K and 8K.
 const LIMITS: [Limits; 4] = [(24_000_000, 1000), (12_000_000, 1000), (16_000_000, 150), (20_000_000, 2000)];
@@ -49,7 +49,7 @@ fn rates_half_power_points_and_request_costs_are_those_of_the_device() {
     prove(
         &LIMITS,
         |limits| Lab::new(&[*limits], Shared::Nothing, 128 << 20),
-        |limits| Task {
+        |limits| MeterOptions {
             test: NAME,
             experiments: experiment(half_power(*limits)),
             seconds: 105,
@@ -83,7 +83,7 @@ fn wrong_of((bps, iops): Limits, document: &Document) -> Vec<String> {
 const CLIFF: [Limits; 2] = [(20_000_000, 2000), (8_000_000, 2000)];
 
 #[test]
-fn a_disk_that_becomes_slower_meanwhile_has_a_change_point() {
+fn slowing_disk_has_a_change_point() {
     const NAME: &str = "one_disk::a_disk_that_becomes_slower_meanwhile_has_a_change_point";
     if measures_here() {
         return;
@@ -100,7 +100,7 @@ fn a_disk_that_becomes_slower_meanwhile_has_a_change_point() {
         .replace("5.0", "1.0")
         .replace("0.4", "0.1");
     // Never precise enough, so it goes on until the time is up.
-    let child = lab.meter().start(&Task { test: NAME, experiments, seconds: 36, precision: 1e-9 });
+    let child = lab.meter().start(&MeterOptions { test: NAME, experiments, seconds: 36, precision: 1e-9 });
     let clock = Instant::now();
     std::thread::sleep(Duration::from_secs(17));
     lab.limit(0, CLIFF[1]);

@@ -5,7 +5,7 @@ use fullbore_bench::document::{Cell, Document};
 use fullbore_bench::stats::median;
 
 use super::judging::{Judge, cell, rate};
-use super::lab::{Lab, Limits, Shared, Task, UNLIMITED, measures_here, prove};
+use super::lab::{Lab, Limits, MeterOptions, Shared, UNLIMITED, measures_here, prove};
 
 /// A set of disks, and what is known of it.
 struct Setting {
@@ -142,7 +142,12 @@ fn disks_add_up_until_what_they_share_is_full() {
     prove(
         SETTINGS,
         |setting| Lab::new(setting.limits, setting.shared, setting.file),
-        |setting| Task { test: NAME, experiments: experiments(setting), seconds: 115, precision: 0.02 },
+        |setting| MeterOptions {
+            test: NAME,
+            experiments: experiments(setting),
+            seconds: 115,
+            precision: 0.02,
+        },
         wrong_of,
     );
 }

@@ -86,7 +86,7 @@ fn the_probability_is_the_one_of_all_orders() {
 }
 
 #[test]
-fn a_drift_is_not_taken_for_steps() {
+fn drift_is_not_reported_as_steps() {
     let steps = share(200, 12, |run, rng| {
         let changes = found(&Law::Drifting.draw(40, rng), run);
         !changes.points.is_empty() && !changes.drifts

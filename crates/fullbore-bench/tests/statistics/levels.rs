@@ -24,7 +24,7 @@ fn a_single_hump_has_none() {
 }
 
 #[test]
-fn what_was_put_in_is_found() {
+fn known_levels_are_found() {
     for (n, truth) in
         [(20, &[70.0, 100.0][..]), (30, &[70.0, 100.0, 140.0]), (60, &[60.0, 80.0, 110.0, 150.0])]
     {

@@ -1,6 +1,6 @@
 //! Warm-up: what is steady is kept, what rises is left out, and the mean after it is that of the steady state.
 
-use fullbore_bench::stats::{Settling, median, warm_up};
+use fullbore_bench::stats::{OnlineWarmUp, median, warm_up};
 
 use crate::laws::{INDEPENDENT, Law, MEDIAN, share};
 
@@ -32,7 +32,7 @@ fn rising(law: Law, n: usize, pace: f64, rng: &mut fullbore_bench::stats::Xoshir
 }
 
 #[test]
-fn what_rises_is_left_out() {
+fn rising_start_is_left_out() {
     for (law, n, pace, batch) in
         [(Law::Normal(2.0), 30, 3.0, 1), (Law::Heavy(2.0), 40, 3.0, 1), (Law::Normal(5.0), 200, 10.0, 5)]
     {
@@ -53,14 +53,14 @@ fn what_rises_is_left_out() {
 }
 
 #[test]
-fn asked_while_it_runs_it_says_so_in_time() {
+fn online_warm_up_agrees_with_offline() {
     let mut asked = 0.0;
     let right = share(500, 42, |_, rng| {
         let values = rising(Law::Normal(2.0), 100, 4.0, rng);
-        let mut settling = Settling::new(1, 8);
-        let stop = values.iter().position(|&v| settling.push(v).is_some()).unwrap_or(99);
+        let mut online = OnlineWarmUp::new(1, 8);
+        let stop = values.iter().position(|&v| online.push(v).is_some()).unwrap_or(99);
         asked += stop as f64 / 500.0;
-        let last = &settling.values()[settling.values().len() - 8..];
+        let last = &online.values()[online.values().len() - 8..];
         (median(last).unwrap() / MEDIAN - 1.0).abs() < 0.03
     });
     println!("settling within e^-1 every 4 values: said after {asked:.1}, true in {:.1} %", 100.0 * right);

@@ -3,8 +3,8 @@
 #![allow(dead_code, unreachable_pub)]
 
 use fullbore_bench::document::{
-    Advice, Axis, CacheState, Cell, Confidence, Document, Experiment, Figure, Labels, Latency, Phases,
-    Pipeline, Proof, Rule, RuleVerdict, Sample, Stage, StopReason, SummaryOptions, Then, findings,
+    Advice, Axis, CacheState, Cell, Confidence, Document, EarlierFinding, Experiment, Figure, Labels,
+    Latency, Phases, Pipeline, Proof, Rule, RuleVerdict, Sample, Stage, StopReason, SummaryOptions, findings,
 };
 use fullbore_bench::stats::{Bootstrap, Estimate, Xoshiro256};
 
@@ -31,7 +31,7 @@ impl Maker {
             note: "Every cell of the grid moves the same bytes; only the way differs.".into(),
             axis,
             question: format!("{title}: what does an application really get, and what does it cost?"),
-            then: vec![Then {
+            then: vec![EarlierFinding {
                 year: 1997,
                 source: "Riedel, van Ingen and Gray, figure 3".into(),
                 found: "Requests of 8 KB reached half of the peak; the processor needed 120 µs a request."

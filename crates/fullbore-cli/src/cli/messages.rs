@@ -8,11 +8,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use fullbore::quote::printable;
 use fullbore_cli::values::is_ambiguous;
 
-use super::peers::Called;
+use super::peers::Invocation;
 use crate::exit::{self, Exit};
 
 /// Prints what clap returns in place of a command, and returns the exit code.
-pub(super) fn print(error: &clap::Error, called: &Called) -> ExitCode {
+pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
     let is_help = matches!(error.kind(), ErrorKind::DisplayHelp);
     if is_help || error.kind() == ErrorKind::DisplayVersion {
         let text =
@@ -25,18 +25,18 @@ pub(super) fn print(error: &clap::Error, called: &Called) -> ExitCode {
         _ => None,
     };
     match text {
-        Some(text) => Exit::say(&text),
+        Some(text) => Exit::eprint(&text),
         // Colours are clap's, unless what it quotes has escape sequences of its own.
         None => {
             let plain = own_name(&shown(error, false), called);
             let safe = matches!(printable(&plain), Cow::Borrowed(_));
             match safe && std::io::stderr().is_terminal() {
                 true => drop(std::io::stderr().write_all(own_name(&shown(error, true), called).as_bytes())),
-                false => Exit::say(&plain),
+                false => Exit::eprint(&plain),
             }
         }
     }
-    ExitCode::from(exit::trouble_code())
+    ExitCode::from(exit::failure_code())
 }
 
 fn shown(error: &clap::Error, terminal: bool) -> String {
@@ -45,7 +45,7 @@ fn shown(error: &clap::Error, terminal: bool) -> String {
 }
 
 /// "fullbore 0.1.0", or "wc (fullbore) 0.1.0".
-fn version(error: &clap::Error, called: &Called) -> String {
+fn version(error: &clap::Error, called: &Invocation) -> String {
     let text = error.render().to_string();
     let (name, version) = text.trim_end().rsplit_once(' ').unwrap_or_default();
     match (called.peer, name.strip_prefix("fullbore-")) {
@@ -56,7 +56,7 @@ fn version(error: &clap::Error, called: &Called) -> String {
 }
 
 /// A text with the name in it under which the binary was called.
-fn own_name(text: &str, called: &Called) -> String {
+fn own_name(text: &str, called: &Invocation) -> String {
     match called.peer {
         Some(peer) => text.replace(&format!("fullbore {}", called.command()), peer),
         None => text.to_owned(),
@@ -64,7 +64,7 @@ fn own_name(text: &str, called: &Called) -> String {
 }
 
 /// An error in GNU's words, where GNU has such an error.
-fn gnu(error: &clap::Error, called: &Called) -> Option<String> {
+fn gnu(error: &clap::Error, called: &Invocation) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::peers::Called;
+use self::peers::Invocation;
 use crate::command;
 use crate::exit::{self, Exit};
 use crate::grep;
@@ -77,12 +77,12 @@ impl Cli {
 
     /// Reads the command line of this process. Errors in it are printed, and end the process with the exit code of the peer.
     pub(crate) fn read() -> Result<Self, ExitCode> {
-        let mut called = Called::now();
+        let mut called = Invocation::now();
         if called.command() == "grep" {
             called.words = grep::config::with_config(called.words);
         }
         if ["wc", "copy", "cp", "sum"].contains(&called.command()) {
-            exit::set_trouble_code(1);
+            exit::set_failure_code(1);
         }
         if let Some(command) = Command::of_a_tool(&called.words) {
             return Ok(Self { command });

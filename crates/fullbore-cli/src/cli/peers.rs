@@ -23,14 +23,14 @@ const PEERS: &[(&str, &[&str])] = &[
 ];
 
 /// The command line of this process.
-pub(super) struct Called {
+pub(super) struct Invocation {
     /// The command and its arguments.
     pub(super) words: Vec<OsString>,
     /// The tool under whose name the binary was called.
     pub(super) peer: Option<&'static str>,
 }
 
-impl Called {
+impl Invocation {
     pub(super) fn now() -> Self {
         let mut words = std::env::args_os();
         let program = words.next().unwrap_or_default();

@@ -9,7 +9,7 @@ use fullbore::operation::generate::{Random, Text, Zeros};
 use fullbore::{pattern, size};
 use fullbore_cli::values::names;
 
-use super::run::{Common, Route};
+use super::run::{Endpoints, TransferArgs};
 use super::transform::is_standard_output;
 use crate::exit::Exit;
 
@@ -52,14 +52,14 @@ pub(crate) struct Generate {
     overwrite: bool,
 
     #[command(flatten)]
-    common: Common,
+    transfer: TransferArgs,
 }
 
 impl Generate {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let generator: Box<dyn Generator> = match self.content {
             Content::Random => Box::new(Random::new(self.seed)),
-            Content::Text => Box::new(Text::new(self.seed, self.line).map_err(Exit::trouble)?),
+            Content::Text => Box::new(Text::new(self.seed, self.line).map_err(Exit::failure)?),
             Content::Zeros => Box::new(Zeros),
         };
         let output = if is_standard_output(&self.output) {
@@ -68,8 +68,8 @@ impl Generate {
             let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };
             Output::create(&self.output, placement, None)?
         };
-        let route = Route { input: None, len: Some(self.size), output };
-        self.common.run(&generator.to_string(), route, |output, plan, durability, progress| {
+        let endpoints = Endpoints { input: None, len: Some(self.size), output };
+        self.transfer.run(&generator.to_string(), endpoints, |output, plan, durability, progress| {
             pattern::generate(&*generator, self.size, output, &plan.strategy, durability, progress)
         })
     }

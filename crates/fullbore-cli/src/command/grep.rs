@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::ways::Ways;
+use super::common_args::CommonArgs;
 use crate::exit::Exit;
-use crate::grep::asked::Asked;
+use crate::grep::args::GrepArgs;
 
 /// Print lines that match a pattern, as rg does, with every file searched by all workers
 #[derive(Debug, Args)]
@@ -21,14 +21,14 @@ pub(crate) struct Grep {
     arguments: Vec<OsString>,
 
     #[command(flatten)]
-    asked: Asked,
+    args: GrepArgs,
 
     #[command(flatten)]
-    ways: Ways,
+    common: CommonArgs,
 }
 
 impl Grep {
     pub(crate) fn run(self) -> Result<(), Exit> {
-        crate::grep::run(self.asked, self.arguments, self.ways)
+        crate::grep::run(self.args, self.arguments, self.common)
     }
 }

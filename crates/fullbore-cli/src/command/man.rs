@@ -18,7 +18,7 @@ pub(crate) struct Man {
 impl Man {
     pub(crate) fn run(self) -> Result<(), Exit> {
         clap_mangen::generate_to(Cli::flags(), &self.directory).map_err(|error| {
-            Exit::trouble(format!("{}: cannot write the manual pages: {error}", self.directory.display()))
+            Exit::failure(format!("{}: cannot write the manual pages: {error}", self.directory.display()))
         })
     }
 }

@@ -19,4 +19,4 @@ mod walk;
 pub(crate) mod wc;
 
 // What the tools have in common.
-pub(crate) use fullbore_cli::ways;
+pub(crate) use fullbore_cli::common_args;

@@ -27,10 +27,10 @@ pub(crate) struct Probe {
 impl Probe {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let mut facts =
-            probe::facts(&self.path).map_err(|error| Exit::trouble(explained(&self.path, &error)))?;
+            probe::facts(&self.path).map_err(|error| Exit::failure(explained(&self.path, &error)))?;
         facts.engines = engines(&self.path, &facts);
         if self.json {
-            let text = serde_json::to_string_pretty(&facts).map_err(Exit::trouble)?;
+            let text = serde_json::to_string_pretty(&facts).map_err(Exit::failure)?;
             Exit::print(&format!("{text}\n"))
         } else {
             Exit::print(&probe::human(&facts))
@@ -57,20 +57,20 @@ fn explained(path: &Path, error: &probe::ProbeError) -> String {
 
 /// What each method says to the path.
 fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
-    let tried = |ground: Result<Ground, String>| -> Vec<EngineFact> {
+    let tried = |files: Result<ProbeFiles, String>| -> Vec<EngineFact> {
         methods()
-            .map(|method| match &ground {
-                Ok(ground) => ground.try_out(method),
+            .map(|method| match &files {
+                Ok(files) => files.try_out(method),
                 Err(reason) => fact(method, Err(format!("not tried: {reason}")), None),
             })
             .collect()
     };
     match facts.kind {
-        PathKind::Directory => tried(Ground::in_directory(path)),
-        PathKind::Regular if made_when_read(facts) => {
+        PathKind::Directory => tried(ProbeFiles::in_directory(path)),
+        PathKind::Regular if is_generated_on_read(facts) => {
             without_offsets("its bytes are made when they are read")
         }
-        PathKind::Regular | PathKind::BlockDevice => tried(Ground::file(path)),
+        PathKind::Regular | PathKind::BlockDevice => tried(ProbeFiles::file(path)),
         PathKind::Fifo => without_offsets("a pipe has no offsets"),
         PathKind::CharacterDevice => without_offsets("a character device has no offsets"),
         PathKind::Socket | PathKind::Other => methods()
@@ -106,8 +106,8 @@ fn without_offsets(why: &str) -> Vec<EngineFact> {
 }
 
 /// Whether a file is one of those that the kernel makes up: reading it may wait, or use up what it tells.
-fn made_when_read(facts: &Facts) -> bool {
-    const MADE: [&str; 10] = [
+fn is_generated_on_read(facts: &Facts) -> bool {
+    const KERNEL_FILES: [&str; 10] = [
         "proc",
         "sysfs",
         "cgroup",
@@ -119,11 +119,11 @@ fn made_when_read(facts: &Facts) -> bool {
         "pstore",
         "bpf",
     ];
-    facts.file_system.as_ref().is_some_and(|found| MADE.contains(&found.kind.as_str()))
+    facts.file_system.as_ref().is_some_and(|found| KERNEL_FILES.contains(&found.kind.as_str()))
 }
 
 /// The files that methods are tried on.
-struct Ground {
+struct ProbeFiles {
     file: File,
     /// Whether `file` may be written.
     write: bool,
@@ -131,7 +131,7 @@ struct Ground {
     beside: Result<Output, String>,
 }
 
-impl Ground {
+impl ProbeFiles {
     fn file(path: &Path) -> Result<Self, String> {
         let file = File::open(path).map_err(|error| error.to_string())?;
         let beside = match path.canonicalize() {

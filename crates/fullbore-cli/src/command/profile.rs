@@ -14,11 +14,11 @@ use crate::exit::Exit;
 #[derive(Debug, Args)]
 pub(crate) struct Profile {
     #[command(subcommand)]
-    verb: Verb,
+    verb: ProfileAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum ProfileAction {
     /// Show what is saved: for each file system and job, the strategies that were measured, the best first
     Show {
         /// Only the file system that holds this path
@@ -40,24 +40,24 @@ enum Verb {
 impl Profile {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let place = Saved::path().ok_or_else(|| {
-            Exit::trouble("there is no place for a profile: set HOME or XDG_CONFIG_HOME to an absolute path")
+            Exit::failure("there is no place for a profile: set HOME or XDG_CONFIG_HOME to an absolute path")
         })?;
         match self.verb {
-            Verb::Show { path, json } => show(&place, path.as_deref(), json),
-            Verb::Forget { path: None } => forget_all(&place),
-            Verb::Forget { path: Some(path) } => forget(&place, &path),
+            ProfileAction::Show { path, json } => show(&place, path.as_deref(), json),
+            ProfileAction::Forget { path: None } => forget_all(&place),
+            ProfileAction::Forget { path: Some(path) } => forget(&place, &path),
         }
     }
 }
 
 fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
-    let mut saved = Saved::load(place).map_err(Exit::trouble)?;
+    let mut saved = Saved::load(place).map_err(Exit::failure)?;
     if let Some(path) = path {
         let key = key(path)?;
         saved.file_systems.retain(|known, _| *known == key);
     }
     if json {
-        let text = serde_json::to_string_pretty(&saved).map_err(Exit::trouble)?;
+        let text = serde_json::to_string_pretty(&saved).map_err(Exit::failure)?;
         return Exit::print(&format!("{text}\n"));
     }
     if saved.file_systems.is_empty() {
@@ -101,23 +101,23 @@ fn table(place: &Path, saved: &Saved) -> String {
 fn forget_all(place: &Path) -> Result<(), Exit> {
     match std::fs::remove_file(place) {
         Ok(()) => Exit::print(&format!("forgot all of {}\n", place.display())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(nothing(place, None)),
-        Err(error) => Err(Exit::trouble(format!("{}: cannot remove the profile: {error}", place.display()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(no_profile(place, None)),
+        Err(error) => Err(Exit::failure(format!("{}: cannot remove the profile: {error}", place.display()))),
     }
 }
 
 fn forget(place: &Path, path: &Path) -> Result<(), Exit> {
     let key = key(path)?;
-    let mut saved = Saved::load(place).map_err(Exit::trouble)?;
-    let Some(forgotten) = saved.file_systems.remove(&key) else { return Err(nothing(place, Some(path))) };
+    let mut saved = Saved::load(place).map_err(Exit::failure)?;
+    let Some(forgotten) = saved.file_systems.remove(&key) else { return Err(no_profile(place, Some(path))) };
     if saved.file_systems.is_empty() {
         return forget_all(place);
     }
-    saved.save(place).map_err(Exit::trouble)?;
+    saved.save(place).map_err(Exit::failure)?;
     Exit::print(&format!("forgot what was measured in {}\n", forgotten.directory.display()))
 }
 
-fn nothing(place: &Path, path: Option<&Path>) -> Exit {
+fn no_profile(place: &Path, path: Option<&Path>) -> Exit {
     let of = path.map_or_else(String::new, |path| format!(" of the file system of {}", path.display()));
     Exit::No(format!("nothing to forget: {} holds nothing{of}", place.display()))
 }
@@ -125,7 +125,7 @@ fn nothing(place: &Path, path: Option<&Path>) -> Exit {
 /// The key of the file system that holds a path, whatever the path is: it is not opened for reading.
 fn key(path: &Path) -> Result<String, Exit> {
     let fail = |error: std::io::Error| {
-        Exit::trouble(format!("{}: cannot tell its file system: {error}", path.display()))
+        Exit::failure(format!("{}: cannot tell its file system: {error}", path.display()))
     };
     let fd = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| fail(error.into()))?;

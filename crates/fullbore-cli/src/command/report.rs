@@ -57,13 +57,13 @@ pub(crate) struct Report {
     quiet: bool,
 
     #[command(flatten)]
-    comparing: Comparing,
+    compare_args: CompareArgs,
 }
 
 /// How several documents are compared.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Comparing")]
-struct Comparing {
+struct CompareArgs {
     /// What differs by less does not matter, such as 2% [default: 3%]
     #[arg(long, value_name = "SHARE", value_parser = margin)]
     margin: Option<f64>,
@@ -109,7 +109,7 @@ impl Report {
         match documents.as_slice() {
             [(name, document)] => self.show(name, document),
             [baseline, others @ ..] => self.compare(baseline, others),
-            [] => Err(Exit::trouble("name a results document")),
+            [] => Err(Exit::failure("name a results document")),
         }
     }
 
@@ -117,16 +117,16 @@ impl Report {
     fn check(&self) -> Result<(), Exit> {
         let to_stdout = self.outputs().filter(|(_, path)| is_stdio(path)).count() + usize::from(self.json);
         if to_stdout > 1 {
-            return Err(Exit::trouble("two outputs go to standard output: give all but one a file"));
+            return Err(Exit::failure("two outputs go to standard output: give all but one a file"));
         }
         if self.results.iter().filter(|path| is_stdio(path)).count() > 1 {
-            return Err(Exit::trouble("standard input is named twice: it holds one document"));
+            return Err(Exit::failure("standard input is named twice: it holds one document"));
         }
         let mut seen: Vec<((u64, u64), String)> = Vec::new();
         for path in self.results.iter().filter(|path| !is_stdio(path)) {
             let Some(identity) = identity(&file_of(path)) else { continue };
             if let Some((_, before)) = seen.iter().find(|(known, _)| *known == identity) {
-                return Err(Exit::trouble(format!(
+                return Err(Exit::failure(format!(
                     "{before} and {} are the same file: name another run's results",
                     path.display()
                 )));
@@ -136,30 +136,30 @@ impl Report {
         let mut written: Vec<&Path> = Vec::new();
         for (flag, path) in self.outputs().filter(|(_, path)| !is_stdio(path)) {
             if let Some((_, input)) = seen.iter().find(|(known, _)| identity(path) == Some(*known)) {
-                return Err(Exit::trouble(format!("{flag}: {input} is what is read: name another file")));
+                return Err(Exit::failure(format!("{flag}: {input} is what is read: name another file")));
             }
             if written.contains(&path) {
-                return Err(Exit::trouble(format!("{flag}: {} is written already", path.display())));
+                return Err(Exit::failure(format!("{flag}: {} is written already", path.display())));
             }
             written.push(path);
         }
         if self.results.len() > 1 {
             return match self.svg {
-                Some(_) => Err(Exit::trouble("--svg is for the charts of one results document: name one")),
+                Some(_) => Err(Exit::failure("--svg is for the charts of one results document: name one")),
                 None => Ok(()),
             };
         }
-        let comparing = &self.comparing;
+        let compare_args = &self.compare_args;
         let flags = [
-            ("--margin", comparing.margin.is_some()),
-            ("--across", !comparing.across.is_empty()),
-            ("--anyway", comparing.anyway),
-            ("--only", !comparing.only.is_empty()),
-            ("--fail-on", !comparing.fail_on.is_empty()),
+            ("--margin", compare_args.margin.is_some()),
+            ("--across", !compare_args.across.is_empty()),
+            ("--anyway", compare_args.anyway),
+            ("--only", !compare_args.only.is_empty()),
+            ("--fail-on", !compare_args.fail_on.is_empty()),
         ];
         match flags.into_iter().find(|(_, given)| *given) {
             Some((flag, _)) => {
-                Err(Exit::trouble(format!("{flag} is for comparing: name a second results document")))
+                Err(Exit::failure(format!("{flag} is for comparing: name a second results document")))
             }
             None => Ok(()),
         }
@@ -173,7 +173,7 @@ impl Report {
 
     fn show(&self, name: &str, document: &Document) -> Result<(), Exit> {
         if document.cells.is_empty() {
-            return Err(Exit::trouble(format!("{name}: it has no cells: there is nothing to show")));
+            return Err(Exit::failure(format!("{name}: it has no cells: there is nothing to show")));
         }
         let mut files = Vec::new();
         if let Some(path) = &self.html {
@@ -184,37 +184,37 @@ impl Report {
         }
         if let Some(path) = &self.csv {
             let mut samples = Vec::new();
-            csv::write(document, &mut samples).map_err(Exit::trouble)?;
+            csv::write(document, &mut samples).map_err(Exit::failure)?;
             files.push((path, samples));
         }
         if let Some(directory) = &self.svg {
             pictures(document, directory)?;
         }
-        self.give(files, || {
+        self.write_outputs(files, || {
             if !self.json {
                 return Ok(table::render(document, look()).into_bytes());
             }
             let mut text = Vec::new();
-            document.write(&mut text).map_err(Exit::trouble)?;
+            document.write(&mut text).map_err(Exit::failure)?;
             Ok(text)
         })
     }
 
     fn compare(&self, baseline: &(String, Document), others: &[(String, Document)]) -> Result<(), Exit> {
-        let comparing = &self.comparing;
+        let compare_args = &self.compare_args;
         let mut options = Options {
-            across: if comparing.anyway { Aspect::ALL.to_vec() } else { comparing.across.clone() },
-            only: comparing.only.clone(),
-            conditions: comparing.fail_on.clone(),
+            across: if compare_args.anyway { Aspect::ALL.to_vec() } else { compare_args.across.clone() },
+            only: compare_args.only.clone(),
+            conditions: compare_args.fail_on.clone(),
             ..Options::default()
         };
-        options.margin = comparing.margin.unwrap_or(options.margin);
+        options.margin = compare_args.margin.unwrap_or(options.margin);
         fn source((name, document): &(String, Document)) -> Source<'_> {
             Source { name, document }
         }
         let others: Vec<Source<'_>> = others.iter().map(source).collect();
         let found = comparison::compare(source(baseline), &others, &options)
-            .map_err(|error: Error| Exit::trouble(error))?;
+            .map_err(|error: Error| Exit::failure(error))?;
         let mut files = Vec::new();
         if let Some(path) = &self.html {
             files.push((path.as_path(), comparison::html(&found).into_bytes()));
@@ -224,10 +224,10 @@ impl Report {
         }
         if let Some(path) = &self.csv {
             let mut cells = Vec::new();
-            comparison::csv(&found, &mut cells).map_err(Exit::trouble)?;
+            comparison::csv(&found, &mut cells).map_err(Exit::failure)?;
             files.push((path, cells));
         }
-        self.give(files, || {
+        self.write_outputs(files, || {
             Ok(if self.json { comparison::json(&found) } else { comparison::render(&found, look()) }
                 .into_bytes())
         })?;
@@ -235,7 +235,7 @@ impl Report {
     }
 
     /// Writes the files, all of them or none, and then what goes to standard output.
-    fn give(
+    fn write_outputs(
         &self,
         files: Vec<(&Path, Vec<u8>)>,
         text: impl FnOnce() -> Result<Vec<u8>, Exit>,
@@ -252,7 +252,7 @@ impl Report {
             stream
                 .write_all(&content)
                 .and_then(|()| stream.flush())
-                .map_err(|error| Exit::trouble(format!("{}: cannot write: {error}", path.display())))?;
+                .map_err(|error| Exit::failure(format!("{}: cannot write: {error}", path.display())))?;
             drop(stream);
             outputs.push(output);
         }
@@ -322,7 +322,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 fn read(path: &Path) -> Result<Document, Exit> {
     let file = file_of(path);
     let shown = if is_stdio(path) { name(path) } else { file.display().to_string() };
-    let trouble = |what: String| Exit::trouble(format!("{shown}: {what}"));
+    let failure = |what: String| Exit::failure(format!("{shown}: {what}"));
     let text = if is_stdio(path) {
         read_text(std::io::stdin().lock(), LIMIT)
     } else {
@@ -330,16 +330,16 @@ fn read(path: &Path) -> Result<Document, Exit> {
     };
     let text = text.map_err(|error| match error.kind() {
         ErrorKind::FileTooLarge | ErrorKind::InvalidData => {
-            trouble(format!("{error}: name the results.json that bench wrote"))
+            failure(format!("{error}: name the results.json that bench wrote"))
         }
-        _ => trouble(format!("cannot read: {error}")),
+        _ => failure(format!("cannot read: {error}")),
     })?;
     match text.trim_start().chars().next() {
-        None => Err(trouble("it is empty: name the results.json that bench wrote".into())),
-        Some('<') => Err(trouble("it is a page, not data: name the results.json beside it".into())),
+        None => Err(failure("it is empty: name the results.json that bench wrote".into())),
+        Some('<') => Err(failure("it is a page, not data: name the results.json beside it".into())),
         Some('{') => Document::parse(&text)
             .map(|document| document.printable().into_owned())
-            .map_err(|error| trouble(error.to_string())),
-        Some(_) => Err(trouble("it is not JSON: name the results.json that bench wrote".into())),
+            .map_err(|error| failure(error.to_string())),
+        Some(_) => Err(failure("it is not JSON: name the results.json that bench wrote".into())),
     }
 }

@@ -13,14 +13,14 @@ use fullbore::strategy::{Plan, StrategySpec, plan};
 use fullbore::{Result, size};
 use serde_json::json;
 
+use fullbore_cli::common_args::{load_profile, strategies};
 use fullbore_cli::exit::Exit;
 use fullbore_cli::progress::{ProgressLine, When};
 use fullbore_cli::values::{names, words};
-use fullbore_cli::ways::{load_profile, strategies};
 
 /// The common flags.
 #[derive(Debug, Args)]
-pub(crate) struct Common {
+pub(crate) struct TransferArgs {
     #[arg(long, value_name = "STRATEGY", default_value = "auto", help = strategies())]
     pub(crate) strategy: String,
 
@@ -47,7 +47,7 @@ pub(crate) struct Common {
 }
 
 /// What a run goes between.
-pub(crate) struct Route<'a> {
+pub(crate) struct Endpoints<'a> {
     /// The input, if there is one.
     pub(crate) input: Option<&'a File>,
     /// How many bytes, if that is known.
@@ -56,40 +56,47 @@ pub(crate) struct Route<'a> {
     pub(crate) output: Output,
 }
 
-impl Common {
+impl TransferArgs {
     /// Plans and runs `job`, and gives the account of it.
     pub(crate) fn run(
         &self,
         what: &str,
-        route: Route<'_>,
+        endpoints: Endpoints<'_>,
         job: impl FnOnce(Output, &Plan, Durability, &Progress) -> Result<Stats>,
     ) -> std::result::Result<(), Exit> {
         let spec: StrategySpec =
-            self.strategy.parse().map_err(|error| Exit::trouble(format!("--strategy: {error}")))?;
-        let durability: Durability = self.sync.parse().map_err(Exit::Trouble)?;
+            self.strategy.parse().map_err(|error| Exit::failure(format!("--strategy: {error}")))?;
+        let durability: Durability = self.sync.parse().map_err(Exit::Failure)?;
         let profile = load_profile();
         let spec_text = (self.strategy != "auto").then_some(self.strategy.as_str());
         let (start, before) = (Instant::now(), ProcessUsage::now().unwrap_or_default());
-        let plan = plan(route.input, route.len, Some(&route.output), &spec, spec_text, profile.as_ref())?;
+        let plan = plan(
+            endpoints.input,
+            endpoints.len,
+            Some(&endpoints.output),
+            &spec,
+            spec_text,
+            profile.as_ref(),
+        )?;
         if self.explain {
-            Exit::say(&plan.to_string());
+            Exit::eprint(&plan.to_string());
         }
         let to_stdout =
-            !route.output.seekable() && route.output.file().path() == Path::new("standard output");
+            !endpoints.output.seekable() && endpoints.output.file().path() == Path::new("standard output");
         let progress = Arc::new(Progress::default());
         let when = match (self.progress, to_stdout && std::io::stdout().is_terminal()) {
             // The bytes and the line would write over each other.
             (When::Auto, true) => When::Never,
             (when, _) => when,
         };
-        let line = ProgressLine::follow(when, what, route.len, &progress);
-        let stats = job(route.output, &plan, durability, &progress);
+        let line = ProgressLine::follow(when, what, endpoints.len, &progress);
+        let stats = job(endpoints.output, &plan, durability, &progress);
         drop(line);
         let stats = stats?;
         let real = start.elapsed().as_secs_f64();
         let usage = ProcessUsage::now().unwrap_or_default().since(&before);
         if self.time {
-            Exit::say(&format!(
+            Exit::eprint(&format!(
                 "real {real:9.3} s\nuser {:9.3} s\nsys  {:9.3} s\n{} in all, {}\n",
                 usage.user,
                 usage.system,
@@ -99,7 +106,7 @@ impl Common {
         }
         if self.json {
             let account = format!("{}\n", account(&plan, &stats, real, &usage));
-            if to_stdout { Exit::say(&account) } else { Exit::print(&account)? }
+            if to_stdout { Exit::eprint(&account) } else { Exit::print(&account)? }
         }
         Ok(())
     }

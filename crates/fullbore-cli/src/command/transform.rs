@@ -7,7 +7,7 @@ use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 use fullbore::pattern;
 
-use super::run::{Common, Route};
+use super::run::{Endpoints, TransferArgs};
 use crate::exit::Exit;
 
 /// Transform a file byte by byte
@@ -38,7 +38,7 @@ pub(crate) struct Transform {
     scalar: bool,
 
     #[command(flatten)]
-    common: Common,
+    transfer: TransferArgs,
 }
 
 fn usages() -> String {
@@ -57,11 +57,11 @@ fn operations() -> String {
 impl Transform {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let kernel = if self.scalar { Kernel::Scalar } else { Kernel::Simd };
-        let operation = operation::parse(&self.operation, kernel).map_err(Exit::trouble)?;
+        let operation = operation::parse(&self.operation, kernel).map_err(Exit::failure)?;
         let input = if is_standard_input(&self.input) { File::stdin()? } else { File::open(&self.input)? };
         let output = match &self.output {
             None if is_standard_input(&self.input) => {
-                return Err(Exit::trouble("standard input cannot be changed in place; name a file"));
+                return Err(Exit::failure("standard input cannot be changed in place; name a file"));
             }
             None => Output::in_place(&self.input)?,
             Some(path) if is_standard_output(path) => Output::stdout()?,
@@ -70,8 +70,8 @@ impl Transform {
                 Output::create(path, placement, Some(&input))?
             }
         };
-        let route = Route { input: Some(&input), len: input.seekable_len()?, output };
-        self.common.run(&operation.to_string(), route, |output, plan, durability, progress| {
+        let endpoints = Endpoints { input: Some(&input), len: input.seekable_len()?, output };
+        self.transfer.run(&operation.to_string(), endpoints, |output, plan, durability, progress| {
             pattern::transform(&*operation, &input, output, &plan.strategy, durability, progress)
         })
     }

@@ -3,10 +3,10 @@
 use crate::exit::{Exit, program};
 
 /// Says of each of the sets of instructions on standard error whether the processor has it, nearly as coreutils do.
-pub(super) fn tell(sets: &[&str]) {
+pub(super) fn report(sets: &[&str]) {
     for set in sets {
         let what = if detected(set) { "support detected" } else { "support not detected" };
-        Exit::say(&format!("{}: {set} {what}\n", program("")));
+        Exit::eprint(&format!("{}: {set} {what}\n", program("")));
     }
 }
 

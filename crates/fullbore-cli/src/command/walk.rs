@@ -27,17 +27,17 @@ pub(crate) struct Walk<N> {
     named: N,
     rules: Rules,
     /// The directories that are gone through, from the top, each with what is left of it, the first last.
-    open: Vec<Open>,
+    open: Vec<OpenDir>,
 }
 
-struct Open {
+struct OpenDir {
     path: PathBuf,
     held: HeldDir,
-    left: Vec<(OsString, Sort)>,
+    left: Vec<(OsString, EntryKind)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum EntryKind {
     File,
     Directory,
 }
@@ -75,41 +75,41 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
                 let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
                 rustix::fs::statat(&fd, &name, flags).map(|stat| FileType::from_raw_mode(stat.st_mode))
             };
-            match self.sort(entry.file_type(), stat) {
+            match self.classify(entry.file_type(), stat) {
                 Ok(Some(sort)) => left.push((name, sort)),
                 // What is no regular file has no content to speak of.
                 Ok(None) => {}
                 // It will say what is wrong with it when it is opened.
-                Err(_) => left.push((name, Sort::File)),
+                Err(_) => left.push((name, EntryKind::File)),
             }
         }
-        let key = |(name, sort): &(OsString, Sort)| {
+        let key = |(name, sort): &(OsString, EntryKind)| {
             let mut key = name.as_bytes().to_vec();
-            if *sort == Sort::Directory {
+            if *sort == EntryKind::Directory {
                 key.push(b'/');
             }
             std::cmp::Reverse(key)
         };
         left.sort_by_cached_key(key);
-        self.open.push(Open { path, held, left });
+        self.open.push(OpenDir { path, held, left });
         Ok(())
     }
 
     /// What to do with an entry; `None`: nothing.
-    fn sort(
+    fn classify(
         &self,
         kind: FileType,
         stat: impl Fn(bool) -> rustix::io::Result<FileType>,
-    ) -> rustix::io::Result<Option<Sort>> {
+    ) -> rustix::io::Result<Option<EntryKind>> {
         let kind = match kind {
             FileType::Unknown => stat(self.rules.follow)?,
             FileType::Symlink if self.rules.follow => stat(true)?,
             kind => kind,
         };
         Ok(if kind.is_dir() {
-            Some(Sort::Directory)
+            Some(EntryKind::Directory)
         } else if kind.is_file() {
-            Some(Sort::File)
+            Some(EntryKind::File)
         } else {
             None
         })
@@ -135,10 +135,10 @@ impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
                         self.open.pop();
                         continue;
                     }
-                    Some((name, Sort::File)) => {
+                    Some((name, EntryKind::File)) => {
                         return Some((open.path.join(name), Ok(Some(open.held.clone()))));
                     }
-                    Some((name, Sort::Directory)) => (open.path.join(name), false),
+                    Some((name, EntryKind::Directory)) => (open.path.join(name), false),
                 },
             };
             if let Err(error) = self.enter(path.clone(), named) {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_come_as_their_paths_sort() {
+    fn files_are_in_path_order() {
         let room = tempfile::tempdir().unwrap();
         let at = |name: &str| room.path().join(name);
         for directory in ["a", "a/deep", "a-b", "b", ".hidden"] {

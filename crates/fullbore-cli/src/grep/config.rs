@@ -28,7 +28,7 @@ pub(crate) fn with_config(words: Vec<OsString>) -> Vec<OsString> {
         Err(error) => {
             let path = path.to_string_lossy();
             let text = format!("failed to read the file specified in {variable}: {path}: {error}");
-            Exit::say(&format!("{}: {text}\n", program("")));
+            Exit::eprint(&format!("{}: {text}\n", program("")));
             words
         }
     }

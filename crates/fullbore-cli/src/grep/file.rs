@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
-use fullbore_cli::ways::Running;
-use fullbore_grep::{Arrival, Opening, Query, Taken, Tool};
+use fullbore_cli::common_args::CliRun;
+use fullbore_grep::{PartOutcome, Query, ReadMode, SourceInfo, WholeSearcher};
 use rustix::fs::{FileType, Stat};
 
 use super::command::Filter;
 use super::haystacks::{Haystack, Item};
-use super::print::Piece;
+use super::print::FileOutput;
 
 /// Files up to this long are searched by one worker, in bytes.
 const SMALL: usize = 1 << 20;
@@ -28,7 +28,7 @@ const MUCH: usize = 64 << 10;
 /// What all workers search with.
 pub(crate) struct Search<'a> {
     pub(crate) query: &'a Query,
-    pub(crate) running: &'a Running<'a>,
+    pub(crate) run: &'a CliRun<'a>,
     /// Named files arrive as `rg` maps them, all files if it was asked to.
     pub(crate) mapped: bool,
     pub(crate) mapped_all: bool,
@@ -41,12 +41,12 @@ pub(crate) struct Search<'a> {
 }
 
 /// What went wrong with a file.
-enum Trouble {
+enum SearchError {
     System(io::Error),
     Own(Error),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for SearchError {
     fn from(error: io::Error) -> Self {
         // What came through a printer may be an error of ours.
         match error.downcast::<Error>() {
@@ -56,13 +56,13 @@ impl From<io::Error> for Trouble {
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for SearchError {
     fn from(error: Error) -> Self {
         Self::Own(error)
     }
 }
 
-type Sender<'t, 'w, 'e> = &'t mut OrderedSender<'w, 'e, Piece>;
+type Sender<'t, 'w, 'e> = &'t mut OrderedSender<'w, 'e, FileOutput>;
 
 impl Search<'_> {
     /// Searches an item, and gives what comes of it to its turn.
@@ -71,26 +71,26 @@ impl Search<'_> {
         item: Item,
         sender: Sender<'_, '_, '_>,
         worker: &mut Worker,
-        tool: &mut Tool<'static>,
+        searcher: &mut WholeSearcher<'static>,
         executor: &Executor<'_>,
     ) -> fullbore::Result<()> {
         // A file that could not be read was one to search.
         if !matches!(item, Item::Remark(_)) && !self.searched.load(Relaxed) {
             self.searched.store(true, Relaxed);
         }
-        let piece = match item {
-            Item::Trouble(text) => self.trouble(2, text),
-            Item::Remark(text) if self.messages && self.remarks => Piece::of_words(0, text),
+        let output = match item {
+            Item::Diagnostic(text) => self.diagnostic(2, text),
+            Item::Remark(text) if self.messages && self.remarks => FileOutput::from_text(0, text),
             Item::Remark(_) => return Ok(()),
-            Item::Haystack(haystack) => match self.one(&haystack, tool, sender, worker, executor) {
-                Ok(Some(piece)) => piece,
+            Item::Haystack(haystack) => match self.one(&haystack, searcher, sender, worker, executor) {
+                Ok(Some(output)) => output,
                 Ok(None) => return Ok(()),
-                Err(Trouble::Own(error)) if error.kind() == Kind::Interrupted => return Err(error),
-                Err(Trouble::Own(error)) => {
+                Err(SearchError::Own(error)) if error.kind() == Kind::Interrupted => return Err(error),
+                Err(SearchError::Own(error)) => {
                     let status = if error.kind() == Kind::Changed { 3 } else { 2 };
-                    self.trouble(status, error.to_string())
+                    self.diagnostic(status, error.to_string())
                 }
-                Err(Trouble::System(error)) => {
+                Err(SearchError::System(error)) => {
                     let mut text = format!("{}: {error}", haystack.path.display());
                     // The searcher's limit on its buffer has no kind of its own.
                     if text.contains("configured allocation limit") {
@@ -99,35 +99,36 @@ impl Search<'_> {
                             ": a line is longer; grant more memory, such as --memory {more}M"
                         ));
                     }
-                    self.trouble(2, text)
+                    self.diagnostic(2, text)
                 }
             },
         };
         // Most files of a directory have nothing of what is looked for.
-        if piece.counts() { send(sender, piece).map(drop) } else { Ok(()) }
+        if output.counts() { send(sender, output).map(drop) } else { Ok(()) }
     }
 
-    fn trouble(&self, status: u8, text: String) -> Piece {
+    fn diagnostic(&self, status: u8, text: String) -> FileOutput {
         let text = if self.messages { text } else { String::new() };
-        Piece::of_words(status, text)
+        FileOutput::from_text(status, text)
     }
 
     /// Searches a file. What comes of a large one is given to its turn, what comes of a small one is the result.
     fn one(
         &self,
         haystack: &Haystack,
-        tool: &mut Tool<'static>,
+        searcher: &mut WholeSearcher<'static>,
         sender: Sender<'_, '_, '_>,
         worker: &mut Worker,
         executor: &Executor<'_>,
-    ) -> Result<Option<Piece>, Trouble> {
+    ) -> Result<Option<FileOutput>, SearchError> {
         let (path, named) = (haystack.path.as_path(), haystack.named);
         if haystack.stdin {
             return self.standard_input(path, sender, worker, executor).map(|()| None);
         }
         let started = self.filter.as_ref().map(|filter| filter.start(path)).transpose()?;
         if let Some(mut output) = started.flatten() {
-            let result = self.whole(sender, 0, |tool| tool.search_reader(path, named, &mut output));
+            let result =
+                self.search_whole(sender, 0, |searcher| searcher.search_reader(path, named, &mut output));
             let closed = output.close();
             result?;
             closed?;
@@ -138,7 +139,7 @@ impl Search<'_> {
         let mapped = if named { self.mapped } else { self.mapped_all };
         if let Some(bytes) = worker.read_settled(&file) {
             executor.progress().add(bytes.len() as u64);
-            return self.small(path, named, mapped, bytes, tool).map(Some);
+            return self.small(path, named, mapped, bytes, searcher).map(Some);
         }
         let before = rustix::fs::fstat(&file).map_err(io::Error::from)?;
         if (named || mapped) && FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
@@ -151,14 +152,14 @@ impl Search<'_> {
         let bytes = &worker.buffer()[..held];
         if held <= SMALL {
             unchanged(&file, &before, path)?;
-            return self.small(path, named, mapped, bytes, tool).map(Some);
+            return self.small(path, named, mapped, bytes, searcher).map(Some);
         }
-        let arrival = if mapped { Arrival::Mapped } else { Arrival::Streamed };
-        let opening = self.query.opening(arrival, named, bytes);
+        let read_mode = if mapped { ReadMode::Mapped } else { ReadMode::Streamed };
+        let opening = self.query.source_info(read_mode, named, bytes);
         file.rewind()?;
         let again = file.try_clone()?;
         let file = File::from_fd(file.into(), path)?;
-        self.large(path, named, arrival, opening, (&file, Some(again)), sender, worker, executor)
+        self.large(path, named, read_mode, opening, (&file, Some(again)), sender, worker, executor)
             .map(|()| None)
     }
 
@@ -169,16 +170,16 @@ impl Search<'_> {
         named: bool,
         mapped: bool,
         bytes: &[u8],
-        tool: &mut Tool<'_>,
-    ) -> Result<Piece, Trouble> {
+        searcher: &mut WholeSearcher<'_>,
+    ) -> Result<FileOutput, SearchError> {
         if named {
             // Of the many of a directory nobody wants to read that.
-            self.running.remark(&format!("{}: read at once, by one worker: it is small", path.display()));
+            self.run.remark(&format!("{}: read at once, by one worker: it is small", path.display()));
         }
-        tool.clear();
-        let arrival = if mapped && !bytes.is_empty() { Arrival::Mapped } else { Arrival::Streamed };
-        let told = tool.search_bytes(path, arrival, named, bytes)?;
-        Ok(Piece::of_whole(&told, tool.printed()))
+        searcher.clear();
+        let read_mode = if mapped && !bytes.is_empty() { ReadMode::Mapped } else { ReadMode::Streamed };
+        let result = searcher.search_bytes(path, read_mode, named, bytes)?;
+        Ok(FileOutput::from_result(&result, searcher.printed()))
     }
 
     /// A device, a socket or a pipe with a name.
@@ -189,14 +190,14 @@ impl Search<'_> {
         sender: Sender<'_, '_, '_>,
         worker: &mut Worker,
         executor: &Executor<'_>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), SearchError> {
         let own = File::from_fd(file.try_clone()?.into(), path)?;
         if own.kind() == FileKind::Fifo && first_is_plain(&file) {
-            let opening = self.query.opening(Arrival::Piped, true, &[]);
+            let opening = self.query.source_info(ReadMode::Piped, true, &[]);
             return self.large(
                 path,
                 true,
-                Arrival::Piped,
+                ReadMode::Piped,
                 opening,
                 (&own, Some(file)),
                 sender,
@@ -204,7 +205,7 @@ impl Search<'_> {
                 executor,
             );
         }
-        self.whole(sender, 0, |tool| tool.search_reader(path, true, &mut file))
+        self.search_whole(sender, 0, |searcher| searcher.search_reader(path, true, &mut file))
     }
 
     fn standard_input(
@@ -213,25 +214,27 @@ impl Search<'_> {
         sender: Sender<'_, '_, '_>,
         worker: &mut Worker,
         executor: &Executor<'_>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), SearchError> {
         let file = File::stdin()?;
-        let mut first = vec![0; Opening::BYTES];
-        let arrival = match file.seekable_len()? {
+        let mut first = vec![0; SourceInfo::BYTES];
+        let read_mode = match file.seekable_len()? {
             Some(len) if len > SMALL as u64 => {
                 let count = file.read_at(&mut first, 0)?;
                 first.truncate(count);
-                Arrival::Streamed
+                ReadMode::Streamed
             }
             None if file.kind() == FileKind::Fifo && first_is_plain(&io::stdin()) => {
                 first.clear();
-                Arrival::Piped
+                ReadMode::Piped
             }
             _ => {
-                return self.whole(sender, 0, |tool| tool.search_reader(path, true, &mut io::stdin().lock()));
+                return self.search_whole(sender, 0, |searcher| {
+                    searcher.search_reader(path, true, &mut io::stdin().lock())
+                });
             }
         };
-        let opening = self.query.opening(arrival, true, &first);
-        self.large(path, true, arrival, opening, (&file, None), sender, worker, executor)
+        let opening = self.query.source_info(read_mode, true, &first);
+        self.large(path, true, read_mode, opening, (&file, None), sender, worker, executor)
     }
 
     /// In parts, or as a whole. The second of the files is read as a whole, standard input if it is none.
@@ -240,44 +243,44 @@ impl Search<'_> {
         &self,
         path: &Path,
         named: bool,
-        arrival: Arrival,
-        opening: Opening,
+        read_mode: ReadMode,
+        opening: SourceInfo,
         (file, again): (&File, Option<fs::File>),
         sender: Sender<'_, '_, '_>,
         worker: &mut Worker,
         executor: &Executor<'_>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), SearchError> {
         let (mut printed, mut long) = (0, false);
-        if let Some(why) = self.query.uncut(opening) {
-            self.running.remark(&format!("{}: searched by one worker as a whole: {why}", path.display()));
+        if let Some(why) = self.query.whole_file_reason(opening) {
+            self.run.remark(&format!("{}: searched by one worker as a whole: {why}", path.display()));
         } else {
             let why = match self.parts(path, opening, file, sender, worker, executor)? {
-                Parted::Done => return Ok(()),
-                Parted::Again(count, why) => {
+                PartsEnd::Done => return Ok(()),
+                PartsEnd::Again(count, why) => {
                     printed = count;
                     why
                 }
             };
-            long = why == Why::Long;
+            long = why == WholeFileReason::Long;
             let why = if long { "a line of it is very long" } else { "there is a NUL in it" };
             let path = path.display();
-            self.running.remark(&format!("{path}: searched again by one worker as a whole: {why}"));
+            self.run.remark(&format!("{path}: searched again by one worker as a whole: {why}"));
         }
         let before = rustix::fs::fstat(file).map_err(io::Error::from)?;
-        let len = if arrival == Arrival::Piped { None } else { file.seekable_len()? };
+        let len = if read_mode == ReadMode::Piped { None } else { file.seekable_len()? };
         if let Some(len) = len
-            && (long || arrival == Arrival::Mapped || self.query.settings().multiline)
+            && (long || read_mode == ReadMode::Mapped || self.query.settings().multiline)
         {
             let window = file.map(0..len)?;
-            self.whole(sender, printed, |tool| {
+            self.search_whole(sender, printed, |searcher| {
                 window
-                    .with(|bytes| tool.search_bytes(path, arrival, named, bytes))
+                    .with(|bytes| searcher.search_bytes(path, read_mode, named, bytes))
                     .map_err(io::Error::other)?
             })?;
         } else {
-            self.whole(sender, printed, |tool| match again {
-                Some(mut file) => tool.search_reader(path, named, &mut file),
-                None => tool.search_reader(path, named, &mut io::stdin().lock()),
+            self.search_whole(sender, printed, |searcher| match again {
+                Some(mut file) => searcher.search_reader(path, named, &mut file),
+                None => searcher.search_reader(path, named, &mut io::stdin().lock()),
             })?;
         }
         unchanged(file, &before, path)
@@ -286,24 +289,28 @@ impl Search<'_> {
     fn parts(
         &self,
         path: &Path,
-        opening: Opening,
+        opening: SourceInfo,
         file: &File,
         sender: Sender<'_, '_, '_>,
         worker: &mut Worker,
         executor: &Executor<'_>,
-    ) -> Result<Parted, Trouble> {
-        let parts = self.query.parts(path, opening);
-        let mut page = self.query.page(path, opening);
+    ) -> Result<PartsEnd, SearchError> {
+        let parts = self.query.part_searcher(path, opening);
+        let mut page = self.query.file_printer(path, opening);
         let (mut out, mut begins, mut again) = (Vec::new(), true, false);
         let at_once = !file.seekable();
         let searched = executor.search(&parts, file, worker, |found| {
             let taken = page.take(found, &mut out);
-            again |= taken == Taken::Again;
+            again |= taken == PartOutcome::SearchWhole;
             if out.len() >= MUCH || (at_once && !out.is_empty()) {
                 let bytes = std::mem::take(&mut out);
-                let piece =
-                    Piece { bytes, begins: std::mem::take(&mut begins), lines: true, ..Piece::default() };
-                if send(sender, piece)?.is_break() {
+                let output = FileOutput {
+                    bytes,
+                    begins: std::mem::take(&mut begins),
+                    lines: true,
+                    ..FileOutput::default()
+                };
+                if send(sender, output)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -313,45 +320,49 @@ impl Search<'_> {
         // What has a length can be mapped.
         let long = searched.as_ref().is_err_and(|error| error.kind() == Kind::Memory) && file.seekable();
         again |= long;
-        let told = match (searched, again) {
+        let result = match (searched, again) {
             (Ok(_), false) => page.finish(&mut out),
             // What was found so far is printed before what went wrong is said.
             (_, true) => Ok(Default::default()),
             (Err(error), _) => Err(io::Error::other(error)),
         };
         let bytes = std::mem::take(&mut out);
-        let mut piece = Piece { bytes, begins, lines: true, ..Piece::default() };
-        if let (Ok(told), false) = (&told, again) {
-            piece.lines = told.lines;
-            piece.count(told);
+        let mut output = FileOutput { bytes, begins, lines: true, ..FileOutput::default() };
+        if let (Ok(result), false) = (&result, again) {
+            output.lines = result.lines;
+            output.count(result);
         }
-        let _ = send(sender, piece)?;
-        told?;
-        let why = if long { Why::Long } else { Why::Nul };
-        Ok(if again { Parted::Again(printed, why) } else { Parted::Done })
+        let _ = send(sender, output)?;
+        result?;
+        let why = if long { WholeFileReason::Long } else { WholeFileReason::Nul };
+        Ok(if again { PartsEnd::Again(printed, why) } else { PartsEnd::Done })
     }
 
     /// Searches something as a whole, and hands on what is printed but for the first `printed` bytes.
-    fn whole(
+    fn search_whole(
         &self,
         sender: Sender<'_, '_, '_>,
         printed: u64,
-        search: impl FnOnce(&mut Tool<'_>) -> io::Result<fullbore_grep::Told>,
-    ) -> Result<(), Trouble> {
+        search: impl FnOnce(&mut WholeSearcher<'_>) -> io::Result<fullbore_grep::SearchResult>,
+    ) -> Result<(), SearchError> {
         let (mut left_out, mut begins) = (printed, printed == 0);
         let mut rest = Vec::new();
         let mut enough = false;
-        let told = {
-            let mut tool = self.query.streaming_tool(|bytes| {
+        let result = {
+            let mut searcher = self.query.streaming_searcher(|bytes| {
                 let skipped = bytes.len().min(left_out as usize);
                 left_out -= skipped as u64;
                 let bytes = bytes[skipped..].to_vec();
                 if bytes.is_empty() {
                     return Ok(());
                 }
-                let piece =
-                    Piece { bytes, begins: std::mem::take(&mut begins), lines: true, ..Piece::default() };
-                match send(sender, piece).map_err(io::Error::other)? {
+                let output = FileOutput {
+                    bytes,
+                    begins: std::mem::take(&mut begins),
+                    lines: true,
+                    ..FileOutput::default()
+                };
+                match send(sender, output).map_err(io::Error::other)? {
                     ControlFlow::Continue(()) => Ok(()),
                     ControlFlow::Break(()) => {
                         enough = true;
@@ -359,42 +370,42 @@ impl Search<'_> {
                     }
                 }
             });
-            let told = search(&mut tool);
-            rest.extend_from_slice(tool.printed());
-            told
+            let result = search(&mut searcher);
+            rest.extend_from_slice(searcher.printed());
+            result
         };
         if enough {
             return Ok(());
         }
         let bytes = rest.split_off(rest.len().min(left_out as usize));
-        let mut piece = Piece { bytes, begins, lines: true, ..Piece::default() };
-        if let Ok(told) = &told {
-            piece.lines = told.lines;
-            piece.count(told);
+        let mut output = FileOutput { bytes, begins, lines: true, ..FileOutput::default() };
+        if let Ok(result) = &result {
+            output.lines = result.lines;
+            output.count(result);
         }
-        let _ = send(sender, piece)?;
-        told?;
+        let _ = send(sender, output)?;
+        result?;
         Ok(())
     }
 }
 
 /// How a search in parts ended.
-enum Parted {
+enum PartsEnd {
     Done,
     /// The file must be searched as a whole; so many bytes were printed.
-    Again(u64, Why),
+    Again(u64, WholeFileReason),
 }
 
 /// What the parts of a file cannot be searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum WholeFileReason {
     Nul,
     Long,
 }
 
-fn send(sender: Sender<'_, '_, '_>, piece: Piece) -> fullbore::Result<ControlFlow<()>> {
-    let weight = piece.weight();
-    sender.send(piece, weight)
+fn send(sender: Sender<'_, '_, '_>, output: FileOutput) -> fullbore::Result<ControlFlow<()>> {
+    let weight = output.weight();
+    sender.send(output, weight)
 }
 
 /// Reads until the buffer is full or the file at its end: where it ends by its length (0: unknown), no read has to find out,
@@ -418,7 +429,7 @@ fn fill(file: &mut fs::File, bytes: &mut [u8], len: usize) -> io::Result<usize> 
 }
 
 /// Fails if a regular file is not as it was `before` it was read: what was read may be parts of two states of it.
-fn unchanged(file: &impl AsFd, before: &Stat, path: &Path) -> Result<(), Trouble> {
+fn unchanged(file: &impl AsFd, before: &Stat, path: &Path) -> Result<(), SearchError> {
     if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
         return Ok(());
     }

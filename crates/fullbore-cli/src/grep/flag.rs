@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use super::asked::{Asked, Sort, SortBy};
+use super::args::{GrepArgs, Sort, SortBy};
 
 /// A flag.
 pub(crate) struct Flag {
@@ -12,29 +12,29 @@ pub(crate) struct Flag {
     /// The name of the flag that takes it back.
     pub(crate) negated: Option<&'static str>,
     pub(crate) help: &'static str,
-    pub(crate) set: Set,
+    pub(crate) set: FlagEffect,
 }
 
 /// What a flag does.
 #[derive(Clone, Copy)]
-pub(crate) enum Set {
+pub(crate) enum FlagEffect {
     /// Without a value: it is given, or taken back.
-    Switch(fn(&mut Asked, bool)),
+    Switch(fn(&mut GrepArgs, bool)),
     /// With a value of that name; without one, it is taken back.
     Value(&'static str, Setter),
 }
 
 /// What a value does.
-pub(super) type Setter = fn(&mut Asked, Option<&OsStr>) -> Result<(), String>;
+pub(super) type Setter = fn(&mut GrepArgs, Option<&OsStr>) -> Result<(), String>;
 
 pub(super) const fn on(
     short: char,
     long: &'static str,
     help: &'static str,
-    set: fn(&mut Asked, bool),
+    set: fn(&mut GrepArgs, bool),
 ) -> Flag {
     let short = if short == ' ' { None } else { Some(short) };
-    Flag { short, long, alias: None, negated: None, help, set: Set::Switch(set) }
+    Flag { short, long, alias: None, negated: None, help, set: FlagEffect::Switch(set) }
 }
 
 pub(super) const fn value(
@@ -45,7 +45,7 @@ pub(super) const fn value(
     set: Setter,
 ) -> Flag {
     let short = if short == ' ' { None } else { Some(short) };
-    Flag { short, long, alias: None, negated: None, help, set: Set::Value(name, set) }
+    Flag { short, long, alias: None, negated: None, help, set: FlagEffect::Value(name, set) }
 }
 
 impl Flag {

@@ -4,7 +4,7 @@ use fullbore_grep::grep_searcher::Encoding;
 use fullbore_grep::{Boundary, Case, Coding, Engine, Nuls, Show};
 use log::LevelFilter;
 
-use super::asked::{ColorChoice, Listing, Pattern, Sort, SortBy, TypeChange};
+use super::args::{ColorChoice, Listing, Pattern, Sort, SortBy, TypeChange};
 use super::flag::{Flag, escaped, limit, number, on, size, sort, text, value};
 use super::generate::Generated;
 

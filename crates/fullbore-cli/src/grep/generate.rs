@@ -33,7 +33,7 @@ impl Generated {
         let as_rg = name == "rg";
         let grep = if as_rg { grep.name("rg").display_name("rg").bin_name("rg") } else { grep };
         match self {
-            Self::Man => clap_mangen::Man::new(grep).render(&mut text).map_err(Exit::trouble)?,
+            Self::Man => clap_mangen::Man::new(grep).render(&mut text).map_err(Exit::failure)?,
             Self::Completions(shell) if as_rg => {
                 clap_complete::generate(shell, &mut { grep }, "rg", &mut text)
             }

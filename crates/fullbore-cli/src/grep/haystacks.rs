@@ -10,12 +10,12 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
-use super::asked::{Asked, Listing, SortBy, TypeChange, is_standard_input};
+use super::args::{GrepArgs, Listing, SortBy, TypeChange, is_standard_input};
 use super::walk::walk_at_once;
 
 /// What was named.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct SearchPaths {
     pub(crate) paths: Vec<PathBuf>,
     /// Nothing was, so the current directory is searched.
     pub(crate) implicit: bool,
@@ -23,9 +23,9 @@ pub(crate) struct Places {
     pub(crate) one_file: bool,
 }
 
-impl Places {
+impl SearchPaths {
     /// `stdin_used`: the patterns came from standard input.
-    pub(crate) fn new(paths: Vec<PathBuf>, stdin_used: bool, asked: &Asked) -> Result<Self, String> {
+    pub(crate) fn new(paths: Vec<PathBuf>, stdin_used: bool, args: &GrepArgs) -> Result<Self, String> {
         if stdin_used && paths.iter().any(|path| is_standard_input(path)) {
             return Err("error: attempted to read patterns from stdin while also searching stdin".into());
         }
@@ -33,7 +33,7 @@ impl Places {
             let one_file = rest.is_empty() && (is_standard_input(first) || !first.is_dir());
             return Ok(Self { paths, implicit: false, one_file });
         }
-        let stdin = asked.listing.is_none() && !stdin_used && grep_cli::is_readable_stdin();
+        let stdin = args.listing.is_none() && !stdin_used && grep_cli::is_readable_stdin();
         let path = if stdin { "-" } else { "./" };
         Ok(Self { paths: vec![path.into()], implicit: true, one_file: stdin })
     }
@@ -44,8 +44,8 @@ impl Places {
     }
 
     /// Whether `rg` would map the files to look into them.
-    pub(crate) fn mapped(&self, asked: Option<bool>) -> bool {
-        asked.unwrap_or_else(|| self.paths.len() <= 10 && self.paths.iter().all(|path| path.is_file()))
+    pub(crate) fn mapped(&self, requested: Option<bool>) -> bool {
+        requested.unwrap_or_else(|| self.paths.len() <= 10 && self.paths.iter().all(|path| path.is_file()))
     }
 }
 
@@ -62,19 +62,19 @@ pub(crate) struct Haystack {
 pub(crate) enum Item {
     Haystack(Haystack),
     /// What could not be looked at, and why.
-    Trouble(String),
+    Diagnostic(String),
     /// What is wrong with an ignore file.
     Remark(String),
 }
 
-pub(crate) fn types(asked: &Asked) -> Result<Types, String> {
-    if asked.types.is_empty() && asked.listing != Some(Listing::Types) {
+pub(crate) fn types(args: &GrepArgs) -> Result<Types, String> {
+    if args.types.is_empty() && args.listing != Some(Listing::Types) {
         // To read all definitions takes longer than to search a small directory.
         return Ok(Types::empty());
     }
     let mut builder = TypesBuilder::new();
     builder.add_defaults();
-    for change in &asked.types {
+    for change in &args.types {
         match change {
             TypeChange::Clear(name) => {
                 builder.clear(name);
@@ -93,14 +93,14 @@ pub(crate) fn types(asked: &Asked) -> Result<Types, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-fn globs(asked: &Asked, here: &Path) -> Result<Override, ignore::Error> {
+fn globs(args: &GrepArgs, here: &Path) -> Result<Override, ignore::Error> {
     let mut builder = OverrideBuilder::new(here);
-    builder.case_insensitive(asked.glob_case_insensitive)?;
-    for glob in &asked.globs {
+    builder.case_insensitive(args.glob_case_insensitive)?;
+    for glob in &args.globs {
         builder.add(glob)?;
     }
     builder.case_insensitive(true)?;
-    for glob in &asked.iglobs {
+    for glob in &args.iglobs {
         builder.add(glob)?;
     }
     builder.build()
@@ -108,46 +108,46 @@ fn globs(asked: &Asked, here: &Path) -> Result<Override, ignore::Error> {
 
 /// All there is to search, in order, with the notes made before anything is. Up to `workers` threads look for it.
 pub(crate) fn walk(
-    asked: &Asked,
-    places: &Places,
+    args: &GrepArgs,
+    search_paths: &SearchPaths,
     workers: usize,
 ) -> Result<Box<dyn Iterator<Item = Item> + Send>, String> {
     let here = std::env::current_dir()
         .or_else(|error| std::env::var_os("PWD").map(PathBuf::from).ok_or(error))
         .map_err(|error| format!("failed to get current working directory: {error}"))?;
-    let mut builder = WalkBuilder::new(&places.paths[0]);
-    for path in &places.paths[1..] {
+    let mut builder = WalkBuilder::new(&search_paths.paths[0]);
+    for path in &search_paths.paths[1..] {
         builder.add(path);
     }
     let mut notes = Vec::new();
-    if !asked.no_ignore_files {
-        let wrong = asked.ignore_files.iter().filter_map(|path| builder.add_ignore(path));
+    if !args.no_ignore_files {
+        let wrong = args.ignore_files.iter().filter_map(|path| builder.add_ignore(path));
         notes.extend(wrong.map(|error| Item::Remark(error.to_string())));
     }
     builder
-        .max_depth(asked.max_depth)
-        .follow_links(asked.follow)
-        .max_filesize(asked.max_filesize)
-        .same_file_system(asked.one_file_system)
-        .skip_stdout(asked.listing != Some(Listing::Files))
-        .overrides(globs(asked, &here).map_err(|error| error.to_string())?)
-        .types(types(asked)?)
-        .hidden(!asked.hidden)
-        .parents(!asked.no_ignore_parent)
-        .ignore(!asked.no_ignore_dot)
-        .git_global(!asked.no_ignore_vcs && !asked.no_ignore_global)
-        .git_ignore(!asked.no_ignore_vcs)
-        .git_exclude(!asked.no_ignore_vcs && !asked.no_ignore_exclude)
-        .require_git(!asked.no_require_git)
-        .ignore_case_insensitive(asked.ignore_file_case_insensitive)
+        .max_depth(args.max_depth)
+        .follow_links(args.follow)
+        .max_filesize(args.max_filesize)
+        .same_file_system(args.one_file_system)
+        .skip_stdout(args.listing != Some(Listing::Files))
+        .overrides(globs(args, &here).map_err(|error| error.to_string())?)
+        .types(types(args)?)
+        .hidden(!args.hidden)
+        .parents(!args.no_ignore_parent)
+        .ignore(!args.no_ignore_dot)
+        .git_global(!args.no_ignore_vcs && !args.no_ignore_global)
+        .git_ignore(!args.no_ignore_vcs)
+        .git_exclude(!args.no_ignore_vcs && !args.no_ignore_exclude)
+        .require_git(!args.no_require_git)
+        .ignore_case_insensitive(args.ignore_file_case_insensitive)
         .current_dir(&here);
-    if !asked.no_ignore_dot {
+    if !args.no_ignore_dot {
         builder.add_custom_ignore_filename(".rgignore");
     }
-    let implicit = places.implicit;
+    let implicit = search_paths.implicit;
     // Results come in the order of the files, so that order may as well be one that stays the same.
-    if asked.sort.is_none_or(|sort| sort.by == SortBy::Path && !sort.reverse) {
-        if let ([root], true) = (places.paths.as_slice(), workers > 1)
+    if args.sort.is_none_or(|sort| sort.by == SortBy::Path && !sort.reverse) {
+        if let ([root], true) = (search_paths.paths.as_slice(), workers > 1)
             && root.is_dir()
             && let Some(items) = walk_at_once(builder.threads(workers), implicit)
         {
@@ -157,7 +157,7 @@ pub(crate) fn walk(
     }
     let items = builder.build().flat_map(move |entry| items(entry, implicit));
     let items = notes.into_iter().chain(items);
-    match asked.sort {
+    match args.sort {
         Some(sort) if sort.by != SortBy::Path || sort.reverse => {
             let (mut haystacks, others): (Vec<_>, Vec<_>) =
                 items.partition(|item| matches!(item, Item::Haystack(_)));
@@ -170,7 +170,7 @@ pub(crate) fn walk(
 
 pub(super) fn items(entry: Result<DirEntry, ignore::Error>, implicit: bool) -> impl Iterator<Item = Item> {
     let (note, item) = match entry {
-        Err(error) => (None, Some(Item::Trouble(error.to_string()))),
+        Err(error) => (None, Some(Item::Diagnostic(error.to_string()))),
         Ok(entry) => {
             let note = entry.error().map(|error| Item::Remark(error.to_string()));
             let stdin = entry.is_stdin();
@@ -219,14 +219,14 @@ fn order(items: &mut [Item], by: SortBy, reverse: bool) {
         (None, None) => Ordering::Equal,
     };
     let keys: Vec<_> = items.iter().map(key).collect();
-    let mut places: Vec<_> = (0..items.len()).collect();
-    places.sort_by(|&one, &other| {
+    let mut positions: Vec<_> = (0..items.len()).collect();
+    positions.sort_by(|&one, &other| {
         let ordering = compare(&keys[one], &keys[other]);
         if reverse { ordering.reverse() } else { ordering }
     });
-    let mut sorted: Vec<_> = places
+    let mut sorted: Vec<_> = positions
         .iter()
-        .map(|&place| std::mem::replace(&mut items[place], Item::Remark(String::new())))
+        .map(|&position| std::mem::replace(&mut items[position], Item::Remark(String::new())))
         .collect();
     items.swap_with_slice(&mut sorted);
 }

@@ -5,13 +5,13 @@ use std::process::{Command, Stdio};
 
 use fullbore_grep::grep_printer::{HyperlinkConfig, HyperlinkEnvironment};
 
-use super::asked::Asked;
+use super::args::GrepArgs;
 
 /// How links are made, if they are asked for.
-pub(crate) fn hyperlinks(asked: &Asked) -> Option<HyperlinkConfig> {
-    let format = asked.hyperlink_format.clone().filter(|format| !format.is_empty())?;
+pub(crate) fn hyperlinks(args: &GrepArgs) -> Option<HyperlinkConfig> {
+    let format = args.hyperlink_format.clone().filter(|format| !format.is_empty())?;
     let mut environment = HyperlinkEnvironment::new();
-    environment.host(host(asked.hostname_bin.as_deref()));
+    environment.host(host(args.hostname_bin.as_deref()));
     let wsl = std::env::var("WSL_DISTRO_NAME").ok();
     environment.wsl_prefix(wsl.map(|name| format!("wsl$/{name}")));
     Some(HyperlinkConfig::new(environment, format))

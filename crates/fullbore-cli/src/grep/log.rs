@@ -25,7 +25,7 @@ impl Log for Logger {
             _ => String::new(),
         };
         let (level, target) = (record.level(), record.target());
-        Exit::say(&format!("{}: {level}|{target}{place}: {}\n", program(""), record.args()));
+        Exit::eprint(&format!("{}: {level}|{target}{place}: {}\n", program(""), record.args()));
     }
 
     fn flush(&self) {}

@@ -1,6 +1,6 @@
 //! `fullbore grep`: what is asked for, where it is looked for, and what comes of it in order.
 
-pub(crate) mod asked;
+pub(crate) mod args;
 mod command;
 pub(crate) mod config;
 mod file;

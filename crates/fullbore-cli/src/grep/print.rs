@@ -3,15 +3,15 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fullbore_cli::ways::Running;
+use fullbore_cli::common_args::CliRun;
 use fullbore_grep::grep_printer::Stats;
-use fullbore_grep::{Settings, Show, Told};
+use fullbore_grep::{SearchResult, Settings, Show};
 
 use crate::exit::{Exit, program};
 
 /// What came of a file, or of a part of one.
 #[derive(Debug, Default)]
-pub(crate) struct Piece {
+pub(crate) struct FileOutput {
     /// What is to be printed.
     pub(crate) bytes: Vec<u8>,
     /// A file begins here.
@@ -26,13 +26,13 @@ pub(crate) struct Piece {
 
 /// What stands between files.
 #[derive(Debug)]
-pub(crate) struct Between {
+pub(crate) struct Separators {
     text: Option<Vec<u8>>,
     /// It stands before lines only, not before what is said of a file.
     lines_only: bool,
 }
 
-impl Between {
+impl Separators {
     /// `serial`: the files are in an order that was asked for.
     pub(crate) fn new(settings: &Settings, serial: bool) -> Self {
         let context = !settings.passthru && (settings.before_context > 0 || settings.after_context > 0);
@@ -60,23 +60,24 @@ impl Between {
     }
 }
 
-impl Piece {
+impl FileOutput {
     /// What came of a whole file.
-    pub(crate) fn of_whole(told: &Told, printed: &[u8]) -> Self {
-        let mut piece = Self { bytes: printed.to_vec(), begins: true, lines: told.lines, ..Self::default() };
-        piece.count(told);
-        piece
+    pub(crate) fn from_result(result: &SearchResult, printed: &[u8]) -> Self {
+        let mut output =
+            Self { bytes: printed.to_vec(), begins: true, lines: result.lines, ..Self::default() };
+        output.count(result);
+        output
     }
 
     /// What is said, with its exit status. With no words the status alone counts.
-    pub(crate) fn of_words(status: u8, text: String) -> Self {
+    pub(crate) fn from_text(status: u8, text: String) -> Self {
         Self { said: Some((status, text)), ..Self::default() }
     }
 
     /// Adds what is known of a file at its end.
-    pub(crate) fn count(&mut self, told: &Told) {
-        self.matched |= told.matched;
-        if let Some(stats) = &told.stats {
+    pub(crate) fn count(&mut self, result: &SearchResult) {
+        self.matched |= result.matched;
+        if let Some(stats) = &result.stats {
             *self.stats.get_or_insert_default() += stats;
         }
     }
@@ -93,8 +94,8 @@ impl Piece {
 
 /// Prints pieces in their order.
 pub(crate) struct Printer<'r> {
-    running: &'r Running<'r>,
-    between: Between,
+    run: &'r CliRun<'r>,
+    separators: Separators,
     soon: bool,
     first_is_enough: bool,
     written: bool,
@@ -110,10 +111,15 @@ const MUCH: usize = 32 << 10;
 
 impl<'r> Printer<'r> {
     /// `soon`: each piece is printed at once.
-    pub(crate) fn new(running: &'r Running<'r>, between: Between, soon: bool, first_is_enough: bool) -> Self {
+    pub(crate) fn new(
+        run: &'r CliRun<'r>,
+        separators: Separators,
+        soon: bool,
+        first_is_enough: bool,
+    ) -> Self {
         Self {
-            running,
-            between,
+            run,
+            separators,
             soon,
             first_is_enough,
             written: false,
@@ -126,19 +132,19 @@ impl<'r> Printer<'r> {
     }
 
     /// Prints a piece; `Break`: no more are wanted.
-    pub(crate) fn put(&mut self, piece: Piece) -> ControlFlow<()> {
-        if let Some((status, text)) = &piece.said {
+    pub(crate) fn put(&mut self, output: FileOutput) -> ControlFlow<()> {
+        if let Some((status, text)) = &output.said {
             self.status = self.status.max(*status);
             if !text.is_empty() {
-                self.running.aside(|| Exit::say(&format!("{}: {text}\n", program(""))));
+                self.run.without_progress_line(|| Exit::eprint(&format!("{}: {text}\n", program(""))));
             }
         }
-        self.matched |= piece.matched;
-        if let Some(stats) = &piece.stats {
+        self.matched |= output.matched;
+        if let Some(stats) = &output.stats {
             *self.stats.get_or_insert_default() += stats;
         }
-        if !piece.bytes.is_empty()
-            && let Err(exit) = self.write(&piece)
+        if !output.bytes.is_empty()
+            && let Err(exit) = self.write(&output)
         {
             self.failed = Some(exit);
             return ControlFlow::Break(());
@@ -149,17 +155,17 @@ impl<'r> Printer<'r> {
         }
     }
 
-    fn write(&mut self, piece: &Piece) -> Result<(), Exit> {
-        if std::mem::replace(&mut self.written, true) && piece.begins {
-            self.running.print_raw(self.between.before(piece.lines))?;
+    fn write(&mut self, output: &FileOutput) -> Result<(), Exit> {
+        if std::mem::replace(&mut self.written, true) && output.begins {
+            self.run.print_raw(self.separators.before(output.lines))?;
         }
-        if piece.bytes.len() < MUCH {
-            self.running.print_raw(&piece.bytes)?;
+        if output.bytes.len() < MUCH {
+            self.run.print_raw(&output.bytes)?;
         } else {
-            self.running.flush()?;
-            self.running.aside(|| Exit::print_raw(&piece.bytes))?;
+            self.run.flush()?;
+            self.run.without_progress_line(|| Exit::print_raw(&output.bytes))?;
         }
-        if self.soon { self.running.flush() } else { Ok(()) }
+        if self.soon { self.run.flush() } else { Ok(()) }
     }
 
     /// Prints the account, if one is kept.
@@ -178,9 +184,9 @@ impl<'r> Printer<'r> {
                     },
                 },
             });
-            return self.running.print_raw(format!("{message}\n"));
+            return self.run.print_raw(format!("{message}\n"));
         }
-        self.running.print_raw(format!(
+        self.run.print_raw(format!(
             "\n{} matches\n{} matched lines\n{} files contained matches\n{} files searched\n{} bytes printed\n\
              {} bytes searched\n{:0.6} seconds spent searching\n{:0.6} seconds total\n",
             stats.matches(),

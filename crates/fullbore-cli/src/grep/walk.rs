@@ -39,7 +39,7 @@ pub(super) fn walk_at_once(
         let much = much.clone();
         move || {
             walk.run(|| {
-                let mut mine = Gathered { items: Vec::new(), sender: sender.clone() };
+                let mut mine = WalkBatch { items: Vec::new(), sender: sender.clone() };
                 let (count, much) = (count.clone(), much.clone());
                 Box::new(move |entry| {
                     let key = entry.as_ref().map_or_else(|_| Vec::new(), |entry| key(entry.path()));
@@ -55,16 +55,16 @@ pub(super) fn walk_at_once(
                     WalkState::Continue
                 })
             });
-            let _ = sender.send(Sent::Done);
+            let _ = sender.send(WalkMessage::Done);
         }
     };
     let started = thread::Builder::new().name(NAME.into()).spawn(run);
     let mut all = Keyed::new();
     while started.is_ok() {
         match gathered.recv() {
-            Ok(Sent::Items(mut mine)) => all.append(&mut mine),
-            Ok(Sent::Done) => break,
-            Ok(Sent::Failed) | Err(_) => {
+            Ok(WalkMessage::Items(mut mine)) => all.append(&mut mine),
+            Ok(WalkMessage::Done) => break,
+            Ok(WalkMessage::Failed) | Err(_) => {
                 // Those that are still at it stop with the next entry.
                 much.store(true, Relaxed);
                 return None;
@@ -95,32 +95,32 @@ fn by_key(items: &mut Keyed) {
 }
 
 /// What one thread came across, which is sent when it ends.
-struct Gathered {
+struct WalkBatch {
     items: Keyed,
-    sender: Sender<Sent>,
+    sender: Sender<WalkMessage>,
 }
 
 /// What the walk sends.
-enum Sent {
+enum WalkMessage {
     Items(Keyed),
     Done,
     Failed,
 }
 
-impl Drop for Gathered {
+impl Drop for WalkBatch {
     fn drop(&mut self) {
         by_key(&mut self.items);
         // After a failure nobody listens any more.
-        let _ = self.sender.send(Sent::Items(std::mem::take(&mut self.items)));
+        let _ = self.sender.send(WalkMessage::Items(std::mem::take(&mut self.items)));
     }
 }
 
 /// Makes a panic of the walk's thread no message for anybody but for `sender`.
-fn on_panic(sender: Sender<Sent>) {
+fn on_panic(sender: Sender<WalkMessage>) {
     let (before, sender) = (panic::take_hook(), Mutex::new(sender));
     panic::set_hook(Box::new(move |info| {
         if thread::current().name() == Some(NAME) {
-            let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(Sent::Failed);
+            let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(WalkMessage::Failed);
         } else {
             before(info);
         }

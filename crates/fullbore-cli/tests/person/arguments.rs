@@ -3,12 +3,12 @@
 
 use std::fs;
 
-use crate::ground::{Room, fullbore, has, run, shell, transform};
+use crate::support::{TestDir, fullbore, has, run, shell, transform};
 
 #[test]
 fn wrong_arguments_are_named_and_nothing_is_written() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
     let cases: [(&str, &[&str], &[&str]); 22] = [
         ("shift", &[], &["shift", "N"]),
         ("shift:", &[], &["shift"]),
@@ -34,7 +34,7 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
         ("upper", &["--in-place"], &["--in-place"]),
     ];
     for (operation, options, words) in cases {
-        run(&mut transform(operation, &input, &room.at("out"), options)).fails(2, words);
+        run(&mut transform(operation, &input, &dir.at("out"), options)).fails(2, words);
     }
     run(fullbore(["transform", "upper"]).arg(&input)).fails(2, &["OUT"]);
     run(&mut fullbore(["transform", "upper", "--in-place", "-"])).fails(2, &["standard input"]);
@@ -45,7 +45,7 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
     run(&mut fullbore(["gen", "1M", "-", "--content", "text", "--line", "0"])).fails(2, &["line"]);
     run(&mut fullbore(["completions", "cmd"])).fails(2, &["cmd", "bash"]);
     run(&mut fullbore(["man", "/nonexistent/place"])).fails(2, &["/nonexistent/place", "No such file"]);
-    assert_eq!(room.names(), ["in"]);
+    assert_eq!(dir.names(), ["in"]);
 }
 
 const COMMANDS: [&[&str]; 14] = [
@@ -87,13 +87,13 @@ fn help_fits_a_terminal_of_80_columns() {
 
 #[test]
 fn shells_get_completions() {
-    let room = Room::new();
+    let dir = TestDir::new();
     for shell in ["bash", "zsh", "fish"] {
         let text = run(&mut fullbore(["completions", shell])).succeeds().text();
         for word in ["transform", "gen", "probe", "profile", "overwrite", "strategy"] {
             assert!(text.contains(word), "{shell}: no {word}");
         }
-        let script = room.file(shell, &text);
+        let script = dir.file(shell, &text);
         if !has(shell) {
             println!("skipped: {shell}: not installed, its completions are not read");
             continue;
@@ -105,21 +105,21 @@ fn shells_get_completions() {
 
 #[test]
 fn man_pages_are_written_for_every_command() {
-    let room = Room::new();
-    run(fullbore(["man"]).arg(room.path())).succeeds();
-    let names = room.names();
+    let dir = TestDir::new();
+    run(fullbore(["man"]).arg(dir.path())).succeeds();
+    let names = dir.names();
     for page in
         ["fullbore.1", "fullbore-transform.1", "fullbore-gen.1", "fullbore-probe.1", "fullbore-profile.1"]
     {
         assert!(names.iter().any(|name| name == page), "{names:?}");
     }
     for name in names {
-        let page = fs::read_to_string(room.at(&name)).unwrap();
+        let page = fs::read_to_string(dir.at(&name)).unwrap();
         assert!(page.contains(".TH") && page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{name}");
         if has("groff") {
             let ended = run(std::process::Command::new("groff")
                 .args(["-man", "-Tutf8", "-z", "-ww"])
-                .arg(room.at(&name)));
+                .arg(dir.at(&name)));
             // Lines that cannot be stretched to the margin are ragged, which harms nobody.
             let said = ended.succeeds().stderr;
             assert!(said.lines().all(|line| line.contains("cannot adjust line")), "{name}: {said}");
@@ -129,11 +129,11 @@ fn man_pages_are_written_for_every_command() {
 
 #[test]
 fn flags_are_repeated_and_abbreviated_as_with_the_gnu_tools() {
-    let room = Room::new();
-    let one = room.file("one", "a b\nc\n");
-    let shell = |line: &str| shell(line, &[room.path()]).succeeds().text();
+    let dir = TestDir::new();
+    let one = dir.file("one", "a b\nc\n");
+    let shell = |line: &str| shell(line, &[dir.path()]).succeeds().text();
     shell(r#"cd "$1"; "$0" cp -rR -vv -a -a --reflink=auto --reflink=never one two"#);
-    assert_eq!(fs::read(room.at("two")).unwrap(), fs::read(&one).unwrap());
+    assert_eq!(fs::read(dir.at("two")).unwrap(), fs::read(&one).unwrap());
     shell(r#"cd "$1"; "$0" cp --refl=nev --rec --sync d one three"#);
     assert_eq!(shell(r#"cd "$1"; "$0" wc -ll --w --tot=al --total n one"#), "2 3 one\n");
     assert_eq!(shell(r#"cd "$1"; "$0" wc --m -- one"#), "3 one\n");
@@ -141,19 +141,19 @@ fn flags_are_repeated_and_abbreviated_as_with_the_gnu_tools() {
     assert_eq!(shell(r#"cd "$1"; "$0" cmp --s -ss one two || echo $?"#), "");
     run(&mut fullbore(["cp", "--no", "x", "y"])).fails(1, &["--no"]);
     run(&mut fullbore(["wc", "--total=a"])).fails(1, &["'a'", "always"]);
-    assert_eq!(room.names(), ["one", "three", "two"]);
+    assert_eq!(dir.names(), ["one", "three", "two"]);
 }
 
 #[test]
 fn under_the_name_of_a_tool_the_binary_is_that_tool() {
-    let room = Room::new();
-    let one = room.file("one", "a b\nc\n");
+    let dir = TestDir::new();
+    let one = dir.file("one", "a b\nc\n");
     for name in ["wc", "cp", "cmp", "sha256sum", "rg"] {
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fullbore"), room.at(name)).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fullbore"), dir.at(name)).unwrap();
     }
     let call = |name: &str, words: &[&str]| {
-        let mut command = std::process::Command::new(room.at(name));
-        run(command.args(words).arg(&one).current_dir(room.path()).env("XDG_CONFIG_HOME", "/nonexistent"))
+        let mut command = std::process::Command::new(dir.at(name));
+        run(command.args(words).arg(&one).current_dir(dir.path()).env("XDG_CONFIG_HOME", "/nonexistent"))
     };
     assert_eq!(call("wc", &["-l"]).succeeds().text(), format!("2 {}\n", one.display()));
     assert_eq!(call("rg", &["-c", "b"]).succeeds().text(), "1\n");

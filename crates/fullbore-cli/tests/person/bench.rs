@@ -9,16 +9,16 @@ use std::time::Duration;
 use fullbore_bench::document::{Document, Proof};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::ground::{Room, fullbore, names, run};
+use crate::support::{TestDir, fullbore, names, run};
 
 /// What makes a run short.
 const SHORT: [&str; 4] = ["--time", "12", "--size", "32M"];
 
-/// A run in a room, with a profile of the room's own.
-fn bench(room: &Room, words: &[&str]) -> Command {
+/// A run in a room, with a profile of the directory's own.
+fn bench(dir: &TestDir, words: &[&str]) -> Command {
     let mut command = fullbore(["bench", "--dir"]);
-    command.arg(room.path()).args(words);
-    command.current_dir(room.path()).env("XDG_CONFIG_HOME", room.at("config"));
+    command.arg(dir.path()).args(words);
+    command.current_dir(dir.path()).env("XDG_CONFIG_HOME", dir.at("config"));
     command
 }
 
@@ -28,15 +28,15 @@ pub(crate) fn document(path: &Path) -> Document {
 
 #[test]
 fn it_measures_reports_and_saves_a_profile_that_the_other_commands_use() {
-    let room = Room::new();
-    let results = room.at("results");
-    let text = run(bench(&room, &SHORT).arg("--output").arg(&results)).succeeds().text();
+    let dir = TestDir::new();
+    let results = dir.at("results");
+    let text = run(bench(&dir, &SHORT).arg("--output").arg(&results)).succeeds().text();
     for part in ["Peak of each path", "Strategy chosen for each job", "roof: memory copy", "profile:"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     assert_eq!(names(&results), ["report.html", "results.csv", "results.json"]);
-    assert_eq!(room.names(), ["config", "results"], "the test files are gone");
+    assert_eq!(dir.names(), ["config", "results"], "the test files are gone");
 
     let document = document(&results.join("results.json"));
     assert_eq!(document.run.file_bytes, 32 << 20);
@@ -57,20 +57,20 @@ fn it_measures_reports_and_saves_a_profile_that_the_other_commands_use() {
     let rows = fs::read_to_string(results.join("results.csv")).unwrap().lines().count();
     assert_eq!(rows, 1 + document.cells.iter().map(|cell| cell.samples.len()).sum::<usize>());
 
-    let input = room.file("in", vec![7; 3 << 20]);
+    let input = dir.file("in", vec![7; 3 << 20]);
     let mut command = fullbore(["transform", "shift:1", "--explain"]);
-    command.arg(&input).arg(room.at("out")).env("XDG_CONFIG_HOME", room.at("config"));
+    command.arg(&input).arg(dir.at("out")).env("XDG_CONFIG_HOME", dir.at("config"));
     let explained = run(&mut command).succeeds().stderr;
     assert!(explained.contains(" here on 20"), "{explained}");
-    assert_eq!(fs::read(room.at("out")).unwrap(), vec![8; 3 << 20]);
+    assert_eq!(fs::read(dir.at("out")).unwrap(), vec![8; 3 << 20]);
 }
 
 #[test]
-fn in_memory_it_says_what_cannot_be_measured() {
-    let Ok(room) = tempfile::tempdir_in("/dev/shm") else { return println!("skipped: there is no /dev/shm") };
-    let results = Room::new();
+fn memory_file_system_reports_unmeasurable_cells() {
+    let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return println!("skipped: there is no /dev/shm") };
+    let results = TestDir::new();
     let mut command = fullbore(["bench", "--time", "10", "--size", "16M", "--no-save", "--json", "--dir"]);
-    command.arg(room.path()).arg("--output").arg(results.at("results"));
+    command.arg(dir.path()).arg("--output").arg(results.at("results"));
     let ended = run(command.env("XDG_CONFIG_HOME", results.at("config")));
     let document = Document::parse(&ended.succeeds().text()).unwrap();
     let cold: Vec<_> = document
@@ -88,41 +88,41 @@ fn in_memory_it_says_what_cannot_be_measured() {
         );
     }
     assert!(!results.at("config").exists(), "--no-save saves nothing");
-    assert!(names(room.path()).is_empty());
+    assert!(names(dir.path()).is_empty());
 }
 
 #[test]
-fn stopped_at_any_moment_it_leaves_nothing_behind() {
+fn interrupted_run_leaves_no_files() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         for after in [30, 150, 700, 2500] {
-            let room = Room::new();
-            let mut child = bench(&room, &SHORT)
+            let dir = TestDir::new();
+            let mut child = bench(&dir, &SHORT)
                 .stdout(std::process::Stdio::null())
                 .stderr(std::process::Stdio::null())
                 .spawn()
                 .unwrap();
             thread::sleep(Duration::from_millis(after));
             kill_process(Pid::from_child(&child), signal).unwrap();
-            assert_eq!(crate::ground::code(child.wait().unwrap()), code, "after {after} ms");
-            assert_eq!(room.names(), Vec::<String>::new(), "after {after} ms");
+            assert_eq!(crate::support::code(child.wait().unwrap()), code, "after {after} ms");
+            assert_eq!(dir.names(), Vec::<String>::new(), "after {after} ms");
         }
     }
 }
 
 #[test]
-fn what_it_cannot_measure_it_refuses_before_it_starts() {
-    let room = Room::new();
-    run(&mut bench(&room, &["--size", "1K"])).fails(2, &["too small", "--size"]);
-    run(&mut bench(&room, &["--size", "1000T"])).fails(2, &["less than a tenth", "--size"]);
-    run(&mut bench(&room, &["--time", "1"])).fails(2, &["--time"]);
+fn unmeasurable_directories_are_rejected_first() {
+    let dir = TestDir::new();
+    run(&mut bench(&dir, &["--size", "1K"])).fails(2, &["too small", "--size"]);
+    run(&mut bench(&dir, &["--size", "1000T"])).fails(2, &["less than a tenth", "--size"]);
+    run(&mut bench(&dir, &["--time", "1"])).fails(2, &["--time"]);
     let mut missing = fullbore(["bench", "--dir"]);
-    run(missing.arg(room.at("missing")).current_dir(room.path())).fails(2, &["missing", "--dir"]);
-    let file = room.file("file", "x");
+    run(missing.arg(dir.at("missing")).current_dir(dir.path())).fails(2, &["missing", "--dir"]);
+    let file = dir.file("file", "x");
     let mut not_a_directory = fullbore(["bench", "--dir"]);
-    run(not_a_directory.arg(&file).current_dir(room.path())).fails(2, &["file", "directory"]);
-    fs::create_dir(room.at("taken")).unwrap();
-    run(bench(&room, &["--output"]).arg(room.at("taken"))).fails(2, &["taken", "--output"]);
-    assert_eq!(room.names(), ["file", "taken"]);
+    run(not_a_directory.arg(&file).current_dir(dir.path())).fails(2, &["file", "directory"]);
+    fs::create_dir(dir.at("taken")).unwrap();
+    run(bench(&dir, &["--output"]).arg(dir.at("taken"))).fails(2, &["taken", "--output"]);
+    assert_eq!(dir.names(), ["file", "taken"]);
 }
 
 /// A set of two cells that are never precise enough.
@@ -141,15 +141,15 @@ pub(crate) const TWO_CELLS: &str = "
 ";
 
 /// `fullbore bench run` in a room.
-pub(crate) fn bench_run(room: &Room, words: &[&str]) -> Command {
+pub(crate) fn bench_run(dir: &TestDir, words: &[&str]) -> Command {
     let mut command = fullbore(["bench", "run"]);
-    command.args(words).current_dir(room.path()).env("XDG_CONFIG_HOME", room.at("config"));
+    command.args(words).current_dir(dir.path()).env("XDG_CONFIG_HOME", dir.at("config"));
     command
 }
 
 #[test]
 fn experiments_are_listed_shown_and_run_by_name_or_from_a_file() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let listed = run(&mut fullbore(["bench", "list"])).succeeds().text();
     assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
     for name in ["out-of-box", "unbuffered", "file-size"] {
@@ -161,44 +161,44 @@ fn experiments_are_listed_shown_and_run_by_name_or_from_a_file() {
 
     // What is shown can be run.
     let shown = run(&mut fullbore(["bench", "show", "roof"])).succeeds().text();
-    room.file("shown.toml", &shown);
-    room.file("own.toml", TWO_CELLS);
+    dir.file("shown.toml", &shown);
+    dir.file("own.toml", TWO_CELLS);
     let words = ["shown.toml", "own.toml", "--time", "10", "--size", "16M", "--output", "results"];
-    let text = run(&mut bench_run(&room, &words)).succeeds().text();
+    let text = run(&mut bench_run(&dir, &words)).succeeds().text();
     assert!(text.contains("own") && text.contains("roof: memory copy"), "{text}");
-    let document = document(&room.at("results/results.json"));
+    let document = document(&dir.at("results/results.json"));
     let ids: Vec<&str> = document.cells.iter().map(|cell| cell.id.as_str()).collect();
     assert_eq!(document.cells.len(), 3, "{ids:?}");
     assert!(document.cells.iter().all(|cell| cell.summary.is_some()), "{ids:?}");
     assert!(!document.run.interrupted);
-    assert!(!room.at("config").exists(), "no job was measured: there is nothing to save");
+    assert!(!dir.at("config").exists(), "no job was measured: there is nothing to save");
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_with_the_place_and_what_to_do() {
-    let room = Room::new();
-    room.file("wrong.toml", TWO_CELLS.replace("'read'", "'juggle'"));
-    room.file("text.toml", "not toml");
-    run(&mut bench_run(&room, &["nothing-of-that-name"])).fails(2, &["nothing-of-that-name", "bench list"]);
-    run(&mut bench_run(&room, &["missing.toml"])).fails(2, &["missing.toml"]);
-    run(&mut bench_run(&room, &["wrong.toml"])).fails(2, &["wrong.toml", "own", "juggle"]);
-    run(&mut bench_run(&room, &["text.toml"])).fails(2, &["text.toml"]);
-    run(&mut bench_run(&room, &[])).fails(2, &["NAME|FILE.toml"]);
-    run(&mut bench_run(&room, &["roof", "--precision", "0"])).fails(2, &["--precision"]);
-    run(&mut bench_run(&room, &["--resume", "nowhere"])).fails(2, &["nowhere", "results folder"]);
+fn bad_experiments_are_rejected_with_place_and_advice() {
+    let dir = TestDir::new();
+    dir.file("wrong.toml", TWO_CELLS.replace("'read'", "'juggle'"));
+    dir.file("text.toml", "not toml");
+    run(&mut bench_run(&dir, &["nothing-of-that-name"])).fails(2, &["nothing-of-that-name", "bench list"]);
+    run(&mut bench_run(&dir, &["missing.toml"])).fails(2, &["missing.toml"]);
+    run(&mut bench_run(&dir, &["wrong.toml"])).fails(2, &["wrong.toml", "own", "juggle"]);
+    run(&mut bench_run(&dir, &["text.toml"])).fails(2, &["text.toml"]);
+    run(&mut bench_run(&dir, &[])).fails(2, &["NAME|FILE.toml"]);
+    run(&mut bench_run(&dir, &["roof", "--precision", "0"])).fails(2, &["--precision"]);
+    run(&mut bench_run(&dir, &["--resume", "nowhere"])).fails(2, &["nowhere", "results folder"]);
     run(&mut fullbore(["bench", "show", "nope"])).fails(2, &["nope", "bench list"]);
-    assert_eq!(room.names(), ["text.toml", "wrong.toml"]);
+    assert_eq!(dir.names(), ["text.toml", "wrong.toml"]);
 }
 
 #[test]
-fn a_run_that_was_killed_leaves_what_it_measured_and_can_be_gone_on_with() {
+fn killed_run_keeps_samples_and_resumes() {
     for signal in [Signal::INT, Signal::KILL] {
-        let room = Room::new();
-        room.file("own.toml", TWO_CELLS);
+        let dir = TestDir::new();
+        dir.file("own.toml", TWO_CELLS);
         let words =
             ["own.toml", "--time", "60", "--size", "16M", "--precision", "0.001", "--output", "results"];
-        let mut child = bench_run(&room, &words).stdout(std::process::Stdio::null()).spawn().unwrap();
-        let place = room.at("results/results.json");
+        let mut child = bench_run(&dir, &words).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let place = dir.at("results/results.json");
         for _ in 0..600 {
             if place.exists() {
                 break;
@@ -209,24 +209,24 @@ fn a_run_that_was_killed_leaves_what_it_measured_and_can_be_gone_on_with() {
         child.wait().unwrap();
         // After SIGKILL somebody else clears away, a moment later.
         for _ in 0..100 {
-            if room.names().len() == 2 {
+            if dir.names().len() == 2 {
                 break;
             }
             thread::sleep(Duration::from_millis(50));
         }
-        assert_eq!(room.names(), ["own.toml", "results"], "{signal:?}: no test files are left");
+        assert_eq!(dir.names(), ["own.toml", "results"], "{signal:?}: no test files are left");
         let before = document(&place);
         assert!(before.run.interrupted && !before.run.complete);
         let samples =
             |document: &Document| document.cells.iter().map(|cell| cell.samples.clone()).collect::<Vec<_>>();
         assert!(samples(&before).iter().any(|samples| !samples.is_empty()));
 
-        run(&mut bench_run(&room, &["--resume", "results", "--time", "10", "--precision", "50"])).succeeds();
+        run(&mut bench_run(&dir, &["--resume", "results", "--time", "10", "--precision", "50"])).succeeds();
         let after = document(&place);
         assert!(!after.run.interrupted && after.run.complete);
         for (old, new) in samples(&before).iter().zip(&samples(&after)) {
             assert!(new.starts_with(old), "what was measured is kept");
         }
-        assert!(room.at("results/report.html").exists());
+        assert!(dir.at("results/report.html").exists());
     }
 }

@@ -13,8 +13,8 @@ use std::thread;
 use fullbore::file::File as Mapped;
 use rustix::process::Signal;
 
-use crate::ground::{
-    Room, bytes, fullbore, has, methods, named, refused, run, start, start_unread, transform,
+use crate::support::{
+    TestDir, bytes, fullbore, has, methods, named, refused, run, start, start_unread, transform,
 };
 
 /// Many times what a pipe and all requests in flight hold.
@@ -28,10 +28,10 @@ fn strategies() -> Vec<String> {
 
 #[test]
 fn the_reader_of_a_pipe_learns_that_the_input_was_cut_short() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
     for strategy in strategies() {
-        let input = room.file("in", &data);
+        let input = dir.file("in", &data);
         let mut running =
             start_unread(&mut transform("none", &input, "-".as_ref(), &["--strategy", &strategy]));
         let mut out = running.child.stdout.take().unwrap();
@@ -52,25 +52,25 @@ fn the_reader_of_a_pipe_learns_that_the_input_was_cut_short() {
 }
 
 /// How long a run takes that nobody disturbs.
-fn duration(room: &Room, data: &[u8], strategy: &str) -> Duration {
-    let input = room.file("in", data);
+fn duration(dir: &TestDir, data: &[u8], strategy: &str) -> Duration {
+    let input = dir.file("in", data);
     let start = Instant::now();
-    run(&mut transform("shift:1", &input, &room.at("out"), &["--strategy", strategy]));
+    run(&mut transform("shift:1", &input, &dir.at("out"), &["--strategy", strategy]));
     start.elapsed()
 }
 
 #[test]
 fn the_old_output_stays_if_the_input_was_cut_short() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(LENGTH, 2);
     let shifted: Vec<u8> = data.iter().map(|byte| byte.wrapping_add(1)).collect();
     for strategy in strategies() {
-        let undisturbed = duration(&room, &data, &strategy);
+        let undisturbed = duration(&dir, &data, &strategy);
         let mut met = false;
         // Stopped in its tracks at different moments, until one of them was in the middle.
         for attempt in 0..40u32 {
-            let input = room.file("in", &data);
-            let output = room.file("out", "old");
+            let input = dir.file("in", &data);
+            let output = dir.file("out", "old");
             let running = start(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
             sleep(undisturbed.mul_f64((0.5 + f64::from(attempt * 7 % 10)) / 10.0));
             running.signal(Signal::STOP);
@@ -78,7 +78,7 @@ fn the_old_output_stays_if_the_input_was_cut_short() {
             running.signal(Signal::CONT);
             let ended = running.end();
             let found = fs::read(&output).unwrap();
-            assert_eq!(room.names(), ["in", "out"], "{strategy}");
+            assert_eq!(dir.names(), ["in", "out"], "{strategy}");
             match ended.code() {
                 // It had begun after the cut, or was done before.
                 0 => assert!(found == shifted || found == shifted[..5000], "{strategy}"),
@@ -102,9 +102,9 @@ fn the_old_output_stays_if_the_input_was_cut_short() {
 
 #[test]
 fn a_file_that_is_modified_while_it_is_read_is_not_trusted() {
-    let room = Room::new();
-    let input = room.file("in", bytes(LENGTH, 3));
-    let output = room.file("out", "old");
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(LENGTH, 3));
+    let output = dir.file("out", "old");
     let mut running = start_unread(&mut transform("none", &input, "-".as_ref(), &[]));
     let mut out = running.child.stdout.take().unwrap();
     out.read_exact(&mut [0; 100]).unwrap();
@@ -119,7 +119,7 @@ fn a_file_that_is_modified_while_it_is_read_is_not_trusted() {
 }
 
 /// Calls `change` again and again, with a number that grows, while a program runs to its end.
-fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> crate::ground::Ended {
+fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> crate::support::Finished {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -141,9 +141,9 @@ fn a_small_file_that_is_modified_while_it_is_read_is_not_trusted() {
     if !has("strace") {
         return println!("skipped: changes under small files: there is no strace");
     }
-    let room = Room::new();
-    let input = room.file("in", bytes(100_000, 4));
-    room.file("other", bytes(100_000, 4));
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(100_000, 4));
+    dir.file("other", bytes(100_000, 4));
     let writer = File::options().write(true).open(&input).unwrap();
     let change = |number: u64| {
         writer.write_all_at(&number.to_le_bytes(), 90_000).unwrap();
@@ -162,37 +162,37 @@ fn a_small_file_that_is_modified_while_it_is_read_is_not_trusted() {
         command.args(["-f", "-qq", "-o", "/dev/null", "-P", "in", "-P", "./in", "-P"]).arg(&input);
         command.args(["-e", "trace=read,pread64,preadv2", "-e"]);
         command.arg("inject=read,pread64,preadv2:delay_exit=200000:when=1+");
-        command.arg(env!("CARGO_BIN_EXE_fullbore")).args(words).current_dir(room.path());
+        command.arg(env!("CARGO_BIN_EXE_fullbore")).args(words).current_dir(dir.path());
         command.env("XDG_CONFIG_HOME", "/nonexistent");
         let ended = while_changing(&mut command, change);
         if ended.stderr.contains("ptrace") {
             return println!("skipped: changes under small files: {}", ended.stderr.trim());
         }
         ended.fails(3, &["modified while it was read"]);
-        assert!(!room.at("out").exists(), "{words:?}");
+        assert!(!dir.at("out").exists(), "{words:?}");
     }
 }
 
-/// Stores to a page that is dirty already leave the time of modification alone.
+/// Stores to a file printer that is dirty already leave the time of modification alone.
 #[test]
 fn a_verified_copy_finds_a_source_that_was_changed_through_a_mapping() {
     const LENGTH: u64 = 24 << 20;
-    let room = Room::new();
-    let path = room.file("in", bytes(LENGTH as usize, 5));
+    let dir = TestDir::new();
+    let path = dir.file("in", bytes(LENGTH as usize, 5));
     let file = Mapped::open_write(&path).unwrap();
     let mut first = file.map_writable(0..8).unwrap();
     let mut last = file.map_writable(LENGTH - 8..LENGTH).unwrap();
     for options in [&["--verify"][..], &["--verify", "--resume"]] {
         let mut command = fullbore(["copy", "--reflink=never"]);
-        command.args(options).arg(&path).arg(room.at("out"));
+        command.args(options).arg(&path).arg(dir.at("out"));
         let ended = while_changing(&mut command, |number| {
             first.write_at(&number.to_le_bytes(), 0).unwrap();
             last.write_at(&number.to_le_bytes(), 0).unwrap();
         });
         ended.fails(3, &["modified while it was read"]);
-        assert!(!room.at("out").exists(), "{options:?}");
+        assert!(!dir.at("out").exists(), "{options:?}");
     }
     let source = fs::read(&path).unwrap();
-    run(fullbore(["copy", "--reflink=never", "--verify"]).arg(&path).arg(room.at("out"))).succeeds();
-    assert!(fs::read(room.at("out")).unwrap() == source);
+    run(fullbore(["copy", "--reflink=never", "--verify"]).arg(&path).arg(dir.at("out"))).succeeds();
+    assert!(fs::read(dir.at("out")).unwrap() == source);
 }

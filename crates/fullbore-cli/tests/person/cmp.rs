@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::ground::{Ended, Room, bytes, fullbore, has, run, start};
+use crate::support::{Finished, TestDir, bytes, fullbore, has, run, start};
 
 /// The peer, if there is one whose words are known.
 fn peer() -> bool {
@@ -22,18 +22,18 @@ fn peer() -> bool {
 }
 
 /// Runs a line of a shell in which `CMP` is the peer or the command under test.
-fn line(room: &Room, line: &str, ours: bool, locale: &str) -> Ended {
+fn line(dir: &TestDir, line: &str, ours: bool, locale: &str) -> Finished {
     let words = if ours { "CMP() { \"$0\" cmp \"$@\"; }" } else { "CMP() { command cmp \"$@\"; }" };
     let mut command = Command::new("bash");
     command.args(["-c", &format!("{words}\n{line}")]).arg(env!("CARGO_BIN_EXE_fullbore"));
-    command.env("XDG_CONFIG_HOME", "/nonexistent").env("LC_ALL", locale).current_dir(room.path());
+    command.env("XDG_CONFIG_HOME", "/nonexistent").env("LC_ALL", locale).current_dir(dir.path());
     run(command.stdin(std::process::Stdio::null()))
 }
 
 #[track_caller]
-fn alike_in(room: &Room, text: &str, locale: &str) {
-    let (theirs, ours) = (line(room, text, false, locale), line(room, text, true, locale));
-    let said = |ended: &Ended| {
+fn alike_in(dir: &TestDir, text: &str, locale: &str) {
+    let (theirs, ours) = (line(dir, text, false, locale), line(dir, text, true, locale));
+    let said = |ended: &Finished| {
         let out = ended.stdout.escape_ascii().to_string();
         (ended.code(), out.chars().take(2000).collect::<String>(), ended.stderr.clone())
     };
@@ -42,37 +42,37 @@ fn alike_in(room: &Room, text: &str, locale: &str) {
 }
 
 #[track_caller]
-fn alike(room: &Room, text: &str) {
-    alike_in(room, text, "C.UTF-8");
+fn alike(dir: &TestDir, text: &str) {
+    alike_in(dir, text, "C.UTF-8");
 }
 
 /// A room with files of every sort that a comparison meets.
-fn corpus() -> Room {
-    let room = Room::new();
-    room.file("a", "abc\ndef\n");
-    room.file("b", "abc\ndeg\n");
-    room.file("short", "abc\n");
-    room.file("part", "abc\nde");
-    room.file("empty", "");
-    room.file("other", "xbc\n\nzzzzzzzzz");
-    room.file("all", (0..=255).collect::<Vec<u8>>());
-    room.file("none", (0..=255).rev().collect::<Vec<u8>>());
-    fs::create_dir(room.at("dir")).unwrap();
-    std::os::unix::fs::symlink("a", room.at("link")).unwrap();
-    fs::hard_link(room.at("a"), room.at("hard")).unwrap();
+fn corpus() -> TestDir {
+    let dir = TestDir::new();
+    dir.file("a", "abc\ndef\n");
+    dir.file("b", "abc\ndeg\n");
+    dir.file("short", "abc\n");
+    dir.file("part", "abc\nde");
+    dir.file("empty", "");
+    dir.file("other", "xbc\n\nzzzzzzzzz");
+    dir.file("all", (0..=255).collect::<Vec<u8>>());
+    dir.file("none", (0..=255).rev().collect::<Vec<u8>>());
+    fs::create_dir(dir.at("dir")).unwrap();
+    std::os::unix::fs::symlink("a", dir.at("link")).unwrap();
+    fs::hard_link(dir.at("a"), dir.at("hard")).unwrap();
     let big: Vec<u8> = bytes(3_000_000, 1);
     let changed = |places: &[usize]| {
         let mut changed = big.clone();
         places.iter().for_each(|&place| changed[place] ^= 0x55);
         changed
     };
-    room.file("big", &big);
-    room.file("same", &big);
-    room.file("late", changed(&[2_999_999]));
-    room.file("some", changed(&[0, 4095, 4096, 262_143, 262_144, 1_048_575, 1_048_576, 2_000_000]));
-    room.file("cut", &big[..2_500_000]);
-    room.file("noise", bytes(3_000_000, 2));
-    room
+    dir.file("big", &big);
+    dir.file("same", &big);
+    dir.file("late", changed(&[2_999_999]));
+    dir.file("some", changed(&[0, 4095, 4096, 262_143, 262_144, 1_048_575, 1_048_576, 2_000_000]));
+    dir.file("cut", &big[..2_500_000]);
+    dir.file("noise", bytes(3_000_000, 2));
+    dir
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn files_are_compared_as_by_the_peer() {
     if !peer() {
         return;
     }
-    let room = corpus();
+    let dir = corpus();
     let names =
         ["a", "b", "short", "part", "empty", "other", "all", "none", "link", "hard", "dir", "missing"];
     let options =
@@ -94,7 +94,7 @@ fn files_are_compared_as_by_the_peer() {
                 + right.as_bytes()[1 % right.len()] as usize)
                 % options.len();
             for options in [options[place], options[(place + 3) % options.len()], ""] {
-                alike(&room, &format!("CMP {options} {left} {right}"));
+                alike(&dir, &format!("CMP {options} {left} {right}"));
             }
         }
     }
@@ -102,7 +102,7 @@ fn files_are_compared_as_by_the_peer() {
         for pair in
             ["a b", "b a", "a short", "part a", "all none", "a empty", "empty a", "a a", "dir a", "dir dir"]
         {
-            alike(&room, &format!("CMP {options} {pair}"));
+            alike(&dir, &format!("CMP {options} {pair}"));
         }
     }
 }
@@ -112,7 +112,7 @@ fn large_files_are_compared_as_by_the_peer() {
     if !peer() {
         return;
     }
-    let room = corpus();
+    let dir = corpus();
     for pair in
         ["big same", "big late", "late big", "big some", "big cut", "cut big", "some cut", "noise big"]
     {
@@ -128,7 +128,7 @@ fn large_files_are_compared_as_by_the_peer() {
             "-l -n 1M",
             "-i 1:2 -l -n 300000",
         ] {
-            alike(&room, &format!("CMP {options} {pair}"));
+            alike(&dir, &format!("CMP {options} {pair}"));
         }
         for ours in [
             "--workers 1",
@@ -139,8 +139,8 @@ fn large_files_are_compared_as_by_the_peer() {
             "--cache drop",
         ] {
             for options in ["", "-l"] {
-                let theirs = line(&room, &format!("CMP {options} {pair}"), false, "C.UTF-8");
-                let found = line(&room, &format!("CMP {options} {ours} {pair}"), true, "C.UTF-8");
+                let theirs = line(&dir, &format!("CMP {options} {pair}"), false, "C.UTF-8");
+                let found = line(&dir, &format!("CMP {options} {ours} {pair}"), true, "C.UTF-8");
                 if found.stderr.contains("cannot use: method") {
                     println!("skipped: {}", found.stderr.trim());
                     continue;
@@ -158,7 +158,7 @@ fn standard_input_and_pipes_are_compared_as_by_the_peer() {
     if !peer() {
         return;
     }
-    let room = corpus();
+    let dir = corpus();
     for text in [
         "CMP a",
         "CMP -",
@@ -194,7 +194,7 @@ fn standard_input_and_pipes_are_compared_as_by_the_peer() {
         "(head -c 65536 >/dev/null; CMP - some -i 0:65536) < big",
         "(CMP -n 4 - a; cat) < <(printf 'abc\\nrest')",
     ] {
-        alike(&room, text);
+        alike(&dir, text);
     }
 }
 
@@ -203,8 +203,8 @@ fn files_of_the_kernel_and_devices_are_compared_as_by_the_peer() {
     if !peer() {
         return;
     }
-    let room = corpus();
-    fs::copy("/proc/version", room.at("version")).unwrap();
+    let dir = corpus();
+    fs::copy("/proc/version", dir.at("version")).unwrap();
     for text in [
         "CMP /proc/version version",
         "CMP version /proc/version",
@@ -225,19 +225,19 @@ fn files_of_the_kernel_and_devices_are_compared_as_by_the_peer() {
         "CMP -n 10M /dev/zero <(head -c 10M /dev/zero)",
         "CMP /dev/zero <(head -c 10M /dev/zero)",
     ] {
-        alike(&room, text);
+        alike(&dir, text);
     }
     // The peer of 3.8 believes a length of nothing with -s; reading tells better.
-    let same = line(&room, "CMP -s /proc/version version", true, "C");
+    let same = line(&dir, "CMP -s /proc/version version", true, "C");
     assert_eq!(same.code(), 0, "{same}");
 }
 
 #[test]
-fn numbers_and_operands_are_taken_as_by_the_peer() {
+fn numbers_and_operands_parse_as_in_the_peer() {
     if !peer() {
         return;
     }
-    let room = corpus();
+    let dir = corpus();
     for number in [
         "0",
         "1",
@@ -287,7 +287,7 @@ fn numbers_and_operands_are_taken_as_by_the_peer() {
             format!("CMP -- a b {number}"),
             format!("CMP -- a b 1 {number}"),
         ] {
-            alike(&room, &text);
+            alike(&dir, &text);
         }
     }
     for text in [
@@ -326,10 +326,10 @@ fn numbers_and_operands_are_taken_as_by_the_peer() {
         "cp b $'b\\xff\\n'; CMP a $'b\\xff\\n'",
         "cp short $'s\\xff'; CMP a $'s\\xff'",
     ] {
-        alike(&room, text);
+        alike(&dir, text);
     }
     for text in ["CMP --nope a b", "CMP -n", "CMP -z a b", "CMP a b -1"] {
-        assert_eq!(line(&room, text, true, "C").code(), line(&room, text, false, "C").code(), "{text}");
+        assert_eq!(line(&dir, text, true, "C").code(), line(&dir, text, false, "C").code(), "{text}");
     }
 }
 
@@ -338,10 +338,10 @@ fn words_and_outputs_are_the_peers() {
     if !peer() {
         return;
     }
-    let room = corpus();
+    let dir = corpus();
     for locale in ["C", "POSIX", "C.UTF-8"] {
         for text in ["CMP a b", "CMP -b a b", "CMP a short", "CMP all none", "CMP -lb all none"] {
-            alike_in(&room, text, locale);
+            alike_in(&dir, text, locale);
         }
     }
     for text in [
@@ -356,15 +356,15 @@ fn words_and_outputs_are_the_peers() {
         "CMP -l a b > /dev/full",
         "CMP -l noise big | head -n 2; echo ${PIPESTATUS[0]}",
     ] {
-        alike(&room, text);
+        alike(&dir, text);
     }
 }
 
 #[test]
 fn a_terabyte_of_holes_takes_no_time() {
-    let room = Room::new();
+    let dir = TestDir::new();
     for (name, last) in [("one", "x"), ("two", "x"), ("three", "y")] {
-        let mut file = fs::File::create(room.at(name)).unwrap();
+        let mut file = fs::File::create(dir.at(name)).unwrap();
         if let Err(error) = file.set_len(1 << 40) {
             println!("skipped: no file of a terabyte here: {error}");
             return;
@@ -373,19 +373,19 @@ fn a_terabyte_of_holes_takes_no_time() {
         file.write_all(last.as_bytes()).unwrap();
     }
     let begin = Instant::now();
-    line(&room, "CMP one two", true, "C").succeeds();
-    let found = line(&room, "CMP one three", true, "C").fails(1, &[]);
+    line(&dir, "CMP one two", true, "C").succeeds();
+    let found = line(&dir, "CMP one three", true, "C").fails(1, &[]);
     assert_eq!(found.text(), "one three differ: char 1099511627776, line 1\n");
-    let found = line(&room, "CMP -l one three", true, "C").fails(1, &[]);
+    let found = line(&dir, "CMP -l one three", true, "C").fails(1, &[]);
     assert_eq!(found.text(), "1099511627776 170 171\n");
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 
 #[test]
 fn a_file_that_changes_meanwhile_is_an_error_of_its_own() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(1 << 20, 3);
-    let (one, two) = (room.file("one", &data), room.file("two", &data));
+    let (one, two) = (dir.file("one", &data), dir.file("two", &data));
     // The first input is a pipe that waits, so the change surely falls into the comparison.
     let mut waits = start(
         fullbore(["cmp", "-"])
@@ -404,10 +404,10 @@ fn a_file_that_changes_meanwhile_is_an_error_of_its_own() {
 }
 
 #[test]
-fn json_says_what_was_found() {
-    let room = corpus();
+fn json_has_the_result() {
+    let dir = corpus();
     let json = |text: &str, code: i32| -> serde_json::Value {
-        let said = line(&room, text, true, "C");
+        let said = line(&dir, text, true, "C");
         assert_eq!(said.code(), code, "{text}: {said}");
         serde_json::from_slice(&said.stdout).unwrap()
     };
@@ -421,17 +421,17 @@ fn json_says_what_was_found() {
 }
 
 #[test]
-fn the_ways_are_told_of() {
-    let room = corpus();
-    let said = line(&room, "CMP --explain --time big same", true, "C").succeeds();
+fn explain_names_the_strategies() {
+    let dir = corpus();
+    let said = line(&dir, "CMP --explain --time big same", true, "C").succeeds();
     for word in ["big:", "same:", "strategy: ", "because: ", "real ", "3.00 MB in all"] {
         assert!(said.stderr.contains(word), "no {word:?} in {}", said.stderr);
     }
-    let said = line(&room, "CMP --explain a hard", true, "C").succeeds();
+    let said = line(&dir, "CMP --explain a hard", true, "C").succeeds();
     assert!(said.stderr.contains("nothing is read: they are one file"), "{}", said.stderr);
-    let said = line(&room, "CMP --explain -s big cut", true, "C").fails(1, &["sizes tell"]);
+    let said = line(&dir, "CMP --explain -s big cut", true, "C").fails(1, &["sizes tell"]);
     assert!(said.stdout.is_empty());
-    line(&room, "CMP --strategy nonsense big same", true, "C").fails(2, &["--strategy", "nonsense"]);
-    let version = line(&room, "CMP --version", true, "C").succeeds().text();
+    line(&dir, "CMP --strategy nonsense big same", true, "C").fails(2, &["--strategy", "nonsense"]);
+    let version = line(&dir, "CMP --version", true, "C").succeeds().text();
     assert!(version.starts_with("cmp (fullbore) "), "{version}");
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags};
 use rustix::process::Signal;
 
-use crate::ground::{Mount, Room, Unprivileged, bytes, fullbore, has, run, run_with, start};
+use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, has, run, run_with, start};
 
 fn copy<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = fullbore(["copy"]);
@@ -83,8 +83,8 @@ fn set_times(path: &Path, seconds: i64, nanoseconds: i64) {
 }
 
 /// Files of every sort that a user may make.
-fn nasty(room: &Room, name: &str) -> PathBuf {
-    let root = room.at(name);
+fn nasty(dir: &TestDir, name: &str) -> PathBuf {
+    let root = dir.at(name);
     let broken = root.join(OsStr::from_bytes(b"d1/d2/\xff\xfe dir"));
     fs::create_dir_all(&broken).unwrap();
     fs::create_dir(root.join("empty")).unwrap();
@@ -123,9 +123,9 @@ fn nasty(room: &Room, name: &str) -> PathBuf {
 }
 
 #[test]
-fn an_archive_is_what_it_was_copied_from_in_all_that_can_be_seen() {
-    let room = Room::new();
-    let source = nasty(&room, "source");
+fn archive_copy_preserves_everything_visible() {
+    let dir = TestDir::new();
+    let source = nasty(&dir, "source");
     for options in [
         &["-a"][..],
         &["-a", "--workers", "5"],
@@ -134,12 +134,12 @@ fn an_archive_is_what_it_was_copied_from_in_all_that_can_be_seen() {
         &["-a", "--cache", "drop"],
         &["-dR", "--preserve=all", "--sync", "full", "--reflink=never"],
     ] {
-        let target = room.at("target");
+        let target = dir.at("target");
         let begin = Instant::now();
         run(copy(options).arg(&source).arg(&target)).succeeds();
         assert!(begin.elapsed() < Duration::from_secs(60), "the holes were copied");
         same(&seen(&source, true), &seen(&target, true), &format!("{options:?}"));
-        assert_eq!(room.names(), ["source", "target"], "{options:?}");
+        assert_eq!(dir.names(), ["source", "target"], "{options:?}");
         // A second time there is nothing that is not replaced.
         run(copy(options).arg(source.join(".")).arg(&target)).succeeds();
         same(&seen(&source, true), &seen(&target, true), &format!("{options:?}, over itself"));
@@ -149,8 +149,8 @@ fn an_archive_is_what_it_was_copied_from_in_all_that_can_be_seen() {
 
 #[test]
 fn a_tree_is_copied_as_cp_does() {
-    let room = Room::new();
-    nasty(&room, "source");
+    let dir = TestDir::new();
+    nasty(&dir, "source");
     let make = "mkdir -p there/d1/d2; echo old > there/d1/d2/x; echo a > a; echo bb > b; ln -s a l; ln -s source sl; \
                 mkdir e; echo c > e/a; touch -d 2001-01-01 old; chmod 755 b; mkdir -p deep/er; echo 1 > deep/er/f; \
                 mkdir -p into/deep/er; echo 0 > into/deep/er/f; chmod 600 into/deep/er/f; mkdir -p block/deep; \
@@ -206,7 +206,7 @@ fn a_tree_is_copied_as_cp_does() {
         // Neither of `cp` nor of ours: options that cp has not.
         let plain = arguments.replace("--verify ", "");
         let ways = [("cp", plain.as_str()), ("fullbore copy", arguments)].map(|(program, arguments)| {
-            let place = room.at("place");
+            let place = dir.at("place");
             fs::create_dir(&place).unwrap();
             let line = format!(
                 "cp -a ../source . && {make} && {} {arguments}; echo $? > ../code",
@@ -217,7 +217,7 @@ fn a_tree_is_copied_as_cp_does() {
             let ended = run(command.env("LC_ALL", "C"));
             let seen = seen(&place, false);
             fs::remove_dir_all(&place).unwrap();
-            (fs::read_to_string(room.at("code")).unwrap(), seen, ended.stderr)
+            (fs::read_to_string(dir.at("code")).unwrap(), seen, ended.stderr)
         });
         let [cp, ours] = ways;
         assert_eq!(cp.0, ours.0, "{arguments}: {} {}", cp.2, ours.2);
@@ -228,24 +228,23 @@ fn a_tree_is_copied_as_cp_does() {
 
 #[test]
 fn a_directory_is_not_copied_into_itself() {
-    let room = Room::new();
-    fs::create_dir_all(room.at("a/b")).unwrap();
-    room.file("a/file", "x");
-    symlink("..", room.at("a/up")).unwrap();
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.at("a/b")).unwrap();
+    dir.file("a/file", "x");
+    symlink("..", dir.at("a/up")).unwrap();
     for (source, target) in [("a", "a/c"), ("a", "a/b"), ("a", "a"), ("a/", "a/b/c"), ("a/b/..", "a/c")] {
-        let ended = run(copy(["-r"]).arg(room.at(source)).arg(room.at(target)));
+        let ended = run(copy(["-r"]).arg(dir.at(source)).arg(dir.at(target)));
         ended.fails(1, &["cannot copy a directory, ", ", into itself, "]);
-        assert_eq!(crate::ground::names(&room.at("a")), ["b", "file", "up"], "{source} {target}");
+        assert_eq!(crate::support::names(&dir.at("a")), ["b", "file", "up"], "{source} {target}");
     }
-    run(copy(["-rL"]).arg(room.at("a")).arg(room.at("other")))
-        .fails(1, &["cannot copy cyclic symbolic link"]);
-    assert_eq!(fs::read(room.at("other/file")).unwrap(), b"x");
+    run(copy(["-rL"]).arg(dir.at("a")).arg(dir.at("other"))).fails(1, &["cannot copy cyclic symbolic link"]);
+    assert_eq!(fs::read(dir.at("other/file")).unwrap(), b"x");
 }
 
 #[test]
 fn files_of_the_system_and_pipes_are_read_to_their_end() {
-    let room = Room::new();
-    let target = room.at("target");
+    let dir = TestDir::new();
+    let target = dir.at("target");
     run(copy(["/proc/self/status"]).arg(&target)).succeeds();
     assert!(fs::read_to_string(&target).unwrap().contains("Name:\tfullbore"));
     let kallsyms = fs::read("/proc/kallsyms").unwrap();
@@ -259,22 +258,22 @@ fn files_of_the_system_and_pipes_are_read_to_their_end() {
 }
 
 #[test]
-fn an_existing_target_keeps_what_cp_keeps_of_it() {
-    let room = Room::new();
-    let (source, target) = (room.file("source", "new"), room.file("target", "old"));
+fn existing_target_keeps_the_same_attributes_as_with_cp() {
+    let dir = TestDir::new();
+    let (source, target) = (dir.file("source", "new"), dir.file("target", "old"));
     fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
-    symlink("target", room.at("link")).unwrap();
-    run(&mut copy([&source, &room.at("link")])).succeeds();
+    symlink("target", dir.at("link")).unwrap();
+    run(&mut copy([&source, &dir.at("link")])).succeeds();
     assert_eq!(fs::read(&target).unwrap(), b"new");
     assert_eq!(fs::metadata(&target).unwrap().mode() & 0o7777, 0o640);
-    assert!(fs::symlink_metadata(room.at("link")).unwrap().is_symlink());
+    assert!(fs::symlink_metadata(dir.at("link")).unwrap().is_symlink());
 }
 
 #[test]
-fn what_cannot_be_read_or_written_is_told_and_the_rest_is_copied() {
+fn failures_are_reported_and_the_rest_is_copied() {
     let Some(somebody) = Unprivileged::new() else { return };
-    let room = Room::open_to_all();
-    let source = room.at("source");
+    let dir = TestDir::open_to_all();
+    let source = dir.at("source");
     fs::create_dir_all(source.join("closed")).unwrap();
     for name in ["a", "secret", "z", "closed/x"] {
         fs::write(source.join(name), name).unwrap();
@@ -285,7 +284,7 @@ fn what_cannot_be_read_or_written_is_told_and_the_rest_is_copied() {
     if fs::metadata(&source).unwrap().uid() != 0 {
         return println!("skipped: files of somebody else: needs root");
     }
-    let target = room.at("target");
+    let target = dir.at("target");
     let ended = run(somebody.command(["copy", "-a"]).arg(&source).arg(&target));
     ended.fails(
         1,
@@ -295,7 +294,7 @@ fn what_cannot_be_read_or_written_is_told_and_the_rest_is_copied() {
             "source/closed': Permission denied",
         ],
     );
-    assert_eq!(crate::ground::names(&target), ["a", "z"]);
+    assert_eq!(crate::support::names(&target), ["a", "z"]);
     // What may not be written is replaced only if that is insisted on.
     let mine = target.join("a");
     fs::set_permissions(&mine, fs::Permissions::from_mode(0o444)).unwrap();
@@ -307,45 +306,44 @@ fn what_cannot_be_read_or_written_is_told_and_the_rest_is_copied() {
 }
 
 #[test]
-fn names_are_told_and_the_account_adds_up() {
-    let room = Room::new();
-    fs::create_dir(room.at("s")).unwrap();
-    room.file("s/a\nb", bytes(1000, 1));
-    let sparse = File::create(room.at("s/sparse")).unwrap();
+fn verbose_lists_names_and_summary_adds_up() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.at("s")).unwrap();
+    dir.file("s/a\nb", bytes(1000, 1));
+    let sparse = File::create(dir.at("s/sparse")).unwrap();
     sparse.set_len(10 << 20).unwrap();
     sparse.write_all_at(&bytes(1 << 20, 2), 3 << 20).unwrap();
-    let ended = run(copy(["-rv", "s", "t", "--explain"]).current_dir(room.path())).succeeds();
+    let ended = run(copy(["-rv", "s", "t", "--explain"]).current_dir(dir.path())).succeeds();
     let text = ended.text();
     for line in ["'s' -> 't'\n", "'s/a'$'\\n''b' -> 't/a'$'\\n''b'\n", "'s/sparse' -> 't/sparse'\n"] {
         assert!(text.contains(line), "{line} in {text}");
     }
     assert!(ended.stderr.contains("strategy: ") && ended.stderr.contains("skipped as holes"), "{ended}");
     assert!(ended.stderr.contains("copied: 2 files, 1 directories"), "{ended}");
-    let ended = run(copy(["-r", "s", "u", "--json", "--reflink=never"]).current_dir(room.path())).succeeds();
+    let ended = run(copy(["-r", "s", "u", "--json", "--reflink=never"]).current_dir(dir.path())).succeeds();
     let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(json["copy"]["files"], 2);
     assert_eq!(json["copy"]["copied"], 1000 + (1 << 20));
     assert_eq!(json["copy"]["holes"], 9 << 20);
     assert_eq!(json["bytes"], (10 << 20) + 1000);
-    let ended =
-        run(copy(["s/sparse", "v", "--verify", "--json", "--reflink=never"]).current_dir(room.path()))
-            .succeeds();
+    let ended = run(copy(["s/sparse", "v", "--verify", "--json", "--reflink=never"]).current_dir(dir.path()))
+        .succeeds();
     let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(json["copy"]["verified"], 1 << 20);
-    let ended = run(copy(["-r", "s", "w", "--progress", "always"]).current_dir(room.path())).succeeds();
+    let ended = run(copy(["-r", "s", "w", "--progress", "always"]).current_dir(dir.path())).succeeds();
     assert!(ended.stderr.contains("copy: ") && ended.stderr.contains(" of 10.5 MB"), "{ended}");
 }
 
 #[test]
 fn a_tree_that_is_stopped_is_not_there() {
-    let room = Room::new();
+    let dir = TestDir::new();
     for directory in 0..20 {
-        fs::create_dir_all(room.at(&format!("source/{directory}"))).unwrap();
+        fs::create_dir_all(dir.at(&format!("source/{directory}"))).unwrap();
         for file in 0..200 {
-            room.file(&format!("source/{directory}/{file}"), bytes(3000, file));
+            dir.file(&format!("source/{directory}/{file}"), bytes(3000, file));
         }
     }
-    let (source, target) = (room.at("source"), room.at("target"));
+    let (source, target) = (dir.at("source"), dir.at("target"));
     let mut outcomes = BTreeMap::new();
     for round in 0..24u32 {
         let signal = if round % 2 == 0 { Signal::INT } else { Signal::KILL };
@@ -358,59 +356,59 @@ fn a_tree_that_is_stopped_is_not_there() {
             same(&seen(&source, false), &seen(&target, false), &format!("half a tree: {ended}"));
             fs::remove_dir_all(&target).unwrap();
         }
-        for name in room.names().into_iter().filter(|name| name != "source") {
+        for name in dir.names().into_iter().filter(|name| name != "source") {
             assert!(
                 signal == Signal::KILL && name.starts_with(".target.fullbore-"),
                 "{name} is left: {ended}"
             );
-            fs::remove_dir_all(room.at(&name)).unwrap();
+            fs::remove_dir_all(dir.at(&name)).unwrap();
         }
     }
     assert!(outcomes.contains_key(&130) && outcomes.contains_key(&137), "{outcomes:?}");
 }
 
 #[test]
-fn a_full_disk_is_told_and_leaves_nothing_half() {
-    let room = Room::new();
-    let small = Mount::new(&["-t", "tmpfs", "-o", "size=4M", "tmpfs"], &room.at("disk"));
+fn full_disk_is_reported_and_leaves_no_partial_file() {
+    let dir = TestDir::new();
+    let small = Mount::new(&["-t", "tmpfs", "-o", "size=4M", "tmpfs"], &dir.at("disk"));
     let _disk = match small {
         Ok(disk) => disk,
         Err(reason) => return println!("skipped: a full disk: {reason}"),
     };
-    let disk = room.at("disk");
-    fs::create_dir(room.at("source")).unwrap();
+    let disk = dir.at("disk");
+    fs::create_dir(dir.at("source")).unwrap();
     for index in 0..40 {
-        room.file(&format!("source/{index:02}"), bytes(200_000, index));
+        dir.file(&format!("source/{index:02}"), bytes(200_000, index));
     }
-    room.file("large", bytes(6 << 20, 1));
+    dir.file("large", bytes(6 << 20, 1));
     for options in [&[][..], &["--verify"], &["--resume"], &["--reflink=never", "--workers", "1"]] {
-        let ended = run(copy(options).arg(room.at("large")).arg(disk.join("large")));
+        let ended = run(copy(options).arg(dir.at("large")).arg(disk.join("large")));
         ended.fails(1, &["disk/large", "No space left on device"]);
         let left: Vec<_> =
-            crate::ground::names(&disk).into_iter().filter(|_| !options.contains(&"--resume")).collect();
+            crate::support::names(&disk).into_iter().filter(|_| !options.contains(&"--resume")).collect();
         assert!(left.is_empty(), "{options:?}: {left:?}");
-        for name in crate::ground::names(&disk) {
+        for name in crate::support::names(&disk) {
             fs::remove_file(disk.join(name)).unwrap();
         }
     }
-    let ended = run(copy(["-r"]).arg(room.at("source")).arg(disk.join("tree")));
+    let ended = run(copy(["-r"]).arg(dir.at("source")).arg(disk.join("tree")));
     ended.fails(1, &["disk/tree/", "No space left on device"]);
-    let whole = crate::ground::names(&disk.join("tree"));
+    let whole = crate::support::names(&disk.join("tree"));
     assert!(whole.len() > 5 && whole.len() < 40, "{whole:?}");
     for name in whole {
         assert!(
             fs::read(disk.join("tree").join(&name)).unwrap()
-                == fs::read(room.at("source").join(&name)).unwrap()
+                == fs::read(dir.at("source").join(&name)).unwrap()
         );
     }
-    assert_eq!(crate::ground::names(&disk), ["tree"]);
+    assert_eq!(crate::support::names(&disk), ["tree"]);
 }
 
 #[test]
 fn an_input_that_changes_is_an_error_of_its_own() {
-    let room = Room::new();
-    let source = room.file("source", bytes(64 << 20, 1));
-    let target = room.file("target", "old");
+    let dir = TestDir::new();
+    let source = dir.file("source", bytes(64 << 20, 1));
+    let target = dir.file("target", "old");
     let mut changed = false;
     for round in 0..20 {
         let running = start(copy(["--reflink=never", "--workers", "1"]).arg(&source).arg(&target));
@@ -434,21 +432,21 @@ fn an_input_that_changes_is_an_error_of_its_own() {
 
 #[test]
 fn blocks_are_shared_where_the_file_system_can() {
-    let room = Room::new();
-    let source = room.file("source", bytes(100, 1));
+    let dir = TestDir::new();
+    let source = dir.file("source", bytes(100, 1));
     let made = |program: &str| has(program).then_some(()).ok_or(format!("there is no {program}"));
     let disk = made("mkfs.xfs").and_then(|()| {
-        let image = room.at("image");
+        let image = dir.at("image");
         File::create(&image).unwrap().set_len(400 << 20).unwrap();
         let mut make = Command::new("mkfs.xfs");
         make.args(["-q", "-m", "reflink=1"]).arg(&image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
         run(&mut make).succeeds();
-        Mount::new(&["-o", "loop", image.to_str().unwrap()], &room.at("disk"))
+        Mount::new(&["-o", "loop", image.to_str().unwrap()], &dir.at("disk"))
     });
     match disk {
         Err(reason) => println!("skipped: sharing blocks: {reason}"),
         Ok(_disk) => {
-            let disk = room.at("disk");
+            let disk = dir.at("disk");
             for (name, len) in [("large", 40_000_001), ("small", 5000)] {
                 let path = disk.join(name);
                 fs::write(&path, bytes(len, 7)).unwrap();
@@ -463,12 +461,12 @@ fn blocks_are_shared_where_the_file_system_can() {
             }
         }
     }
-    let tmpfs = match Mount::new(&["-t", "tmpfs", "tmpfs"], &room.at("memory")) {
+    let tmpfs = match Mount::new(&["-t", "tmpfs", "tmpfs"], &dir.at("memory")) {
         Ok(mount) => mount,
         Err(reason) => return println!("skipped: a file system that shares nothing: {reason}"),
     };
-    let ended = run(copy(["--reflink=always"]).arg(&source).arg(room.at("memory/x")));
+    let ended = run(copy(["--reflink=always"]).arg(&source).arg(dir.at("memory/x")));
     ended.fails(1, &["cannot clone", "two file systems"]);
-    assert!(crate::ground::names(&room.at("memory")).is_empty());
+    assert!(crate::support::names(&dir.at("memory")).is_empty());
     drop(tmpfs);
 }

@@ -1,43 +1,43 @@
 //! `sum` and `wc` under the names of coreutils' tools, beside these.
 
-use crate::ground::{Room, bytes, fullbore, has, run, run_with, shell};
+use crate::support::{TestDir, bytes, fullbore, has, run, run_with, shell};
 
 /// A room with the tools' names in `bin`, all of them this program.
-fn with_names() -> Room {
-    let room = Room::new();
-    std::fs::create_dir(room.at("bin")).unwrap();
+fn with_names() -> TestDir {
+    let dir = TestDir::new();
+    std::fs::create_dir(dir.at("bin")).unwrap();
     for name in ["cksum", "md5sum", "b2sum", "sha256sum", "wc"] {
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fullbore"), room.at("bin").join(name)).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fullbore"), dir.at("bin").join(name)).unwrap();
     }
-    room
+    dir
 }
 
 /// What a line of a shell prints, both streams in one pipe, and its exit code; with the program in the tools' place, or without.
-fn told(room: &Room, line: &str, ours: bool) -> String {
+fn told(dir: &TestDir, line: &str, ours: bool) -> String {
     let path = if ours { "PATH=\"$1/bin:$PATH\"; " } else { "" };
     let line = format!("cd \"$1\"; export LC_ALL=C; {path}{{ {line}; echo \"exit $?\"; }} 2>&1 | cat");
-    shell(&line, &[room.path()]).succeeds().text()
+    shell(&line, &[dir.path()]).succeeds().text()
 }
 
 #[test]
-fn what_is_said_is_said_by_coreutils_too_and_in_the_same_order() {
-    let room = with_names();
+fn messages_match_coreutils_in_order() {
+    let dir = with_names();
     // Others word some of it otherwise.
-    if !has("cksum") || !told(&room, "cksum --version", false).contains("coreutils) 9.1\n") {
+    if !has("cksum") || !told(&dir, "cksum --version", false).contains("coreutils) 9.1\n") {
         return println!("skipped: coreutils here are not of version 9.1");
     }
-    room.file("a", "abc");
-    room.file(" b", "abc");
-    room.file("*c", "abc");
+    dir.file("a", "abc");
+    dir.file(" b", "abc");
+    dir.file("*c", "abc");
     let md5 = "900150983cd24fb0d6963f7d28e17f72";
-    room.file("reversed", format!("{md5} a\n{md5}  b\n{md5} *c\n"));
-    room.file("mixed", format!("{md5}  a\n{md5} a\n{md5} *a\n"));
+    dir.file("reversed", format!("{md5} a\n{md5}  b\n{md5} *c\n"));
+    dir.file("mixed", format!("{md5}  a\n{md5} a\n{md5} *a\n"));
     let sm3 = "66c7f0f462eeedd9d1f2d46bdc10e4e24167c4875cf2f7a2297da02b8f4ba8e0";
-    room.file("sm3", format!("SM3 (a) = {sm3}\nnone\n"));
-    room.file("untagged", format!("SM3 (a) = {sm3}\n{sm3}  a\n"));
+    dir.file("sm3", format!("SM3 (a) = {sm3}\nnone\n"));
+    dir.file("untagged", format!("SM3 (a) = {sm3}\n{sm3}  a\n"));
     for tool in ["md5sum", "wc"] {
         let wanted = format!("{tool}: write error: No space left on device\nexit 1\n");
-        assert_eq!(told(&room, &format!("{tool} a a > /dev/full"), true), wanted);
+        assert_eq!(told(&dir, &format!("{tool} a a > /dev/full"), true), wanted);
     }
     let mut different = Vec::new();
     for line in [
@@ -74,7 +74,7 @@ fn what_is_said_is_said_by_coreutils_too_and_in_the_same_order() {
         "wc a missing a . a",
         "wc --files0-from=- <<< a",
     ] {
-        let [ours, theirs] = [true, false].map(|ours| told(&room, line, ours));
+        let [ours, theirs] = [true, false].map(|ours| told(&dir, line, ours));
         if ours != theirs {
             different.push(format!("{line}\nours: {ours}theirs: {theirs}"));
         }
@@ -83,11 +83,11 @@ fn what_is_said_is_said_by_coreutils_too_and_in_the_same_order() {
 }
 
 #[test]
-fn cksum_takes_what_later_coreutils_take() {
-    let room = with_names();
-    room.file("a", "abc");
-    let cksum = |line: &str| told(&room, &format!("cksum {line}"), true);
-    let sums = |words: &[&str]| run(fullbore(["sum"]).args(words).arg("a").current_dir(room.path())).text();
+fn cksum_accepts_later_coreutils_flags() {
+    let dir = with_names();
+    dir.file("a", "abc");
+    let cksum = |line: &str| told(&dir, &format!("cksum {line}"), true);
+    let sums = |words: &[&str]| run(fullbore(["sum"]).args(words).arg("a").current_dir(dir.path())).text();
     // The last algorithm is the one; `sum` computes each.
     assert_eq!(cksum("-a sha1 -a md5 a"), "MD5 (a) = 900150983cd24fb0d6963f7d28e17f72\nexit 0\n");
     assert_eq!(sums(&["-a", "sha1", "-a", "md5"]).lines().count(), 2);
@@ -111,8 +111,7 @@ fn cksum_takes_what_later_coreutils_take() {
     assert_eq!(cksum("-a blake3 -l 520 a | cksum -c"), "a: OK\nexit 0\n");
     assert_eq!(cksum("-a blake3 -l 16 --untagged a | cksum -a blake3 -c"), "a: OK\nexit 0\n");
     let short = format!("{}  a\n", &digits[..4]);
-    run_with(fullbore(["sum", "-a", "blake3", "-c"]).current_dir(room.path()), short.as_bytes())
-        .fails(1, &[]);
+    run_with(fullbore(["sum", "-a", "blake3", "-c"]).current_dir(dir.path()), short.as_bytes()).fails(1, &[]);
     // Base64.
     assert_eq!(cksum("-a md5 --base64 a"), "MD5 (a) = kAFQmDzST7DWlj99KOF/cg==\nexit 0\n");
     assert_eq!(sums(&["-a", "md5", "--base64"]), "kAFQmDzST7DWlj99KOF/cg==  a\n");
@@ -126,24 +125,24 @@ fn cksum_takes_what_later_coreutils_take() {
     );
     // The processor is told of on standard error alone.
     assert_eq!(cksum("--debug a 2> debug"), cksum("a"));
-    assert!(std::fs::read_to_string(room.at("debug")).unwrap().contains("cksum: avx2 support "));
-    assert_eq!(told(&room, "wc -l --debug a 2> debug", true), "0 a\nexit 0\n");
-    assert!(std::fs::read_to_string(room.at("debug")).unwrap().contains("wc: avx2 support "));
+    assert!(std::fs::read_to_string(dir.at("debug")).unwrap().contains("cksum: avx2 support "));
+    assert_eq!(told(&dir, "wc -l --debug a 2> debug", true), "0 a\nexit 0\n");
+    assert!(std::fs::read_to_string(dir.at("debug")).unwrap().contains("wc: avx2 support "));
 }
 
 #[test]
-fn what_cksum_knows_is_what_cksum_prints() {
-    let room = Room::new();
-    room.file("a", bytes(100_001, 7));
-    room.file("empty", "");
-    room.file("large", bytes(5_000_003, 8));
+fn cksum_checks_its_own_output() {
+    let dir = TestDir::new();
+    dir.file("a", bytes(100_001, 7));
+    dir.file("empty", "");
+    dir.file("large", bytes(5_000_003, 8));
     let same = |ours: &str, peer: &str| {
         let program = peer.split(' ').next().unwrap();
         if !has(program) {
             return println!("skipped: {program} is not installed");
         }
         let [ours, peer] = [format!(r#""$0" sum {ours}"#), peer.to_owned()]
-            .map(|line| shell(&format!(r#"cd "$1"; {line}"#), &[room.path()]).succeeds().text());
+            .map(|line| shell(&format!(r#"cd "$1"; {line}"#), &[dir.path()]).succeeds().text());
         assert_eq!(ours, peer);
     };
     same("-a crc a empty large", "cksum a empty large");
@@ -173,8 +172,8 @@ fn what_cksum_knows_is_what_cksum_prints() {
         r#"openssl dgst -sha3-512 a"#,
     ] {
         let line = format!(r#"cd "$1"; {line} | "$0" sum -c"#);
-        assert!(shell(&line, &[room.path()]).succeeds().text().starts_with("a: OK\n"), "{line}");
+        assert!(shell(&line, &[dir.path()]).succeeds().text().starts_with("a: OK\n"), "{line}");
     }
-    let text = shell(r#"cd "$1"; b2sum -l 40 a | "$0" sum -a blake2b -c"#, &[room.path()]).succeeds().text();
+    let text = shell(r#"cd "$1"; b2sum -l 40 a | "$0" sum -a blake2b -c"#, &[dir.path()]).succeeds().text();
     assert_eq!(text, "a: OK\n");
 }

@@ -9,11 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::ground::bytes;
+use crate::support::bytes;
 
 /// What can be done with a file of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum FileClass {
     /// At most a few MB that can be read again and again.
     Plain,
     /// Nobody without rights may read it.
@@ -24,7 +24,7 @@ pub(crate) enum Sort {
     Dangling,
     /// Gives [`PIPED`] to whoever reads, if somebody writes that meanwhile.
     Fifo,
-    /// Not of the room: a file of the system that says it is empty, or a device.
+    /// Not of the directory: a file of the system that says it is empty, or a device.
     System,
     /// A hole of a TB: reading it takes minutes.
     Huge,
@@ -32,15 +32,15 @@ pub(crate) enum Sort {
 
 /// A file of the corpus.
 #[derive(Debug, Clone)]
-pub(crate) struct Nasty {
-    /// What to call it within the room; the path itself for what is not there.
+pub(crate) struct CorpusFile {
+    /// What to call it within the directory; the path itself for what is not there.
     pub(crate) name: OsString,
     /// Where it is.
     pub(crate) path: PathBuf,
     /// What is nasty about it.
     pub(crate) what: &'static str,
     /// What can be done with it.
-    pub(crate) sort: Sort,
+    pub(crate) sort: FileClass,
 }
 
 /// What is written to the fifo.
@@ -113,15 +113,15 @@ const BROKEN: [&[u8]; 14] = [
 
 /// The files, in a directory.
 pub(crate) struct Corpus {
-    room: PathBuf,
+    dir: PathBuf,
     /// All of them.
-    pub(crate) files: Vec<Nasty>,
+    pub(crate) files: Vec<CorpusFile>,
 }
 
 impl Corpus {
-    /// Makes the files in `room`, a directory.
-    pub(crate) fn new(room: &Path) -> Self {
-        let mut corpus = Self { room: room.to_owned(), files: Vec::new() };
+    /// Makes the files in `dir`, a directory.
+    pub(crate) fn new(dir: &Path) -> Self {
+        let mut corpus = Self { dir: dir.to_owned(), files: Vec::new() };
         corpus.lines();
         corpus.characters();
         corpus.cut();
@@ -131,20 +131,20 @@ impl Corpus {
     }
 
     /// Those that can be read again and again.
-    pub(crate) fn plain(&self) -> impl Iterator<Item = &Nasty> + Clone {
-        self.files.iter().filter(|file| file.sort == Sort::Plain)
+    pub(crate) fn plain(&self) -> impl Iterator<Item = &CorpusFile> + Clone {
+        self.files.iter().filter(|file| file.sort == FileClass::Plain)
     }
 
     fn add(&mut self, name: impl AsRef<OsStr>, what: &'static str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.room.join(name.as_ref());
+        let path = self.dir.join(name.as_ref());
         fs::write(&path, content).unwrap();
-        self.note(name, what, Sort::Plain);
+        self.note(name, what, FileClass::Plain);
         path
     }
 
-    fn note(&mut self, name: impl AsRef<OsStr>, what: &'static str, sort: Sort) {
-        let (name, path) = (name.as_ref().to_owned(), self.room.join(name.as_ref()));
-        self.files.push(Nasty { name, path, what, sort });
+    fn note(&mut self, name: impl AsRef<OsStr>, what: &'static str, sort: FileClass) {
+        let (name, path) = (name.as_ref().to_owned(), self.dir.join(name.as_ref()));
+        self.files.push(CorpusFile { name, path, what, sort });
     }
 
     fn lines(&mut self) {
@@ -260,22 +260,22 @@ impl Corpus {
         let hole = self.add("hole", "a hole and nothing else", "");
         File::options().write(true).open(hole).unwrap().set_len(1_000_001).unwrap();
 
-        symlink("text", self.room.join("link")).unwrap();
-        self.note("link", "a symbolic link", Sort::Plain);
-        symlink("nowhere", self.room.join("dangling")).unwrap();
-        self.note("dangling", "a symbolic link to nothing", Sort::Dangling);
-        fs::create_dir(self.room.join("directory")).unwrap();
-        fs::write(self.room.join("directory/file"), "the text\n").unwrap();
-        self.note("directory", "a directory", Sort::Directory);
+        symlink("text", self.dir.join("link")).unwrap();
+        self.note("link", "a symbolic link", FileClass::Plain);
+        symlink("nowhere", self.dir.join("dangling")).unwrap();
+        self.note("dangling", "a symbolic link to nothing", FileClass::Dangling);
+        fs::create_dir(self.dir.join("directory")).unwrap();
+        fs::write(self.dir.join("directory/file"), "the text\n").unwrap();
+        self.note("directory", "a directory", FileClass::Directory);
         let unreadable = self.add("unreadable", "what only root may read", "the secret\n");
         fs::set_permissions(unreadable, Permissions::from_mode(0o000)).unwrap();
-        self.files.last_mut().unwrap().sort = Sort::Unreadable;
-        let fifo = self.room.join("fifo");
+        self.files.last_mut().unwrap().sort = FileClass::Unreadable;
+        let fifo = self.dir.join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o666.into(), 0).unwrap();
-        self.note("fifo", "a named pipe", Sort::Fifo);
-        self.note("/proc/version", "says it is empty and is not", Sort::System);
-        self.note("/proc/filesystems", "says it is empty and has lines", Sort::System);
-        self.note("/dev/null", "a device that ends at once", Sort::System);
+        self.note("fifo", "a named pipe", FileClass::Fifo);
+        self.note("/proc/version", "says it is empty and is not", FileClass::System);
+        self.note("/proc/filesystems", "says it is empty and has lines", FileClass::System);
+        self.note("/dev/null", "a device that ends at once", FileClass::System);
     }
 }
 
@@ -293,8 +293,8 @@ fn across(piece: &[u8]) -> Vec<u8> {
 }
 
 /// Makes a file with a line of 100 MB between two short ones.
-pub(crate) fn long_line(room: &Path) -> Nasty {
-    let path = room.join("line-of-100-MB");
+pub(crate) fn long_line(dir: &Path) -> CorpusFile {
+    let path = dir.join("line-of-100-MB");
     let mut file = File::create_new(&path).unwrap();
     file.write_all(b"the first\n").unwrap();
     let block = b"words and more words ".repeat(50_000);
@@ -302,23 +302,23 @@ pub(crate) fn long_line(room: &Path) -> Nasty {
         file.write_all(&block).unwrap();
     }
     file.write_all(b"singing \nthe last\n").unwrap();
-    Nasty { name: "line-of-100-MB".into(), path, what: "a line of 100 MB", sort: Sort::Plain }
+    CorpusFile { name: "line-of-100-MB".into(), path, what: "a line of 100 MB", sort: FileClass::Plain }
 }
 
 /// Makes a file of 1 TB that is a hole but for a line in its middle; `None`, with the reason printed, where the file system has
 /// no files so large.
-pub(crate) fn huge(room: &Path) -> Option<Nasty> {
-    let path = room.join("huge");
+pub(crate) fn huge(dir: &Path) -> Option<CorpusFile> {
+    let path = dir.join("huge");
     let file = File::create_new(&path).unwrap();
     let made = file.set_len(1 << 40).and_then(|()| file.write_all_at(b"\nthe line\n", 1 << 39));
     if let Err(error) = made {
         println!("skipped: a file of 1 TB: {error}");
         return None;
     }
-    Some(Nasty {
+    Some(CorpusFile {
         name: "huge".into(),
         path,
         what: "a hole of 1 TB with a line in its middle",
-        sort: Sort::Huge,
+        sort: FileClass::Huge,
     })
 }

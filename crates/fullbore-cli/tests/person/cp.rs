@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::copy::seen;
-use crate::ground::{Mount, Room, Unprivileged, bytes, fullbore, has, run, run_with};
+use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, has, run, run_with};
 
 /// Runs a line of a shell in which `cp` is ours or that of the machine.
-fn line(room: &Room, place: &Path, text: &str, ours: bool) -> crate::ground::Ended {
-    let names = room.at("names");
+fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::support::Finished {
+    let names = test_dir.at("names");
     if !names.exists() {
         fs::create_dir(&names).unwrap();
         symlink(env!("CARGO_BIN_EXE_fullbore"), names.join("cp")).unwrap();
@@ -182,18 +182,18 @@ const LINES: &[&str] = &[
 ];
 
 #[test]
-fn what_people_type_does_what_it_does_with_gnu() {
+fn common_command_lines_match_gnu() {
     let version = Command::new("cp").arg("--version").output().map(|output| output.stdout);
     if !version.is_ok_and(|text| String::from_utf8_lossy(&text).starts_with("cp (GNU coreutils) 9.1")) {
         return println!("skipped: cp of GNU coreutils 9.1 is not here");
     }
-    let room = Room::new();
+    let test_dir = TestDir::new();
     let mut wrong = Vec::new();
     for arguments in LINES {
         let [theirs, ours] = [false, true].map(|ours| {
-            let place = room.at("place");
+            let place = test_dir.at("place");
             fs::create_dir(&place).unwrap();
-            let ended = line(&room, &place, &format!("{SETUP}{arguments}"), ours);
+            let ended = line(&test_dir, &place, &format!("{SETUP}{arguments}"), ours);
             let all = seen(&place, false);
             run(Command::new("rm").arg("-rf").arg(&place)).succeeds();
             let mut lines: Vec<String> = ended.text().lines().map(str::to_owned).collect();
@@ -217,71 +217,72 @@ fn what_people_type_does_what_it_does_with_gnu() {
 
 #[test]
 fn a_link_does_not_replace_the_file_that_it_leads_to() {
-    let room = Room::new();
-    room.file("foo", "x");
-    symlink("foo", room.at("link")).unwrap();
-    fs::create_dir_all(room.at("source")).unwrap();
-    fs::create_dir_all(room.at("target")).unwrap();
-    room.file("target/foo", "x");
-    symlink("../target/foo", room.at("source/foo")).unwrap();
+    let test_dir = TestDir::new();
+    test_dir.file("foo", "x");
+    symlink("foo", test_dir.at("link")).unwrap();
+    fs::create_dir_all(test_dir.at("source")).unwrap();
+    fs::create_dir_all(test_dir.at("target")).unwrap();
+    test_dir.file("target/foo", "x");
+    symlink("../target/foo", test_dir.at("source/foo")).unwrap();
     for arguments in
         ["-P link foo", "-d link foo", "-a link foo", "-r link foo", "-df link foo", "-r source/. target"]
     {
-        let ended = line(&room, room.path(), &format!("cp {arguments}"), true);
+        let ended = line(&test_dir, test_dir.path(), &format!("cp {arguments}"), true);
         ended.fails(1, &["are the same file"]);
         for name in ["foo", "target/foo"] {
-            assert!(fs::symlink_metadata(room.at(name)).unwrap().is_file(), "{arguments}");
-            assert_eq!(fs::read(room.at(name)).unwrap(), b"x", "{arguments}");
+            assert!(fs::symlink_metadata(test_dir.at(name)).unwrap().is_file(), "{arguments}");
+            assert_eq!(fs::read(test_dir.at(name)).unwrap(), b"x", "{arguments}");
         }
     }
 }
 
 #[test]
 fn no_clobber_and_dangling_links_are_not_forced() {
-    let room = Room::new();
-    room.file("new", "new");
-    room.file("old", "old");
-    symlink("nowhere", room.at("dangling")).unwrap();
+    let test_dir = TestDir::new();
+    test_dir.file("new", "new");
+    test_dir.file("old", "old");
+    symlink("nowhere", test_dir.at("dangling")).unwrap();
     for flags in ["-n", "-nf", "-f -n", "-n -f", "-rnf", "-n -u", "-u -n", "-in"] {
-        line(&room, room.path(), &format!("cp {flags} new old"), true).succeeds();
-        assert_eq!(fs::read(room.at("old")).unwrap(), b"old", "{flags}");
+        line(&test_dir, test_dir.path(), &format!("cp {flags} new old"), true).succeeds();
+        assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"old", "{flags}");
     }
-    let ended = line(&room, room.path(), "cp -f new dangling", true);
+    let ended = line(&test_dir, test_dir.path(), "cp -f new dangling", true);
     ended.fails(1, &["cp: not writing through dangling symlink 'dangling'\n"]);
-    assert_eq!(fs::read_link(room.at("dangling")).unwrap(), Path::new("nowhere"));
-    line(&room, room.path(), "cp --update=none-fail new old", true).fails(1, &["not replacing 'old'"]);
-    line(&room, room.path(), "cp --update=none new old", true).succeeds();
-    assert_eq!(fs::read(room.at("old")).unwrap(), b"old");
-    line(&room, room.path(), "cp --update=all new old", true).succeeds();
-    assert_eq!(fs::read(room.at("old")).unwrap(), b"new");
+    assert_eq!(fs::read_link(test_dir.at("dangling")).unwrap(), Path::new("nowhere"));
+    line(&test_dir, test_dir.path(), "cp --update=none-fail new old", true)
+        .fails(1, &["not replacing 'old'"]);
+    line(&test_dir, test_dir.path(), "cp --update=none new old", true).succeeds();
+    assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"old");
+    line(&test_dir, test_dir.path(), "cp --update=all new old", true).succeeds();
+    assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"new");
 }
 
 #[test]
 fn directories_with_one_name_are_merged_whatever_the_workers_are() {
-    let room = Room::new();
+    let test_dir = TestDir::new();
     for source in 0..8 {
         for directory in 0..4 {
-            fs::create_dir_all(room.at(&format!("{source}/x/{directory}"))).unwrap();
-            room.file(&format!("{source}/x/{directory}/{source}"), [source]);
+            fs::create_dir_all(test_dir.at(&format!("{source}/x/{directory}"))).unwrap();
+            test_dir.file(&format!("{source}/x/{directory}/{source}"), [source]);
         }
     }
     for workers in ["1", "2", "8"] {
-        let target = room.at("target");
+        let target = test_dir.at("target");
         fs::create_dir(&target).unwrap();
         let text = format!("cp -r --workers {workers} [0-7]/x target");
-        line(&room, room.path(), &text, true).succeeds();
+        line(&test_dir, test_dir.path(), &text, true).succeeds();
         for source in 0..8u8 {
             for directory in 0..4 {
                 let path = target.join(format!("x/{directory}/{source}"));
                 assert_eq!(fs::read(&path).unwrap(), [source], "{}", path.display());
             }
         }
-        assert_eq!(crate::ground::names(&target), ["x"]);
+        assert_eq!(crate::support::names(&target), ["x"]);
         fs::remove_dir_all(&target).unwrap();
     }
 }
 
-/// The system says of these files that they have a page of bytes.
+/// The system says of these files that they have a file printer of bytes.
 #[test]
 fn files_of_sysfs_are_copied() {
     let Some(source) =
@@ -292,8 +293,8 @@ fn files_of_sysfs_are_copied() {
     else {
         return println!("skipped: no sysfs");
     };
-    let room = Room::new();
-    let target = room.at("target");
+    let test_dir = TestDir::new();
+    let target = test_dir.at("target");
     // Some of them may be written only; the others are copied all the same.
     let _ = run(fullbore(["cp", "-r"]).arg(source).arg(&target));
     let mut compared = 0;
@@ -316,21 +317,21 @@ fn files_of_sysfs_are_copied() {
         return;
     };
     for flag in ["--sparse=always", "--sparse=never", "--reflink=never", "--verify"] {
-        run(fullbore(["cp", flag]).arg(&file).arg(room.at("one"))).succeeds();
-        assert_eq!(fs::read(room.at("one")).unwrap(), fs::read(&file).unwrap(), "{flag}");
+        run(fullbore(["cp", flag]).arg(&file).arg(test_dir.at("one"))).succeeds();
+        assert_eq!(fs::read(test_dir.at("one")).unwrap(), fs::read(&file).unwrap(), "{flag}");
     }
 }
 
 #[test]
-fn holes_are_made_or_filled_as_asked() {
-    let room = Room::new();
+fn sparse_flag_makes_or_fills_holes() {
+    let test_dir = TestDir::new();
     let mut data = bytes(3 << 20, 4);
     data[1 << 20..2 << 20].fill(0);
     data.extend([0; 5000]);
-    let full = room.file("full", &data);
+    let full = test_dir.file("full", &data);
     let blocks = |path: &Path| fs::metadata(path).unwrap().blocks() * 512;
     let copied = |flag: &str, source: &Path, len: usize| {
-        let target = room.at("target");
+        let target = test_dir.at("target");
         let ended = run(fullbore(["cp", "--reflink=never", flag]).arg(source).arg(&target));
         ended.succeeds();
         assert!(fs::read(&target).unwrap() == data[..len], "{flag}");
@@ -338,59 +339,62 @@ fn holes_are_made_or_filled_as_asked() {
     };
     let sparse = copied("--sparse=always", &full, data.len());
     assert!(sparse < 5 << 19, "{sparse} bytes");
-    fs::rename(room.at("target"), room.at("sparse")).unwrap();
-    assert!(copied("--sparse=never", &room.at("sparse"), data.len()) >= 3 << 20);
-    assert!(copied("--sparse=auto", &room.at("sparse"), data.len()) < 5 << 19);
+    fs::rename(test_dir.at("target"), test_dir.at("sparse")).unwrap();
+    assert!(copied("--sparse=never", &test_dir.at("sparse"), data.len()) >= 3 << 20);
+    assert!(copied("--sparse=auto", &test_dir.at("sparse"), data.len()) < 5 << 19);
     fs::write(&full, &data[(1 << 20)..(1 << 20) + 100_000]).unwrap();
-    run(fullbore(["cp", "--sparse=always"]).arg(&full).arg(room.at("zeros"))).succeeds();
-    assert_eq!((blocks(&room.at("zeros")), fs::metadata(room.at("zeros")).unwrap().len()), (0, 100_000));
+    run(fullbore(["cp", "--sparse=always"]).arg(&full).arg(test_dir.at("zeros"))).succeeds();
+    assert_eq!(
+        (blocks(&test_dir.at("zeros")), fs::metadata(test_dir.at("zeros")).unwrap().len()),
+        (0, 100_000)
+    );
 }
 
 #[test]
-fn debug_tells_how_and_time_tells_the_account() {
-    let room = Room::new();
-    room.file("a", "bytes");
-    let ended = line(&room, room.path(), "cp --debug --reflink=never a b", true).succeeds();
+fn debug_and_time_print_details() {
+    let test_dir = TestDir::new();
+    test_dir.file("a", "bytes");
+    let ended = line(&test_dir, test_dir.path(), "cp --debug --reflink=never a b", true).succeeds();
     assert!(ended.text().starts_with("'a' -> 'b'\ncopy offload: "), "{ended}");
     assert!(ended.text().contains(", reflink: no, sparse detection: no\n"), "{ended}");
-    let ended = line(&room, room.path(), "cp --debug -n a b", true).succeeds();
+    let ended = line(&test_dir, test_dir.path(), "cp --debug -n a b", true).succeeds();
     assert_eq!(ended.text(), "skipped 'b'\n");
-    let ended = line(&room, room.path(), "cp -v a c", true).succeeds();
+    let ended = line(&test_dir, test_dir.path(), "cp -v a c", true).succeeds();
     assert_eq!((ended.text().as_str(), ended.stderr.as_str()), ("'a' -> 'c'\n", ""));
-    let ended = line(&room, room.path(), "cp --time a c", true).succeeds();
+    let ended = line(&test_dir, test_dir.path(), "cp --time a c", true).succeeds();
     assert!(ended.stdout.is_empty() && ended.stderr.starts_with("copied: 1 files; "), "{ended}");
 }
 
 #[test]
-fn links_to_directories_are_kept_if_asked() {
-    let room = Room::new();
-    fs::create_dir_all(room.at("s/d")).unwrap();
-    fs::create_dir_all(room.at("t")).unwrap();
-    fs::create_dir_all(room.at("other")).unwrap();
-    room.file("s/d/file", "x");
-    symlink("../other", room.at("t/d")).unwrap();
-    line(&room, room.path(), "cp -r s/. t", true)
+fn links_to_directories_are_kept_on_request() {
+    let test_dir = TestDir::new();
+    fs::create_dir_all(test_dir.at("s/d")).unwrap();
+    fs::create_dir_all(test_dir.at("t")).unwrap();
+    fs::create_dir_all(test_dir.at("other")).unwrap();
+    test_dir.file("s/d/file", "x");
+    symlink("../other", test_dir.at("t/d")).unwrap();
+    line(&test_dir, test_dir.path(), "cp -r s/. t", true)
         .fails(1, &["cp: cannot overwrite non-directory 't/./d' with directory 's/./d'\n"]);
-    line(&room, room.path(), "cp -r --keep-directory-symlink s/. t", true).succeeds();
-    assert_eq!(fs::read(room.at("other/file")).unwrap(), b"x");
-    assert!(fs::symlink_metadata(room.at("t/d")).unwrap().is_symlink());
+    line(&test_dir, test_dir.path(), "cp -r --keep-directory-symlink s/. t", true).succeeds();
+    assert_eq!(fs::read(test_dir.at("other/file")).unwrap(), b"x");
+    assert!(fs::symlink_metadata(test_dir.at("t/d")).unwrap().is_symlink());
 }
 
 #[test]
-fn what_is_not_asked_for_twice_stays_on_one_file_system() {
-    let room = Room::new();
-    fs::create_dir_all(room.at("s/mount")).unwrap();
-    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &room.at("s/mount")) {
+fn one_file_system_is_respected() {
+    let test_dir = TestDir::new();
+    fs::create_dir_all(test_dir.at("s/mount")).unwrap();
+    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &test_dir.at("s/mount")) {
         Ok(mount) => mount,
         Err(reason) => return println!("skipped: a second file system: {reason}"),
     };
-    room.file("s/mount/there", "x");
-    room.file("s/here", "x");
-    run(fullbore(["cp", "-rx"]).arg(room.at("s")).arg(room.at("t"))).succeeds();
-    assert_eq!(crate::ground::names(&room.at("t")), ["here", "mount"]);
-    assert!(crate::ground::names(&room.at("t/mount")).is_empty());
-    run(fullbore(["cp", "-rx"]).arg(room.at("s/mount")).arg(room.at("u"))).succeeds();
-    assert_eq!(crate::ground::names(&room.at("u")), ["there"]);
+    test_dir.file("s/mount/there", "x");
+    test_dir.file("s/here", "x");
+    run(fullbore(["cp", "-rx"]).arg(test_dir.at("s")).arg(test_dir.at("t"))).succeeds();
+    assert_eq!(crate::support::names(&test_dir.at("t")), ["here", "mount"]);
+    assert!(crate::support::names(&test_dir.at("t/mount")).is_empty());
+    run(fullbore(["cp", "-rx"]).arg(test_dir.at("s/mount")).arg(test_dir.at("u"))).succeeds();
+    assert_eq!(crate::support::names(&test_dir.at("u")), ["there"]);
 }
 
 /// Access control lists, on every file system that tests are told of.
@@ -400,38 +404,38 @@ fn access_control_lists_are_preserved() {
         return println!("skipped: access control lists: no setfacl");
     }
     let dirs = std::env::var_os("FULLBORE_TEST_DIRS").unwrap_or_default();
-    let rooms = std::env::split_paths(&dirs).filter(|dir| dir.is_dir()).map(|dir| Room::within(&dir));
-    for room in rooms.chain([Room::new()]) {
-        fs::create_dir(room.at("tree")).unwrap();
-        let file = room.file("tree/file", bytes(300_000, 1));
-        room.file("tree/small", "x");
+    let rooms = std::env::split_paths(&dirs).filter(|dir| dir.is_dir()).map(|dir| TestDir::within(&dir));
+    for test_dir in rooms.chain([TestDir::new()]) {
+        fs::create_dir(test_dir.at("tree")).unwrap();
+        let file = test_dir.file("tree/file", bytes(300_000, 1));
+        test_dir.file("tree/small", "x");
         let set =
             |list: &str, path: &Path| run(Command::new("setfacl").args(["-m", list]).arg(path)).code() == 0;
         if !set("u:1:r,g:7:rw,m::rw", &file) {
-            println!("skipped: access control lists: not on {}", room.path().display());
+            println!("skipped: access control lists: not on {}", test_dir.path().display());
             continue;
         }
-        assert!(set("u:1:r,g:7:rw", &room.at("tree/small")));
-        assert!(set("u:2:rwx", &room.at("tree")) && set("d:u:3:rwx,d:g::---", &room.at("tree")));
+        assert!(set("u:1:r,g:7:rw", &test_dir.at("tree/small")));
+        assert!(set("u:2:rwx", &test_dir.at("tree")) && set("d:u:3:rwx,d:g::---", &test_dir.at("tree")));
         let lists = |root: &str| {
             let text = format!("cd {root} && getfacl -Rn . | sort");
-            run(Command::new("bash").args(["-c", &text]).current_dir(room.path())).succeeds().text()
+            run(Command::new("bash").args(["-c", &text]).current_dir(test_dir.path())).succeeds().text()
         };
         for flags in ["-a", "-rp", "-r --preserve=mode"] {
-            line(&room, room.path(), &format!("cp {flags} tree copy"), true).succeeds();
-            assert_eq!(lists("tree"), lists("copy"), "{flags} in {}", room.path().display());
-            line(&room, room.path(), &format!("cp {flags} tree/. copy"), true).succeeds();
-            assert_eq!(lists("tree"), lists("copy"), "{flags} over itself in {}", room.path().display());
-            fs::remove_dir_all(room.at("copy")).unwrap();
+            line(&test_dir, test_dir.path(), &format!("cp {flags} tree copy"), true).succeeds();
+            assert_eq!(lists("tree"), lists("copy"), "{flags} in {}", test_dir.path().display());
+            line(&test_dir, test_dir.path(), &format!("cp {flags} tree/. copy"), true).succeeds();
+            assert_eq!(lists("tree"), lists("copy"), "{flags} over itself in {}", test_dir.path().display());
+            fs::remove_dir_all(test_dir.at("copy")).unwrap();
         }
         for flags in ["-p", "-a"] {
-            line(&room, room.path(), &format!("cp {flags} tree/file one"), true).succeeds();
+            line(&test_dir, test_dir.path(), &format!("cp {flags} tree/file one"), true).succeeds();
             let list = |path: &str| {
                 let text = format!("getfacl -n {path} | tail -n +2");
-                run(Command::new("bash").args(["-c", &text]).current_dir(room.path())).succeeds().text()
+                run(Command::new("bash").args(["-c", &text]).current_dir(test_dir.path())).succeeds().text()
             };
             assert_eq!(list("tree/file"), list("one"));
-            fs::remove_file(room.at("one")).unwrap();
+            fs::remove_file(test_dir.at("one")).unwrap();
         }
     }
 }
@@ -440,10 +444,10 @@ fn access_control_lists_are_preserved() {
 #[test]
 fn attributes_of_files_that_may_not_be_written_are_preserved() {
     let Some(somebody) = Unprivileged::new() else { return };
-    let room = Room::open_to_all();
-    fs::create_dir(room.at("tree")).unwrap();
+    let test_dir = TestDir::open_to_all();
+    fs::create_dir(test_dir.at("tree")).unwrap();
     for (name, len) in [("tree/small", 10), ("tree/large", 3 << 20)] {
-        let path = room.file(name, bytes(len, 1));
+        let path = test_dir.file(name, bytes(len, 1));
         let set = rustix::fs::setxattr(&path, "user.one", b"value", rustix::fs::XattrFlags::empty());
         if let Err(error) = set {
             return println!("skipped: extended attributes: {error}");
@@ -456,10 +460,10 @@ fn attributes_of_files_that_may_not_be_written_are_preserved() {
         (value[..len].to_vec(), fs::metadata(path).unwrap().mode() & 0o777)
     };
     for flags in [&["-a"][..], &["-r", "--preserve=xattr"]] {
-        let copy = room.at("copy");
-        run(somebody.command(["cp"]).args(flags).arg(room.at("tree")).arg(&copy)).succeeds();
-        let one = room.at("one");
-        run(somebody.command(["cp"]).args(flags).arg(room.at("tree/small")).arg(&one)).succeeds();
+        let copy = test_dir.at("copy");
+        run(somebody.command(["cp"]).args(flags).arg(test_dir.at("tree")).arg(&copy)).succeeds();
+        let one = test_dir.at("one");
+        run(somebody.command(["cp"]).args(flags).arg(test_dir.at("tree/small")).arg(&one)).succeeds();
         for path in [copy.join("small"), copy.join("large"), one.clone()] {
             assert_eq!(value(&path), (b"value".to_vec(), 0o444), "{flags:?} {}", path.display());
         }
@@ -469,13 +473,13 @@ fn attributes_of_files_that_may_not_be_written_are_preserved() {
 }
 
 #[test]
-fn a_question_is_asked_on_standard_error() {
-    let room = Room::new();
-    room.file("a", "new");
-    let target = room.file("b", "old");
+fn prompt_is_on_standard_error() {
+    let test_dir = TestDir::new();
+    test_dir.file("a", "new");
+    let target = test_dir.file("b", "old");
     for (answer, wanted) in [("n\n", "old"), ("", "old"), ("maybe\n", "old"), ("Yes\n", "new")] {
         let mut command = fullbore(["cp", "-i", "a", "b"]);
-        let ended = run_with(command.current_dir(room.path()), answer.as_bytes()).succeeds();
+        let ended = run_with(command.current_dir(test_dir.path()), answer.as_bytes()).succeeds();
         assert_eq!(ended.stderr, "fullbore copy: overwrite 'b'? ");
         assert!(ended.stdout.is_empty());
         assert_eq!(fs::read_to_string(&target).unwrap(), wanted, "{answer:?}");
@@ -483,17 +487,17 @@ fn a_question_is_asked_on_standard_error() {
 }
 
 #[test]
-fn a_backup_is_taken_back_where_the_copy_fails() {
-    let room = Room::new();
-    room.file("b", "old");
-    room.file("b~", "older");
-    fs::create_dir(room.at("unreadable")).unwrap();
-    let source = room.file("a", "new");
+fn backup_is_restored_when_the_copy_fails() {
+    let test_dir = TestDir::new();
+    test_dir.file("b", "old");
+    test_dir.file("b~", "older");
+    fs::create_dir(test_dir.at("unreadable")).unwrap();
+    let source = test_dir.file("a", "new");
     fs::set_permissions(&source, fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads it all the same.
     let failing = if fs::read(&source).is_ok() { "/proc/self/mem" } else { "a" };
-    line(&room, room.path(), &format!("cp --backup=t {failing} b"), true).fails(1, &["cp: "]);
-    assert_eq!(fs::read(room.at("b")).unwrap(), b"old");
-    assert!(!room.at("b.~1~").exists());
-    assert_eq!(fs::read(room.at("b~")).unwrap(), b"older");
+    line(&test_dir, test_dir.path(), &format!("cp --backup=t {failing} b"), true).fails(1, &["cp: "]);
+    assert_eq!(fs::read(test_dir.at("b")).unwrap(), b"old");
+    assert!(!test_dir.at("b.~1~").exists());
+    assert_eq!(fs::read(test_dir.at("b~")).unwrap(), b"older");
 }

@@ -9,12 +9,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::ground::{Mount, Room, bytes, fullbore, has, run};
 use crate::streams::fifo;
+use crate::support::{Mount, TestDir, bytes, fullbore, has, run};
 
-fn dedupe<I: AsRef<OsStr>>(room: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
+fn dedupe<I: AsRef<OsStr>>(dir: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = fullbore(["dedupe"]);
-    command.args(arguments).current_dir(room);
+    command.args(arguments).current_dir(dir);
     command
 }
 
@@ -43,9 +43,9 @@ fn set(groups: &[&[&[&str]]]) -> BTreeSet<BTreeSet<Vec<String>>> {
 }
 
 /// A tree with equal files of every kind of length, and such as are nearly equal.
-fn tree(room: &Room) {
+fn tree(dir: &TestDir) {
     for directory in ["t", "t/deep", "t/.hidden"] {
-        fs::create_dir(room.at(directory)).unwrap();
+        fs::create_dir(dir.at(directory)).unwrap();
     }
     let large = bytes(3_000_000, 1);
     let mut other = large.clone();
@@ -66,22 +66,22 @@ fn tree(room: &Room) {
         ("t/medium", &large[..200_000]),
         ("t/deep/medium", &large[..200_000]),
     ] {
-        room.file(name, content);
+        dir.file(name, content);
     }
     let mut end = large[..200_000].to_vec();
     end[199_999] ^= 1;
-    room.file("t/medium end", end);
-    fs::hard_link(room.at("t/small"), room.at("t/deep/small too")).unwrap();
-    fs::hard_link(room.at("t/alone"), room.at("t/alone too")).unwrap();
-    symlink("small", room.at("t/link")).unwrap();
-    symlink("deep", room.at("t/directory link")).unwrap();
-    fifo(room, "t/fifo");
+    dir.file("t/medium end", end);
+    fs::hard_link(dir.at("t/small"), dir.at("t/deep/small too")).unwrap();
+    fs::hard_link(dir.at("t/alone"), dir.at("t/alone too")).unwrap();
+    symlink("small", dir.at("t/link")).unwrap();
+    symlink("deep", dir.at("t/directory link")).unwrap();
+    fifo(dir, "t/fifo");
 }
 
 #[test]
 fn equal_files_are_found_and_no_others() {
-    let room = Room::new();
-    tree(&room);
+    let dir = TestDir::new();
+    tree(&dir);
     let plain = [
         &[&["t/deep/large"][..], &["t/large"]][..],
         &[&["t/deep/medium"], &["t/medium"]],
@@ -94,23 +94,22 @@ fn equal_files_are_found_and_no_others() {
         &["--workers", "5", "--bytes"],
         &["--strategy", "request=4K"],
     ] {
-        let found = run(dedupe(room.path(), ["--json", "t"]).args(options)).succeeds().text();
+        let found = run(dedupe(dir.path(), ["--json", "t"]).args(options)).succeeds().text();
         assert_eq!(groups(&found), set(&plain), "{options:?}");
         let summary: Value = serde_json::from_str(found.lines().last().unwrap()).unwrap();
         assert_eq!(summary["summary"]["redundant_bytes"], 3_200_005);
         assert!(found.starts_with("{\"blake3\""), "{found}");
     }
-    let hidden = run(&mut dedupe(room.path(), ["--json", "-.", "--min-size", "6", "t"])).succeeds().text();
+    let hidden = run(&mut dedupe(dir.path(), ["--json", "-.", "--min-size", "6", "t"])).succeeds().text();
     let wanted = [&[&["t/deep/large"][..], &["t/large"], &["t/.hidden/large"]][..], plain[1]];
     assert_eq!(groups(&hidden), set(&wanted));
-    let empty =
-        run(&mut dedupe(room.path(), ["--json", "--empty", "--max-size", "4", "t"])).succeeds().text();
+    let empty = run(&mut dedupe(dir.path(), ["--json", "--empty", "--max-size", "4", "t"])).succeeds().text();
     assert_eq!(groups(&empty), set(&[&[&["t/deep/empty"], &["t/empty"]]]));
-    let named = run(&mut dedupe(room.path(), ["--json", "t/large", "t/deep", "t/.hidden/large", "t/large"]))
+    let named = run(&mut dedupe(dir.path(), ["--json", "t/large", "t/deep", "t/.hidden/large", "t/large"]))
         .succeeds()
         .text();
     assert_eq!(groups(&named), set(&[wanted[0], &[&["t/deep/small"], &["t/deep/small too"]]]));
-    let text = run(&mut dedupe(room.path(), ["t"])).succeeds().text();
+    let text = run(&mut dedupe(dir.path(), ["t"])).succeeds().text();
     assert!(
         text.starts_with("# Total: 6400010 B (6.40 MB) in 6 files in 3 groups\n# Redundant: 3200005 B"),
         "{text}"
@@ -119,19 +118,19 @@ fn equal_files_are_found_and_no_others() {
         text.ends_with(", 5 B (5 B) * 2:\n    t/deep/small\n    t/deep/small too\n    = t/small\n"),
         "{text}"
     );
-    let sum = run(fullbore(["sum"]).arg(room.at("t/large"))).succeeds().text();
+    let sum = run(fullbore(["sum"]).arg(dir.at("t/large"))).succeeds().text();
     assert!(text.contains(&format!("{}, 3000000 B", &sum[..64])), "{text}");
-    run(&mut dedupe(room.path(), ["t", "missing"])).fails(1, &["missing"]);
-    run(&mut dedupe(room.path(), [""; 0])).fails(2, &["PATH"]);
+    run(&mut dedupe(dir.path(), ["t", "missing"])).fails(1, &["missing"]);
+    run(&mut dedupe(dir.path(), [""; 0])).fails(2, &["PATH"]);
 }
 
 #[test]
-fn it_finds_what_fclones_finds() {
+fn finds_the_same_groups_as_fclones() {
     if !has("fclones") {
         return println!("skipped: there is no fclones");
     }
-    let room = Room::new();
-    tree(&room);
+    let dir = TestDir::new();
+    tree(&dir);
     for number in 0..300_usize {
         let len = [1, 100, 5000, 40_000, 131_072, 131_073, 300_000][number % 7];
         let mut content = bytes(len, (number % 5) as u64);
@@ -139,12 +138,12 @@ fn it_finds_what_fclones_finds() {
             let place = number * 7919 % len;
             content[place] ^= 0x10;
         }
-        room.file(&format!("t/{number}"), content);
+        dir.file(&format!("t/{number}"), content);
     }
     let mut command = Command::new("fclones");
-    command.args(["group", "-f", "json", "-A", "t"]).current_dir(room.path());
+    command.args(["group", "-f", "json", "-A", "t"]).current_dir(dir.path());
     let theirs: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
-    let root = room.path().canonicalize().unwrap();
+    let root = dir.path().canonicalize().unwrap();
     let theirs: BTreeSet<BTreeSet<PathBuf>> = theirs["groups"]
         .as_array()
         .unwrap()
@@ -156,7 +155,7 @@ fn it_finds_what_fclones_finds() {
                 .collect()
         })
         .collect();
-    let ours = groups(&run(&mut dedupe(room.path(), ["--json", "t"])).succeeds().text());
+    let ours = groups(&run(&mut dedupe(dir.path(), ["--json", "t"])).succeeds().text());
     let first = |files: &BTreeSet<Vec<String>>| {
         files.iter().flat_map(|names| names.iter().map(PathBuf::from)).collect::<BTreeSet<_>>()
     };
@@ -171,9 +170,9 @@ fn it_finds_what_fclones_finds() {
     );
 }
 
-fn state(room: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u64, u32)> {
+fn state(dir: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u64, u32)> {
     let mut state = BTreeMap::new();
-    let mut open = vec![room.to_owned()];
+    let mut open = vec![dir.to_owned()];
     while let Some(directory) = open.pop() {
         for entry in fs::read_dir(directory).unwrap() {
             let (path, kind) = (entry.as_ref().unwrap().path(), entry.unwrap().file_type().unwrap());
@@ -189,30 +188,30 @@ fn state(room: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u64, u32)> {
 }
 
 #[test]
-fn nothing_is_linked_unless_it_is_told_to() {
-    let room = Room::new();
-    tree(&room);
-    let before = state(room.path());
-    run(&mut dedupe(room.path(), ["t"])).succeeds();
-    let would = run(&mut dedupe(room.path(), ["--link", "hard", "--dry-run", "t"])).succeeds().text();
+fn nothing_is_linked_without_the_flag() {
+    let dir = TestDir::new();
+    tree(&dir);
+    let before = state(dir.path());
+    run(&mut dedupe(dir.path(), ["t"])).succeeds();
+    let would = run(&mut dedupe(dir.path(), ["--link", "hard", "--dry-run", "t"])).succeeds().text();
     assert!(would.contains("    t/large: would be linked\n"), "{would}");
-    assert!(state(room.path()) == before);
-    run(&mut dedupe(room.path(), ["--dry-run", "t"])).fails(2, &["--link"]);
+    assert!(state(dir.path()) == before);
+    run(&mut dedupe(dir.path(), ["--dry-run", "t"])).fails(2, &["--link"]);
 }
 
 #[test]
 fn hard_links_make_them_one() {
-    let room = Room::new();
-    tree(&room);
-    let before = state(room.path());
-    let text = run(&mut dedupe(room.path(), ["--link", "hard", "-.", "--empty", "t"])).succeeds().text();
+    let dir = TestDir::new();
+    tree(&dir);
+    let before = state(dir.path());
+    let text = run(&mut dedupe(dir.path(), ["--link", "hard", "-.", "--empty", "t"])).succeeds().text();
     assert!(text.contains("    t/large: linked\n"), "{text}");
-    let after = state(room.path());
+    let after = state(dir.path());
     assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>(), "no name came or went");
     for (path, (content, ..)) in &before {
         assert!(after[path].0 == *content, "{}", path.display());
     }
-    let inode = |name: &str| after[&room.at(name)].1;
+    let inode = |name: &str| after[&dir.at(name)].1;
     for names in [
         ["t/large", "t/deep/large"],
         ["t/large", "t/.hidden/large"],
@@ -225,83 +224,83 @@ fn hard_links_make_them_one() {
     }
     assert_ne!(inode("t/large"), inode("t/other"));
     assert!(
-        groups(&run(&mut dedupe(room.path(), ["--json", "-.", "--empty", "t"])).succeeds().text()).is_empty()
+        groups(&run(&mut dedupe(dir.path(), ["--json", "-.", "--empty", "t"])).succeeds().text()).is_empty()
     );
 }
 
 #[test]
-fn what_differs_in_more_than_its_name_is_left() {
-    let room = Room::new();
+fn files_with_different_metadata_are_left() {
+    let dir = TestDir::new();
     for name in ["a", "mode", "attribute", "owner"] {
-        room.file(name, "the same");
+        dir.file(name, "the same");
     }
-    fs::set_permissions(room.at("mode"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(dir.at("mode"), fs::Permissions::from_mode(0o600)).unwrap();
     let attributes =
-        rustix::fs::setxattr(room.at("attribute"), "user.fullbore", b"x", rustix::fs::XattrFlags::empty())
+        rustix::fs::setxattr(dir.at("attribute"), "user.fullbore", b"x", rustix::fs::XattrFlags::empty())
             .is_ok();
     let root = rustix::process::geteuid().is_root();
     if root {
-        std::os::unix::fs::chown(room.at("owner"), Some(12345), None).unwrap();
+        std::os::unix::fs::chown(dir.at("owner"), Some(12345), None).unwrap();
     } else {
         println!("skipped: another owner: only root can give files away");
-        fs::remove_file(room.at("owner")).unwrap();
+        fs::remove_file(dir.at("owner")).unwrap();
     }
-    let text = run(&mut dedupe(room.path(), ["--link", "hard", "."])).succeeds().text();
+    let text = run(&mut dedupe(dir.path(), ["--link", "hard", "."])).succeeds().text();
     assert!(text.contains("./mode: left: it has another mode"), "{text}");
     assert!(!root || text.contains("./owner: left: it has another owner"), "{text}");
     match attributes {
         true => assert!(text.contains("./attribute: left: it has other extended attributes"), "{text}"),
         false => println!("skipped: this file system has no extended attributes"),
     }
-    let told = run(&mut dedupe(room.path(), ["--link", "hard", "--any-metadata", "."])).succeeds().text();
+    let told = run(&mut dedupe(dir.path(), ["--link", "hard", "--any-metadata", "."])).succeeds().text();
     assert!(told.contains("./mode: linked"), "{told}");
 }
 
 #[test]
 fn immutable_files_are_left() {
-    let room = Room::new();
-    room.file("a", "the same");
-    room.file("b", "the same");
+    let dir = TestDir::new();
+    dir.file("a", "the same");
+    dir.file("b", "the same");
     let flags = |flag: &str| {
-        Command::new("chattr").arg(flag).arg(room.at("b")).output().is_ok_and(|said| said.status.success())
+        Command::new("chattr").arg(flag).arg(dir.at("b")).output().is_ok_and(|said| said.status.success())
     };
     if !flags("+i") {
         return println!("skipped: no file can be made immutable here");
     }
-    let ended = run(&mut dedupe(room.path(), ["--link", "hard", "."]));
+    let ended = run(&mut dedupe(dir.path(), ["--link", "hard", "."]));
     assert!(flags("-i"));
     assert!(ended.succeeds().text().contains("./b: left: one of them is immutable"));
 }
 
 #[test]
 fn another_file_system_is_left() {
-    let room = Room::new();
-    room.file("a", "the same");
-    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &room.at("m")) {
+    let dir = TestDir::new();
+    dir.file("a", "the same");
+    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &dir.at("m")) {
         Ok(mount) => mount,
         Err(reason) => return println!("skipped: {reason}"),
     };
-    room.file("m/b", "the same");
+    dir.file("m/b", "the same");
     for how in ["hard", "reflink"] {
-        let text = run(&mut dedupe(room.path(), ["--link", how, "."])).succeeds().text();
+        let text = run(&mut dedupe(dir.path(), ["--link", how, "."])).succeeds().text();
         assert!(text.contains("./m/b: left: it is on another file system"), "{text}");
     }
 }
 
 #[test]
 fn files_of_another_file_system_are_linked_among_themselves() {
-    let room = Room::new();
-    room.file("a", "the same");
-    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &room.at("m")) {
+    let dir = TestDir::new();
+    dir.file("a", "the same");
+    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &dir.at("m")) {
         Ok(mount) => mount,
         Err(reason) => return println!("skipped: {reason}"),
     };
     for name in ["b", "m/c", "m/d", "m/e"] {
-        room.file(name, "the same");
+        dir.file(name, "the same");
     }
-    let text = run(&mut dedupe(room.path(), ["--link", "hard", "."])).succeeds().text();
+    let text = run(&mut dedupe(dir.path(), ["--link", "hard", "."])).succeeds().text();
     assert!(text.contains("./m/c\n") && text.contains("./m/d: linked"), "{text}");
-    let inode = |name: &str| fs::metadata(room.at(name)).unwrap().ino();
+    let inode = |name: &str| fs::metadata(dir.at(name)).unwrap().ino();
     assert_eq!((inode("a"), inode("m/c"), inode("m/c")), (inode("b"), inode("m/d"), inode("m/e")));
 }
 
@@ -309,65 +308,65 @@ fn files_of_another_file_system_are_linked_among_themselves() {
 #[test]
 fn holes_are_not_read() {
     use std::os::unix::fs::FileExt;
-    let room = Room::new();
+    let dir = TestDir::new();
     // As long as files may be here.
     let longest = |file: &fs::File| (40..47).rev().find(|&bits| file.set_len(1 << bits).is_ok());
-    let Some(bits) = longest(&fs::File::create(room.at("probe")).unwrap()) else {
+    let Some(bits) = longest(&fs::File::create(dir.at("probe")).unwrap()) else {
         return println!("skipped: files cannot be long here");
     };
-    fs::remove_file(room.at("probe")).unwrap();
+    fs::remove_file(dir.at("probe")).unwrap();
     for (name, data) in [("a", "data"), ("b", "data"), ("c", "dota"), ("d", "data")] {
-        let file = fs::File::create(room.at(name)).unwrap();
+        let file = fs::File::create(dir.at(name)).unwrap();
         file.set_len(1 << bits).unwrap();
         file.write_all_at(data.as_bytes(), 1 << (bits - 1)).unwrap();
     }
     // The same zeros, some of them written.
-    fs::File::options().write(true).open(room.at("d")).unwrap().write_all_at(&[0; 1 << 20], 1 << 30).unwrap();
+    fs::File::options().write(true).open(dir.at("d")).unwrap().write_all_at(&[0; 1 << 20], 1 << 30).unwrap();
     let wanted = set(&[&[&["./a"], &["./b"], &["./d"]]]);
     for options in [&["--json", "."][..], &["--json", "--bytes", "."]] {
-        assert_eq!(groups(&run(&mut dedupe(room.path(), options)).succeeds().text()), wanted);
+        assert_eq!(groups(&run(&mut dedupe(dir.path(), options)).succeeds().text()), wanted);
     }
-    run(&mut dedupe(room.path(), ["--link", "hard", "."])).succeeds();
-    assert_eq!(fs::metadata(room.at("d")).unwrap().ino(), fs::metadata(room.at("a")).unwrap().ino());
+    run(&mut dedupe(dir.path(), ["--link", "hard", "."])).succeeds();
+    assert_eq!(fs::metadata(dir.at("d")).unwrap().ino(), fs::metadata(dir.at("a")).unwrap().ino());
     // One with long holes and one without.
     let len = 80 << 20;
-    room.file("dense", vec![0; len]);
-    fs::File::create(room.at("sparse")).unwrap().set_len(len as u64).unwrap();
-    let found = groups(&run(&mut dedupe(room.path(), ["--json", "dense", "sparse"])).succeeds().text());
+    dir.file("dense", vec![0; len]);
+    fs::File::create(dir.at("sparse")).unwrap().set_len(len as u64).unwrap();
+    let found = groups(&run(&mut dedupe(dir.path(), ["--json", "dense", "sparse"])).succeeds().text());
     assert_eq!(found, set(&[&[&["dense"], &["sparse"]]]));
 }
 
 #[test]
 fn reflinks_share_blocks_and_keep_the_rest() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let content = bytes(1 << 20, 1);
     let make = |directory: &Path| {
         fs::write(directory.join("a"), &content).unwrap();
         fs::write(directory.join("b"), &content).unwrap();
         fs::set_permissions(directory.join("b"), fs::Permissions::from_mode(0o640)).unwrap();
     };
-    make(room.path());
-    let text = run(&mut dedupe(room.path(), ["--link", "reflink", "."])).succeeds().text();
+    make(dir.path());
+    let text = run(&mut dedupe(dir.path(), ["--link", "reflink", "."])).succeeds().text();
     let left = text.contains("./b: left: this file system does not share blocks");
     assert!(left || text.contains("./b: linked"), "{text}");
-    assert_eq!(room.names(), ["a", "b"], "nothing is left beside them");
-    let image = room.at("image");
+    assert_eq!(dir.names(), ["a", "b"], "nothing is left beside them");
+    let image = dir.at("image");
     fs::File::create(&image).unwrap().set_len(400 << 20).unwrap();
     let made = has("mkfs.xfs")
         && Command::new("mkfs.xfs").arg("-q").arg(&image).output().is_ok_and(|said| said.status.success());
-    let mount = Mount::new(&["-o", "loop", image.to_str().unwrap()], &room.at("xfs"));
+    let mount = Mount::new(&["-o", "loop", image.to_str().unwrap()], &dir.at("xfs"));
     let (true, Ok(_mount)) = (made, mount) else {
         return println!("skipped: no XFS can be made and mounted");
     };
-    make(&room.at("xfs"));
-    let before = fs::metadata(room.at("xfs/b")).unwrap();
-    let text = run(&mut dedupe(room.path(), ["--link", "reflink", "xfs"])).succeeds().text();
+    make(&dir.at("xfs"));
+    let before = fs::metadata(dir.at("xfs/b")).unwrap();
+    let text = run(&mut dedupe(dir.path(), ["--link", "reflink", "xfs"])).succeeds().text();
     assert!(text.contains("xfs/b: linked"), "{text}");
-    let after = fs::metadata(room.at("xfs/b")).unwrap();
+    let after = fs::metadata(dir.at("xfs/b")).unwrap();
     assert_eq!(
         (after.mode(), after.mtime(), after.mtime_nsec(), after.uid()),
         (before.mode(), before.mtime(), before.mtime_nsec(), before.uid())
     );
-    assert_ne!(after.ino(), fs::metadata(room.at("xfs/a")).unwrap().ino());
-    assert!(fs::read(room.at("xfs/b")).unwrap() == content);
+    assert_ne!(after.ino(), fs::metadata(dir.at("xfs/a")).unwrap().ino());
+    assert!(fs::read(dir.at("xfs/b")).unwrap() == content);
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::bench::{TWO_CELLS, bench_run, document};
-use crate::ground::{Room, bytes, fullbore, has, run, transform};
+use crate::support::{TestDir, bytes, fullbore, has, run, transform};
 
 /// A loop device on a file until it is dropped.
 struct Loop(PathBuf);
@@ -36,19 +36,19 @@ impl Drop for Loop {
 #[test]
 fn a_block_device_is_read_whole_and_written_only_on_demand() {
     const LENGTH: usize = 4 << 20;
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
-    let disk = match Loop::new(&room.file("image", &data)) {
+    let disk = match Loop::new(&dir.file("image", &data)) {
         Ok(disk) => disk,
         Err(reason) => return println!("skipped: a block device: {reason}"),
     };
     let device = disk.0.as_path();
     for strategy in ["auto", "cci", "cci-mm", "cci-ex", "cci-stdio", "method=direct", "method=aio"] {
         let options = ["--strategy", strategy];
-        run(&mut transform("upper", device, &room.at("out"), &options)).succeeds();
-        assert!(fs::read(room.at("out")).unwrap() == data.to_ascii_uppercase(), "{strategy}");
+        run(&mut transform("upper", device, &dir.at("out"), &options)).succeeds();
+        assert!(fs::read(dir.at("out")).unwrap() == data.to_ascii_uppercase(), "{strategy}");
     }
-    let input = room.file("in", bytes(1_000_001, 2));
+    let input = dir.file("in", bytes(1_000_001, 2));
     run(&mut transform("none", &input, device, &[])).fails(2, &["block device", "--overwrite"]);
     assert!(fs::read(device).unwrap() == data);
     for strategy in ["auto", "cci-mm", "cci-ex", "method=direct"] {
@@ -66,7 +66,7 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
         let shifted: Vec<u8> = wanted.iter().map(|byte| byte.wrapping_add(1)).collect();
         assert!(fs::read(device).unwrap() == shifted, "{strategy} in place");
     }
-    let large = room.file("large", bytes(LENGTH + 4096, 3));
+    let large = dir.file("large", bytes(LENGTH + 4096, 3));
     for strategy in ["auto", "cci", "cci-mm", "cci-ex", "method=direct"] {
         let ended = run(&mut transform("none", &large, device, &["--overwrite", "--strategy", strategy]));
         ended.fails(2, &["No space left on device"]);
@@ -74,9 +74,9 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
 }
 
 #[test]
-fn a_block_device_is_taken_only_by_its_serial_and_with_nothing_on_it() {
-    let room = Room::new();
-    let image = room.file("image", "");
+fn block_device_needs_serial_and_no_data() {
+    let dir = TestDir::new();
+    let image = dir.file("image", "");
     fs::File::options().write(true).open(&image).unwrap().set_len(64 << 20).unwrap();
     let device = match Loop::new(&image) {
         Ok(device) => device,
@@ -85,15 +85,12 @@ fn a_block_device_is_taken_only_by_its_serial_and_with_nothing_on_it() {
     let name = device.0.display().to_string();
     let serial = image.canonicalize().unwrap().display().to_string();
     let words = |serial: &str| {
-        let mut command = bench_run(&room, &["roof", "own.toml", "--time", "10", "--output", "results"]);
+        let mut command = bench_run(&dir, &["roof", "own.toml", "--time", "10", "--output", "results"]);
         command.args(["--device", &name, "--serial", serial]);
         command
     };
-    room.file(
-        "own.toml",
-        TWO_CELLS.replace("method=buffered", "method=direct").replace("cache = 'warm'", ""),
-    );
-    run(&mut bench_run(&room, &["roof", "--device", &name])).fails(2, &["--serial"]);
+    dir.file("own.toml", TWO_CELLS.replace("method=buffered", "method=direct").replace("cache = 'warm'", ""));
+    run(&mut bench_run(&dir, &["roof", "--device", &name])).fails(2, &["--serial"]);
     run(&mut words("another")).fails(2, &[&name, "another", "serial number"]);
     let made = Command::new("mkfs.ext4").args(["-q", &name]).status();
     if made.is_ok_and(|made| made.success()) {
@@ -105,10 +102,10 @@ fn a_block_device_is_taken_only_by_its_serial_and_with_nothing_on_it() {
         assert!(wiped.unwrap().success());
     }
     run(&mut words(&serial)).succeeds();
-    let document = document(&room.at("results/results.json"));
+    let document = document(&dir.at("results/results.json"));
     assert!(document.run.notes.iter().any(|note| note.contains("block device")), "{:?}", document.run.notes);
     assert_eq!(document.run.file_bytes, 64 << 20);
     let reads = document.cells.iter().filter(|cell| cell.labels.method == "direct");
     assert!(reads.clone().count() == 2 && reads.clone().all(|cell| cell.summary.is_some()), "{document:?}");
-    assert!(!room.at("config").exists(), "a device has no profile");
+    assert!(!dir.at("config").exists(), "a device has no profile");
 }

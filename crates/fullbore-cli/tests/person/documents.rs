@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use crate::ground::{Room, fullbore, shell};
+use crate::support::{TestDir, fullbore, shell};
 
 /// Runs the command with 400 MB of address space: it refuses a document with a short message that names the limit.
 #[track_caller]
@@ -17,8 +17,8 @@ fn refuses(words: &[&str], path: &Path, limit: &str) {
 
 #[test]
 fn documents_that_are_too_long_are_refused_at_once() {
-    let room = Room::new();
-    let long = room.at("long.toml");
+    let dir = TestDir::new();
+    let long = dir.at("long.toml");
     File::create(&long).unwrap().set_len(1 << 30).unwrap();
     for (words, limit) in [
         (&["bench", "run"][..], "4M"),
@@ -29,31 +29,31 @@ fn documents_that_are_too_long_are_refused_at_once() {
         refuses(words, &long, limit);
         refuses(words, Path::new("/dev/zero"), limit);
     }
-    fs::create_dir(room.at("run")).unwrap();
-    fs::rename(&long, room.at("run/results.json")).unwrap();
-    refuses(&["bench", "run", "--resume"], &room.at("run"), "64M");
+    fs::create_dir(dir.at("run")).unwrap();
+    fs::rename(&long, dir.at("run/results.json")).unwrap();
+    refuses(&["bench", "run", "--resume"], &dir.at("run"), "64M");
     let line = r#"ulimit -v 400000; yes | "$0" report - 2>&1; yes | "$0" bench run --job /dev/stdin 2>&1"#;
     let text = shell(line, &[]).text();
     assert!(text.contains("64M") && text.contains("4M"), "{text}");
     // A profile that cannot be read is no reason not to count.
-    fs::create_dir(room.at("fullbore")).unwrap();
-    fs::rename(room.at("run/results.json"), room.at("fullbore/profile.json")).unwrap();
-    let small = room.file("small", "a\n");
+    fs::create_dir(dir.at("fullbore")).unwrap();
+    fs::rename(dir.at("run/results.json"), dir.at("fullbore/profile.json")).unwrap();
+    let small = dir.file("small", "a\n");
     let ended =
-        crate::ground::run(fullbore(["wc", "-l"]).arg(&small).env("XDG_CONFIG_HOME", room.path())).succeeds();
+        crate::support::run(fullbore(["wc", "-l"]).arg(&small).env("XDG_CONFIG_HOME", dir.path())).succeeds();
     assert!(ended.stderr.contains("more than 4M") && ended.text().starts_with("1 "), "{ended}");
 }
 
 #[test]
 fn a_bad_line_is_quoted_in_part() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let line = "x".repeat(3 << 20);
-    let toml = room.file("a.toml", format!("[[experiment]]\nname = {line}\n"));
-    let key = room.file("b.toml", format!("[[experiment]]\n{line} = 1\n"));
-    let job = room.file("a.fio", format!("[job]\n{line}\n"));
-    let json = room.file("a.json", format!(r#"{{"schema": "{line}"}}"#));
+    let toml = dir.file("a.toml", format!("[[experiment]]\nname = {line}\n"));
+    let key = dir.file("b.toml", format!("[[experiment]]\n{line} = 1\n"));
+    let job = dir.file("a.fio", format!("[job]\n{line}\n"));
+    let json = dir.file("a.json", format!(r#"{{"schema": "{line}"}}"#));
     let kind =
-        room.file("b.json", format!(r#"{{"schema": "fullbore.results", "version": 1, "run": "{line}"}}"#));
+        dir.file("b.json", format!(r#"{{"schema": "fullbore.results", "version": 1, "run": "{line}"}}"#));
     for (words, path, what) in [
         (&["bench", "run"][..], &toml, "line 2"),
         (&["bench", "run"], &key, "line"),

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::ground::{Room, fullbore, run};
 use crate::report::results;
+use crate::support::{TestDir, fullbore, run};
 
 /// What a terminal gets from a command, and its exit code.
 fn on_a_terminal(command: &mut Command) -> (Vec<u8>, i32) {
@@ -47,9 +47,9 @@ fn controls(seen: &[u8]) -> usize {
 
 #[test]
 fn names_do_not_act_on_a_terminal() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let names: Vec<PathBuf> =
-        hostile().map(|name| room.at("").join(std::ffi::OsStr::from_bytes(name))).to_vec();
+        hostile().map(|name| dir.at("").join(std::ffi::OsStr::from_bytes(name))).to_vec();
     for name in &names {
         fs::write(name, "content\n").unwrap();
         fs::write(name.with_extension("toml"), "damaged \x1b[2J = [").unwrap();
@@ -62,7 +62,7 @@ fn names_do_not_act_on_a_terminal() {
             let lists = name.with_extension("sums");
             let listed = [b"md5 (", name.as_os_str().as_bytes(), b") = 00\nnonsense\n"].concat();
             fs::write(&lists, listed).unwrap();
-            let (copied, deeper) = (room.at("copied"), missing.join("x"));
+            let (copied, deeper) = (dir.at("copied"), missing.join("x"));
             let name = name.as_path();
             let calls: Vec<(&[&str], Vec<&Path>)> = vec![
                 (&["wc"], vec![name, &missing, name]),
@@ -82,8 +82,8 @@ fn names_do_not_act_on_a_terminal() {
                 (&["sum", "--json"], vec![name, &missing]),
                 (&["sum", "--check", "--warn"], vec![&lists, &missing]),
                 (&["sum", "-a"], vec![name]),
-                (&["dedupe"], vec![room.path(), &missing]),
-                (&["dedupe", "--json"], vec![room.path()]),
+                (&["dedupe"], vec![dir.path(), &missing]),
+                (&["dedupe", "--json"], vec![dir.path()]),
                 (&["transform", "upper"], vec![&missing, name]),
                 (&["transform", "upper", "--explain", "--time"], vec![name, &copied]),
                 (&["transform"], vec![name, name, name]),
@@ -112,7 +112,7 @@ fn names_do_not_act_on_a_terminal() {
                 assert_eq!(controls(&seen), 0, "{locale} {words:?} {paths:?}: {}", shown.escape_debug());
                 tried += 1;
             }
-            let _ = fs::remove_file(room.at("copied"));
+            let _ = fs::remove_file(dir.at("copied"));
         }
     }
     assert!(tried > 200);
@@ -120,14 +120,14 @@ fn names_do_not_act_on_a_terminal() {
 
 #[test]
 fn pipes_get_names_as_they_are() {
-    let room = Room::new();
+    let dir = TestDir::new();
     for name in hostile() {
-        fs::write(room.path().join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
+        fs::write(dir.path().join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
     }
     let named =
         |stdout: &[u8]| hostile().iter().all(|name| stdout.windows(name.len()).any(|part| part == *name));
     let inside = |words: &[&str]| {
-        run(fullbore(words).args(hostile().map(std::ffi::OsStr::from_bytes)).current_dir(room.path())).stdout
+        run(fullbore(words).args(hostile().map(std::ffi::OsStr::from_bytes)).current_dir(dir.path())).stdout
     };
     for words in [&["wc"][..], &["sum"], &["sum", "-a", "md5"], &["dedupe"]] {
         assert!(named(&inside(words)), "{words:?}");
@@ -136,14 +136,14 @@ fn pipes_get_names_as_they_are() {
 
 #[test]
 fn a_results_document_does_not_act_on_a_terminal() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let mut document = serde_json::to_value(results(&[1e9, 2e9, 3e9], 1)).unwrap();
-    let sane = room.file("sane.json", document.to_string());
+    let sane = dir.file("sane.json", document.to_string());
     let (seen, code) = on_a_terminal(fullbore(["report"]).arg(&sane));
     assert_eq!((controls(&seen), code), (0, 0));
     let count = poison(&mut document, "");
     assert!(count > 10, "{count}");
-    let hostile = room.file("hostile.json", document.to_string());
+    let hostile = dir.file("hostile.json", document.to_string());
     for words in [&["report"][..], &["report", "--json"], &["report", "--markdown", "-"]] {
         let (seen, code) = on_a_terminal(fullbore(words).arg(&hostile));
         let shown = String::from_utf8_lossy(&seen);

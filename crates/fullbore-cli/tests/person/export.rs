@@ -1,6 +1,6 @@
 //! `fullbore bench export`: what was measured as a job of fio's.
 
-use crate::ground::{Room, fullbore, has, run};
+use crate::support::{TestDir, fullbore, has, run};
 
 const CELLS: &str = "
     [[experiment]]
@@ -21,16 +21,16 @@ const CELLS: &str = "
 
 #[test]
 fn a_cell_and_a_choice_become_jobs_that_fio_takes() {
-    let room = Room::new();
-    room.file("own.toml", CELLS);
+    let dir = TestDir::new();
+    dir.file("own.toml", CELLS);
     let words =
         ["bench", "run", "own.toml", "--time", "10", "--size", "16M", "--precision", "50", "--no-save"];
     let folder = ["--output", "fullbore-results-1"];
-    run(fullbore(words).args(folder).current_dir(room.path())).succeeds();
+    run(fullbore(words).args(folder).current_dir(dir.path())).succeeds();
 
     let export = |words: &[&str]| {
         let mut command = fullbore(["bench", "export", "--fio"]);
-        command.args(words).current_dir(room.path());
+        command.args(words).current_dir(dir.path());
         run(&mut command)
     };
     let id = "own/read/method=buffered,request=64K,workers=1,model=serial/cache=warm";
@@ -39,15 +39,15 @@ fn a_cell_and_a_choice_become_jobs_that_fio_takes() {
         job.contains("ioengine=psync\n") && job.contains("bs=65536\n") && job.contains("pre_read=1\n"),
         "{job}"
     );
-    let file = format!("filename={}/fullbore-fio-test\n", room.path().canonicalize().unwrap().display());
+    let file = format!("filename={}/fullbore-fio-test\n", dir.path().canonicalize().unwrap().display());
     assert!(job.contains(&file), "{job}");
     let chosen = export(&["--job", "read", "--from", "fullbore-results-1"]).succeeds().text();
     assert!(chosen.contains("[read, warm]\n") && chosen.contains("ioengine=psync\n"), "{chosen}");
 
     if has("fio") {
-        room.file("job.fio", &job);
+        dir.file("job.fio", &job);
         let mut fio = std::process::Command::new("fio");
-        run(fio.args(["--parse-only", "job.fio"]).current_dir(room.path())).succeeds();
+        run(fio.args(["--parse-only", "job.fio"]).current_dir(dir.path())).succeeds();
     } else {
         println!("skipped: whether fio takes it: there is no fio");
     }
@@ -58,12 +58,12 @@ fn a_cell_and_a_choice_become_jobs_that_fio_takes() {
     export(&["--job", "dance"]).fails(2, &["read, warm"]);
     export(&["--job", "read", "--from", "missing.json"]).fails(2, &["missing.json"]);
     export(&[]).fails(2, &["CELL"]);
-    assert_eq!(room.names().iter().filter(|name| name.contains("fio-test")).count(), 0, "nothing is made");
+    assert_eq!(dir.names().iter().filter(|name| name.contains("fio-test")).count(), 0, "nothing is made");
 }
 
 #[test]
-fn without_results_it_says_what_to_name() {
-    let room = Room::new();
+fn missing_results_give_advice() {
+    let dir = TestDir::new();
     let mut command = fullbore(["bench", "export", "--fio", "--job", "read"]);
-    run(command.current_dir(room.path())).fails(2, &["--from"]);
+    run(command.current_dir(dir.path())).fails(2, &["--from"]);
 }

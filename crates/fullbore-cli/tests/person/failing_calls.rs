@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ground::{Room, bytes, has, run};
+use crate::support::{TestDir, bytes, has, run};
 
 /// The calls, and how each fails. Without those that load a program: what fails there is not ours.
 const CALLS: [(&str, &str); 15] = [
@@ -29,18 +29,18 @@ const CALLS: [(&str, &str); 15] = [
 /// More calls of one kind are not failed, one after the other.
 const MOST: usize = if cfg!(debug_assertions) { 12 } else { 24 };
 
-fn make(room: &Path) {
-    fs::create_dir_all(room.join("tree/in")).unwrap();
-    fs::create_dir(room.join("there")).unwrap();
+fn make(dir: &Path) {
+    fs::create_dir_all(dir.join("tree/in")).unwrap();
+    fs::create_dir(dir.join("there")).unwrap();
     for (name, len) in [("tree/small", 1000), ("tree/in/other", 300_000), ("in", 5 << 20), ("little", 5000)] {
-        fs::write(room.join(name), bytes(len, len as u64)).unwrap();
+        fs::write(dir.join(name), bytes(len, len as u64)).unwrap();
     }
-    std::os::unix::fs::symlink("small", room.join("tree/link")).unwrap();
+    std::os::unix::fs::symlink("small", dir.join("tree/link")).unwrap();
     for name in ["out", "there/small"] {
-        fs::write(room.join(name), "old bytes").unwrap();
+        fs::write(dir.join(name), "old bytes").unwrap();
     }
     for name in ["one", "two"] {
-        fs::write(room.join(name), bytes(50_000, 1)).unwrap();
+        fs::write(dir.join(name), bytes(50_000, 1)).unwrap();
     }
 }
 
@@ -69,18 +69,18 @@ fn seen(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn fail_each(words: &[&str], keeps: bool) {
     for (call, error) in CALLS {
         for number in 1..=MOST {
-            let room = Room::new();
-            let inner = room.at("room");
+            let dir = TestDir::new();
+            let inner = dir.at("room");
             fs::create_dir(&inner).unwrap();
             make(&inner);
             let before = seen(&inner);
             let mut command = Command::new("strace");
-            command.args(["-f", "-qq", "-o"]).arg(room.at("log"));
+            command.args(["-f", "-qq", "-o"]).arg(dir.at("log"));
             command.args(["-e", &format!("trace={call}"), "-e"]);
             command.arg(format!("inject={call}:error={error}:when={number}"));
             command.arg(env!("CARGO_BIN_EXE_fullbore")).args(words).current_dir(&inner);
             let ended = run(command.env("XDG_CONFIG_HOME", "/nonexistent"));
-            let log = fs::read_to_string(room.at("log")).unwrap_or_default();
+            let log = fs::read_to_string(dir.at("log")).unwrap_or_default();
             let what = format!("{words:?}, {call} {number}: {ended}");
             assert!((0..=3).contains(&ended.code()) && !ended.stderr.contains("panicked"), "{what}");
             let after = seen(&inner);
@@ -155,12 +155,12 @@ fn without_descriptors_nothing_hidden_is_left() {
         for words in
             ["copy -r tree new", "copy in out", "copy -r tree/. there", "transform none in out", "gen 1M out"]
         {
-            let room = Room::new();
-            make(room.path());
-            let before = seen(room.path());
+            let dir = TestDir::new();
+            make(dir.path());
+            let before = seen(dir.path());
             let line = format!("ulimit -n {limit}; cd \"$1\" && exec \"$0\" {words}");
-            let ended = crate::ground::shell(&line, &[room.path()]);
-            let after = seen(room.path());
+            let ended = crate::support::shell(&line, &[dir.path()]);
+            let after = seen(dir.path());
             let hidden = |path: &&PathBuf| path.file_name().unwrap().to_string_lossy().contains(".fullbore-");
             assert_eq!(after.keys().find(hidden), None, "{limit} {words}: {ended}");
             assert!(before.keys().all(|path| after.contains_key(path)), "{limit} {words}: {ended}");

@@ -6,13 +6,13 @@ use std::thread;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
-use crate::ground::{Ended, Room, bytes, fullbore, run, transform};
+use crate::support::{Finished, TestDir, bytes, fullbore, run, transform};
 
 /// `io_uring_setup(2)`: the same number on every architecture.
 const IO_URING_SETUP: i64 = 425;
 
 /// Runs a command in a sandbox that refuses io_uring: the filter is its own thread's and what that starts.
-fn sandboxed(mut command: Command) -> Ended {
+fn sandboxed(mut command: Command) -> Finished {
     let confined = move || {
         let filter = SeccompFilter::new(
             BTreeMap::from([(IO_URING_SETUP, vec![])]),
@@ -29,17 +29,17 @@ fn sandboxed(mut command: Command) -> Ended {
 
 #[test]
 fn a_forbidden_io_uring_is_refused_with_the_reason_or_replaced() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(3_000_001, 6);
-    let input = room.file("in", &data);
-    let output = room.at("out");
+    let input = dir.file("in", &data);
+    let output = dir.at("out");
     let probed = sandboxed(fullbore(["probe".as_ref(), input.as_os_str()])).succeeds().text();
     let line = probed.lines().find(|line| line.trim_start().starts_with("uring")).unwrap();
     assert!(line.contains("forbidden here (seccomp"), "{line}");
 
     let insisted = transform("upper", &input, &output, &["--strategy", "method=uring"]);
     sandboxed(insisted).fails(2, &["uring", "forbidden here"]);
-    assert_eq!(room.names(), ["in"]);
+    assert_eq!(dir.names(), ["in"]);
 
     // The asynchronous members of the family are io_uring where that works.
     for name in ["auto", "cci-ov", "cci-ex"] {

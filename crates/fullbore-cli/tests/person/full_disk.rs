@@ -3,33 +3,33 @@
 use std::fs::{self, File};
 use std::process::Command;
 
-use crate::ground::{Mount, Room, bytes, fullbore, has, methods, named, refused, run, transform};
+use crate::support::{Mount, TestDir, bytes, fullbore, has, methods, named, refused, run, transform};
 
 /// A file system of 16 MiB in a room; the reason where it cannot be had.
-fn small_disk(room: &Room) -> Result<Mount, String> {
+fn small_disk(dir: &TestDir) -> Result<Mount, String> {
     if !has("mkfs.ext4") {
         return Err("there is no mkfs.ext4".to_owned());
     }
-    let image = room.at("image");
+    let image = dir.at("image");
     File::create(&image).unwrap().set_len(16 << 20).unwrap();
     let mut make = Command::new("mkfs.ext4");
     make.args(["-q", "-F", "-O", "^has_journal"]).arg(&image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
     run(&mut make).succeeds();
-    Mount::new(&["-o", "loop", image.to_str().unwrap()], &room.at("disk"))
+    Mount::new(&["-o", "loop", image.to_str().unwrap()], &dir.at("disk"))
 }
 
 #[test]
-fn a_full_disk_is_said_and_costs_nothing() {
-    let room = Room::new();
-    let _disk = match small_disk(&room) {
+fn full_disk_is_reported_and_loses_nothing() {
+    let dir = TestDir::new();
+    let _disk = match small_disk(&dir) {
         Ok(disk) => disk,
         Err(reason) => return println!("skipped: a full disk: {reason}"),
     };
-    let disk = room.at("disk");
+    let disk = dir.at("disk");
     let old = bytes(3 << 20, 1);
     let output = disk.join("out");
     fs::write(&output, &old).unwrap();
-    let input = room.file("in", bytes(24 << 20, 2));
+    let input = dir.file("in", bytes(24 << 20, 2));
     let free = || rustix::fs::statvfs(&disk).unwrap().f_bavail;
     rustix::fs::sync();
     let before = free();
@@ -44,10 +44,10 @@ fn a_full_disk_is_said_and_costs_nothing() {
             }
             ended.fails(2, &["disk/out", "No space left on device", "free some space"]);
             assert!(fs::read(&output).unwrap() == old, "{strategy}");
-            assert_eq!(crate::ground::names(&disk), ["out"], "{strategy}");
+            assert_eq!(crate::support::names(&disk), ["out"], "{strategy}");
             let ended = run(&mut transform("shift:1", &input, &disk.join("new"), &["--strategy", &strategy]));
             ended.fails(2, &["disk/new", "No space left on device"]);
-            assert_eq!(crate::ground::names(&disk), ["out"], "{strategy}");
+            assert_eq!(crate::support::names(&disk), ["out"], "{strategy}");
         }
     }
     for method in ["splice", "copy_file_range"] {
@@ -68,7 +68,7 @@ fn a_full_disk_is_said_and_costs_nothing() {
         run(&mut over).fails(2, &["disk/out", "No space left on device"]);
         fs::write(&output, &old).unwrap();
     }
-    assert_eq!(crate::ground::names(&disk), ["out"]);
+    assert_eq!(crate::support::names(&disk), ["out"]);
     rustix::fs::sync();
     assert!(free() + 64 >= before, "blocks are lost: {before} before, {} now", free());
 }
@@ -77,10 +77,10 @@ fn a_full_disk_is_said_and_costs_nothing() {
 /// back later is lost, so that only a write past the page cache is told of it.
 #[test]
 fn a_strategy_past_the_cache_does_not_outlive_a_device_that_refuses_writes() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let disks =
-        Mount::new(&["-t", "tmpfs", "-o", "size=24m", "none"], &room.at("memory")).and_then(|memory| {
-            let image = room.at("memory/image");
+        Mount::new(&["-t", "tmpfs", "-o", "size=24m", "none"], &dir.at("memory")).and_then(|memory| {
+            let image = dir.at("memory/image");
             File::create(&image).unwrap().set_len(192 << 20).unwrap();
             if !has("mkfs.ext4") {
                 return Err("there is no mkfs.ext4".to_owned());
@@ -88,14 +88,14 @@ fn a_strategy_past_the_cache_does_not_outlive_a_device_that_refuses_writes() {
             let mut make = Command::new("mkfs.ext4");
             make.args(["-q", "-F", "-E", "nodiscard", "-O", "^has_journal"]).arg(&image);
             run(make.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")).succeeds();
-            Ok((memory, Mount::new(&["-o", "loop", image.to_str().unwrap()], &room.at("disk"))?))
+            Ok((memory, Mount::new(&["-o", "loop", image.to_str().unwrap()], &dir.at("disk"))?))
         });
     let (_memory, _disk) = match disks {
         Ok(disks) => disks,
         Err(reason) => return println!("skipped: a device that refuses writes: {reason}"),
     };
-    let input = room.file("in", bytes(64 << 20, 7));
-    let output = room.at("disk/out");
+    let input = dir.file("in", bytes(64 << 20, 7));
+    let output = dir.at("disk/out");
     for strategy in ["method=direct", "method=aio", "write=direct,workers=1", "method=uring,cache=direct"] {
         for options in [&["--resume"][..], &["--resume", "--verify"], &[]] {
             let mut command = fullbore(["copy", "--reflink=never", "--sync", "none", "--strategy", strategy]);

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::ground::{Room, fullbore, methods, named, refused, run};
+use crate::support::{TestDir, fullbore, methods, named, refused, run};
 
 #[test]
 fn sizes_are_exact_in_every_unit() {
-    let room = Room::new();
+    let dir = TestDir::new();
     for (text, bytes) in [
         ("0", 0),
         ("1", 1),
@@ -21,11 +21,11 @@ fn sizes_are_exact_in_every_unit() {
         ("1.5M", 3 << 19),
     ] {
         for content in ["random", "text", "zeros"] {
-            run(fullbore(["gen", text, "--content", content]).arg(room.at("out"))).succeeds();
-            assert_eq!(fs::metadata(room.at("out")).unwrap().len(), bytes, "{text} {content}");
+            run(fullbore(["gen", text, "--content", content]).arg(dir.at("out"))).succeeds();
+            assert_eq!(fs::metadata(dir.at("out")).unwrap().len(), bytes, "{text} {content}");
         }
     }
-    assert_eq!(room.names(), ["out"]);
+    assert_eq!(dir.names(), ["out"]);
 }
 
 fn generated(path: &Path, options: &[&str]) -> Option<Vec<u8>> {
@@ -39,8 +39,8 @@ fn generated(path: &Path, options: &[&str]) -> Option<Vec<u8>> {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_by_any_strategy() {
-    let room = Room::new();
-    let out = room.at("out");
+    let dir = TestDir::new();
+    let out = dir.at("out");
     for content in [&["--content", "random"][..], &["--content", "text", "--line", "61"]] {
         let wanted = generated(&out, &[content, &["--seed", "7", "--strategy", "cci"]].concat()).unwrap();
         let fields =
@@ -68,9 +68,9 @@ fn the_same_seed_gives_the_same_bytes_by_any_strategy() {
 }
 
 #[test]
-fn content_is_what_it_says() {
-    let room = Room::new();
-    let out = room.at("out");
+fn content_matches_its_name() {
+    let dir = TestDir::new();
+    let out = dir.at("out");
     let random = generated(&out, &[]).unwrap();
     let mut counts = [0u32; 256];
     random.iter().for_each(|&byte| counts[usize::from(byte)] += 1);

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::ground::fullbore;
+use crate::support::fullbore;
 
 /// `rg`, if there is one to compare with.
 fn rg() -> Option<PathBuf> {
@@ -122,12 +122,12 @@ fn settled(output: &[u8]) -> String {
 }
 
 /// How both are run.
-struct Beside {
+struct PeerComparison {
     rg: PathBuf,
     corpus: tempfile::TempDir,
 }
 
-impl Beside {
+impl PeerComparison {
     fn new() -> Option<Self> {
         Some(Self { rg: rg()?, corpus: corpus() })
     }
@@ -216,8 +216,8 @@ const FLAGS: &[&[&str]] = &[
 ];
 
 #[test]
-fn grep_of_one_file_prints_what_rg_prints() {
-    let Some(beside) = Beside::new() else { return };
+fn grep_of_one_file_matches_rg() {
+    let Some(beside) = PeerComparison::new() else { return };
     let files = [
         "empty",
         "plain",
@@ -253,8 +253,8 @@ fn grep_of_one_file_prints_what_rg_prints() {
 }
 
 #[test]
-fn grep_of_trees_prints_what_rg_prints() {
-    let Some(beside) = Beside::new() else { return };
+fn grep_of_trees_matches_rg() {
+    let Some(beside) = PeerComparison::new() else { return };
     let mut flags: Vec<&[&str]> = vec![
         &[],
         &["-n"],
@@ -328,8 +328,8 @@ fn grep_of_trees_prints_what_rg_prints() {
 }
 
 #[test]
-fn grep_of_standard_input_prints_what_rg_prints() {
-    let Some(beside) = Beside::new() else { return };
+fn grep_of_standard_input_matches_rg() {
+    let Some(beside) = PeerComparison::new() else { return };
     // What rg prints of a NUL late in a pipe depends on how much it happened to read at a time.
     let files =
         ["plain", "big", "nul_mid", "nul_first", "utf16", "utf8_mark", "big_utf16", "empty", "long", "crlf"];
@@ -350,8 +350,8 @@ fn grep_of_standard_input_prints_what_rg_prints() {
 }
 
 #[test]
-fn grep_says_what_is_wrong_as_rg_does() {
-    let Some(beside) = Beside::new() else { return };
+fn grep_errors_match_rg() {
+    let Some(beside) = PeerComparison::new() else { return };
     let cases: &[&[&str]] = &[
         &["needle", "nofile"],
         &["needle", "nofile", "plain"],

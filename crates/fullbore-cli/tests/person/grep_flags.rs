@@ -6,13 +6,13 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use crate::ground::{Room, fullbore, has, run, run_with};
+use crate::support::{TestDir, fullbore, has, run, run_with};
 
 #[test]
 fn pcre2_looks_around_and_back() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let lines: String = (0..200_000).map(|number| format!("{number} ab{} \u{e9}\n", number % 7)).collect();
-    let file = room.file("in", &lines);
+    let file = dir.file("in", &lines);
     for pattern in [r"(\d)\1\1\1", r"\d(?= ab3)", r"(?<!9)9 ab", r"(?i)AB[12]", r"^(?:(?!ab4).)*$"] {
         for flags in [&["-n"][..], &["-c"], &["-o"], &["-m3"], &["-v", "-c"], &["-nb", "--color=always"]] {
             let count = |workers: &str| {
@@ -36,15 +36,15 @@ fn pcre2_looks_around_and_back() {
 }
 
 #[test]
-fn a_command_reads_what_is_searched() {
-    let room = Room::new();
-    let file = room.file("a.up", "NEEDLE\n");
-    room.file("b", "needle\n");
-    let script = room.file("lower", "#!/bin/sh\nexec tr A-Z a-z\n");
+fn preprocessor_output_is_searched() {
+    let dir = TestDir::new();
+    let file = dir.file("a.up", "NEEDLE\n");
+    dir.file("b", "needle\n");
+    let script = dir.file("lower", "#!/bin/sh\nexec tr A-Z a-z\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let grep = |words: &[&str]| {
         let mut command = fullbore(["grep", "--sort=path"]);
-        command.args(words).current_dir(room.path());
+        command.args(words).current_dir(dir.path());
         run(&mut command)
     };
     let pre = script.to_str().unwrap();
@@ -55,29 +55,29 @@ fn a_command_reads_what_is_searched() {
     grep(&["--pre", "false", "needle", "b"]).fails(2, &["preprocessor command failed", "b"]);
     grep(&["--pre", "no-such-program", "needle", "b"]).fails(2, &["no-such-program"]);
     // More messages than a pipe takes, while nobody reads them.
-    let noisy = room.file("noisy", "#!/bin/sh\nhead -c 500000 /dev/zero >&2\necho needle\nexit 3\n");
+    let noisy = dir.file("noisy", "#!/bin/sh\nhead -c 500000 /dev/zero >&2\necho needle\nexit 3\n");
     fs::set_permissions(&noisy, fs::Permissions::from_mode(0o755)).unwrap();
     let noisy = grep(&["--pre", noisy.to_str().unwrap(), "needle", "b"]).fails(2, &["failed"]);
     assert_eq!(noisy.text(), "needle\n");
     if has("gzip") {
         assert!(Command::new("gzip").arg(&file).status().unwrap().success());
         assert_eq!(grep(&["-z", "-c", "NEEDLE", "a.up.gz"]).succeeds().text(), "1\n");
-        room.file("bad.gz", "this is none\n");
+        dir.file("bad.gz", "this is none\n");
         grep(&["-z", "x", "bad.gz"]).fails(2, &["bad.gz"]);
     }
 }
 
 #[test]
-fn paths_are_links_where_that_is_asked_for() {
-    let room = Room::new();
+fn hyperlinks_are_printed_on_request() {
+    let dir = TestDir::new();
     let lines: String = (1..300_000).map(|number| format!("line {number}\n")).collect();
-    room.file("in", &lines);
+    dir.file("in", &lines);
     let grep = |words: &[&str]| {
         let mut command = fullbore(["grep", "--color=always", "-nH", "line 299999"]);
-        command.args(words).arg("in").current_dir(room.path());
+        command.args(words).arg("in").current_dir(dir.path());
         run(&mut command).succeeds().text()
     };
-    let path = fs::canonicalize(room.at("in")).unwrap();
+    let path = fs::canonicalize(dir.at("in")).unwrap();
     let link = format!("\x1b]8;;x://{}#299999\x1b\\", path.display());
     let text = grep(&["--hyperlink-format", "x://{path}#{line}"]);
     assert!(text.starts_with(&link) && text.contains("\x1b]8;;\x1b\\"), "{text:?}");
@@ -90,9 +90,9 @@ fn paths_are_links_where_that_is_asked_for() {
 
 #[test]
 fn a_configuration_file_has_flags_before_those_of_the_command_line() {
-    let room = Room::new();
-    let file = room.file("in", "Needle\nneedle\n");
-    let config = room.file("config", "# a comment\n\n  --ignore-case\n--max-count\n1\n");
+    let dir = TestDir::new();
+    let file = dir.file("in", "Needle\nneedle\n");
+    let config = dir.file("config", "# a comment\n\n  --ignore-case\n--max-count\n1\n");
     let grep = |words: &[&str]| {
         let mut command = fullbore(["grep"]);
         command.args(words).arg(&file).env("FULLBORE_GREP_CONFIG_PATH", &config);
@@ -102,19 +102,19 @@ fn a_configuration_file_has_flags_before_those_of_the_command_line() {
     assert_eq!(grep(&["-s", "needle"]).succeeds().text(), "needle\n");
     assert_eq!(grep(&["--no-config", "-c", "needle"]).succeeds().text(), "1\n");
     let mut missing = fullbore(["grep", "-c", "needle"]);
-    let missing = run(missing.arg(&file).env("FULLBORE_GREP_CONFIG_PATH", room.at("missing"))).succeeds();
+    let missing = run(missing.arg(&file).env("FULLBORE_GREP_CONFIG_PATH", dir.at("missing"))).succeeds();
     assert!(missing.stderr.contains("FULLBORE_GREP_CONFIG_PATH"), "{missing}");
     assert_eq!(missing.text(), "1\n");
 }
 
 #[test]
-fn what_is_said_beside_the_results() {
-    let room = Room::new();
-    room.file("in", "needle\n");
-    room.file(".ignore", "in\n");
+fn messages_besides_results_match() {
+    let dir = TestDir::new();
+    dir.file("in", "needle\n");
+    dir.file(".ignore", "in\n");
     let grep = |words: &[&str]| {
         let mut command = fullbore(["grep"]);
-        command.args(words).current_dir(room.path());
+        command.args(words).current_dir(dir.path());
         run(&mut command)
     };
     grep(&["needle"]).fails(2, &["No files were searched"]);
@@ -131,8 +131,8 @@ fn what_is_said_beside_the_results() {
 
 #[test]
 fn a_line_longer_than_the_memory_is_searched_all_the_same() {
-    let room = Room::new();
-    let long = room.at("long");
+    let dir = TestDir::new();
+    let long = dir.at("long");
     let mut out = fs::File::create(&long).unwrap();
     let block = [b'x'; 1 << 20];
     out.write_all(b"first needle\n").unwrap();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 
-use crate::ground::{Mount, Room, bytes, fullbore, has, names, run};
+use crate::support::{Mount, TestDir, bytes, fullbore, has, names, run};
 
 /// Runs `work` while the two paths change places without a pause; `false` if they cannot here.
 fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
@@ -64,104 +64,104 @@ fn state(directory: &Path) -> Vec<(String, Vec<u8>, u64, u64)> {
 }
 
 #[test]
-fn dedupe_replaces_nothing_behind_a_directory_that_was_exchanged() {
+fn dedupe_does_not_follow_an_exchanged_directory() {
     for trial in 0..24 {
         let how = ["hard", "reflink"][trial % 2];
-        let room = Room::new();
+        let dir = TestDir::new();
         for directory in ["t", "t/a", "t/d", "foreign"] {
-            fs::create_dir(room.at(directory)).unwrap();
+            fs::create_dir(dir.at(directory)).unwrap();
         }
-        symlink(room.at("foreign"), room.at("link")).unwrap();
+        symlink(dir.at("foreign"), dir.at("link")).unwrap();
         for directory in ["t/a", "t/d", "foreign"] {
-            (0..50).for_each(|file| drop(room.file(&format!("{directory}/{file}"), format!("file {file}"))));
+            (0..50).for_each(|file| drop(dir.file(&format!("{directory}/{file}"), format!("file {file}"))));
         }
-        let before = state(&room.at("foreign"));
-        let dedupe = || drop(run(fullbore(["dedupe", "--link", how, "t"]).current_dir(room.path())));
-        if !exchanged(&room.at("t/d"), &room.at("link"), dedupe) {
+        let before = state(&dir.at("foreign"));
+        let dedupe = || drop(run(fullbore(["dedupe", "--link", how, "t"]).current_dir(dir.path())));
+        if !exchanged(&dir.at("t/d"), &dir.at("link"), dedupe) {
             return;
         }
-        assert_eq!(state(&room.at("foreign")), before, "trial {trial}");
-        assert_eq!(left(room.path()), [""; 0], "trial {trial}");
+        assert_eq!(state(&dir.at("foreign")), before, "trial {trial}");
+        assert_eq!(left(dir.path()), [""; 0], "trial {trial}");
     }
 }
 
 #[test]
-fn copy_writes_nothing_behind_a_directory_that_was_exchanged() {
+fn copy_does_not_follow_an_exchanged_directory() {
     for trial in 0..24 {
-        let room = Room::new();
+        let dir = TestDir::new();
         for directory in ["s", "s/d", "s/d/new", "t", "t/d", "foreign"] {
-            fs::create_dir(room.at(directory)).unwrap();
+            fs::create_dir(dir.at(directory)).unwrap();
         }
-        symlink(room.at("foreign"), room.at("link")).unwrap();
+        symlink(dir.at("foreign"), dir.at("link")).unwrap();
         for file in 0..100 {
-            room.file(&format!("s/d/{file}"), "ours");
-            room.file(&format!("s/d/new/{file}"), "ours");
+            dir.file(&format!("s/d/{file}"), "ours");
+            dir.file(&format!("s/d/new/{file}"), "ours");
             if file % 2 == 0 {
-                room.file(&format!("t/d/{file}"), "old");
-                room.file(&format!("foreign/{file}"), "theirs");
+                dir.file(&format!("t/d/{file}"), "old");
+                dir.file(&format!("foreign/{file}"), "theirs");
             }
         }
-        fs::hard_link(room.at("s/d/1"), room.at("s/d/one")).unwrap();
-        symlink("1", room.at("s/d/soft")).unwrap();
-        let before = state(&room.at("foreign"));
+        fs::hard_link(dir.at("s/d/1"), dir.at("s/d/one")).unwrap();
+        symlink("1", dir.at("s/d/soft")).unwrap();
+        let before = state(&dir.at("foreign"));
         let options: &[&str] = [&["-rT"][..], &["-aT"], &["-rTf", "--resume"]][trial % 3];
-        let copy = || drop(run(fullbore(["copy"]).args(options).args(["s", "t"]).current_dir(room.path())));
-        if !exchanged(&room.at("t/d"), &room.at("link"), copy) {
+        let copy = || drop(run(fullbore(["copy"]).args(options).args(["s", "t"]).current_dir(dir.path())));
+        if !exchanged(&dir.at("t/d"), &dir.at("link"), copy) {
             return;
         }
-        assert_eq!(state(&room.at("foreign")), before, "trial {trial}");
-        assert_eq!(left(room.path()), [""; 0], "trial {trial}");
+        assert_eq!(state(&dir.at("foreign")), before, "trial {trial}");
+        assert_eq!(left(dir.path()), [""; 0], "trial {trial}");
     }
 }
 
 #[test]
 fn deep_trees_are_copied_with_few_descriptors() {
-    let room = Room::new();
-    let mut directory = room.at("s");
+    let dir = TestDir::new();
+    let mut directory = dir.at("s");
     for level in 0..30 {
         fs::create_dir(&directory).unwrap();
         (0..3).for_each(|file| {
             fs::write(directory.join(format!("f{file}")), format!("{level} {file}")).unwrap()
         });
         fs::write(directory.join("large"), bytes(300_000, level)).unwrap();
-        let _ = fs::hard_link(room.at("s/f1"), directory.join("again"));
+        let _ = fs::hard_link(dir.at("s/f1"), directory.join("again"));
         directory.push(format!("d{level}"));
     }
     for (options, target) in [("-r", "new"), ("-a", "archive"), ("-rT", "new"), ("-rT --resume", "resumed")] {
         let line = format!("ulimit -n 20; cd \"$1\"; exec \"$0\" copy {options} s {target}");
-        crate::ground::shell(&line, &[room.path()]).succeeds();
-        let same = Command::new("diff").arg("-r").arg(room.at("s")).arg(room.at(target)).output().unwrap();
+        crate::support::shell(&line, &[dir.path()]).succeeds();
+        let same = Command::new("diff").arg("-r").arg(dir.at("s")).arg(dir.at(target)).output().unwrap();
         assert!(same.status.success(), "{options}: {}", String::from_utf8_lossy(&same.stdout));
-        assert_eq!(left(room.path()), [""; 0], "{options}");
+        assert_eq!(left(dir.path()), [""; 0], "{options}");
     }
-    let (one, deep) = (fs::metadata(room.at("archive/f1")).unwrap(), room.at("archive/d0/d1/again"));
+    let (one, deep) = (fs::metadata(dir.at("archive/f1")).unwrap(), dir.at("archive/d0/d1/again"));
     assert_eq!(fs::metadata(deep).unwrap().ino(), one.ino());
 }
 
 #[test]
 fn an_error_leaves_no_temporary_directory() {
-    let room = Room::new();
+    let dir = TestDir::new();
     for directory in ["s", "s/a", "s/a/b"] {
-        fs::create_dir(room.at(directory)).unwrap();
-        room.file(&format!("{directory}/file"), "bytes");
+        fs::create_dir(dir.at(directory)).unwrap();
+        dir.file(&format!("{directory}/file"), "bytes");
     }
     for limit in 3..14 {
         let line = format!("ulimit -n {limit}; cd \"$1\"; exec \"$0\" copy -r s d");
-        let ended = crate::ground::shell(&line, &[room.path()]);
-        assert_eq!(left(room.path()), [""; 0], "{limit}: {ended}");
-        if room.at("d").exists() {
-            fs::remove_dir_all(room.at("d")).unwrap();
+        let ended = crate::support::shell(&line, &[dir.path()]);
+        assert_eq!(left(dir.path()), [""; 0], "{limit}: {ended}");
+        if dir.at("d").exists() {
+            fs::remove_dir_all(dir.at("d")).unwrap();
         }
     }
 }
 
 /// Runs the command with system calls made to fail; `None` where that cannot be had. The calls come with it.
-fn failing(room: &Room, inject: &[&str], arguments: &[&str]) -> Option<(crate::ground::Ended, String)> {
-    let trace = room.at("trace");
+fn failing(dir: &TestDir, inject: &[&str], arguments: &[&str]) -> Option<(crate::support::Finished, String)> {
+    let trace = dir.at("trace");
     let traced = |inject: &[&str], command: &Command| {
         let mut traced = Command::new("strace");
         traced.arg("-f").arg("-o").arg(&trace).args(inject.iter().map(|call| format!("--inject={call}")));
-        traced.arg(command.get_program()).args(command.get_args()).current_dir(room.path());
+        traced.arg(command.get_program()).args(command.get_args()).current_dir(dir.path());
         traced
     };
     if !has("strace")
@@ -177,14 +177,14 @@ fn failing(room: &Room, inject: &[&str], arguments: &[&str]) -> Option<(crate::g
 }
 
 #[test]
-fn without_a_call_another_is_used_and_nobody_else_can_read_what_is_not_there_yet() {
-    let room = Room::new();
+fn fallback_calls_keep_unfinished_files_private() {
+    let dir = TestDir::new();
     let content = bytes(3_000_000, 1);
-    room.file("source", &content);
-    fs::set_permissions(room.at("source"), fs::Permissions::from_mode(0o640)).unwrap();
-    room.file("t", "");
-    let usual = fs::metadata(room.at("t")).unwrap().mode() & 0o7777;
-    fs::remove_file(room.at("t")).unwrap();
+    dir.file("source", &content);
+    fs::set_permissions(dir.at("source"), fs::Permissions::from_mode(0o640)).unwrap();
+    dir.file("t", "");
+    let usual = fs::metadata(dir.at("t")).unwrap().mode() & 0o7777;
+    fs::remove_file(dir.at("t")).unwrap();
     let fail = "linkat:error=EPERM";
     let later = "linkat:error=EPERM:when=3+";
     for (inject, arguments, mode) in [
@@ -198,22 +198,22 @@ fn without_a_call_another_is_used_and_nobody_else_can_read_what_is_not_there_yet
     ] {
         for old in [None, Some(0o604)] {
             if let Some(mode) = old {
-                room.file("t", "old");
-                fs::set_permissions(room.at("t"), fs::Permissions::from_mode(mode)).unwrap();
+                dir.file("t", "old");
+                fs::set_permissions(dir.at("t"), fs::Permissions::from_mode(mode)).unwrap();
             }
-            let Some((ended, calls)) = failing(&room, &inject, &arguments) else { return };
+            let Some((ended, calls)) = failing(&dir, &inject, &arguments) else { return };
             let about = format!("{inject:?} {arguments:?} {old:?}");
             assert_eq!(ended.code(), 0, "{about}: {ended}");
-            assert!(fs::read(room.at("t")).unwrap() == content, "{about}");
+            assert!(fs::read(dir.at("t")).unwrap() == content, "{about}");
             let kept = arguments.contains(&"-p");
             let wanted = if kept { mode } else { old.unwrap_or(mode) };
-            assert_eq!(fs::metadata(room.at("t")).unwrap().mode() & 0o7777, wanted, "{about}");
-            assert_eq!(left(room.path()), [""; 0], "{about}");
+            assert_eq!(fs::metadata(dir.at("t")).unwrap().mode() & 0o7777, wanted, "{about}");
+            assert_eq!(left(dir.path()), [""; 0], "{about}");
             let named = calls.lines().filter(|line| line.contains(".fullbore-") && line.contains("O_CREAT"));
             for line in named {
                 assert!(line.contains(", 0600"), "{about}: {line}");
             }
-            fs::remove_file(room.at("t")).unwrap();
+            fs::remove_file(dir.at("t")).unwrap();
         }
     }
 }
@@ -223,11 +223,11 @@ fn without_proc_temporaries_are_their_owners_alone() {
     if !rustix::process::geteuid().is_root() {
         return println!("skipped: only root can hide /proc");
     }
-    let room = Room::open_to_all();
-    room.file("source", bytes(3_000_000, 1));
-    let Some(user) = crate::ground::Unprivileged::new() else { return };
-    fs::set_permissions(room.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let mount = Room::new();
+    let dir = TestDir::open_to_all();
+    dir.file("source", bytes(3_000_000, 1));
+    let Some(user) = crate::support::Unprivileged::new() else { return };
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let mount = TestDir::new();
     let Ok(_mounted) = Mount::new(&["-t", "tmpfs", "tmpfs"], &mount.at("probe")) else {
         return println!("skipped: nothing can be mounted here");
     };
@@ -235,7 +235,7 @@ fn without_proc_temporaries_are_their_owners_alone() {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let mut hidden = Command::new("unshare");
         hidden.args(["-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]).args(words);
-        hidden.current_dir(room.path());
+        hidden.current_dir(dir.path());
         hidden
     };
     if !hidden(&Command::new("true")).output().is_ok_and(|said| said.status.success()) {
@@ -243,17 +243,17 @@ fn without_proc_temporaries_are_their_owners_alone() {
     }
     for command in [fullbore(["copy", "source", "t"]), user.command(["copy", "source", "t"])] {
         run(&mut hidden(&command)).succeeds();
-        assert_eq!(fs::metadata(room.at("t")).unwrap().len(), 3_000_000);
-        assert_eq!(room.names(), ["source", "t"]);
-        fs::remove_file(room.at("t")).unwrap();
+        assert_eq!(fs::metadata(dir.at("t")).unwrap().len(), 3_000_000);
+        assert_eq!(dir.names(), ["source", "t"]);
+        fs::remove_file(dir.at("t")).unwrap();
     }
 }
 
 /// Names may be longer together than a path may be.
 #[test]
 fn trees_deeper_than_a_path_may_be_are_copied() {
-    let room = Room::new();
-    let source = room.at("source");
+    let dir = TestDir::new();
+    let source = dir.at("source");
     fs::create_dir(&source).unwrap();
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut at = rustix::fs::open(&source, flags, Mode::empty()).unwrap();
@@ -265,12 +265,12 @@ fn trees_deeper_than_a_path_may_be_are_copied() {
     let file =
         rustix::fs::openat(&at, "file", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o644)).unwrap();
     rustix::io::write(&file, b"deep").unwrap();
-    run(fullbore(["copy", "-a"]).arg(&source).arg(room.at("target"))).succeeds();
-    let mut there = rustix::fs::open(room.at("target"), flags, Mode::empty()).unwrap();
+    run(fullbore(["copy", "-a"]).arg(&source).arg(dir.at("target"))).succeeds();
+    let mut there = rustix::fs::open(dir.at("target"), flags, Mode::empty()).unwrap();
     for _ in 0..30 {
         there = rustix::fs::openat(&there, &name, flags, Mode::empty()).unwrap();
     }
     let found = rustix::fs::statat(&there, "file", AtFlags::empty()).unwrap();
     assert_eq!(found.st_size, 4);
-    run(Command::new("rm").arg("-rf").arg(&source).arg(room.at("target"))).succeeds();
+    run(Command::new("rm").arg("-rf").arg(&source).arg(dir.at("target"))).succeeds();
 }

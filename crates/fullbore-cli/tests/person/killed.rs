@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::ground::{Room, bytes, run, start, transform};
+use crate::support::{TestDir, bytes, run, start, transform};
 
 /// How long there are rounds.
 const ROUNDS: Duration = Duration::from_secs(5);
@@ -20,10 +20,10 @@ fn a_copy_that_is_killed_leaves_the_old_file_or_the_new_one() {
     if !fullbore_testkit::runs_all("copies that are killed") {
         return;
     }
-    let room = Room::new();
+    let dir = TestDir::new();
     let inputs = [bytes(LENGTH, 11), bytes(LENGTH + 4567, 12)];
-    let paths = [room.file("a", &inputs[0]), room.file("b", &inputs[1])];
-    let output = room.file("out", &inputs[1]);
+    let paths = [dir.file("a", &inputs[0]), dir.file("b", &inputs[1])];
+    let output = dir.file("out", &inputs[1]);
     let ways: Vec<Vec<&str>> = ["none", "data", "full"]
         .into_iter()
         .flat_map(|sync| {
@@ -60,10 +60,10 @@ fn a_copy_that_is_killed_leaves_the_old_file_or_the_new_one() {
             assert_eq!(ended.code(), 137, "{:?}, round {rounds}: {ended}", ways[way]);
         }
         outcomes.insert((ended.code(), there == coming));
-        for name in room.names() {
+        for name in dir.names() {
             if !["a", "b", "out"].contains(&name.as_str()) {
                 assert!(name.starts_with(".out.fullbore-"), "{:?}: {name} was left behind", ways[way]);
-                fs::remove_file(room.at(&name)).unwrap();
+                fs::remove_file(dir.at(&name)).unwrap();
             }
         }
     }

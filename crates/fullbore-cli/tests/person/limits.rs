@@ -7,49 +7,49 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::ground::{Room, bytes, fullbore, named, run, shell, start, transform};
+use crate::support::{TestDir, bytes, fullbore, named, run, shell, start, transform};
 
 #[test]
 fn past_a_file_size_limit_it_fails_with_a_message() {
-    let room = Room::new();
-    let input = room.file("in", bytes(3_000_000, 1));
-    let output = room.file("out", "old");
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(3_000_000, 1));
+    let output = dir.file("out", "old");
     for strategy in named() {
         let line = format!(r#"ulimit -f 1000; "$0" transform upper "$1" "$2" --strategy {strategy}"#);
         shell(&line, &[&input, &output]).fails(2, &["out", "File too large"]);
         assert_eq!(fs::read(&output).unwrap(), b"old", "{strategy}");
     }
-    shell(r#"ulimit -f 1000; "$0" gen 3M "$1""#, &[&room.at("new")]).fails(2, &["new", "File too large"]);
-    assert_eq!(room.names(), ["in", "out"]);
+    shell(r#"ulimit -f 1000; "$0" gen 3M "$1""#, &[&dir.at("new")]).fails(2, &["new", "File too large"]);
+    assert_eq!(dir.names(), ["in", "out"]);
 }
 
 #[test]
 fn where_memory_ends_it_fails_with_a_message() {
-    let room = Room::new();
-    let input = room.at("in");
+    let dir = TestDir::new();
+    let input = dir.at("in");
     fs::File::create(&input).unwrap().set_len(1 << 30).unwrap();
-    let output = room.file("out", "old");
+    let output = dir.file("out", "old");
     let line = r#"ulimit -v 400000; "$0" transform upper "$1" "$2" --strategy cci-mm"#;
     shell(line, &[&input, &output]).fails(2, &["annot allocate memory"]);
     // Each thread's stack takes address space: so much that few find some. Those that do have all the work.
     let line = r#"ulimit -v 800000; RUST_MIN_STACK=250000000 "$0" transform upper "$1" - --strategy workers=256,request=4K,model=pool | cmp -n 1G - "$1""#;
     shell(line, &[&input]).succeeds();
     assert_eq!(fs::read(&output).unwrap(), b"old");
-    assert_eq!(room.names(), ["in", "out"]);
+    assert_eq!(dir.names(), ["in", "out"]);
 }
 
 #[test]
-fn that_nobody_listens_is_no_reason_to_fail() {
-    let room = Room::new();
+fn closed_standard_error_is_no_failure() {
+    let dir = TestDir::new();
     let data = bytes(3_000_000, 2);
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     let full = || fs::File::options().write(true).open("/dev/full").unwrap();
     let options = ["--explain", "--time", "--progress", "always", "--strategy", "cci-mt"];
     let said = |mut command: Command| command.stderr(full()).stdout(Stdio::null()).status().unwrap().code();
-    assert_eq!(said(transform("upper", &input, &room.at("out"), &options)), Some(0));
-    assert!(fs::read(room.at("out")).unwrap() == data.to_ascii_uppercase());
+    assert_eq!(said(transform("upper", &input, &dir.at("out"), &options)), Some(0));
+    assert!(fs::read(dir.at("out")).unwrap() == data.to_ascii_uppercase());
     assert_eq!(said(transform("none", &input, "-".as_ref(), &["--json"])), Some(0));
-    assert_eq!(said(transform("upper", &room.at("missing"), &room.at("out"), &[])), Some(2));
+    assert_eq!(said(transform("upper", &dir.at("missing"), &dir.at("out"), &[])), Some(2));
     assert_eq!(said(fullbore(["transform"])), Some(2));
 }
 
@@ -93,18 +93,18 @@ fn without_proc(line: &str, paths: &[&std::path::Path]) -> Option<Command> {
 
 #[test]
 fn without_proc_outputs_are_as_safe() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(3_000_000, 3);
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     for strategy in named() {
-        let output = room.file("out", "old");
+        let output = dir.file("out", "old");
         let line = format!(r#"exec "$0" transform upper "$1" "$2" --strategy {strategy}"#);
         let Some(mut command) = without_proc(&line, &[&input, &output]) else { return };
         run(&mut command).succeeds();
         assert!(fs::read(&output).unwrap() == data.to_ascii_uppercase(), "{strategy}");
-        assert_eq!(room.names(), ["in", "out"], "{strategy}");
+        assert_eq!(dir.names(), ["in", "out"], "{strategy}");
     }
-    let output = room.file("out", "old");
+    let output = dir.file("out", "old");
     let line = r#"ulimit -f 1000; exec "$0" transform upper "$1" "$2""#;
     run(&mut without_proc(line, &[&input, &output]).unwrap()).fails(2, &["out", "File too large"]);
     for (turn, signal) in [Signal::INT, Signal::TERM, Signal::INT].into_iter().enumerate() {
@@ -112,14 +112,14 @@ fn without_proc_outputs_are_as_safe() {
         let running = start(&mut without_proc(line, &[&output]).unwrap());
         // Until its temporary file is there, which has no name where root runs it.
         let mut waits = 0;
-        while room.names().len() == 2 && waits < 300 {
+        while dir.names().len() == 2 && waits < 300 {
             sleep(Duration::from_millis(1));
             waits += 1;
         }
         sleep(Duration::from_millis(20 * turn as u64));
         running.signal(signal);
         assert_eq!(running.end().code(), 128 + signal.as_raw());
-        assert_eq!(room.names(), ["in", "out"]);
+        assert_eq!(dir.names(), ["in", "out"]);
     }
     assert_eq!(fs::read(&output).unwrap(), b"old");
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 
-use crate::ground::{Room, fullbore, methods, refused, run, transform};
+use crate::support::{TestDir, fullbore, methods, refused, run, transform};
 
 /// The buffers' budget and what the program itself may take, in bytes.
 const MOST: u64 = (64 + 16) << 20;
@@ -10,11 +10,11 @@ const MOST: u64 = (64 + 16) << 20;
 #[test]
 fn a_gibibyte_takes_no_more_memory_than_the_budget() {
     // In memory where there is room: this is not about the disk.
-    let room = match rustix::fs::statvfs("/dev/shm") {
-        Ok(room) if room.f_bavail * room.f_frsize > 4 << 30 => tempfile::tempdir_in("/dev/shm").unwrap(),
+    let dir = match rustix::fs::statvfs("/dev/shm") {
+        Ok(dir) if dir.f_bavail * dir.f_frsize > 4 << 30 => tempfile::tempdir_in("/dev/shm").unwrap(),
         _ => tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
     };
-    let (input, output) = (room.path().join("in"), room.path().join("out"));
+    let (input, output) = (dir.path().join("in"), dir.path().join("out"));
     // A hole reads as any file does.
     File::create(&input).unwrap().set_len(1 << 30).unwrap();
     fs::write(&output, "").unwrap();
@@ -42,15 +42,15 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
         }
         within(&ended.succeeds().stdout, strategy, 1 << 30);
     }
-    drop(room);
-    let room = Room::new();
-    let input = room.at("in");
+    drop(dir);
+    let dir = TestDir::new();
+    let input = dir.at("in");
     run(fullbore(["gen", "256M"]).arg(&input)).succeeds();
     for strategy in
         ["auto", "method=mmap,workers=4,model=pool", "method=direct", "method=uring,depth=64,cache=direct"]
     {
         let ended =
-            run(&mut transform("shift:1", &input, &room.at("out"), &["--json", "--strategy", strategy]));
+            run(&mut transform("shift:1", &input, &dir.at("out"), &["--json", "--strategy", strategy]));
         if methods().iter().any(|method| refused(&ended, method)) {
             continue;
         }

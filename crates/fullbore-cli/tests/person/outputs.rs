@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use crate::ground::{Mount, Room, Unprivileged, bytes, fullbore, run, shell, transform};
+use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, run, shell, transform};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
@@ -17,17 +17,17 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[test]
 fn a_replaced_file_keeps_its_mode_and_owner() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
     set_mode(&input, 0o600);
     for wanted in [0o640, 0o600, 0o666, 0o755, 0o4755] {
-        let output = room.file("out", "old");
+        let output = dir.file("out", "old");
         set_mode(&output, wanted);
         run(&mut transform("upper", &input, &output, &[])).succeeds();
         assert_eq!((mode(&output), fs::read(&output).unwrap()), (wanted, b"ABC".to_vec()), "{wanted:o}");
     }
     if rustix::process::geteuid().is_root() {
-        let output = room.file("out", "old");
+        let output = dir.file("out", "old");
         std::os::unix::fs::chown(&output, Some(65534), Some(65533)).unwrap();
         run(&mut transform("upper", &input, &output, &[])).succeeds();
         let found = fs::metadata(&output).unwrap();
@@ -44,12 +44,12 @@ fn set_id_bits_survive_only_with_owner_and_group() {
         return println!("skipped: files of another user: needs root");
     }
     let Some(other) = Unprivileged::new() else { return };
-    let room = Room::open_to_all();
+    let dir = TestDir::open_to_all();
     let large = bytes(5 << 20, 1);
     for content in [&b"new bytes"[..], &large] {
-        let input = room.file("in", content);
+        let input = dir.file("in", content);
         set_mode(&input, 0o644);
-        let output = room.at("out");
+        let output = dir.at("out");
         for words in [
             &["copy", "in", "out"][..],
             &["copy", "-f", "in", "out"],
@@ -63,16 +63,16 @@ fn set_id_bits_survive_only_with_owner_and_group() {
         ] {
             for mode in [0o4777, 0o2777, 0o6777] {
                 for tree in ["tree", "into/tree"] {
-                    fs::create_dir_all(room.at(tree)).unwrap();
-                    set_mode(&room.at(tree), 0o777);
+                    fs::create_dir_all(dir.at(tree)).unwrap();
+                    set_mode(&dir.at(tree), 0o777);
                 }
-                fs::write(room.at("tree/out"), content).unwrap();
+                fs::write(dir.at("tree/out"), content).unwrap();
                 for path in ["out", "set", "into/tree/out"] {
-                    let _ = fs::remove_file(room.at(path));
-                    set_mode(&room.file(path, content), mode);
+                    let _ = fs::remove_file(dir.at(path));
+                    set_mode(&dir.file(path, content), mode);
                 }
-                let ended = run(other.command(words).current_dir(room.path())).succeeds();
-                let written = if words.contains(&"-r") { room.at("into/tree/out") } else { output.clone() };
+                let ended = run(other.command(words).current_dir(dir.path())).succeeds();
+                let written = if words.contains(&"-r") { dir.at("into/tree/out") } else { output.clone() };
                 let found = fs::metadata(&written).unwrap();
                 assert_eq!(found.uid(), 65534, "{words:?} {mode:o}: {ended}");
                 assert_eq!(found.mode() & 0o6000, 0, "{words:?} {mode:o}: {:o}", found.mode());
@@ -82,12 +82,12 @@ fn set_id_bits_survive_only_with_owner_and_group() {
         for words in
             [&["copy", "in", "out"][..], &["copy", "-p", "set", "out"], &["transform", "upper", "in", "out"]]
         {
-            let out = room.file("out", content);
-            for path in [&out, &room.file("set", content)] {
+            let out = dir.file("out", content);
+            for path in [&out, &dir.file("set", content)] {
                 std::os::unix::fs::chown(path, Some(65534), Some(65533)).unwrap();
                 set_mode(path, 0o6755);
             }
-            run(fullbore(words).current_dir(room.path())).succeeds();
+            run(fullbore(words).current_dir(dir.path())).succeeds();
             let found = fs::metadata(&out).unwrap();
             assert_eq!(
                 (found.mode() & 0o7777, found.uid(), found.gid()),
@@ -100,10 +100,10 @@ fn set_id_bits_survive_only_with_owner_and_group() {
 
 #[test]
 fn a_new_file_has_the_mode_of_any_new_file() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
     for (umask, wanted) in [("022", 0o644), ("077", 0o600), ("002", 0o664)] {
-        let output = room.at(umask);
+        let output = dir.at(umask);
         shell(&format!(r#"umask {umask}; "$0" transform upper "$1" "$2""#), &[&input, &output]).succeeds();
         assert_eq!(mode(&output), wanted, "umask {umask}");
     }
@@ -111,46 +111,45 @@ fn a_new_file_has_the_mode_of_any_new_file() {
 
 #[test]
 fn the_file_behind_a_link_is_replaced_and_the_link_stays() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
-    fs::create_dir(room.at("far")).unwrap();
-    let target = room.file("far/target", "old");
-    symlink("far/target", room.at("link")).unwrap();
-    symlink("link", room.at("link to link")).unwrap();
-    run(&mut transform("upper", &input, &room.at("link to link"), &[])).succeeds();
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
+    fs::create_dir(dir.at("far")).unwrap();
+    let target = dir.file("far/target", "old");
+    symlink("far/target", dir.at("link")).unwrap();
+    symlink("link", dir.at("link to link")).unwrap();
+    run(&mut transform("upper", &input, &dir.at("link to link"), &[])).succeeds();
     assert_eq!(fs::read(&target).unwrap(), b"ABC");
-    assert!(room.at("link").symlink_metadata().unwrap().is_symlink());
-    symlink("nowhere", room.at("dangling")).unwrap();
-    run(&mut transform("upper", &input, &room.at("dangling"), &[]))
-        .fails(2, &["dangling", "link", "nowhere"]);
-    run(&mut transform("upper", &room.at("dangling"), &room.at("out"), &[]))
+    assert!(dir.at("link").symlink_metadata().unwrap().is_symlink());
+    symlink("nowhere", dir.at("dangling")).unwrap();
+    run(&mut transform("upper", &input, &dir.at("dangling"), &[])).fails(2, &["dangling", "link", "nowhere"]);
+    run(&mut transform("upper", &dir.at("dangling"), &dir.at("out"), &[]))
         .fails(2, &["dangling", "No such file"]);
-    assert_eq!(room.names(), ["dangling", "far", "in", "link", "link to link"]);
+    assert_eq!(dir.names(), ["dangling", "far", "in", "link", "link to link"]);
 }
 
 #[test]
 fn another_name_of_the_old_file_keeps_the_old_bytes() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
-    let output = room.file("out", "old");
-    fs::hard_link(&output, room.at("other")).unwrap();
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
+    let output = dir.file("out", "old");
+    fs::hard_link(&output, dir.at("other")).unwrap();
     run(&mut transform("upper", &input, &output, &[])).succeeds();
     assert_eq!(
-        (fs::read(&output).unwrap(), fs::read(room.at("other")).unwrap()),
+        (fs::read(&output).unwrap(), fs::read(dir.at("other")).unwrap()),
         (b"ABC".to_vec(), b"old".to_vec())
     );
 }
 
 #[test]
 fn input_and_output_are_not_the_same_file_by_any_name() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(500_000, 1);
-    let file = room.file("same", &data);
-    fs::hard_link(&file, room.at("hard")).unwrap();
-    symlink("same", room.at("soft")).unwrap();
+    let file = dir.file("same", &data);
+    fs::hard_link(&file, dir.at("hard")).unwrap();
+    symlink("same", dir.at("soft")).unwrap();
     for name in ["same", "hard", "soft", "./same"] {
         for options in [&[][..], &["--overwrite"]] {
-            run(&mut transform("upper", &file, &room.at(name), options))
+            run(&mut transform("upper", &file, &dir.at(name), options))
                 .fails(2, &["same file", "--in-place"]);
         }
     }
@@ -158,7 +157,7 @@ fn input_and_output_are_not_the_same_file_by_any_name() {
     shell(r#""$0" transform upper "$1" - 1<> "$1""#, &[&file]).fails(2, &["same file"]);
     shell(r#""$0" transform upper "$1" - >> "$1""#, &[&file]).fails(2, &["same file"]);
     assert!(fs::read(&file).unwrap() == data);
-    assert_eq!(room.names(), ["hard", "same", "soft"]);
+    assert_eq!(dir.names(), ["hard", "same", "soft"]);
     // The shell has emptied it by then; nothing can be saved, but it must not grow for ever either.
     let ended = shell(r#""$0" transform upper "$1" - > "$1""#, &[&file]);
     assert!([0, 2].contains(&ended.code()), "{ended}");
@@ -167,46 +166,46 @@ fn input_and_output_are_not_the_same_file_by_any_name() {
 
 #[test]
 fn directories_are_neither_inputs_nor_outputs() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
-    fs::create_dir(room.at("directory")).unwrap();
-    let directory = room.at("directory");
-    run(&mut transform("upper", &directory, &room.at("out"), &[])).fails(2, &["directory", "name a file"]);
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
+    fs::create_dir(dir.at("directory")).unwrap();
+    let directory = dir.at("directory");
+    run(&mut transform("upper", &directory, &dir.at("out"), &[])).fails(2, &["directory", "name a file"]);
     run(&mut transform("upper", &input, &directory, &[]))
         .fails(2, &["it is a directory", "name a file in it"]);
     run(&mut transform("upper", &input, &directory, &["--overwrite"])).fails(2, &["it is a directory"]);
     run(fullbore(["transform", "upper", "--in-place"]).arg(&directory)).fails(2, &["it is a directory"]);
     run(fullbore(["gen", "1M"]).arg(&directory)).fails(2, &["it is a directory"]);
     shell(r#""$0" transform upper - - < "$1""#, &[&directory]).fails(2, &["directory"]);
-    assert_eq!(room.names(), ["directory", "in"]);
+    assert_eq!(dir.names(), ["directory", "in"]);
 }
 
 #[test]
-fn what_is_missing_is_named() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
-    let old = room.file("old", "old");
-    run(&mut transform("upper", &room.at("missing"), &old, &[]))
+fn missing_files_are_named() {
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
+    let old = dir.file("old", "old");
+    run(&mut transform("upper", &dir.at("missing"), &old, &[]))
         .fails(2, &["missing", "No such file or directory"]);
     for options in [&[][..], &["--overwrite"]] {
-        run(&mut transform("upper", &input, &room.at("no/where"), options))
+        run(&mut transform("upper", &input, &dir.at("no/where"), options))
             .fails(2, &["no/where", "directory"]);
     }
-    run(&mut transform("upper", &input, &room.at("in/out"), &[])).fails(2, &["in/out", "Not a directory"]);
+    run(&mut transform("upper", &input, &dir.at("in/out"), &[])).fails(2, &["in/out", "Not a directory"]);
     run(&mut transform("upper", &input, "".as_ref(), &[])).fails(2, &["OUT"]);
     run(&mut transform("upper", "".as_ref(), &old, &[])).fails(2, &["IN"]);
-    run(&mut transform("upper", &input, &room.at(&"n".repeat(300)), &[])).fails(2, &["name too long"]);
-    run(fullbore(["transform", "upper", "--in-place"]).arg(room.at("missing")))
+    run(&mut transform("upper", &input, &dir.at(&"n".repeat(300)), &[])).fails(2, &["name too long"]);
+    run(fullbore(["transform", "upper", "--in-place"]).arg(dir.at("missing")))
         .fails(2, &["missing", "No such file"]);
     assert_eq!(fs::read(&old).unwrap(), b"old");
-    assert_eq!(room.names(), ["in", "old"]);
+    assert_eq!(dir.names(), ["in", "old"]);
 }
 
 #[test]
 fn the_longest_name_can_be_written() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
-    let long = room.at(&"n".repeat(255));
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
+    let long = dir.at(&"n".repeat(255));
     for _ in 0..2 {
         run(&mut transform("upper", &input, &long, &[])).succeeds();
         assert_eq!(fs::read(&long).unwrap(), b"ABC");
@@ -216,53 +215,53 @@ fn the_longest_name_can_be_written() {
 #[test]
 fn names_that_are_no_text_are_names_all_the_same() {
     use std::os::unix::ffi::OsStrExt;
-    let room = Room::new();
-    let input = room.path().join(std::ffi::OsStr::from_bytes(b"in \xff\n"));
-    let output = room.path().join(std::ffi::OsStr::from_bytes(b"out \xfe\t'"));
+    let dir = TestDir::new();
+    let input = dir.path().join(std::ffi::OsStr::from_bytes(b"in \xff\n"));
+    let output = dir.path().join(std::ffi::OsStr::from_bytes(b"out \xfe\t'"));
     fs::write(&input, "abc").unwrap();
     for options in [&[][..], &["--overwrite"], &[]] {
         run(&mut transform("upper", &input, &output, options)).succeeds();
         assert_eq!(fs::read(&output).unwrap(), b"ABC");
     }
     run(fullbore(["probe"]).arg(&output)).succeeds();
-    assert_eq!(fs::read_dir(room.path()).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
 }
 
 #[test]
 fn without_rights_nothing_is_read_or_written() {
-    let room = Room::open_to_all();
-    let input = room.file("in", "abc");
+    let dir = TestDir::open_to_all();
+    let input = dir.file("in", "abc");
     set_mode(&input, 0o644);
-    let secret = room.file("secret", "abc");
+    let secret = dir.file("secret", "abc");
     set_mode(&secret, 0o200);
-    let guarded = room.file("guarded", "old");
+    let guarded = dir.file("guarded", "old");
     set_mode(&guarded, 0o444);
-    fs::create_dir(room.at("closed")).unwrap();
-    let closed = room.at("closed");
+    fs::create_dir(dir.at("closed")).unwrap();
+    let closed = dir.at("closed");
     set_mode(&closed, 0o555);
     let Some(person) = Unprivileged::new() else { return };
     let go = |words: &[&str], paths: &[&Path]| run(person.command(words).args(paths));
-    go(&["transform", "upper"], &[&input, &room.at("out")]).succeeds();
+    go(&["transform", "upper"], &[&input, &dir.at("out")]).succeeds();
     let denied = |words: &[&str], paths: &[&Path], name: &str| {
         go(words, paths).fails(2, &[name, "Permission denied"]);
     };
-    denied(&["transform", "upper"], &[&secret, &room.at("out")], "secret");
+    denied(&["transform", "upper"], &[&secret, &dir.at("out")], "secret");
     denied(&["transform", "upper"], &[&input, &guarded], "guarded");
     denied(&["transform", "upper", "--overwrite"], &[&input, &guarded], "guarded");
     denied(&["transform", "upper", "--in-place"], &[&guarded], "guarded");
     denied(&["transform", "upper"], &[&input, &closed.join("new")], "new");
     denied(&["gen", "1M"], &[&closed.join("new")], "new");
     assert_eq!(fs::read(&guarded).unwrap(), b"old");
-    assert_eq!(crate::ground::names(&closed), [""; 0]);
-    assert_eq!(room.names(), ["closed", "guarded", "in", "out", "secret"]);
+    assert_eq!(crate::support::names(&closed), [""; 0]);
+    assert_eq!(dir.names(), ["closed", "guarded", "in", "out", "secret"]);
     set_mode(&closed, 0o755);
 }
 
 #[test]
-fn a_read_only_file_system_is_said() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
-    let place = room.at("mounted");
+fn read_only_file_system_is_reported() {
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
+    let place = dir.at("mounted");
     let mount = match Mount::new(&["-t", "tmpfs", "none"], &place) {
         Ok(mount) => mount,
         Err(reason) => return println!("skipped: a read-only mount: {reason}"),
@@ -284,7 +283,7 @@ fn a_read_only_file_system_is_said() {
     }
     run(fullbore(["transform", "upper", "--in-place"]).arg(place.join("old")))
         .fails(2, &["ead-only file system"]);
-    run(&mut transform("upper", &place.join("old"), &room.at("out"), &[])).succeeds();
+    run(&mut transform("upper", &place.join("old"), &dir.at("out"), &[])).succeeds();
     assert_eq!(fs::read(place.join("old")).unwrap(), b"old");
-    assert_eq!(crate::ground::names(&place), ["old"]);
+    assert_eq!(crate::support::names(&place), ["old"]);
 }

@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use crate::ground::{Room, Unprivileged, bytes, fullbore, run};
 use crate::streams::fifo;
+use crate::support::{TestDir, Unprivileged, bytes, fullbore, run};
 
 fn facts(path: &Path) -> serde_json::Value {
     let ended = run(fullbore(["probe", "--json"]).arg(path)).succeeds();
@@ -28,10 +28,10 @@ fn works(facts: &serde_json::Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_file_is_told_whole() {
-    let room = Room::new();
+fn file_report_is_complete() {
+    let dir = TestDir::new();
     let data = bytes(123_456, 1);
-    let file = room.file("file", &data);
+    let file = dir.file("file", &data);
     let found = facts(&file);
     assert_eq!((found["kind"].as_str(), found["file"]["size"].as_u64()), (Some("regular"), Some(123_456)));
     assert!(found["file_system"]["kind"].is_string());
@@ -44,16 +44,16 @@ fn a_file_is_told_whole() {
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(fs::read(&file).unwrap() == data);
-    assert_eq!(room.names(), ["file"]);
+    assert_eq!(dir.names(), ["file"]);
 }
 
 #[test]
-fn a_directory_is_tried_with_a_file_that_is_gone_again() {
-    let room = Room::new();
-    let found = facts(room.path());
+fn directory_is_probed_with_a_temporary_file() {
+    let dir = TestDir::new();
+    let found = facts(dir.path());
     assert_eq!(found["kind"], "directory");
     assert!(works(&found).contains(&"buffered") && works(&found).contains(&"splice"), "{found}");
-    assert_eq!(room.names(), [""; 0]);
+    assert_eq!(dir.names(), [""; 0]);
     let Some(person) = Unprivileged::new() else { return };
     let text = run(&mut person.command(["probe", "/usr"])).succeeds().text();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -61,13 +61,13 @@ fn a_directory_is_tried_with_a_file_that_is_gone_again() {
 }
 
 #[test]
-fn what_has_no_offsets_is_not_waited_for() {
-    let room = Room::new();
-    let pipe = fifo(&room, "pipe");
-    let _listener = UnixListener::bind(room.at("socket")).unwrap();
+fn pipes_are_not_waited_for() {
+    let dir = TestDir::new();
+    let pipe = fifo(&dir, "pipe");
+    let _listener = UnixListener::bind(dir.at("socket")).unwrap();
     for (path, kind, methods) in [
         (pipe.as_path(), "fifo", &["buffered"][..]),
-        (&room.at("socket"), "socket", &[]),
+        (&dir.at("socket"), "socket", &[]),
         ("/dev/null".as_ref(), "character_device", &["buffered"]),
         ("/dev/zero".as_ref(), "character_device", &["buffered"]),
         ("/proc/self/status".as_ref(), "regular", &["buffered"]),
@@ -91,23 +91,23 @@ fn what_has_no_offsets_is_not_waited_for() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
-    let room = Room::new();
-    run(fullbore(["probe"]).arg(room.at("missing"))).fails(2, &["missing", "no such file"]);
-    symlink("nowhere", room.at("dangling")).unwrap();
-    run(fullbore(["probe", "--json"]).arg(room.at("dangling"))).fails(2, &["dangling", "link", "nowhere"]);
-    symlink("loop", room.at("loop")).unwrap();
-    run(fullbore(["probe"]).arg(room.at("loop"))).fails(2, &["loop", "symbolic links"]);
+fn missing_path_is_reported() {
+    let dir = TestDir::new();
+    run(fullbore(["probe"]).arg(dir.at("missing"))).fails(2, &["missing", "no such file"]);
+    symlink("nowhere", dir.at("dangling")).unwrap();
+    run(fullbore(["probe", "--json"]).arg(dir.at("dangling"))).fails(2, &["dangling", "link", "nowhere"]);
+    symlink("loop", dir.at("loop")).unwrap();
+    run(fullbore(["probe"]).arg(dir.at("loop"))).fails(2, &["loop", "symbolic links"]);
     run(&mut fullbore(["probe"])).fails(2, &["PATH"]);
-    room.file("file", "x");
-    symlink("file", room.at("link")).unwrap();
-    assert_eq!(facts(&room.at("link"))["link_target"], "file");
+    dir.file("file", "x");
+    symlink("file", dir.at("link")).unwrap();
+    assert_eq!(facts(&dir.at("link"))["link_target"], "file");
 }
 
 #[test]
-fn what_may_not_be_read_is_told_as_far_as_may_be() {
-    let room = Room::open_to_all();
-    let secret = room.file("secret", "x");
+fn unreadable_file_is_reported_in_part() {
+    let dir = TestDir::open_to_all();
+    let secret = dir.file("secret", "x");
     fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
     let Some(person) = Unprivileged::new() else { return };
     let text = run(person.command(["probe"]).arg(&secret)).succeeds().text();

@@ -8,22 +8,22 @@ use fullbore::file::File;
 use fullbore::strategy::key;
 use serde_json::json;
 
-use crate::ground::{Room, bytes, fullbore, run, transform};
+use crate::support::{TestDir, bytes, fullbore, run, transform};
 
-fn with(room: &Room, mut command: Command) -> Command {
-    command.env("XDG_CONFIG_HOME", room.at("config"));
+fn with(dir: &TestDir, mut command: Command) -> Command {
+    command.env("XDG_CONFIG_HOME", dir.at("config"));
     command
 }
 
-fn profile(room: &Room, words: &[&str]) -> Command {
+fn profile(dir: &TestDir, words: &[&str]) -> Command {
     let mut command = fullbore(["profile"]);
     command.args(words);
-    with(room, command)
+    with(dir, command)
 }
 
-/// Saves what a measurement of the room's own file system and of another would have.
-fn save(room: &Room) {
-    let here = key(&File::open(room.file("here", "x")).unwrap()).unwrap();
+/// Saves what a measurement of the directory's own file system and of another would have.
+fn save(dir: &TestDir) {
+    let here = key(&File::open(dir.file("here", "x")).unwrap()).unwrap();
     let measured = |strategy: &str, rate: f64| json!({ "strategy": strategy, "rate": rate, "low": rate * 0.9, "high": rate * 1.1 });
     let system = |directory: &Path, job: &str| {
         json!({
@@ -38,33 +38,33 @@ fn save(room: &Room) {
     let text = json!({
         "version": 1,
         "file_systems": {
-            here: system(room.path(), "transform to a new file, warm"),
+            here: system(dir.path(), "transform to a new file, warm"),
             "another": system("/elsewhere".as_ref(), "read, cold"),
         },
     });
-    fs::create_dir_all(room.at("config/fullbore")).unwrap();
-    fs::write(room.at("config/fullbore/profile.json"), text.to_string()).unwrap();
+    fs::create_dir_all(dir.at("config/fullbore")).unwrap();
+    fs::write(dir.at("config/fullbore/profile.json"), text.to_string()).unwrap();
 }
 
 #[test]
-fn without_one_it_says_how_to_make_one() {
-    let room = Room::new();
-    let text = run(&mut profile(&room, &["show"])).succeeds().text();
+fn missing_profile_gives_advice() {
+    let dir = TestDir::new();
+    let text = run(&mut profile(&dir, &["show"])).succeeds().text();
     assert!(text.contains("nothing is saved") && text.contains("fullbore bench"), "{text}");
     let found: serde_json::Value =
-        serde_json::from_slice(&run(&mut profile(&room, &["show", "--json"])).succeeds().stdout).unwrap();
+        serde_json::from_slice(&run(&mut profile(&dir, &["show", "--json"])).succeeds().stdout).unwrap();
     assert_eq!(found["file_systems"], json!({}));
-    run(&mut profile(&room, &["forget"])).fails(1, &["nothing to forget"]);
-    run(profile(&room, &["forget"]).arg(room.path())).fails(1, &["nothing to forget"]);
+    run(&mut profile(&dir, &["forget"])).fails(1, &["nothing to forget"]);
+    run(profile(&dir, &["forget"]).arg(dir.path())).fails(1, &["nothing to forget"]);
     let mut homeless = fullbore(["profile", "show"]);
     run(homeless.env_remove("XDG_CONFIG_HOME").env_remove("HOME")).fails(2, &["HOME"]);
 }
 
 #[test]
-fn what_is_saved_is_shown_by_file_system_and_job() {
-    let room = Room::new();
-    save(&room);
-    let text = run(&mut profile(&room, &["show"])).succeeds().text();
+fn saved_entries_are_shown_by_file_system_and_job() {
+    let dir = TestDir::new();
+    save(&dir);
+    let text = run(&mut profile(&dir, &["show"])).succeeds().text();
     for word in [
         "/elsewhere",
         "read, cold",
@@ -76,52 +76,52 @@ fn what_is_saved_is_shown_by_file_system_and_job() {
     ] {
         assert!(text.contains(word), "no {word:?} in {text}");
     }
-    for path in [room.path(), &room.at("here")] {
-        let text = run(profile(&room, &["show"]).arg(path)).succeeds().text();
-        assert!(text.contains(room.path().to_str().unwrap()) && !text.contains("/elsewhere"), "{text}");
+    for path in [dir.path(), &dir.at("here")] {
+        let text = run(profile(&dir, &["show"]).arg(path)).succeeds().text();
+        assert!(text.contains(dir.path().to_str().unwrap()) && !text.contains("/elsewhere"), "{text}");
     }
-    let text = run(&mut profile(&room, &["show", "/proc"])).succeeds().text();
+    let text = run(&mut profile(&dir, &["show", "/proc"])).succeeds().text();
     assert!(text.contains("nothing is saved for the file system of /proc"), "{text}");
-    run(profile(&room, &["show"]).arg(room.at("missing"))).fails(2, &["missing", "No such file"]);
+    run(profile(&dir, &["show"]).arg(dir.at("missing"))).fails(2, &["missing", "No such file"]);
     let found: serde_json::Value =
-        serde_json::from_slice(&run(&mut profile(&room, &["show", "--json"])).succeeds().stdout).unwrap();
+        serde_json::from_slice(&run(&mut profile(&dir, &["show", "--json"])).succeeds().stdout).unwrap();
     assert_eq!(found["file_systems"]["another"]["directory"], "/elsewhere");
 }
 
 #[test]
 fn one_file_system_is_forgotten_and_then_the_rest() {
-    let room = Room::new();
-    save(&room);
-    run(profile(&room, &["forget"]).arg(room.path())).succeeds();
-    let text = run(&mut profile(&room, &["show"])).succeeds().text();
+    let dir = TestDir::new();
+    save(&dir);
+    run(profile(&dir, &["forget"]).arg(dir.path())).succeeds();
+    let text = run(&mut profile(&dir, &["show"])).succeeds().text();
     assert!(text.contains("/elsewhere") && !text.contains("transform to"), "{text}");
-    run(profile(&room, &["forget"]).arg(room.path())).fails(1, &["nothing to forget"]);
-    run(&mut profile(&room, &["forget"])).succeeds();
-    assert!(!room.at("config/fullbore/profile.json").exists());
+    run(profile(&dir, &["forget"]).arg(dir.path())).fails(1, &["nothing to forget"]);
+    run(&mut profile(&dir, &["forget"])).succeeds();
+    assert!(!dir.at("config/fullbore/profile.json").exists());
 }
 
 #[test]
-fn a_broken_one_is_said_does_no_harm_and_can_be_forgotten() {
-    let room = Room::new();
-    save(&room);
-    let input = room.file("in", bytes(3_000_000, 1));
+fn broken_profile_is_reported_and_can_be_forgotten() {
+    let dir = TestDir::new();
+    save(&dir);
+    let input = dir.file("in", bytes(3_000_000, 1));
     for broken in ["not json", "{}", r#"{"version":99,"file_systems":{}}"#, "\u{0}"] {
-        fs::write(room.at("config/fullbore/profile.json"), broken).unwrap();
-        run(&mut profile(&room, &["show"])).fails(2, &["profile.json"]);
-        let ended = run(&mut with(&room, transform("none", &input, &room.at("out"), &[]))).succeeds();
+        fs::write(dir.at("config/fullbore/profile.json"), broken).unwrap();
+        run(&mut profile(&dir, &["show"])).fails(2, &["profile.json"]);
+        let ended = run(&mut with(&dir, transform("none", &input, &dir.at("out"), &[]))).succeeds();
         assert!(ended.stderr.contains("going on without it"), "{ended}");
-        run(profile(&room, &["forget"]).arg(room.path())).fails(2, &["profile.json"]);
-        run(&mut profile(&room, &["forget"])).succeeds();
-        run(&mut profile(&room, &["forget"])).fails(1, &["nothing to forget"]);
+        run(profile(&dir, &["forget"]).arg(dir.path())).fails(2, &["profile.json"]);
+        run(&mut profile(&dir, &["forget"])).succeeds();
+        run(&mut profile(&dir, &["forget"])).fails(1, &["nothing to forget"]);
     }
 }
 
 #[test]
-fn auto_goes_by_it() {
-    let room = Room::new();
-    save(&room);
-    let input = room.file("in", bytes(3_000_000, 2));
-    let ended = run(&mut with(&room, transform("none", &input, &room.at("out"), &["--explain"]))).succeeds();
+fn auto_uses_the_profile() {
+    let dir = TestDir::new();
+    save(&dir);
+    let input = dir.file("in", bytes(3_000_000, 2));
+    let ended = run(&mut with(&dir, transform("none", &input, &dir.at("out"), &["--explain"]))).succeeds();
     assert!(ended.stderr.contains("measured best here on 2026-01-02"), "{ended}");
     assert!(ended.stderr.contains("strategy: method=buffered,request=128"), "{ended}");
     assert!(ended.stderr.contains("not cci-mm: measured"), "{ended}");

@@ -9,7 +9,7 @@ use fullbore_bench::document::{Cell, Document, Environment, Labels, Run, Sample,
 use fullbore_bench::stats::Xoshiro256;
 use serde_json::Value;
 
-use crate::ground::{Room, fullbore, run, run_with};
+use crate::support::{TestDir, fullbore, run, run_with};
 
 /// Results with a cell for each rate, 1 % of noise on it.
 pub(crate) fn results(rates: &[f64], seed: u64) -> Document {
@@ -51,48 +51,48 @@ fn text(document: &Document) -> Vec<u8> {
 }
 
 /// A room with `a.json`, and `b.json` whose second cell is 20 % slower and whose third is 50 % faster.
-fn room() -> Room {
-    let room = Room::new();
-    room.file("a.json", text(&results(&[1e9, 2e9, 3e9], 1)));
-    room.file("b.json", text(&results(&[1e9, 1.6e9, 4.5e9], 2)));
-    room
+fn dir() -> TestDir {
+    let dir = TestDir::new();
+    dir.file("a.json", text(&results(&[1e9, 2e9, 3e9], 1)));
+    dir.file("b.json", text(&results(&[1e9, 1.6e9, 4.5e9], 2)));
+    dir
 }
 
-fn report(room: &Room, words: &[&str]) -> Command {
+fn report(dir: &TestDir, words: &[&str]) -> Command {
     let mut command = fullbore(["report"]);
-    command.args(words).current_dir(room.path());
+    command.args(words).current_dir(dir.path());
     command
 }
 
 #[test]
 fn one_document_is_shown_in_every_form() {
-    let room = room();
-    let table = run(&mut report(&room, &["a.json"])).succeeds().text();
+    let dir = dir();
+    let table = run(&mut report(&dir, &["a.json"])).succeeds().text();
     assert!(table.contains("/data") && table.contains("3 cells, 24 samples"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
-    let again = run(&mut report(&room, &["a.json", "--json"])).succeeds().text();
+    let again = run(&mut report(&dir, &["a.json", "--json"])).succeeds().text();
     assert_eq!(Document::parse(&again).unwrap(), results(&[1e9, 2e9, 3e9], 1));
-    let page = run(&mut report(&room, &["a.json", "--html", "-"])).succeeds().text();
+    let page = run(&mut report(&dir, &["a.json", "--html", "-"])).succeeds().text();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Environment"), "{page}");
-    let both = run(&mut report(&room, &["a.json", "--csv", "s.csv", "--html", "r.html"])).succeeds().text();
+    let both = run(&mut report(&dir, &["a.json", "--csv", "s.csv", "--html", "r.html"])).succeeds().text();
     assert_eq!(both, table);
-    assert_eq!(fs::read_to_string(room.at("r.html")).unwrap(), page);
-    assert_eq!(fs::read_to_string(room.at("s.csv")).unwrap().lines().count(), 1 + 24);
-    let quiet = run(&mut report(&room, &["a.json", "--quiet", "--csv", "s.csv"])).succeeds();
+    assert_eq!(fs::read_to_string(dir.at("r.html")).unwrap(), page);
+    assert_eq!(fs::read_to_string(dir.at("s.csv")).unwrap().lines().count(), 1 + 24);
+    let quiet = run(&mut report(&dir, &["a.json", "--quiet", "--csv", "s.csv"])).succeeds();
     assert!(quiet.stdout.is_empty());
-    assert_eq!(room.names(), ["a.json", "b.json", "r.html", "s.csv"]);
+    assert_eq!(dir.names(), ["a.json", "b.json", "r.html", "s.csv"]);
     // The folder that bench makes, and standard input.
-    fs::create_dir(room.at("results")).unwrap();
-    fs::rename(room.at("a.json"), room.at("results/results.json")).unwrap();
-    assert_eq!(run(&mut report(&room, &["results"])).succeeds().text(), table);
+    fs::create_dir(dir.at("results")).unwrap();
+    fs::rename(dir.at("a.json"), dir.at("results/results.json")).unwrap();
+    assert_eq!(run(&mut report(&dir, &["results"])).succeeds().text(), table);
     let input = text(&results(&[1e9, 2e9, 3e9], 1));
-    assert_eq!(run_with(&mut report(&room, &["-"]), &input).succeeds().text(), table);
+    assert_eq!(run_with(&mut report(&dir, &["-"]), &input).succeeds().text(), table);
 }
 
 #[test]
 fn a_comparison_shows_the_worst_first_and_the_count_last() {
-    let room = room();
-    let ended = run(&mut report(&room, &["a.json", "b.json"])).succeeds();
+    let dir = dir();
+    let ended = run(&mut report(&dir, &["a.json", "b.json"])).succeeds();
     let table = ended.text();
     assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
     let last = table.lines().last().unwrap();
@@ -101,11 +101,11 @@ fn a_comparison_shows_the_worst_first_and_the_count_last() {
     assert!(ended.stderr.is_empty());
     // Several, standard input among them.
     let input = text(&results(&[1e9, 2e9, 3e9], 3));
-    let table = run_with(&mut report(&room, &["a.json", "b.json", "-"]), &input).succeeds().text();
+    let table = run_with(&mut report(&dir, &["a.json", "b.json", "-"]), &input).succeeds().text();
     let last = table.lines().last().unwrap();
     assert_eq!(last, "standard input: 0 slower, 0 unclear, 3 no different, 0 faster of 3 cells");
     // A wider margin swallows the slower one.
-    let json = run(&mut report(&room, &["a.json", "b.json", "--json", "--margin", "30%"])).succeeds().text();
+    let json = run(&mut report(&dir, &["a.json", "b.json", "--json", "--margin", "30%"])).succeeds().text();
     let value: Value = serde_json::from_str(&json).unwrap();
     let verdicts: Vec<&str> = value["others"][0]["cells"]
         .as_array()
@@ -115,25 +115,25 @@ fn a_comparison_shows_the_worst_first_and_the_count_last() {
         .collect();
     let same = "no-difference-that-matters";
     assert_eq!(verdicts, [same, same, "faster"]);
-    let only = run(&mut report(&room, &["a.json", "b.json", "--only", "*/[01]", "--only", "*/0"]));
+    let only = run(&mut report(&dir, &["a.json", "b.json", "--only", "*/[01]", "--only", "*/0"]));
     only.fails(2, &["--only */[01]", "read/0"]);
-    let only = run(&mut report(&room, &["a.json", "b.json", "--only", "*/0"])).succeeds().text();
+    let only = run(&mut report(&dir, &["a.json", "b.json", "--only", "*/0"])).succeeds().text();
     assert!(only.contains("of 1 cell"), "{only}");
 }
 
 #[test]
 fn a_terminal_gets_its_width_and_colour_unless_it_wants_none() {
-    let room = room();
+    let dir = dir();
     let line = |environment: &str| {
         format!("{environment} script -qec \"stty cols 100; '$0' report '$1' '$2'\" /dev/null < /dev/null")
     };
-    if !crate::ground::has("script") {
+    if !crate::support::has("script") {
         return println!("skipped: there is no script(1) to make a terminal");
     }
-    let (a, b) = (room.at("a.json"), room.at("b.json"));
-    let coloured = crate::ground::shell(&line(""), &[&a, &b]).succeeds().text();
+    let (a, b) = (dir.at("a.json"), dir.at("b.json"));
+    let coloured = crate::support::shell(&line(""), &[&a, &b]).succeeds().text();
     assert!(coloured.contains("\u{1b}[1;31mSlower (1)"), "{coloured}");
-    let plain = crate::ground::shell(&line("NO_COLOR=1"), &[&a, &b]).succeeds().text();
+    let plain = crate::support::shell(&line("NO_COLOR=1"), &[&a, &b]).succeeds().text();
     assert!(!plain.contains('\u{1b}') && plain.contains("Slower (1)"), "{plain}");
     let widest = plain.lines().map(|line| line.trim_end().chars().count()).max().unwrap();
     assert!((81..=100).contains(&widest), "{widest}: {plain}");
@@ -141,7 +141,7 @@ fn a_terminal_gets_its_width_and_colour_unless_it_wants_none() {
 
 #[test]
 fn a_build_server_learns_by_the_exit_code() {
-    let room = room();
+    let dir = dir();
     for (condition, code) in [
         ("slower", 1),
         ("slower:5%", 1),
@@ -153,17 +153,17 @@ fn a_build_server_learns_by_the_exit_code() {
         ("unclear", 0),
         ("missing", 0),
     ] {
-        let ended = run(&mut report(&room, &["a.json", "b.json", "--quiet", "--fail-on", condition]));
+        let ended = run(&mut report(&dir, &["a.json", "b.json", "--quiet", "--fail-on", condition]));
         assert_eq!(ended.code(), code, "{condition}: {ended}");
         assert!(ended.stdout.is_empty());
         assert_eq!(ended.stderr.contains(&format!("--fail-on {condition}: met by 1 of 3 cells")), code == 1);
     }
     let mut shorter = results(&[1e9, 2e9, 3e9], 3);
     shorter.cells.pop();
-    room.file("c.json", text(&shorter));
+    dir.file("c.json", text(&shorter));
     let words = ["a.json", "b.json", "c.json", "--fail-on", "missing", "--fail-on", "slower:30%"];
-    run(&mut report(&room, &words)).fails(1, &["missing: met by 1 of 6 cells"]);
-    run(&mut report(&room, &["a.json", "c.json", "--fail-on", "slower:5%"])).succeeds();
+    run(&mut report(&dir, &words)).fails(1, &["missing: met by 1 of 6 cells"]);
+    run(&mut report(&dir, &["a.json", "c.json", "--fail-on", "slower:5%"])).succeeds();
     // What was asked for is written also where the answer is no.
     let words = [
         "a.json",
@@ -177,28 +177,28 @@ fn a_build_server_learns_by_the_exit_code() {
         "--html",
         "c.html",
     ];
-    run(&mut report(&room, &words)).fails(1, &["slower:5%"]);
+    run(&mut report(&dir, &words)).fails(1, &["slower:5%"]);
     for (name, part) in [("c.md", "### Slower (1)"), ("c.csv", ",slower,true,"), ("c.html", "<svg")] {
-        assert!(fs::read_to_string(room.at(name)).unwrap().contains(part), "{name}");
+        assert!(fs::read_to_string(dir.at(name)).unwrap().contains(part), "{name}");
     }
 }
 
 #[test]
-fn other_surroundings_are_refused_unless_they_are_what_is_compared() {
-    let room = room();
+fn different_environments_need_across() {
+    let dir = dir();
     let mut other = results(&[1e9, 2e9, 3e9], 3);
     other.environment.kernel = "Linux 6.19".into();
     other.environment.logical_cpus = 8;
-    room.file("c.json", text(&other));
+    dir.file("c.json", text(&other));
     let compare = |words: &[&str]| {
-        let mut command = report(&room, &["a.json", "c.json", "--html", "c.html"]);
+        let mut command = report(&dir, &["a.json", "c.json", "--html", "c.html"]);
         run(command.args(words))
     };
     let ended =
         compare(&[]).fails(2, &["Linux 6.18 | Linux 6.19", "processors: 4 | 8", "--across machine,kernel "]);
     assert!(ended.stdout.is_empty());
     compare(&["--across", "kernel"]).fails(2, &["processors", "--across machine "]);
-    assert_eq!(room.names(), ["a.json", "b.json", "c.json"], "nothing is written of what was refused");
+    assert_eq!(dir.names(), ["a.json", "b.json", "c.json"], "nothing is written of what was refused");
     let table = compare(&["--across", "machine,kernel"]).succeeds().text();
     assert!(table.contains("across kernel: Linux 6.18 | Linux 6.19"), "{table}");
     assert_eq!(compare(&["--across", "machine", "--across", "kernel"]).succeeds().text(), table);
@@ -206,13 +206,13 @@ fn other_surroundings_are_refused_unless_they_are_what_is_compared() {
 }
 
 #[test]
-fn what_is_no_results_document_is_named_with_what_to_do() {
-    let room = room();
+fn invalid_document_is_named_with_advice() {
+    let dir = dir();
     let newer =
         String::from_utf8(text(&results(&[1e9], 1))).unwrap().replacen("\"version\": 1", "\"version\": 9", 1);
     let mut empty = results(&[1e9], 1);
     empty.cells.clear();
-    fs::create_dir(room.at("folder")).unwrap();
+    fs::create_dir(dir.at("folder")).unwrap();
     let cases: [(&str, Vec<u8>, &str); 9] = [
         ("nothing.json", Vec::new(), "empty"),
         ("blank.json", b" \n".to_vec(), "empty"),
@@ -225,24 +225,24 @@ fn what_is_no_results_document_is_named_with_what_to_do() {
         ("empty.json", text(&empty), "no cells"),
     ];
     for (name, content, word) in cases {
-        room.file(name, content);
-        run(&mut report(&room, &[name])).fails(2, &[name, word]);
-        run(&mut report(&room, &["a.json", name])).fails(2, &[name, word]);
-        run(&mut report(&room, &[name, "a.json"])).fails(2, &[name, word]);
+        dir.file(name, content);
+        run(&mut report(&dir, &[name])).fails(2, &[name, word]);
+        run(&mut report(&dir, &["a.json", name])).fails(2, &[name, word]);
+        run(&mut report(&dir, &[name, "a.json"])).fails(2, &[name, word]);
     }
-    run(&mut report(&room, &["gone.json"])).fails(2, &["gone.json", "No such file"]);
-    run(&mut report(&room, &["folder"])).fails(2, &["folder/results.json", "No such file"]);
-    run(&mut report(&room, &[])).fails(2, &["RESULTS"]);
-    fs::hard_link(room.at("a.json"), room.at("link.json")).unwrap();
+    run(&mut report(&dir, &["gone.json"])).fails(2, &["gone.json", "No such file"]);
+    run(&mut report(&dir, &["folder"])).fails(2, &["folder/results.json", "No such file"]);
+    run(&mut report(&dir, &[])).fails(2, &["RESULTS"]);
+    fs::hard_link(dir.at("a.json"), dir.at("link.json")).unwrap();
     for words in [["a.json", "a.json"], ["a.json", "link.json"], ["./a.json", "a.json"]] {
-        run(&mut report(&room, &words)).fails(2, &["same file", words[0], words[1]]);
+        run(&mut report(&dir, &words)).fails(2, &["same file", words[0], words[1]]);
     }
-    run(&mut report(&room, &["-", "-"])).fails(2, &["standard input", "twice"]);
+    run(&mut report(&dir, &["-", "-"])).fails(2, &["standard input", "twice"]);
 }
 
 #[test]
 fn wrong_words_are_named_and_nothing_is_written() {
-    let room = room();
+    let dir = dir();
     let cases: [(&[&str], &[&str]); 14] = [
         (&["a.json", "b.json", "--fail-on", "slower:5"], &["slower:5", "%"]),
         (&["a.json", "b.json", "--fail-on", "worse:5%"], &["worse", "slower"]),
@@ -260,25 +260,25 @@ fn wrong_words_are_named_and_nothing_is_written() {
         (&["a.json", "b.json", "--csv", "b.json"], &["--csv", "b.json", "read"]),
     ];
     for (words, told) in cases {
-        run(&mut report(&room, words)).fails(2, told);
+        run(&mut report(&dir, words)).fails(2, told);
     }
-    run(&mut report(&room, &["a.json", "--html", "r.html", "--csv", "missing/s.csv"])).fails(2, &["missing"]);
-    run(&mut report(&room, &["a.json", "--csv", ".", "--html", "r.html"])).fails(2, &["directory"]);
-    assert_eq!(room.names(), ["a.json", "b.json"], "all outputs or none");
+    run(&mut report(&dir, &["a.json", "--html", "r.html", "--csv", "missing/s.csv"])).fails(2, &["missing"]);
+    run(&mut report(&dir, &["a.json", "--csv", ".", "--html", "r.html"])).fails(2, &["directory"]);
+    assert_eq!(dir.names(), ["a.json", "b.json"], "all outputs or none");
 }
 
 #[test]
-fn an_output_is_replaced_when_it_is_whole_and_keeps_its_mode() {
-    let room = room();
-    let old = room.file("c.csv", "old");
+fn output_is_replaced_when_complete_and_keeps_its_mode() {
+    let dir = dir();
+    let old = dir.file("c.csv", "old");
     fs::set_permissions(&old, fs::Permissions::from_mode(0o640)).unwrap();
-    run(&mut report(&room, &["a.json", "b.json", "--csv", "c.csv", "--markdown", "/dev/null"])).succeeds();
+    run(&mut report(&dir, &["a.json", "b.json", "--csv", "c.csv", "--markdown", "/dev/null"])).succeeds();
     assert!(fs::read_to_string(&old).unwrap().starts_with("document,cell,"));
     assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(Path::new("/dev/null").metadata().unwrap().len() == 0);
-    let ended = crate::ground::shell(
+    let ended = crate::support::shell(
         "set -o pipefail; \"$0\" report \"$1\" --json | head -c 10",
-        &[&room.at("a.json")],
+        &[&dir.at("a.json")],
     );
     // The document may fit into the pipe before its reader goes.
     assert!([0, 141].contains(&ended.code()) && ended.stderr.is_empty(), "{ended}");
@@ -294,17 +294,17 @@ fn its_help_fits_a_terminal() {
 }
 
 #[test]
-fn one_document_becomes_text_and_pictures() {
-    let room = room();
-    run(&mut report(&room, &["a.json", "--quiet", "--markdown", "a.md", "--svg", "charts"])).succeeds();
-    assert!(fs::read_to_string(room.at("a.md")).unwrap().starts_with("# "));
-    let pictures = crate::ground::names(&room.at("charts"));
+fn one_document_renders_as_text_and_charts() {
+    let dir = dir();
+    run(&mut report(&dir, &["a.json", "--quiet", "--markdown", "a.md", "--svg", "charts"])).succeeds();
+    assert!(fs::read_to_string(dir.at("a.md")).unwrap().starts_with("# "));
+    let pictures = crate::support::names(&dir.at("charts"));
     assert!(!pictures.is_empty());
     for name in pictures {
-        let picture = fs::read_to_string(room.at("charts").join(&name)).unwrap();
+        let picture = fs::read_to_string(dir.at("charts").join(&name)).unwrap();
         assert!(name.ends_with(".svg") && picture.starts_with("<svg") && !picture.contains("var("), "{name}");
     }
-    run(&mut report(&room, &["a.json", "--svg", "charts"])).fails(2, &["charts", "--svg"]);
-    run(&mut report(&room, &["a.json", "b.json", "--svg", "more"]))
+    run(&mut report(&dir, &["a.json", "--svg", "charts"])).fails(2, &["charts", "--svg"]);
+    run(&mut report(&dir, &["a.json", "b.json", "--svg", "more"]))
         .fails(2, &["--svg", "one results document"]);
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::ground::{Ended, Room, Unprivileged, bytes, fullbore, names, run, start};
+use crate::support::{Finished, TestDir, Unprivileged, bytes, fullbore, names, run, start};
 
 /// Long enough that a run is met in the middle.
 const LENGTH: usize = 96 << 20;
@@ -51,18 +51,18 @@ fn killed(command: &mut Command, journal: &Path) -> bool {
     running.end().code() == 137
 }
 
-fn resumed(ended: &Ended) -> u64 {
+fn resumed(ended: &Finished) -> u64 {
     let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     json["copy"]["resumed"].as_u64().unwrap()
 }
 
 #[test]
-fn a_part_and_its_journal_are_private_and_a_planted_one_is_not_taken() {
-    let room = Room::new();
+fn partial_file_and_journal_are_private() {
+    let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
-    let source = room.file("source", &data);
+    let source = dir.file("source", &data);
     for plant in ["readable", "second name", "another file", "link", "nothing"] {
-        let place = room.at(plant);
+        let place = dir.at(plant);
         fs::create_dir(&place).unwrap();
         let target = place.join("target");
         let mut attempts = 0;
@@ -104,17 +104,17 @@ fn a_part_and_its_journal_are_private_and_a_planted_one_is_not_taken() {
 
 /// A file of somebody else's under the name that a journal has is neither read, written nor waited for.
 #[test]
-fn a_journal_of_somebody_else_is_no_obstacle() {
+fn foreign_journal_is_ignored() {
     if !rustix::process::geteuid().is_root() {
         return println!("skipped: files of another user: needs root");
     }
     let Some(other) = Unprivileged::new() else { return };
-    let room = Room::open_to_all();
+    let dir = TestDir::open_to_all();
     let data = bytes(20 << 20, 2);
-    let source = room.file("source", &data);
+    let source = dir.file("source", &data);
     fs::set_permissions(&source, fs::Permissions::from_mode(0o600)).unwrap();
     std::os::unix::fs::chown(&source, Some(65534), Some(65534)).unwrap();
-    let target = room.at("target");
+    let target = dir.at("target");
     let planted = journal(&target);
     fs::write(&planted, "planted").unwrap();
     fs::set_permissions(&planted, fs::Permissions::from_mode(0o666)).unwrap();
@@ -123,16 +123,16 @@ fn a_journal_of_somebody_else_is_no_obstacle() {
     assert_eq!((found.mode() & 0o7777, found.uid()), (0o600, 65534));
     assert!(fs::read(&target).unwrap() == data);
     assert_eq!(fs::read(&planted).unwrap(), b"planted");
-    assert_eq!(left(room.path()), [planted]);
+    assert_eq!(left(dir.path()), [planted]);
 }
 
 /// A run that was killed between the name of the target and the end of the journal.
 #[test]
 fn a_stale_journal_stops_no_later_copy() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let (old, new) = (bytes(LENGTH, 3), bytes(LENGTH, 4));
-    let source = room.file("source", &old);
-    let target = room.at("target");
+    let source = dir.file("source", &old);
+    let target = dir.at("target");
     while !killed(resume([&source, &target]).arg("-p"), &journal(&target)) {
         fs::remove_file(&target).unwrap();
     }
@@ -154,17 +154,17 @@ fn a_stale_journal_stops_no_later_copy() {
     fs::write(&source, &new).unwrap();
     run(&mut resume([&source, &target])).succeeds();
     assert!(fs::read(&target).unwrap() == new);
-    assert_eq!(room.names(), ["source", "target"]);
+    assert_eq!(dir.names(), ["source", "target"]);
 }
 
 #[test]
-fn the_same_command_again_goes_on_with_the_tree_that_it_began() {
-    let room = Room::new();
+fn same_command_resumes_the_tree() {
+    let dir = TestDir::new();
     let data = bytes(LENGTH, 5);
-    fs::create_dir_all(room.at("src/in")).unwrap();
-    room.file("src/in/large", &data);
-    room.file("src/small", "bytes");
-    let (source, target) = (room.at("src"), room.at("dst"));
+    fs::create_dir_all(dir.at("src/in")).unwrap();
+    dir.file("src/in/large", &data);
+    dir.file("src/small", "bytes");
+    let (source, target) = (dir.at("src"), dir.at("dst"));
     let archive = || {
         let mut command = resume(["-a"]);
         command.args([&source, &target]);
@@ -181,7 +181,7 @@ fn the_same_command_again_goes_on_with_the_tree_that_it_began() {
     let ended = run(archive().arg("--json")).succeeds();
     assert!(resumed(&ended) > 0, "{ended}");
     assert!(fs::read(&inner).unwrap() == data && !target.join("src").exists());
-    assert_eq!(room.names(), ["dst", "src"]);
+    assert_eq!(dir.names(), ["dst", "src"]);
     assert_eq!(
         (names(&target), names(&target.join("in"))),
         (vec!["in".into(), "small".into()], vec!["large".into()])
@@ -189,37 +189,37 @@ fn the_same_command_again_goes_on_with_the_tree_that_it_began() {
     // Now it is a directory that is there: copied into, as with cp.
     run(&mut archive()).succeeds();
     assert!(target.join("src/in/large").exists());
-    assert_eq!(room.names(), ["dst", "src"]);
+    assert_eq!(dir.names(), ["dst", "src"]);
 }
 
 /// What could not be copied is tried again by the same command.
 #[test]
-fn a_tree_with_failures_is_gone_on_with() {
+fn tree_with_failures_is_resumed() {
     let Some(other) = Unprivileged::new() else { return };
-    let room = Room::open_to_all();
-    fs::create_dir(room.at("src")).unwrap();
-    let closed = room.file("src/closed", "bytes");
+    let dir = TestDir::open_to_all();
+    fs::create_dir(dir.at("src")).unwrap();
+    let closed = dir.file("src/closed", "bytes");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&closed, Some(0), None).unwrap();
     }
-    let again = || run(other.command(["copy", "-r", "--resume", "src", "dst"]).current_dir(room.path()));
+    let again = || run(other.command(["copy", "-r", "--resume", "src", "dst"]).current_dir(dir.path()));
     again().fails(1, &["closed"]);
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o644)).unwrap();
     again().succeeds();
     assert_eq!(
-        (names(&room.at("dst")), room.names()),
+        (names(&dir.at("dst")), dir.names()),
         (vec!["closed".to_owned()], vec!["dst".into(), "src".into()])
     );
 }
 
 #[test]
-fn a_copy_that_was_killed_goes_on_where_it_was() {
-    let room = Room::new();
+fn killed_copy_resumes_at_its_offset() {
+    let dir = TestDir::new();
     let data = bytes(96 << 20, 3);
-    let source = room.file("source", &data);
-    let target = room.file("target", "old");
-    let journal = room.at(".target.fullbore-journal");
+    let source = dir.file("source", &data);
+    let target = dir.file("target", "old");
+    let journal = dir.at(".target.fullbore-journal");
     let going = |options: &[&str]| {
         let mut command = resume(options);
         command.arg(&source).arg(&target);
@@ -244,7 +244,7 @@ fn a_copy_that_was_killed_goes_on_where_it_was() {
                 b"old",
                 "the target is not touched before the copy is whole"
             );
-            assert!(journal.exists() && part(room.path()).is_some());
+            assert!(journal.exists() && part(dir.path()).is_some());
         } else {
             fs::write(&target, "old").unwrap();
         }
@@ -253,7 +253,7 @@ fn a_copy_that_was_killed_goes_on_where_it_was() {
     let ended = run(&mut going(&["--json"])).succeeds();
     let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert!(fs::read(&target).unwrap() == data);
-    assert_eq!(room.names(), ["source", "target"]);
+    assert_eq!(dir.names(), ["source", "target"]);
     let (resumed, copied) =
         (json["copy"]["resumed"].as_u64().unwrap(), json["copy"]["copied"].as_u64().unwrap());
     assert!(resumed > 0, "{json}");
@@ -266,13 +266,13 @@ fn a_copy_that_was_killed_goes_on_where_it_was() {
 
 /// What an earlier run left is not believed: not of another source, and not where it was damaged.
 #[test]
-fn what_is_resumed_is_of_this_source_and_is_what_was_written() {
-    let room = Room::new();
+fn resume_checks_source_and_written_data() {
+    let dir = TestDir::new();
     let (old, new) = (bytes(24 << 20, 1), bytes(24 << 20, 2));
     for damage in [true, false] {
-        let source = room.file("source", &old);
-        let target = room.at("target");
-        let journal = room.at(".target.fullbore-journal");
+        let source = dir.file("source", &old);
+        let target = dir.at("target");
+        let journal = dir.at(".target.fullbore-journal");
         let begin = Instant::now();
         loop {
             let running = start(resume([""; 0]).arg(&source).arg(&target));
@@ -281,14 +281,14 @@ fn what_is_resumed_is_of_this_source_and_is_what_was_written() {
             }
             running.signal(Signal::KILL);
             running.end();
-            if journal.exists() && part(room.path()).is_some() {
+            if journal.exists() && part(dir.path()).is_some() {
                 break;
             }
             assert!(begin.elapsed() < Duration::from_secs(60), "no run was met in the middle");
             let _ = fs::remove_file(&target);
         }
         let wanted = if damage {
-            let part = fs::OpenOptions::new().write(true).open(part(room.path()).unwrap()).unwrap();
+            let part = fs::OpenOptions::new().write(true).open(part(dir.path()).unwrap()).unwrap();
             part.write_all_at(b"damage", 1 << 20).unwrap();
             &old
         } else {
@@ -297,7 +297,7 @@ fn what_is_resumed_is_of_this_source_and_is_what_was_written() {
         };
         run(resume([""; 0]).arg(&source).arg(&target)).succeeds();
         assert!(fs::read(&target).unwrap() == *wanted, "damage: {damage}");
-        assert_eq!(room.names(), ["source", "target"]);
+        assert_eq!(dir.names(), ["source", "target"]);
         fs::remove_file(&target).unwrap();
     }
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::ground::{Room, bytes, fullbore, run, start, start_unread, transform};
 use crate::streams::fifo;
+use crate::support::{TestDir, bytes, fullbore, run, start, start_unread, transform};
 
 /// Big enough to be met in the middle.
 const LENGTH: usize = 48 << 20;
@@ -29,17 +29,17 @@ fn undisturbed(input: &Path, output: &Path, strategy: &str) -> Duration {
 
 #[test]
 fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     let shifted: Vec<u8> = data.iter().map(|byte| byte.wrapping_add(1)).collect();
     let mut stopped = 0;
     for strategy in ["auto", "cci", "cci-mm", "cci-stdio", "cci-ex"] {
-        let longest = undisturbed(&input, &room.at("scratch"), strategy);
-        fs::remove_file(room.at("scratch")).unwrap();
+        let longest = undisturbed(&input, &dir.at("scratch"), strategy);
+        fs::remove_file(dir.at("scratch")).unwrap();
         for (turn, delay) in delays(8, longest).enumerate() {
             let (signal, wanted) = if turn % 2 == 0 { (Signal::INT, 130) } else { (Signal::TERM, 143) };
-            let output = room.file("out", "old");
+            let output = dir.file("out", "old");
             let running = start(&mut transform("shift:1", &input, &output, &["--strategy", strategy]));
             sleep(delay);
             running.signal(signal);
@@ -58,7 +58,7 @@ fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
                     stopped += u32::from(found == b"old");
                 }
             }
-            assert_eq!(room.names(), ["in", "out"], "{strategy} after {delay:?}");
+            assert_eq!(dir.names(), ["in", "out"], "{strategy} after {delay:?}");
         }
     }
     assert!(stopped > 0, "no run was met in the middle");
@@ -66,31 +66,31 @@ fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
 
 #[test]
 fn a_new_file_is_not_there_if_its_run_is_stopped() {
-    let room = Room::new();
+    let dir = TestDir::new();
     for (delay, command) in
         delays(6, Duration::from_millis(150)).zip(["gen", "transform"].into_iter().cycle())
     {
         let mut command = match command {
-            "gen" => fullbore(["gen", "4G", room.at("out").to_str().unwrap()]),
-            _ => transform("upper", "/dev/zero".as_ref(), &room.at("out"), &[]),
+            "gen" => fullbore(["gen", "4G", dir.at("out").to_str().unwrap()]),
+            _ => transform("upper", "/dev/zero".as_ref(), &dir.at("out"), &[]),
         };
         let running = start(&mut command);
         sleep(delay);
         running.signal(Signal::INT);
         assert_eq!(running.end().code(), 130);
-        assert_eq!(room.names(), [""; 0]);
+        assert_eq!(dir.names(), [""; 0]);
     }
 }
 
 #[test]
 fn killed_outright_it_leaves_the_old_file_as_it_was() {
-    let room = Room::new();
-    let input = room.file("in", bytes(LENGTH, 2));
-    let longest = undisturbed(&input, &room.at("scratch"), "auto");
-    let new = fs::read(room.at("scratch")).unwrap();
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(LENGTH, 2));
+    let longest = undisturbed(&input, &dir.at("scratch"), "auto");
+    let new = fs::read(dir.at("scratch")).unwrap();
     let mut killed = 0;
     for delay in delays(8, longest) {
-        let output = room.file("out", "old");
+        let output = dir.file("out", "old");
         let running = start(&mut transform("shift:1", &input, &output, &[]));
         sleep(delay);
         running.signal(Signal::KILL);
@@ -103,11 +103,11 @@ fn killed_outright_it_leaves_the_old_file_as_it_was() {
 }
 
 #[test]
-fn what_waits_for_a_pipe_can_be_stopped() {
+fn waiting_for_a_pipe_can_be_interrupted() {
     for (signal, wanted) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
-        let room = Room::new();
-        let pipe = fifo(&room, "pipe");
-        let output = room.file("out", "old");
+        let dir = TestDir::new();
+        let pipe = fifo(&dir, "pipe");
+        let output = dir.file("out", "old");
         // Waits for somebody who opens the other end.
         let running = start(&mut transform("upper", &pipe, &output, &[]));
         sleep(Duration::from_millis(100));
@@ -135,15 +135,15 @@ fn what_waits_for_a_pipe_can_be_stopped() {
         running.signal(signal);
         assert_eq!(running.end().code(), wanted, "in standard input");
         assert_eq!(fs::read(&output).unwrap(), b"old");
-        assert_eq!(room.names(), ["out", "pipe"]);
+        assert_eq!(dir.names(), ["out", "pipe"]);
     }
 }
 
 #[test]
-fn a_file_changed_where_it_stands_is_named_if_the_run_is_stopped() {
-    let room = Room::new();
-    let pipe = fifo(&room, "pipe");
-    let output = room.file("out", "some old bytes");
+fn interrupted_in_place_change_names_the_file() {
+    let dir = TestDir::new();
+    let pipe = fifo(&dir, "pipe");
+    let output = dir.file("out", "some old bytes");
     let running = start(&mut transform("upper", &pipe, &output, &["--overwrite"]));
     let writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
     sleep(Duration::from_millis(100));
@@ -151,7 +151,7 @@ fn a_file_changed_where_it_stands_is_named_if_the_run_is_stopped() {
     running.end().fails(130, &["out", "part old and part new"]);
     drop(writer);
     let data = bytes(LENGTH, 3);
-    let file = room.file("file", &data);
+    let file = dir.file("file", &data);
     let mut stopped = 0;
     for delay in delays(10, Duration::from_millis(60)) {
         let before = fs::read(&file).unwrap();
@@ -171,5 +171,5 @@ fn a_file_changed_where_it_stands_is_named_if_the_run_is_stopped() {
         }
     }
     println!("{stopped} of 10 runs were met in the middle");
-    assert_eq!(room.names(), ["file", "out", "pipe"]);
+    assert_eq!(dir.names(), ["file", "out", "pipe"]);
 }

@@ -5,26 +5,26 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::ground::{Room, fullbore, run, start_unread};
+use crate::support::{TestDir, fullbore, run, start_unread};
 
 fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 #[test]
-fn results_do_not_wait_for_a_slow_file_behind_them() {
-    let room = Room::new();
+fn results_before_a_slow_file_are_printed() {
+    let dir = TestDir::new();
     let names: Vec<String> = (0..60).map(|number| format!("{number:02}")).collect();
     for name in &names {
-        room.file(name, format!("content of {name}\n"));
+        dir.file(name, format!("content of {name}\n"));
     }
-    fs::remove_file(room.at("37")).unwrap();
-    fifo(&room.at("37"));
+    fs::remove_file(dir.at("37")).unwrap();
+    fifo(&dir.at("37"));
     let tools: [&[&str]; 4] = [&["wc", "-c"], &["sum"], &["sum", "-a", "crc32c"], &["grep", "content"]];
     for tool in tools {
         for workers in ["1", "2", "3", "8"] {
             let mut command = fullbore(tool);
-            command.args(["--workers", workers]).args(&names).current_dir(room.path());
+            command.args(["--workers", workers]).args(&names).current_dir(dir.path());
             let mut running = start_unread(&mut command);
             let mut lines = BufReader::new(running.child.stdout.take().unwrap()).lines();
             // Nobody has opened the pipe for writing yet. That these come is the test: else it hangs.
@@ -32,7 +32,7 @@ fn results_do_not_wait_for_a_slow_file_behind_them() {
                 let line = lines.next().unwrap().unwrap();
                 assert!(line.contains(name.as_str()), "{tool:?} {workers}: {line}");
             }
-            fs::write(room.at("37"), "content at last\n").unwrap();
+            fs::write(dir.at("37"), "content at last\n").unwrap();
             for name in &names[37..] {
                 let line = lines.next().unwrap().unwrap();
                 assert!(line.contains(name.as_str()), "{tool:?} {workers}: {line}");
@@ -45,10 +45,10 @@ fn results_do_not_wait_for_a_slow_file_behind_them() {
 
 #[test]
 fn a_name_is_worked_on_when_it_arrives() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let names = ["one", "two", "three"];
-    let sums = run(fullbore(["sum"]).args(names.map(|name| room.file(name, name)))).succeeds().text();
-    let list: Vec<String> = names.iter().map(|name| format!("{}\0", room.at(name).display())).collect();
+    let sums = run(fullbore(["sum"]).args(names.map(|name| dir.file(name, name)))).succeeds().text();
+    let list: Vec<String> = names.iter().map(|name| format!("{}\0", dir.at(name).display())).collect();
     let claims: Vec<String> = sums.lines().map(|line| format!("{line}\n")).collect();
     for (words, said) in [(&["wc", "-c", "--files0-from=-"][..], list), (&["sum", "-c"], claims)] {
         for workers in ["1", "4"] {

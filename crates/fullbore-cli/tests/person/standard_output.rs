@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::ground::{Room, shell};
+use crate::support::{TestDir, shell};
 
 /// Lines of a shell with the command in them that print, with the exit code where they cannot.
 const PRINTING: &[(&str, i32)] = &[
@@ -65,44 +65,44 @@ const PRINTING: &[(&str, i32)] = &[
     ("gen --version", 2),
 ];
 
-fn room() -> Room {
-    let room = Room::new();
-    room.file("a", "x\ny\n");
-    room.file("a2", "x\ny\n");
-    room.file("b", "x\nz\n");
-    shell(r#"cd "$1"; "$0" sum a > list"#, &[room.path()]).succeeds();
-    room
+fn dir() -> TestDir {
+    let dir = TestDir::new();
+    dir.file("a", "x\ny\n");
+    dir.file("a2", "x\ny\n");
+    dir.file("b", "x\nz\n");
+    shell(r#"cd "$1"; "$0" sum a > list"#, &[dir.path()]).succeeds();
+    dir
 }
 
 #[test]
 fn a_closed_or_full_standard_output_is_an_error() {
-    let room = room();
+    let dir = dir();
     let mut wrong = Vec::new();
     for (words, code) in PRINTING {
         for (to, reason) in [("/dev/full", "No space left on device"), ("&-", "Bad file descriptor")] {
-            let ended = shell(&format!(r#"cd "$1"; "$0" {words} >{to}"#), &[room.path()]);
+            let ended = shell(&format!(r#"cd "$1"; "$0" {words} >{to}"#), &[dir.path()]);
             if ended.code() != *code || !ended.stderr.contains(reason) || ended.stderr.contains("panicked") {
                 wrong.push(format!("{words} >{to}: {ended}"));
             }
         }
-        let ended = shell(&format!(r#"cd "$1"; rm -f c; "$0" {words} >out"#), &[room.path()]);
+        let ended = shell(&format!(r#"cd "$1"; rm -f c; "$0" {words} >out"#), &[dir.path()]);
         assert!(ended.code() < 2, "{words}: {ended}");
-        assert!(room.at("out").metadata().unwrap().len() > 0, "{words}: prints nothing");
+        assert!(dir.at("out").metadata().unwrap().len() > 0, "{words}: prints nothing");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn no_file_takes_the_place_of_a_closed_stream() {
-    let room = room();
-    let shell = |line: &str| shell(&format!(r#"cd "$1"; {line}"#), &[room.path()]);
+    let dir = dir();
+    let shell = |line: &str| shell(&format!(r#"cd "$1"; {line}"#), &[dir.path()]);
     shell(r#""$0" cp a c >&- <&-"#).succeeds();
     shell(r#""$0" transform upper a d >&- <&- 2>&-"#).succeeds();
-    assert_eq!(std::fs::read(room.at("c")).unwrap(), b"x\ny\n");
-    assert_eq!(std::fs::read(room.at("d")).unwrap(), b"X\nY\n");
+    assert_eq!(std::fs::read(dir.at("c")).unwrap(), b"x\ny\n");
+    assert_eq!(std::fs::read(dir.at("d")).unwrap(), b"X\nY\n");
     for words in ["wc", "sum", "cmp - a", "transform upper - e"] {
         let ended = shell(&format!(r#""$0" {words} <&-"#));
         assert!(ended.code() > 0 && ended.stderr.contains("Bad file descriptor"), "{words}: {ended}");
     }
-    assert!(!Path::new(&room.at("e")).exists());
+    assert!(!Path::new(&dir.at("e")).exists());
 }

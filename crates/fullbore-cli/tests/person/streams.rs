@@ -9,27 +9,27 @@ use std::thread;
 
 use rustix::fs::{CWD, Mode};
 
-use crate::ground::{Room, bytes, fullbore, named, run, shell, start, transform};
+use crate::support::{TestDir, bytes, fullbore, named, run, shell, start, transform};
 
-pub(crate) fn fifo(room: &Room, name: &str) -> PathBuf {
-    rustix::fs::mkfifoat(CWD, room.at(name), Mode::from_raw_mode(0o666)).unwrap();
-    room.at(name)
+pub(crate) fn fifo(dir: &TestDir, name: &str) -> PathBuf {
+    rustix::fs::mkfifoat(CWD, dir.at(name), Mode::from_raw_mode(0o666)).unwrap();
+    dir.at(name)
 }
 
 #[test]
-fn files_of_proc_are_not_as_empty_as_they_say() {
-    let room = Room::new();
+fn proc_files_with_zero_size_are_read() {
+    let dir = TestDir::new();
     for path in ["/proc/cpuinfo", "/proc/filesystems", "/proc/self/mountinfo"] {
         let wanted = fs::read(path).unwrap();
         assert!(!wanted.is_empty());
         for strategy in ["auto", "cci", "cci-mm", "cci-ex", "method=direct"] {
             let options = ["--strategy", strategy];
-            let ended = run(&mut transform("swab", path.as_ref(), &room.at("out"), &options)).succeeds();
+            let ended = run(&mut transform("swab", path.as_ref(), &dir.at("out"), &options)).succeeds();
             assert!(ended.stdout.is_empty());
-            let found = fs::read(room.at("out")).unwrap();
+            let found = fs::read(dir.at("out")).unwrap();
             // The clock rates in it change all the time.
             assert!(found.len().abs_diff(wanted.len()) < 200, "{path} {strategy}: {} bytes", found.len());
-            let back = run(&mut transform("swab", &room.at("out"), "-".as_ref(), &[])).succeeds().text();
+            let back = run(&mut transform("swab", &dir.at("out"), "-".as_ref(), &[])).succeeds().text();
             assert!(back.starts_with(std::str::from_utf8(&wanted[..10]).unwrap()), "{path} {strategy}");
         }
     }
@@ -39,13 +39,13 @@ fn files_of_proc_are_not_as_empty_as_they_say() {
 
 #[test]
 fn character_devices_are_read_and_written() {
-    let room = Room::new();
-    let input = room.file("in", bytes(500_000, 1));
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(500_000, 1));
     for strategy in named() {
         let options = ["--strategy", strategy];
         run(&mut transform("upper", &input, "/dev/null".as_ref(), &options)).succeeds();
-        run(&mut transform("upper", "/dev/null".as_ref(), &room.at("out"), &options)).succeeds();
-        assert_eq!(fs::read(room.at("out")).unwrap(), b"", "{strategy}");
+        run(&mut transform("upper", "/dev/null".as_ref(), &dir.at("out"), &options)).succeeds();
+        assert_eq!(fs::read(dir.at("out")).unwrap(), b"", "{strategy}");
     }
     run(&mut transform("upper", "/dev/null".as_ref(), "/dev/null".as_ref(), &[])).succeeds();
     run(&mut transform("upper", &input, "/dev/null".as_ref(), &["--overwrite"])).succeeds();
@@ -61,9 +61,9 @@ fn character_devices_are_read_and_written() {
 }
 
 #[test]
-fn a_full_device_is_said() {
-    let room = Room::new();
-    let input = room.file("in", bytes(500_000, 2));
+fn full_device_is_reported() {
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(500_000, 2));
     run(&mut transform("upper", &input, "/dev/full".as_ref(), &[]))
         .fails(2, &["/dev/full", "No space left on device"]);
     let full = || File::options().write(true).open("/dev/full").unwrap();
@@ -76,10 +76,10 @@ fn a_full_device_is_said() {
 
 #[test]
 fn named_pipes_are_read_and_written() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(1_000_001, 3);
     for strategy in named() {
-        let (from, to) = (fifo(&room, "from"), fifo(&room, "to"));
+        let (from, to) = (fifo(&dir, "from"), fifo(&dir, "to"));
         let mut command = transform("upper", &from, &to, &["--strategy", strategy]);
         let running = start(&mut command);
         let found = thread::scope(|scope| {
@@ -91,33 +91,33 @@ fn named_pipes_are_read_and_written() {
         fs::remove_file(from).unwrap();
         fs::remove_file(to).unwrap();
     }
-    assert_eq!(room.names(), [""; 0]);
+    assert_eq!(dir.names(), [""; 0]);
 }
 
 #[test]
-fn standard_streams_by_their_names_in_dev_go_on_where_they_stand() {
-    let room = Room::new();
-    let input = room.file("in", "first\nsecond\n");
-    let log = room.file("log", "old\n");
+fn dev_stdin_continues_at_its_offset() {
+    let dir = TestDir::new();
+    let input = dir.file("in", "first\nsecond\n");
+    let log = dir.file("log", "old\n");
     shell(r#""$0" transform upper "$1" /dev/stdout >> "$2""#, &[&input, &log]).succeeds();
     shell(r#""$0" gen 0 /dev/stdout >> "$1""#, &[&log]).succeeds();
     shell(r#"{ read -r line; "$0" transform upper /dev/stdin -; } < "$1" >> "$2""#, &[&input, &log])
         .succeeds();
     assert_eq!(fs::read_to_string(&log).unwrap(), "old\nFIRST\nSECOND\nSECOND\n");
     let line = r#""$0" transform upper <(cat "$1") >(cat > "$2"; echo end >> "$2"); wait $!; sleep 0.2"#;
-    shell(line, &[&input, &room.at("out")]).succeeds();
-    assert_eq!(fs::read_to_string(room.at("out")).unwrap(), "FIRST\nSECOND\nend\n");
+    shell(line, &[&input, &dir.at("out")]).succeeds();
+    assert_eq!(fs::read_to_string(dir.at("out")).unwrap(), "FIRST\nSECOND\nend\n");
 }
 
 #[test]
 fn sockets_are_refused_by_name_and_served_as_standard_streams() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
-    let _listener = UnixListener::bind(room.at("socket")).unwrap();
-    run(&mut transform("upper", &room.at("socket"), &room.at("out"), &[])).fails(2, &["socket"]);
-    run(&mut transform("upper", &input, &room.at("socket"), &[])).fails(2, &["socket"]);
-    run(&mut fullbore(["gen", "10", room.at("socket").to_str().unwrap()])).fails(2, &["socket"]);
-    assert_eq!(room.names(), ["in", "socket"]);
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
+    let _listener = UnixListener::bind(dir.at("socket")).unwrap();
+    run(&mut transform("upper", &dir.at("socket"), &dir.at("out"), &[])).fails(2, &["socket"]);
+    run(&mut transform("upper", &input, &dir.at("socket"), &[])).fails(2, &["socket"]);
+    run(&mut fullbore(["gen", "10", dir.at("socket").to_str().unwrap()])).fails(2, &["socket"]);
+    assert_eq!(dir.names(), ["in", "socket"]);
     let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut command = fullbore(["transform", "upper", "-", "-"]);
     let end = std::os::fd::OwnedFd::from(theirs);
@@ -133,9 +133,9 @@ fn sockets_are_refused_by_name_and_served_as_standard_streams() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
-    let room = Room::new();
-    let input = room.file("in", bytes(8_000_000, 4));
+fn closed_pipe_ends_the_run_quietly() {
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(8_000_000, 4));
     let quiet = |line: &str, paths: &[&Path]| {
         let ended =
             shell(&format!("{line} | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"), paths).succeeds();
@@ -156,19 +156,19 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     gone(fullbore(["completions", "bash"]));
     gone(fullbore(["probe", "/"]));
     gone(fullbore(["profile", "show"]));
-    gone(transform("upper", &input, &room.at("out"), &["--json"]));
+    gone(transform("upper", &input, &dir.at("out"), &["--json"]));
 }
 
 #[test]
-fn closed_standard_streams_are_said() {
-    let room = Room::new();
-    let input = room.file("in", "abc");
+fn closed_standard_streams_are_reported() {
+    let dir = TestDir::new();
+    let input = dir.file("in", "abc");
     // A closed input reads as an empty one or is refused; a closed output must not become some other file.
-    let ended = shell(r#""$0" transform upper - "$1" <&-"#, &[&room.at("out")]);
+    let ended = shell(r#""$0" transform upper - "$1" <&-"#, &[&dir.at("out")]);
     assert!([0, 2].contains(&ended.code()), "{ended}");
     let ended = shell(r#""$0" transform upper "$1" - >&-"#, &[&input]);
     assert!([0, 2].contains(&ended.code()), "{ended}");
-    shell(r#""$0" transform upper "$1" "$2" >&- 2>&- <&-"#, &[&input, &room.at("quiet")]).succeeds();
-    assert_eq!(fs::read(room.at("quiet")).unwrap(), b"ABC");
+    shell(r#""$0" transform upper "$1" "$2" >&- 2>&- <&-"#, &[&input, &dir.at("quiet")]).succeeds();
+    assert_eq!(fs::read(dir.at("quiet")).unwrap(), b"ABC");
     assert_eq!(fs::read(&input).unwrap(), b"abc");
 }

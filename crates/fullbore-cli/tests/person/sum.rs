@@ -7,8 +7,8 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::ground::{Ended, Room, bytes, fullbore, has, run, run_with, shell};
 use crate::streams::fifo;
+use crate::support::{Finished, TestDir, bytes, fullbore, has, run, run_with, shell};
 
 /// By algorithm, who else computes it.
 const PEERS: &[(&str, &str)] = &[
@@ -25,20 +25,20 @@ fn peers() -> Vec<(&'static str, &'static str)> {
     there
 }
 
-fn sum<I: AsRef<OsStr>>(room: &Room, arguments: impl IntoIterator<Item = I>) -> Command {
+fn sum<I: AsRef<OsStr>>(dir: &TestDir, arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = fullbore(["sum"]);
-    command.args(arguments).current_dir(room.path());
+    command.args(arguments).current_dir(dir.path());
     command
 }
 
-fn of<I: AsRef<OsStr>>(room: &Room, program: &str, arguments: impl IntoIterator<Item = I>) -> Command {
+fn of<I: AsRef<OsStr>>(dir: &TestDir, program: &str, arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(room.path()).env("LC_ALL", "C").stdin(Stdio::null());
+    command.args(arguments).current_dir(dir.path()).env("LC_ALL", "C").stdin(Stdio::null());
     command
 }
 
 /// Files that are easy to get wrong, and the names of some that are not there.
-fn nasty(room: &Room) -> Vec<OsString> {
+fn nasty(dir: &TestDir) -> Vec<OsString> {
     let data = bytes(5_000_003, 1);
     let mut names: Vec<OsString> = Vec::new();
     let lengths = [
@@ -64,7 +64,7 @@ fn nasty(room: &Room) -> Vec<OsString> {
         5_000_003,
     ];
     for len in lengths {
-        room.file(&len.to_string(), &data[..len]);
+        dir.file(&len.to_string(), &data[..len]);
         names.push(len.to_string().into());
     }
     for name in [
@@ -78,29 +78,29 @@ fn nasty(room: &Room) -> Vec<OsString> {
         b"-dash",
     ] {
         let name = OsString::from_vec(name.to_vec());
-        fs::write(room.path().join(&name), name.as_bytes()).unwrap();
+        fs::write(dir.path().join(&name), name.as_bytes()).unwrap();
         names.push(name);
     }
-    let sparse = fs::File::create(room.at("sparse")).unwrap();
+    let sparse = fs::File::create(dir.at("sparse")).unwrap();
     sparse.set_len(40 << 20).unwrap();
-    fs::create_dir(room.at("directory")).unwrap();
+    fs::create_dir(dir.at("directory")).unwrap();
     names.extend(["sparse", "missing", "directory", "/proc/version", "/dev/null"].map(OsString::from));
     names
 }
 
 /// Both say the same on standard output, and end the same.
 #[track_caller]
-fn same(ours: &Ended, theirs: &Ended, what: &str) {
-    let text = |ended: &Ended| String::from_utf8_lossy(&ended.stdout).into_owned();
+fn same(ours: &Finished, theirs: &Finished, what: &str) {
+    let text = |ended: &Finished| String::from_utf8_lossy(&ended.stdout).into_owned();
     assert_eq!(text(ours), text(theirs), "{what}\nours: {ours}\ntheirs: {theirs}");
     assert!(ours.stdout == theirs.stdout, "{what}");
     assert_eq!(ours.code(), theirs.code(), "{what}\nours: {ours}\ntheirs: {theirs}");
 }
 
 #[test]
-fn it_prints_what_the_peers_print() {
-    let room = Room::new();
-    let names = nasty(&room);
+fn output_matches_the_peers() {
+    let dir = TestDir::new();
+    let names = nasty(&dir);
     for (algorithm, peer) in peers() {
         let options: &[&[&str]] = match peer {
             "b3sum" => &[
@@ -116,7 +116,7 @@ fn it_prints_what_the_peers_print() {
         for options in options {
             let arguments =
                 || options.iter().map(OsString::from).chain(["--".into()]).chain(names.iter().cloned());
-            let theirs = run(&mut of(&room, peer, arguments()));
+            let theirs = run(&mut of(&dir, peer, arguments()));
             for more in [
                 &[][..],
                 &["--workers", "1"],
@@ -124,7 +124,7 @@ fn it_prints_what_the_peers_print() {
                 &["--strategy", "request=4K"],
                 &["--strategy", "method=mmap"],
             ] {
-                let ours = run(sum(&room, ["-a", algorithm]).args(more).args(arguments()));
+                let ours = run(sum(&dir, ["-a", algorithm]).args(more).args(arguments()));
                 same(&ours, &theirs, &format!("{peer} {options:?} {more:?}"));
                 for word in ["missing: No such file or directory", "directory: Is a directory"] {
                     assert!(ours.stderr.contains(word), "{ours}");
@@ -133,47 +133,47 @@ fn it_prints_what_the_peers_print() {
         }
     }
     assert_eq!(
-        run(&mut sum(&room, ["0"])).succeeds().text(),
-        run(&mut sum(&room, ["-a", "blake3", "0"])).text()
+        run(&mut sum(&dir, ["0"])).succeeds().text(),
+        run(&mut sum(&dir, ["-a", "blake3", "0"])).text()
     );
 }
 
 #[test]
 fn keys_and_bytes_are_as_b3sum_has_them() {
-    let room = Room::new();
-    room.file("in", bytes(100_000, 2));
+    let dir = TestDir::new();
+    dir.file("in", bytes(100_000, 2));
     if !has("b3sum") {
         return println!("skipped: there is no b3sum");
     }
     let key = bytes(32, 3);
-    let ours = run_with(&mut sum(&room, ["--keyed", "in"]), &key);
-    same(&ours, &run_with(&mut of(&room, "b3sum", ["--keyed", "in"]), &key), "keyed");
-    run_with(&mut sum(&room, ["--keyed", "in"]), &key[1..]).fails(2, &["--keyed", "32 bytes", "31"]);
-    run_with(&mut sum(&room, ["--keyed", "in"]), &bytes(33, 1)).fails(2, &["--keyed", "more"]);
-    run_with(&mut sum(&room, ["--keyed", "-"]), &key).fails(1, &["the key is read from it"]);
-    same(&run(&mut sum(&room, ["--raw", "in"])), &run(&mut of(&room, "b3sum", ["--raw", "in"])), "raw");
+    let ours = run_with(&mut sum(&dir, ["--keyed", "in"]), &key);
+    same(&ours, &run_with(&mut of(&dir, "b3sum", ["--keyed", "in"]), &key), "keyed");
+    run_with(&mut sum(&dir, ["--keyed", "in"]), &key[1..]).fails(2, &["--keyed", "32 bytes", "31"]);
+    run_with(&mut sum(&dir, ["--keyed", "in"]), &bytes(33, 1)).fails(2, &["--keyed", "more"]);
+    run_with(&mut sum(&dir, ["--keyed", "-"]), &key).fails(1, &["the key is read from it"]);
+    same(&run(&mut sum(&dir, ["--raw", "in"])), &run(&mut of(&dir, "b3sum", ["--raw", "in"])), "raw");
     same(
-        &run(&mut sum(&room, ["--raw", "-l", "1000", "in"])),
-        &run(&mut of(&room, "b3sum", ["--raw", "-l", "1000", "in"])),
+        &run(&mut sum(&dir, ["--raw", "-l", "1000", "in"])),
+        &run(&mut of(&dir, "b3sum", ["--raw", "-l", "1000", "in"])),
         "raw",
     );
-    run(&mut sum(&room, ["--raw", "in", "in"])).fails(2, &["--raw"]);
-    run(&mut sum(&room, ["-a", "md5", "-l", "5", "in"])).fails(2, &["blake3"]);
-    run(&mut sum(&room, ["-l", "10000000000", "in"])).fails(2, &["--length"]);
-    run(&mut sum(&room, ["-a", "sha3", "in"])).fails(2, &["sha3", "blake3, sha256"]);
+    run(&mut sum(&dir, ["--raw", "in", "in"])).fails(2, &["--raw"]);
+    run(&mut sum(&dir, ["-a", "md5", "-l", "5", "in"])).fails(2, &["blake3"]);
+    run(&mut sum(&dir, ["-l", "10000000000", "in"])).fails(2, &["--length"]);
+    run(&mut sum(&dir, ["-a", "sha3", "in"])).fails(2, &["sha3", "blake3, sha256"]);
 }
 
 #[test]
 fn pipes_and_standard_input_are_summed() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(3_000_001, 4);
-    room.file("in", &data);
+    dir.file("in", &data);
     for (algorithm, peer) in peers() {
-        let theirs = run_with(&mut of(&room, peer, [""; 0]), &data);
+        let theirs = run_with(&mut of(&dir, peer, [""; 0]), &data);
         for arguments in
             [&[][..], &["-"], &["--workers", "1"], &["--workers", "4", "-"], &["--strategy", "request=1000"]]
         {
-            let ours = run_with(sum(&room, ["-a", algorithm]).args(arguments), &data);
+            let ours = run_with(sum(&dir, ["-a", algorithm]).args(arguments), &data);
             same(&ours, &theirs, &format!("{peer} {arguments:?}"));
         }
         let line = format!(
@@ -184,89 +184,87 @@ fn pipes_and_standard_input_are_summed() {
         assert_eq!(ours, theirs.trim_end());
         let redirected = shell(
             &format!(r#"{{ head -c 1000 >/dev/null; "$0" sum -a {algorithm}; }} < "$1""#),
-            &[&room.at("in")],
+            &[&dir.at("in")],
         );
-        let rest = run_with(&mut of(&room, peer, [""; 0]), &data[1000..]);
+        let rest = run_with(&mut of(&dir, peer, [""; 0]), &data[1000..]);
         same(&redirected, &rest, "what is left of standard input");
     }
-    let pipe = fifo(&room, "fifo");
+    let pipe = fifo(&dir, "fifo");
     let all = [["-a", "blake3,sha256"], ["--workers", "3"]];
     let ours = std::thread::scope(|scope| {
         scope.spawn(|| fs::write(&pipe, &data).unwrap());
-        run(sum(&room, all.as_flattened()).arg("fifo").args(["fifo-is-not"]))
-            .fails(1, &["fifo-is-not"])
-            .text()
+        run(sum(&dir, all.as_flattened()).arg("fifo").args(["fifo-is-not"])).fails(1, &["fifo-is-not"]).text()
     });
     assert_eq!(ours.lines().count(), 2, "{ours}");
 }
 
 #[test]
-fn several_in_one_pass_are_each_what_they_are_alone() {
-    let room = Room::new();
+fn several_hashes_in_one_pass_match_single_hashes() {
+    let dir = TestDir::new();
     for (name, len) in [("empty", 0), ("small", 1000), ("large", 9_000_001)] {
-        room.file(name, bytes(len, 5));
+        dir.file(name, bytes(len, 5));
     }
     let all = "blake3,sha256,sha512,sha1,md5,xxh3,crc32c";
     let mut wanted = String::new();
     for name in ["empty", "small", "large"] {
         for algorithm in all.split(',') {
-            wanted += &run(&mut sum(&room, ["--tag", "-a", algorithm, name])).succeeds().text();
+            wanted += &run(&mut sum(&dir, ["--tag", "-a", algorithm, name])).succeeds().text();
         }
     }
     assert_eq!(wanted.lines().count(), 21);
     for workers in ["1", "2", "3", "8"] {
         let ours =
-            run(&mut sum(&room, ["-a", all, "--workers", workers, "empty", "small", "large"])).succeeds();
+            run(&mut sum(&dir, ["-a", all, "--workers", workers, "empty", "small", "large"])).succeeds();
         assert_eq!(ours.text(), wanted, "{workers} workers");
     }
     let trees =
-        run(&mut sum(&room, ["-a", "crc32c", "-a", "blake3", "-a", "crc32c", "large"])).succeeds().text();
+        run(&mut sum(&dir, ["-a", "crc32c", "-a", "blake3", "-a", "crc32c", "large"])).succeeds().text();
     let tags: Vec<_> = trees.lines().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(tags, ["CRC32C", "BLAKE3"]);
-    room.file("list", &wanted);
-    let checked = run(&mut sum(&room, ["--check", "list"])).succeeds().text();
+    dir.file("list", &wanted);
+    let checked = run(&mut sum(&dir, ["--check", "list"])).succeeds().text();
     assert_eq!(checked.lines().filter(|line| line.ends_with(": OK")).count(), 21);
 }
 
 #[test]
 fn trees_are_walked_in_the_order_of_their_paths() {
-    let room = Room::new();
+    let dir = TestDir::new();
     for directory in ["tree/b", "tree/b/deep", "tree/b-c", "tree/.hidden", "tree/empty"] {
-        fs::create_dir_all(room.at(directory)).unwrap();
+        fs::create_dir_all(dir.at(directory)).unwrap();
     }
     for (seed, name) in
         ["tree/z", "tree/b/x", "tree/b/deep/er", "tree/b-c/y", "tree/b.txt", "tree/b0", "tree/.hidden/h"]
             .iter()
             .enumerate()
     {
-        room.file(name, bytes(5000 * seed, seed as u64));
+        dir.file(name, bytes(5000 * seed, seed as u64));
     }
     let broken = PathBuf::from(OsStr::from_bytes(b"tree/\xff\xfe"));
-    fs::write(room.path().join(&broken), "broken").unwrap();
-    symlink("../b", room.at("tree/b/link")).unwrap();
-    symlink("b", room.at("tree/loop")).unwrap();
-    symlink("z", room.at("tree/same")).unwrap();
-    fifo(&room, "tree/fifo");
+    fs::write(dir.path().join(&broken), "broken").unwrap();
+    symlink("../b", dir.at("tree/b/link")).unwrap();
+    symlink("b", dir.at("tree/loop")).unwrap();
+    symlink("z", dir.at("tree/same")).unwrap();
+    fifo(&dir, "tree/fifo");
     let line = r#"cd "$1" && find tree -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum"#;
-    let wanted = shell(line, &[room.path()]).succeeds();
+    let wanted = shell(line, &[dir.path()]).succeeds();
     for workers in ["1", "4"] {
-        same(&run(&mut sum(&room, ["-a", "sha256", "-r", "tree", "--workers", workers])), &wanted, workers);
+        same(&run(&mut sum(&dir, ["-a", "sha256", "-r", "tree", "--workers", workers])), &wanted, workers);
     }
-    run(&mut sum(&room, ["tree"])).fails(1, &["tree: Is a directory"]);
-    let followed = run(&mut sum(&room, ["-rL", "tree"])).fails(1, &["tree/b/link", "leads back"]);
+    run(&mut sum(&dir, ["tree"])).fails(1, &["tree: Is a directory"]);
+    let followed = run(&mut sum(&dir, ["-rL", "tree"])).fails(1, &["tree/b/link", "leads back"]);
     let text = String::from_utf8_lossy(&followed.stdout).into_owned();
     assert!(text.contains("  tree/same\n") && text.contains("  tree/loop/x\n"), "{text}");
     // Names that are no text survive the way through a list.
-    let list = run(&mut sum(&room, ["-r", "tree"])).succeeds().stdout;
-    fs::write(room.at("list"), list).unwrap();
-    let checked = run(&mut sum(&room, ["-c", "list"])).succeeds().stdout;
+    let list = run(&mut sum(&dir, ["-r", "tree"])).succeeds().stdout;
+    fs::write(dir.at("list"), list).unwrap();
+    let checked = run(&mut sum(&dir, ["-c", "list"])).succeeds().stdout;
     assert!(checked.windows(7).any(|window| window == b"\xff\xfe: OK\n"));
 }
 
 /// A list with everything in it that lists have.
-fn list(room: &Room, peer: &str) -> Vec<u8> {
+fn list(dir: &TestDir, peer: &str) -> Vec<u8> {
     let names = ["f", "back\\slash", "new\nline", "carriage\rreturn", "large"];
-    let lines = |options: &[&str], names: &[&str]| run(of(room, peer, options).args(names)).succeeds().stdout;
+    let lines = |options: &[&str], names: &[&str]| run(of(dir, peer, options).args(names)).succeeds().stdout;
     let one = String::from_utf8(lines(&[], &["f"])).unwrap();
     let digits = one.split(' ').next().unwrap();
     let zeros = "0".repeat(digits.len());
@@ -289,25 +287,22 @@ fn list(room: &Room, peer: &str) -> Vec<u8> {
 
 #[test]
 fn lists_are_checked_as_the_peers_check_them() {
-    let room = Room::new();
+    let dir = TestDir::new();
     for (seed, name) in
         ["f", "back\\slash", "new\nline", "carriage\rreturn", "large", "new"].iter().enumerate()
     {
-        room.file(name, bytes(if *name == "large" { 3 << 20 } else { 10 * seed }, seed as u64));
+        dir.file(name, bytes(if *name == "large" { 3 << 20 } else { 10 * seed }, seed as u64));
     }
-    fs::create_dir(room.at("directory")).unwrap();
+    fs::create_dir(dir.at("directory")).unwrap();
     for (algorithm, peer) in peers() {
-        fs::write(room.at("list"), list(&room, peer)).unwrap();
-        fs::write(
-            room.at("good"),
-            run(&mut of(&room, peer, ["f", "large", "back\\slash"])).succeeds().stdout,
-        )
-        .unwrap();
-        let one = run(&mut of(&room, peer, ["f"])).succeeds().text();
-        fs::write(room.at("gone"), one.replace("  f", "  gone")).unwrap();
-        fs::write(room.at("some"), format!("{one}{}", one.replace("  f", "  gone"))).unwrap();
-        fs::write(room.at("flawed"), format!("{one}junk\n")).unwrap();
-        room.file("junk", "junk\nmore\n");
+        fs::write(dir.at("list"), list(&dir, peer)).unwrap();
+        fs::write(dir.at("good"), run(&mut of(&dir, peer, ["f", "large", "back\\slash"])).succeeds().stdout)
+            .unwrap();
+        let one = run(&mut of(&dir, peer, ["f"])).succeeds().text();
+        fs::write(dir.at("gone"), one.replace("  f", "  gone")).unwrap();
+        fs::write(dir.at("some"), format!("{one}{}", one.replace("  f", "  gone"))).unwrap();
+        fs::write(dir.at("flawed"), format!("{one}junk\n")).unwrap();
+        dir.file("junk", "junk\nmore\n");
         let options: &[&[&str]] = match peer {
             "b3sum" => &[&[], &["--quiet"]],
             _ => &[
@@ -331,14 +326,14 @@ fn lists_are_checked_as_the_peers_check_them() {
                 &["good", "list", "good"],
             ] {
                 let what = format!("{peer} -c {options:?} {lists:?}");
-                let theirs = run(of(&room, peer, ["-c"]).args(*options).args(lists));
+                let theirs = run(of(&dir, peer, ["-c"]).args(*options).args(lists));
                 for workers in ["1", "3"] {
                     let flags = ["-a", algorithm, "-c", "--workers", workers];
-                    let ours = run(sum(&room, flags).args(*options).args(lists));
+                    let ours = run(sum(&dir, flags).args(*options).args(lists));
                     same(&ours, &theirs, &what);
                     if peer != "b3sum" {
                         // They put names with worse than letters in them in quotes.
-                        let told = |ended: &Ended| {
+                        let told = |ended: &Finished| {
                             let said = ended.stderr.replace(peer, "fullbore");
                             said.lines()
                                 .filter(|line| line.contains("WARNING") || line.contains("checksum"))
@@ -350,16 +345,15 @@ fn lists_are_checked_as_the_peers_check_them() {
                 }
                 // Nobody has to say what a list is of.
                 same(
-                    &run(sum(&room, ["--check"]).args(*options).args(lists)),
+                    &run(sum(&dir, ["--check"]).args(*options).args(lists)),
                     &theirs,
                     &format!("{what}, algorithm not said"),
                 );
             }
-            let theirs =
-                run_with(of(&room, peer, ["-c"]).args(*options), &fs::read(room.at("list")).unwrap());
+            let theirs = run_with(of(&dir, peer, ["-c"]).args(*options), &fs::read(dir.at("list")).unwrap());
             let ours = run_with(
-                sum(&room, ["-c", "-a", algorithm]).args(*options),
-                &fs::read(room.at("list")).unwrap(),
+                sum(&dir, ["-c", "-a", algorithm]).args(*options),
+                &fs::read(dir.at("list")).unwrap(),
             );
             same(&ours, &theirs, &format!("{peer} -c {options:?} from a pipe"));
         }
@@ -367,9 +361,9 @@ fn lists_are_checked_as_the_peers_check_them() {
 }
 
 #[test]
-fn what_it_prints_it_checks() {
-    let room = Room::new();
-    let names = nasty(&room);
+fn checks_its_own_output() {
+    let dir = TestDir::new();
+    let names = nasty(&dir);
     let there = |name: &&OsString| {
         !["missing", "directory", "/proc/version"].map(OsStr::new).contains(&name.as_os_str())
     };
@@ -382,29 +376,29 @@ fn what_it_prints_it_checks() {
         &["-a", "xxh3,crc32c"],
         &["-a", "sha512", "-b"],
     ] {
-        let list = run(sum(&room, options).arg("--").args(&names)).succeeds().stdout;
-        fs::write(room.at("list"), list).unwrap();
-        let checked = run(&mut sum(&room, ["-c", "--strict", "list"])).succeeds();
+        let list = run(sum(&dir, options).arg("--").args(&names)).succeeds().stdout;
+        fs::write(dir.at("list"), list).unwrap();
+        let checked = run(&mut sum(&dir, ["-c", "--strict", "list"])).succeeds();
         let lines =
             checked.stdout.split(|&byte| byte == b'\n').filter(|line| line.ends_with(b": OK")).count();
         assert!(lines >= names.len() - 1, "{options:?}: {checked}");
-        room.file("1024", "changed");
-        let checked = run(&mut sum(&room, ["-c", "list"])).fails(1, &["did NOT match"]);
+        dir.file("1024", "changed");
+        let checked = run(&mut sum(&dir, ["-c", "list"])).fails(1, &["did NOT match"]);
         assert!(checked.text().contains("1024: FAILED\n"));
-        room.file("1024", &bytes(5_000_003, 1)[..1024]);
+        dir.file("1024", &bytes(5_000_003, 1)[..1024]);
     }
-    let line = run(&mut sum(&room, ["-a", "xxh3", "0"])).succeeds().text();
+    let line = run(&mut sum(&dir, ["-a", "xxh3", "0"])).succeeds().text();
     assert_eq!(line, "XXH3_2d06800538d394c2  0\n", "as xxhsum -H3");
 }
 
 #[test]
-fn json_says_the_same() {
-    let room = Room::new();
-    room.file("f", "abc");
+fn json_has_the_same_sums() {
+    let dir = TestDir::new();
+    dir.file("f", "abc");
     let broken = OsStr::from_bytes(b"\xff");
-    fs::write(room.path().join(broken), "abc").unwrap();
+    fs::write(dir.path().join(broken), "abc").unwrap();
     let ended =
-        run(sum(&room, ["--json", "-a", "md5,crc32c", "f", "missing"]).arg(broken)).fails(1, &["missing"]);
+        run(sum(&dir, ["--json", "-a", "md5,crc32c", "f", "missing"]).arg(broken)).fails(1, &["missing"]);
     let lines: Vec<serde_json::Value> =
         ended.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["md5"], "900150983cd24fb0d6963f7d28e17f72");
@@ -412,26 +406,26 @@ fn json_says_the_same() {
     assert_eq!(lines[1]["error"], "No such file or directory");
     assert_eq!(lines[2]["name_bytes"], "ff");
     assert_eq!(lines[3]["account"]["bytes"], 6);
-    fs::write(room.at("list"), run(&mut sum(&room, ["f"])).succeeds().stdout).unwrap();
-    let checked = run(&mut sum(&room, ["--json", "-c", "list"])).succeeds().text();
+    fs::write(dir.at("list"), run(&mut sum(&dir, ["f"])).succeeds().stdout).unwrap();
+    let checked = run(&mut sum(&dir, ["--json", "-c", "list"])).succeeds().text();
     let first: serde_json::Value = serde_json::from_str(checked.lines().next().unwrap()).unwrap();
     assert_eq!((&first["verdict"], &first["algorithm"]), (&"OK".into(), &"blake3".into()));
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it() {
-    let room = Room::new();
-    room.file("f", "abc");
+fn closed_pipe_ends_the_run() {
+    let dir = TestDir::new();
+    dir.file("f", "abc");
     let line = r#"cd "$1"; "$0" sum $(yes f | head -n 30000) | head -n 1; echo ${PIPESTATUS[0]}"#;
-    let ended = shell(line, &[room.path()]).succeeds();
+    let ended = shell(line, &[dir.path()]).succeeds();
     assert!(ended.text().ends_with("141\n"), "{ended}: {}", ended.text());
 }
 
 #[test]
 fn flags_of_b3sum_and_cksum() {
-    let room = Room::new();
-    room.file("a", "abc");
-    let sum = |words: &[&str]| run(fullbore(["sum"]).args(words).current_dir(room.path()));
+    let dir = TestDir::new();
+    dir.file("a", "abc");
+    let sum = |words: &[&str]| run(fullbore(["sum"]).args(words).current_dir(dir.path()));
     let plain = sum(&["a"]).succeeds().text();
     let digits = plain.split(' ').next().unwrap();
     assert_eq!(sum(&["--no-mmap", "a"]).succeeds().text(), plain);
@@ -460,7 +454,7 @@ fn flags_of_b3sum_and_cksum() {
     }
     // b3sum's words.
     let list = format!("{digits}  missing\n{digits}  a\n");
-    let ended = run_with(fullbore(["sum", "-c"]).current_dir(room.path()), list.as_bytes());
+    let ended = run_with(fullbore(["sum", "-c"]).current_dir(dir.path()), list.as_bytes());
     assert_eq!(ended.code(), 1);
     assert_eq!(ended.text(), "missing: FAILED (No such file or directory (os error 2))\na: OK\n");
     assert_eq!(ended.stderr, "fullbore: WARNING: 1 computed checksum did NOT match\n");

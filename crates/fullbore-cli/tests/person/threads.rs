@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::ground::{Room, bytes, has, run};
+use crate::support::{TestDir, bytes, has, run};
 
 /// A user whom nobody else is: processes of other users do not count against the limit.
 const USER: &str = "61234";
 
 /// A room that the user may work in, with the binary.
 struct Place {
-    room: Room,
+    dir: TestDir,
     binary: PathBuf,
     root: bool,
 }
@@ -24,26 +24,26 @@ impl Place {
             println!("skipped: a limit on threads holds for others than root, and there is no setpriv");
             return None;
         }
-        let room = Room::open_to_all();
-        let binary = room.at("fullbore");
+        let dir = TestDir::open_to_all();
+        let binary = dir.at("fullbore");
         fs::copy(env!("CARGO_BIN_EXE_fullbore"), &binary).unwrap();
-        let place = Self { room, binary, root };
+        let place = Self { dir, binary, root };
         place.fill();
         Some(place)
     }
 
     /// Small files, large ones, and directories.
     fn fill(&self) {
-        let tree = self.room.at("tree");
+        let tree = self.dir.at("tree");
         for number in 0..40 {
             let directory = tree.join(format!("{}/{}", number % 5, number % 3));
             fs::create_dir_all(&directory).unwrap();
             fs::write(directory.join(number.to_string()), format!("needle {number}\nhay\n")).unwrap();
         }
         let large = [&bytes(6_000_000, 1)[..], b"\nneedle\n", &bytes(6_000_000, 2)].concat();
-        self.room.file("large", &large);
-        self.room.file("same", &large);
-        let names = ["tree", "large", "same"].map(|name| self.room.at(name));
+        self.dir.file("large", &large);
+        self.dir.file("same", &large);
+        let names = ["tree", "large", "same"].map(|name| self.dir.at(name));
         let open = Command::new("chmod").arg("-R").arg("a+rwX").args(names).status().unwrap();
         assert!(open.success());
     }
@@ -56,7 +56,7 @@ impl Place {
             command.args(["setpriv", "--clear-groups"]);
             command.args([format!("--reuid={USER}"), format!("--regid={USER}")]);
         }
-        command.arg(&self.binary).args(words).current_dir(self.room.path());
+        command.arg(&self.binary).args(words).current_dir(self.dir.path());
         command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
         command
     }
@@ -102,13 +102,13 @@ fn all_work(place: &Place, limited: impl Fn(&[&str]) -> Command) {
     for (number, words) in [["copy", "large"], ["copy", "same"]].iter().enumerate() {
         let target = format!("copied-{number}");
         run(&mut limited(&[words[0], words[1], &target])).succeeds();
-        assert!(fs::read(place.room.at(&target)).unwrap() == fs::read(place.room.at("large")).unwrap());
-        fs::remove_file(place.room.at(&target)).unwrap();
+        assert!(fs::read(place.dir.at(&target)).unwrap() == fs::read(place.dir.at("large")).unwrap());
+        fs::remove_file(place.dir.at(&target)).unwrap();
     }
     run(&mut limited(&["copy", "-r", "tree", "tree-copied"])).succeeds();
-    let same = |words: &[&str]| run(Command::new(words[0]).args(&words[1..]).current_dir(place.room.path()));
+    let same = |words: &[&str]| run(Command::new(words[0]).args(&words[1..]).current_dir(place.dir.path()));
     same(&["diff", "-r", "tree", "tree-copied"]).succeeds();
-    fs::remove_dir_all(place.room.at("tree-copied")).unwrap();
+    fs::remove_dir_all(place.dir.at("tree-copied")).unwrap();
 }
 
 #[test]

@@ -6,13 +6,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::beside::{Pair, fed, plain_name};
-use crate::corpus::{Corpus, Nasty, Sort, huge, long_line};
-use crate::ground::run;
+use crate::corpus::{Corpus, CorpusFile, FileClass, huge, long_line};
+use crate::peer::{Pair, fed, plain_name};
+use crate::support::run;
 
 /// Every file but those that cannot be read to their end in time or not by anybody.
-fn readable(corpus: &Corpus) -> Vec<Nasty> {
-    corpus.files.iter().filter(|file| !matches!(file.sort, Sort::Huge | Sort::Unreadable)).cloned().collect()
+fn readable(corpus: &Corpus) -> Vec<CorpusFile> {
+    corpus
+        .files
+        .iter()
+        .filter(|file| !matches!(file.sort, FileClass::Huge | FileClass::Unreadable))
+        .cloned()
+        .collect()
 }
 
 #[test]
@@ -27,7 +32,7 @@ fn wc_counts_as_gnu_wc_does() {
                 pair.file(flags, flags, file, locale);
             }
         }
-        for file in files.iter().filter(|file| file.sort == Sort::Plain) {
+        for file in files.iter().filter(|file| file.sort == FileClass::Plain) {
             pair.pipe(&["-clmwL"], &["-clmwL"], file, locale);
             pair.pipe(&["-lw", "-"], &["-lw", "-"], file, locale);
         }
@@ -39,9 +44,9 @@ fn wc_counts_as_gnu_wc_does() {
         pair.compare(&format!("all files at once, {locale}"), &ours, &peer);
         pair.without_rights(|pair, file| pair.file(&[], &[], file, locale));
     }
-    let room = pair.room.path().to_owned();
-    pair.file(&["-clmwL"], &["-clmwL"], &long_line(&room), "C.UTF-8");
-    if let Some(huge) = huge(&room) {
+    let dir = pair.dir.path().to_owned();
+    pair.file(&["-clmwL"], &["-clmwL"], &long_line(&dir), "C.UTF-8");
+    if let Some(huge) = huge(&dir) {
         pair.file(&["-c"], &["-c"], &huge, "C.UTF-8");
     }
     pair.end();
@@ -61,8 +66,8 @@ fn cmp_compares_as_gnu_cmp_does() {
     ];
     let Some(mut pair) = Pair::new("cmp", "cmp") else { return };
     let files = readable(&pair.corpus);
-    let plain: Vec<Nasty> = pair.corpus.plain().cloned().collect();
-    let both = |pair: &mut Pair, flags: &[&str], one: &Nasty, two: &Nasty| {
+    let plain: Vec<CorpusFile> = pair.corpus.plain().cloned().collect();
+    let both = |pair: &mut Pair, flags: &[&str], one: &CorpusFile, two: &CorpusFile| {
         let names = [plain_name(&one.name), plain_name(&two.name)];
         let [mut ours, mut peer] = pair.commands(flags, flags, &[&names[0], &names[1]], "C.UTF-8");
         let (ours, peer) = (run(&mut ours), run(&mut peer));
@@ -82,7 +87,7 @@ fn cmp_compares_as_gnu_cmp_does() {
         }
     }
     let text = plain.iter().find(|file| file.name == "text").unwrap();
-    for file in files.iter().filter(|file| !matches!(file.sort, Sort::Plain | Sort::Fifo)) {
+    for file in files.iter().filter(|file| !matches!(file.sort, FileClass::Plain | FileClass::Fifo)) {
         both(&mut pair, &[], file, text);
         both(&mut pair, &[], text, file);
     }
@@ -93,7 +98,7 @@ fn cmp_compares_as_gnu_cmp_does() {
     pair.without_rights(|pair, file| {
         both(pair, &[], file, text);
     });
-    if let Some(huge) = huge(pair.room.path()) {
+    if let Some(huge) = huge(pair.dir.path()) {
         both(&mut pair, &[], &huge, text);
         both(&mut pair, &[], text, &huge);
         both(&mut pair, &["-n", "3000000"], &huge, plain.iter().find(|file| file.name == "hole").unwrap());
@@ -102,12 +107,12 @@ fn cmp_compares_as_gnu_cmp_does() {
 }
 
 #[test]
-fn sum_prints_what_sha256sum_prints() {
+fn sum_matches_sha256sum() {
     sums("sha256", "sha256sum");
 }
 
 #[test]
-fn sum_prints_what_b3sum_prints() {
+fn sum_matches_b3sum() {
     sums("blake3", "b3sum");
 }
 
@@ -115,11 +120,11 @@ fn sums(hash: &str, peer: &str) {
     let Some(mut pair) = Pair::new("sum", peer) else { return };
     let flags = ["-a", hash];
     // b3sum prints another name for what is no UTF-8, and then cannot check its own list; ours is documented to keep the bytes.
-    let told = |file: &Nasty| hash != "blake3" || file.name.to_str().is_some();
+    let told = |file: &CorpusFile| hash != "blake3" || file.name.to_str().is_some();
     for file in readable(&pair.corpus).iter().filter(|file| told(file)) {
         pair.file(&flags, &[], file, "C.UTF-8");
         pair.file(&["-a", hash, "--tag"], &["--tag"], file, "C.UTF-8");
-        if file.sort == Sort::Plain {
+        if file.sort == FileClass::Plain {
             pair.pipe(&flags, &[], file, "C.UTF-8");
             pair.pipe(&["-a", hash, "-"], &["-"], file, "C.UTF-8");
         }
@@ -136,7 +141,7 @@ fn sums(hash: &str, peer: &str) {
 }
 
 #[test]
-fn grep_finds_what_rg_finds() {
+fn grep_matches_rg() {
     const FLAGS: [&[&str]; 24] = [
         &["-n", "the"],
         &["-c", "the"],
@@ -179,7 +184,7 @@ fn grep_finds_what_rg_finds() {
             pair.file(flags, flags, &file, "C.UTF-8");
         }
     }
-    let plain: Vec<Nasty> = pair.corpus.plain().cloned().collect();
+    let plain: Vec<CorpusFile> = pair.corpus.plain().cloned().collect();
     for file in &plain {
         let flags: [&[&str]; 4] = [&["-a", "-n", "the"], &["-n", "the"], &["-c", "s"], &["-b", "line"]];
         for flags in flags {
@@ -190,7 +195,7 @@ fn grep_finds_what_rg_finds() {
         }
     }
     pair.without_rights(|pair, file| pair.file(&["-n", "the"], &["-n", "the"], file, "C.UTF-8"));
-    let long = long_line(pair.room.path());
+    let long = long_line(pair.dir.path());
     for flags in [&["-c", "singing"], &["-b", "-o"], &["-n", "the"]] {
         let flags: &[&str] = if flags[1] == "-o" { &["-b", "-o", "singing"] } else { flags };
         pair.file(flags, flags, &long, "C.UTF-8");
@@ -199,19 +204,19 @@ fn grep_finds_what_rg_finds() {
 }
 
 #[test]
-fn copy_makes_what_cp_makes() {
+fn copy_matches_cp() {
     let Some(mut pair) = Pair::new("copy", "cp") else { return };
     let mut files = readable(&pair.corpus);
-    let room = pair.room.path().to_owned();
-    files.extend(huge(&room));
+    let dir = pair.dir.path().to_owned();
+    files.extend(huge(&dir));
     for file in files {
         let name = plain_name(&file.name);
-        let outputs = [room.join("by-ours"), room.join("by-peer")];
+        let outputs = [dir.join("by-ours"), dir.join("by-peer")];
         let commands = pair.commands(&[], &[], &[&name], "C.UTF-8");
         let mut ended = Vec::new();
         for (mut command, output) in commands.into_iter().zip(&outputs) {
             command.arg(output);
-            ended.push(if file.sort == Sort::Fifo {
+            ended.push(if file.sort == FileClass::Fifo {
                 fed(&file.path, &mut command)
             } else {
                 run(&mut command)
@@ -227,7 +232,7 @@ fn copy_makes_what_cp_makes() {
         }
     }
     pair.without_rights(|pair, file| {
-        let output = room.join("by-nobody");
+        let output = dir.join("by-nobody");
         let [mut ours, mut peer] = pair.commands(&[], &[], &[&file.name, output.as_os_str()], "C.UTF-8");
         let (ours, peer) = (run(&mut ours), run(&mut peer));
         pair.compare("what may not be read", &ours, &peer);
@@ -239,7 +244,7 @@ fn copy_makes_what_cp_makes() {
 }
 
 /// What is different about two copies, if anything: bytes, kind, mode, and blocks where holes should be.
-fn unlike(ours: &Path, peer: &Path, sort: Sort) -> Option<String> {
+fn unlike(ours: &Path, peer: &Path, sort: FileClass) -> Option<String> {
     let (mine, theirs) = match (fs::symlink_metadata(ours), fs::symlink_metadata(peer)) {
         (Ok(mine), Ok(theirs)) => (mine, theirs),
         (Err(_), Err(_)) => return None,
@@ -259,7 +264,7 @@ fn unlike(ours: &Path, peer: &Path, sort: Sort) -> Option<String> {
     if mine.blocks() > theirs.blocks() + 256 {
         return Some(format!("{} blocks; by the peer {}", mine.blocks(), theirs.blocks()));
     }
-    if sort == Sort::Huge {
+    if sort == FileClass::Huge {
         use std::os::unix::fs::FileExt;
         let middle = |path: &Path| {
             let mut found = [0; 10];

@@ -4,7 +4,9 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::process::{Command, Stdio};
 
-use crate::ground::{Room, bytes, fullbore, has, methods, named, refused, run, run_with, shell, transform};
+use crate::support::{
+    TestDir, bytes, fullbore, has, methods, named, refused, run, run_with, shell, transform,
+};
 
 /// What an operation makes of bytes, by its definition.
 fn defined(operation: &str, data: &[u8]) -> Vec<u8> {
@@ -58,27 +60,24 @@ fn every_byte() -> Vec<u8> {
 }
 
 #[test]
-fn operations_are_what_they_say() {
-    let room = Room::new();
+fn operations_match_their_names() {
+    let dir = TestDir::new();
     let data = every_byte();
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     for operation in OPERATIONS {
         for options in [&[][..], &["--scalar"]] {
-            run(&mut transform(operation, &input, &room.at("out"), options)).succeeds();
-            assert!(
-                fs::read(room.at("out")).unwrap() == defined(operation, &data),
-                "{operation} {options:?}"
-            );
+            run(&mut transform(operation, &input, &dir.at("out"), options)).succeeds();
+            assert!(fs::read(dir.at("out")).unwrap() == defined(operation, &data), "{operation} {options:?}");
         }
     }
-    assert_eq!(room.names(), ["in", "out"]);
+    assert_eq!(dir.names(), ["in", "out"]);
 }
 
 #[test]
-fn what_other_programs_do_is_the_same() {
-    let room = Room::new();
-    let input = room.file("in", every_byte());
-    let even = room.file("even", bytes(50_000, 6));
+fn transforms_match_other_programs() {
+    let dir = TestDir::new();
+    let input = dir.file("in", every_byte());
+    let even = dir.file("even", bytes(50_000, 6));
     let peers = [
         ("rot13", &input, "tr A-Za-z N-ZA-Mn-za-m"),
         ("upper", &input, "tr a-z A-Z"),
@@ -93,7 +92,7 @@ fn what_other_programs_do_is_the_same() {
             println!("skipped: {peer}: not installed");
             continue;
         }
-        run(&mut transform(operation, input, &room.at("ours"), &[])).succeeds();
+        run(&mut transform(operation, input, &dir.at("ours"), &[])).succeeds();
         let theirs = Command::new("sh")
             .args(["-c", peer])
             .env("LC_ALL", "C")
@@ -101,30 +100,30 @@ fn what_other_programs_do_is_the_same() {
             .output()
             .unwrap();
         assert!(theirs.status.success());
-        assert!(fs::read(room.at("ours")).unwrap() == theirs.stdout, "{operation} is not {peer}");
+        assert!(fs::read(dir.at("ours")).unwrap() == theirs.stdout, "{operation} is not {peer}");
     }
 }
 
 #[test]
 fn there_and_back_is_the_same_file() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = every_byte();
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     for (there, back) in
         [("shift:77", "shift:-77"), ("xor:a5c3", "xor:a5c3"), ("rot13", "rot13"), ("caesar:7", "caesar:-7")]
     {
-        run(&mut transform(there, &input, &room.at("there"), &[])).succeeds();
-        assert_ne!(fs::read(room.at("there")).unwrap(), data);
-        run(&mut transform(back, &room.at("there"), &room.at("back"), &[])).succeeds();
-        assert!(fs::read(room.at("back")).unwrap() == data, "{there}, {back}");
+        run(&mut transform(there, &input, &dir.at("there"), &[])).succeeds();
+        assert_ne!(fs::read(dir.at("there")).unwrap(), data);
+        run(&mut transform(back, &dir.at("there"), &dir.at("back"), &[])).succeeds();
+        assert!(fs::read(dir.at("back")).unwrap() == data, "{there}, {back}");
     }
 }
 
 #[test]
 fn every_strategy_gives_the_same_bytes() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(3_333_333, 1);
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     let wanted = defined("shift:10", &data);
     let fields = methods().into_iter().map(|method| format!("method={method}")).collect::<Vec<_>>();
     let more = [
@@ -139,48 +138,48 @@ fn every_strategy_gives_the_same_bytes() {
     for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
         for alloc in ["extend", "size", "preallocate"] {
             let strategy = format!("{strategy},alloc={alloc}");
-            let ended = run(&mut transform("shift:10", &input, &room.at("out"), &["--strategy", &strategy]));
+            let ended = run(&mut transform("shift:10", &input, &dir.at("out"), &["--strategy", &strategy]));
             if methods().iter().any(|method| refused(&ended, method)) {
                 continue;
             }
             ended.succeeds();
-            assert!(fs::read(room.at("out")).unwrap() == wanted, "{strategy}");
+            assert!(fs::read(dir.at("out")).unwrap() == wanted, "{strategy}");
         }
     }
-    assert_eq!(room.names(), ["in", "out"]);
+    assert_eq!(dir.names(), ["in", "out"]);
 }
 
 #[test]
 fn unseen_copies_only_copy() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(700_001, 2);
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     for method in ["splice", "copy_file_range"] {
         let option = format!("method={method}");
-        let ended = run(&mut transform("none", &input, &room.at(method), &["--strategy", &option]));
+        let ended = run(&mut transform("none", &input, &dir.at(method), &["--strategy", &option]));
         if !refused(&ended, method) {
             ended.succeeds();
-            assert!(fs::read(room.at(method)).unwrap() == data, "{method}");
+            assert!(fs::read(dir.at(method)).unwrap() == data, "{method}");
         }
-        run(&mut transform("upper", &input, &room.at("upper"), &["--strategy", &option])).fails(2, &[method]);
-        assert!(!room.at("upper").exists());
+        run(&mut transform("upper", &input, &dir.at("upper"), &["--strategy", &option])).fails(2, &[method]);
+        assert!(!dir.at("upper").exists());
     }
 }
 
 #[test]
 fn dashes_are_standard_input_and_output() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(1_000_003, 3);
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     let wanted = defined("rot13", &data);
     assert!(run_with(&mut fullbore(["transform", "rot13", "-", "-"]), &data).succeeds().stdout == wanted);
     assert!(run(&mut transform("rot13", &input, "-".as_ref(), &[])).succeeds().stdout == wanted);
-    run_with(&mut transform("rot13", "-".as_ref(), &room.at("out"), &[]), &data).succeeds();
-    assert!(fs::read(room.at("out")).unwrap() == wanted);
+    run_with(&mut transform("rot13", "-".as_ref(), &dir.at("out"), &[]), &data).succeeds();
+    assert!(fs::read(dir.at("out")).unwrap() == wanted);
     let mut redirected = fullbore(["transform", "rot13", "-", "-"]);
-    redirected.stdin(File::open(&input).unwrap()).stdout(File::create(room.at("redirected")).unwrap());
-    crate::ground::start(&mut redirected).end().succeeds();
-    assert!(fs::read(room.at("redirected")).unwrap() == wanted);
+    redirected.stdin(File::open(&input).unwrap()).stdout(File::create(dir.at("redirected")).unwrap());
+    crate::support::start(&mut redirected).end().succeeds();
+    assert!(fs::read(dir.at("redirected")).unwrap() == wanted);
     assert!(run_with(&mut fullbore(["transform", "swab", "-", "-"]), b"abcde").succeeds().stdout == b"badce");
     for strategy in named() {
         let mut command = fullbore(["transform", "rot13", "-", "-", "--strategy", strategy]);
@@ -191,7 +190,7 @@ fn dashes_are_standard_input_and_output() {
 }
 
 #[test]
-fn a_pipe_that_comes_in_odd_pieces_is_cut_right() {
+fn pipe_with_odd_chunks_is_transformed() {
     let line = r#"{ printf a; sleep 0.05; printf bcd; sleep 0.05; printf ef; } | "$0" transform swab - -"#;
     assert_eq!(shell(line, &[]).succeeds().text(), "badcfe");
     let line = r#"{ printf a; sleep 0.05; printf bc; } | "$0" transform xor:000102 - - | od -An -tx1"#;
@@ -199,23 +198,23 @@ fn a_pipe_that_comes_in_odd_pieces_is_cut_right() {
 }
 
 #[test]
-fn standard_input_that_was_read_in_part_goes_on_from_there() {
-    let room = Room::new();
+fn partly_read_standard_input_continues() {
+    let dir = TestDir::new();
     let data = bytes(200_000, 4);
-    let mut file = File::open(room.file("in", &data)).unwrap();
+    let mut file = File::open(dir.file("in", &data)).unwrap();
     file.seek(SeekFrom::Start(1001)).unwrap();
     let mut command = fullbore(["transform", "shift:10", "-", "-"]);
     assert!(run(command.stdin(file)).succeeds().stdout == defined("shift:10", &data[1001..]));
-    let lines = room.file("lines", "first\nsecond\nthird\n");
+    let lines = dir.file("lines", "first\nsecond\nthird\n");
     let ended = shell(r#"{ read -r line; "$0" transform upper - -; } < "$1""#, &[&lines]).succeeds();
     assert_eq!(ended.text(), "SECOND\nTHIRD\n");
 }
 
 #[test]
-fn standard_output_keeps_what_was_written_before() {
-    let room = Room::new();
-    let input = room.file("in", "two\n");
-    let out = room.at("out");
+fn standard_output_keeps_earlier_data() {
+    let dir = TestDir::new();
+    let input = dir.file("in", "two\n");
+    let out = dir.at("out");
     shell(r#"{ echo one; "$0" transform none "$1" -; echo three; } > "$2""#, &[&input, &out]).succeeds();
     assert_eq!(fs::read_to_string(&out).unwrap(), "one\ntwo\nthree\n");
     shell(r#""$0" transform upper "$1" - >> "$2""#, &[&input, &out]).succeeds();
@@ -224,36 +223,36 @@ fn standard_output_keeps_what_was_written_before() {
 
 #[test]
 fn in_place_changes_the_file_itself() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(1_500_001, 5);
     for strategy in
         named().into_iter().chain(["method=direct", "method=uring,depth=8", "method=mmap,window=64K"])
     {
-        let file = room.file("file", &data);
-        fs::hard_link(&file, room.at("link")).unwrap();
+        let file = dir.file("file", &data);
+        fs::hard_link(&file, dir.at("link")).unwrap();
         let mut command = fullbore(["transform", "shift:10", "--in-place", "--strategy", strategy]);
         let ended = run(command.arg(&file));
         if !methods().iter().any(|method| refused(&ended, method)) {
             ended.succeeds();
-            assert!(fs::read(room.at("link")).unwrap() == defined("shift:10", &data), "{strategy}");
+            assert!(fs::read(dir.at("link")).unwrap() == defined("shift:10", &data), "{strategy}");
         }
-        fs::remove_file(room.at("link")).unwrap();
+        fs::remove_file(dir.at("link")).unwrap();
     }
-    assert_eq!(room.names(), ["file"]);
+    assert_eq!(dir.names(), ["file"]);
 }
 
 #[test]
 fn overwrite_uses_the_file_that_is_there() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(900_001, 6);
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     for old in [0, 1, 500_000, 900_001, 2_000_000] {
         for strategy in
             ["auto", "cci", "cci-stdio", "cci-mm", "cci-mtmm", "cci-ex", "cci-tp", "method=direct"]
         {
-            let output = room.file("out", bytes(old, 7));
-            let _ = fs::remove_file(room.at("link"));
-            fs::hard_link(&output, room.at("link")).unwrap();
+            let output = dir.file("out", bytes(old, 7));
+            let _ = fs::remove_file(dir.at("link"));
+            fs::hard_link(&output, dir.at("link")).unwrap();
             let ended =
                 run(&mut transform("upper", &input, &output, &["--overwrite", "--strategy", strategy]));
             if refused(&ended, "direct") {
@@ -261,37 +260,37 @@ fn overwrite_uses_the_file_that_is_there() {
             }
             ended.succeeds();
             assert!(
-                fs::read(room.at("link")).unwrap() == defined("upper", &data),
+                fs::read(dir.at("link")).unwrap() == defined("upper", &data),
                 "{strategy} over {old} bytes"
             );
         }
     }
-    run(&mut transform("upper", &input, &room.at("new"), &["--overwrite"])).succeeds();
-    assert!(fs::read(room.at("new")).unwrap() == defined("upper", &data));
+    run(&mut transform("upper", &input, &dir.at("new"), &["--overwrite"])).succeeds();
+    assert!(fs::read(dir.at("new")).unwrap() == defined("upper", &data));
 }
 
 #[test]
-fn explain_says_what_runs_and_why() {
-    let room = Room::new();
-    let input = room.file("in", bytes(3_000_000, 8));
-    let ended = run(&mut transform("upper", &input, &room.at("out"), &["--explain"])).succeeds();
+fn explain_names_strategy_and_reason() {
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(3_000_000, 8));
+    let ended = run(&mut transform("upper", &input, &dir.at("out"), &["--explain"])).succeeds();
     for word in ["strategy: method=", "because: ", "not "] {
         assert!(ended.stderr.contains(word), "{ended}");
     }
     assert!(ended.stdout.is_empty());
     let asked = ["--explain", "--strategy", "cci-mt,request=32K"];
-    let ended = run(&mut transform("upper", &input, &room.at("out"), &asked)).succeeds();
+    let ended = run(&mut transform("upper", &input, &dir.at("out"), &asked)).succeeds();
     assert!(ended.stderr.contains("asked for: cci-mt,request=32K"), "{ended}");
     assert!(ended.stderr.contains("request=32KiB") || ended.stderr.contains("request=32K"), "{ended}");
 }
 
 #[test]
-fn what_cannot_be_had_is_replaced_and_said_or_refused() {
-    let room = Room::new();
-    let input = room.file("in", bytes(100_000, 9));
+fn unavailable_methods_are_replaced_or_rejected() {
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(100_000, 9));
     // A pipe cannot be mapped: a named strategy goes on without, and says so.
     let mut command = fullbore(["transform", "upper", "-", "--explain", "--strategy", "cci-mm"]);
-    let ended = run_with(command.arg(room.at("out")), b"abc").succeeds();
+    let ended = run_with(command.arg(dir.at("out")), b"abc").succeeds();
     assert!(ended.stderr.contains("note: "), "{ended}");
     // Nothing lies behind memory: who insists on direct I/O there is told.
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
@@ -299,17 +298,17 @@ fn what_cannot_be_had_is_replaced_and_said_or_refused() {
     };
     let held = memory.path().join("held");
     fs::copy(&input, &held).unwrap();
-    run(&mut transform("upper", &held, &room.at("out"), &["--strategy", "method=direct"]))
+    run(&mut transform("upper", &held, &dir.at("out"), &["--strategy", "method=direct"]))
         .fails(2, &["held", "method direct", "auto"]);
-    run(&mut transform("upper", &held, &room.at("out"), &["--strategy", "method=null"])).fails(2, &["null"]);
+    run(&mut transform("upper", &held, &dir.at("out"), &["--strategy", "method=null"])).fails(2, &["null"]);
 }
 
 #[test]
 fn json_is_an_account_of_the_run() {
-    let room = Room::new();
-    let input = room.file("in", bytes(2_500_000, 10));
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(2_500_000, 10));
     let ended =
-        run(&mut transform("upper", &input, &room.at("out"), &["--json", "--strategy", "cci"])).succeeds();
+        run(&mut transform("upper", &input, &dir.at("out"), &["--json", "--strategy", "cci"])).succeeds();
     let account: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(account["bytes"], 2_500_000);
     assert_eq!(account["asked"], "cci");
@@ -324,52 +323,52 @@ fn json_is_an_account_of_the_run() {
 
 #[test]
 fn time_and_progress_go_to_standard_error() {
-    let room = Room::new();
-    let input = room.file("in", bytes(2_500_000, 11));
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(2_500_000, 11));
     let ended =
         run(&mut transform("none", &input, "-".as_ref(), &["--time", "--progress", "always"])).succeeds();
     assert!(ended.stdout == fs::read(&input).unwrap());
     for word in ["real ", "user ", "sys ", "/s", "none: "] {
         assert!(ended.stderr.contains(word), "{ended}");
     }
-    let ended = run(&mut transform("none", &input, &room.at("out"), &["--progress", "never"])).succeeds();
+    let ended = run(&mut transform("none", &input, &dir.at("out"), &["--progress", "never"])).succeeds();
     assert!(ended.stderr.is_empty() && ended.stdout.is_empty(), "{ended}");
     // Standard error is no terminal here: by itself there is none.
-    let ended = run(&mut transform("none", &input, &room.at("out"), &[])).succeeds();
+    let ended = run(&mut transform("none", &input, &dir.at("out"), &[])).succeeds();
     assert!(ended.stderr.is_empty(), "{ended}");
 }
 
 #[test]
 fn every_durability_gives_the_file() {
-    let room = Room::new();
+    let dir = TestDir::new();
     let data = bytes(300_000, 12);
-    let input = room.file("in", &data);
+    let input = dir.file("in", &data);
     for how in ["none", "data", "full"] {
         for options in [&["--sync", how][..], &["--sync", how, "--overwrite"]] {
-            run(&mut transform("upper", &input, &room.at("out"), options)).succeeds();
-            assert!(fs::read(room.at("out")).unwrap() == defined("upper", &data), "{options:?}");
+            run(&mut transform("upper", &input, &dir.at("out"), options)).succeeds();
+            assert!(fs::read(dir.at("out")).unwrap() == defined("upper", &data), "{options:?}");
         }
     }
 }
 
 #[test]
 fn an_empty_file_gives_an_empty_file() {
-    let room = Room::new();
-    let input = room.file("in", "");
+    let dir = TestDir::new();
+    let input = dir.file("in", "");
     for strategy in named().into_iter().chain(["method=direct", "method=uring", "method=aio", "method=mmap"])
     {
         for old in [None, Some("old")] {
-            let _ = fs::remove_file(room.at("out"));
+            let _ = fs::remove_file(dir.at("out"));
             if let Some(old) = old {
-                room.file("out", old);
+                dir.file("out", old);
             }
             for options in [&["--strategy", strategy][..], &["--strategy", strategy, "--overwrite"]] {
-                let ended = run(&mut transform("shift:1", &input, &room.at("out"), options));
+                let ended = run(&mut transform("shift:1", &input, &dir.at("out"), options));
                 if methods().iter().any(|method| refused(&ended, method)) {
                     continue;
                 }
                 ended.succeeds();
-                assert_eq!(fs::read(room.at("out")).unwrap(), b"", "{strategy}");
+                assert_eq!(fs::read(dir.at("out")).unwrap(), b"", "{strategy}");
             }
         }
     }
@@ -380,9 +379,9 @@ fn an_empty_file_gives_an_empty_file() {
 }
 
 #[test]
-fn what_comes_slowly_goes_on_at_once() {
+fn slow_input_is_written_at_once() {
     let mut command = fullbore(["transform", "upper", "-", "-"]);
-    let mut running = crate::ground::start_unread(command.stdin(Stdio::piped()));
+    let mut running = crate::support::start_unread(command.stdin(Stdio::piped()));
     let mut pipe = running.child.stdin.take().unwrap();
     let mut out = running.child.stdout.take().unwrap();
     // If it waited for a whole request, this would wait for ever, and the runner would end it.

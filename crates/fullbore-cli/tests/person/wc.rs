@@ -6,7 +6,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::process::{Command, Stdio};
 
-use crate::ground::{Ended, Room, bytes, fullbore, run, run_with, shell};
+use crate::support::{Finished, TestDir, bytes, fullbore, run, run_with, shell};
 
 const FLAGS: [&[&str]; 13] = [
     &[],
@@ -39,7 +39,7 @@ fn peer() -> Option<&'static str> {
 
 /// A command of ours and the peer's, with the same arguments, in the same place.
 struct Pair<'a> {
-    room: &'a Room,
+    dir: &'a TestDir,
     locale: &'a str,
 }
 
@@ -47,16 +47,16 @@ impl Pair<'_> {
     fn commands(&self, arguments: &[OsString]) -> [Command; 2] {
         let theirs = Command::new(peer().unwrap());
         [fullbore(["wc"]), theirs].map(|mut command| {
-            command.args(arguments).current_dir(self.room.path()).env("LC_ALL", self.locale);
+            command.args(arguments).current_dir(self.dir.path()).env("LC_ALL", self.locale);
             command.env_remove("POSIXLY_CORRECT").stdin(Stdio::null());
             command
         })
     }
 
-    fn agree(&self, arguments: &[OsString], mut run: impl FnMut(&mut Command) -> Ended) {
+    fn agree(&self, arguments: &[OsString], mut run: impl FnMut(&mut Command) -> Finished) {
         let [ours, theirs] = self.commands(arguments).each_mut().map(&mut run);
         let what = format!("{arguments:?} in {}", self.locale);
-        let lines = |ended: &Ended| -> Vec<String> {
+        let lines = |ended: &Finished| -> Vec<String> {
             ended.stdout.split(|&byte| byte == b'\n').map(|line| line.escape_ascii().to_string()).collect()
         };
         assert_eq!(lines(&ours), lines(&theirs), "{what}\n{}", ours.stderr);
@@ -112,7 +112,7 @@ fn broken(seed: u64, len: usize) -> Vec<u8> {
     bytes(len, seed).iter().flat_map(|&byte| pieces[usize::from(byte) % 32]).copied().collect()
 }
 
-fn corpus(room: &Room) -> Vec<OsString> {
+fn corpus(dir: &TestDir) -> Vec<OsString> {
     let spaces: String = (0..0x21_u32)
         .chain([0x7f, 0x85, 0xa0, 0xad, 0x1680, 0x180e, 0x3000, 0xfeff, 0xe0001])
         .chain(0x2000..0x2070)
@@ -143,11 +143,11 @@ fn corpus(room: &Room) -> Vec<OsString> {
     ];
     let mut names = Vec::new();
     for (name, content) in files {
-        fs::write(room.path().join(OsStr::from_bytes(name)), content).unwrap();
+        fs::write(dir.path().join(OsStr::from_bytes(name)), content).unwrap();
         names.push(OsString::from_vec(name.to_vec()));
     }
-    fs::create_dir(room.at("directory")).unwrap();
-    File::create(room.at("sparse")).unwrap().set_len(3_000_001).unwrap();
+    fs::create_dir(dir.at("directory")).unwrap();
+    File::create(dir.at("sparse")).unwrap().set_len(3_000_001).unwrap();
     for name in [
         "sparse",
         "directory",
@@ -165,15 +165,15 @@ fn corpus(room: &Room) -> Vec<OsString> {
 }
 
 #[test]
-fn nasty_files_count_alike_alone_and_together() {
+fn hostile_files_count_alike_alone_and_together() {
     if peer().is_none() {
         return;
     }
-    let room = Room::new();
-    let names = corpus(&room);
-    fs::write(room.at("list"), names.join(OsStr::new("\0")).as_bytes()).unwrap();
+    let dir = TestDir::new();
+    let names = corpus(&dir);
+    fs::write(dir.at("list"), names.join(OsStr::new("\0")).as_bytes()).unwrap();
     for locale in LOCALES {
-        let pair = Pair { room: &room, locale };
+        let pair = Pair { dir: &dir, locale };
         for flags in FLAGS {
             let standard = |command: &mut Command| run_with(command, "stdin words ä\u{3000}x".as_bytes());
             for name in &names {
@@ -205,7 +205,7 @@ fn names_in_messages_are_quoted_alike() {
     if peer().is_none() {
         return;
     }
-    let room = Room::new();
+    let dir = TestDir::new();
     let pieces: [&[u8]; 24] = [
         b"a",
         b" ",
@@ -240,25 +240,25 @@ fn names_in_messages_are_quoted_alike() {
             .collect();
         for locale in LOCALES {
             // Nobody may see the one as a flag.
-            Pair { room: &room, locale }.alone(&[OsString::from_vec(name.clone())]);
+            Pair { dir: &dir, locale }.alone(&[OsString::from_vec(name.clone())]);
         }
     }
 }
 
 #[test]
-fn standard_input_goes_on_where_it_stands_and_is_left_where_it_ends() {
+fn standard_input_continues_and_ends_at_its_offset() {
     if peer().is_none() {
         return;
     }
-    let room = Room::new();
+    let dir = TestDir::new();
     for (name, content) in
         [("odd", broken(5, 100_001)), ("large", b"one two\n".repeat(400_000)), ("small", b"a b\nc".to_vec())]
     {
-        room.file(name, content);
+        dir.file(name, content);
         for (flags, skip) in FLAGS.iter().flat_map(|flags| [0, 1, 3, 1 << 40].map(|skip| (flags, skip))) {
             let mut ends = Vec::new();
-            Pair { room: &room, locale: "C.UTF-8" }.agree(&words(flags, &[""; 0]), |command| {
-                let mut file = File::open(room.at(name)).unwrap();
+            Pair { dir: &dir, locale: "C.UTF-8" }.agree(&words(flags, &[""; 0]), |command| {
+                let mut file = File::open(dir.at(name)).unwrap();
                 file.seek(SeekFrom::Start(skip)).unwrap();
                 let ended = run(command.stdin(file.try_clone().unwrap()));
                 ends.push(file.stream_position().unwrap());
@@ -268,18 +268,18 @@ fn standard_input_goes_on_where_it_stands_and_is_left_where_it_ends() {
         }
     }
     // Of a file of whole pages wc 9.1 counts less than there is: it skips too far.
-    room.file("pages", [b'x'; 8192]);
-    let left = shell(r#"{ head -c 100 >/dev/null; "$0" wc -c; "$0" wc -c; } < "$1""#, &[&room.at("pages")]);
+    dir.file("pages", [b'x'; 8192]);
+    let left = shell(r#"{ head -c 100 >/dev/null; "$0" wc -c; "$0" wc -c; } < "$1""#, &[&dir.at("pages")]);
     let skipped: u64 = 8192 - left.succeeds().text().lines().next().unwrap().parse::<u64>().unwrap();
     assert!([100, 8192].contains(&skipped), "{skipped}");
 }
 
 #[test]
-fn every_character_is_what_it_is_to_the_peer() {
+fn every_character_counts_as_in_the_peer() {
     if peer().is_none() {
         return;
     }
-    let room = Room::new();
+    let dir = TestDir::new();
     let mut list = Vec::new();
     for page in 0..0x11_0000 / 256 {
         let (mut apart, mut row) = (Vec::new(), Vec::new());
@@ -295,39 +295,39 @@ fn every_character_is_what_it_is_to_the_peer() {
         }
         for (kind, content) in [("apart", apart), ("row", row)] {
             let name = format!("{kind}-{page}");
-            room.file(&name, content);
+            dir.file(&name, content);
             list.extend([name.as_bytes(), b"\0"].concat());
         }
     }
-    room.file("list", list);
+    dir.file("list", list);
     for locale in ["C", "C.UTF-8"] {
-        Pair { room: &room, locale }.alone(&words(&["-lwmcL", "--files0-from=list"], &[""; 0]));
+        Pair { dir: &dir, locale }.alone(&words(&["-lwmcL", "--files0-from=list"], &[""; 0]));
     }
 }
 
 #[test]
-fn every_way_of_cutting_a_file_gives_what_the_peer_gives() {
+fn every_split_of_a_file_matches_the_peer() {
     if peer().is_none() {
         return;
     }
-    let room = Room::new();
-    room.file("text", broken(6, 150_000));
+    let dir = TestDir::new();
+    dir.file("text", broken(6, 150_000));
     for locale in ["C", "C.UTF-8"] {
-        let [_, mut theirs] = Pair { room: &room, locale }.commands(&words(&["-lwmcL", "text"], &[""; 0]));
+        let [_, mut theirs] = Pair { dir: &dir, locale }.commands(&words(&["-lwmcL", "text"], &[""; 0]));
         let wanted = run(&mut theirs).succeeds().text();
         for request in [512, 4096, 65536] {
             for workers in [1, 2, 3, 8] {
                 for method in ["buffered", "mmap"] {
                     let strategy = format!("method={method},request={request},workers={workers},model=pool");
                     let mut command = fullbore(["wc", "-lwmcL", "text", "--strategy", &strategy]);
-                    let found = run(command.current_dir(room.path()).env("LC_ALL", locale)).succeeds().text();
+                    let found = run(command.current_dir(dir.path()).env("LC_ALL", locale)).succeeds().text();
                     assert_eq!(found, wanted, "{strategy}");
                 }
             }
         }
         let piped = |program: &str| {
             let line = format!(r#"cat "$1" | LC_ALL="$2" {program} -lwmcL"#);
-            shell(&line, &[&room.at("text"), locale.as_ref()]).succeeds().text()
+            shell(&line, &[&dir.at("text"), locale.as_ref()]).succeeds().text()
         };
         assert_eq!(piped(r#""$0" wc"#), piped("wc"));
     }
@@ -338,30 +338,30 @@ fn long_lines_endless_streams_and_huge_holes() {
     if peer().is_none() {
         return;
     }
-    let room = Room::new();
-    room.file("line", "wörter und 中文\t".repeat(100_000_000 / 20));
+    let dir = TestDir::new();
+    dir.file("line", "wörter und 中文\t".repeat(100_000_000 / 20));
     for locale in ["C", "C.UTF-8"] {
-        Pair { room: &room, locale }.alone(&words(&["-lwmcL", "line"], &[""; 0]));
+        Pair { dir: &dir, locale }.alone(&words(&["-lwmcL", "line"], &[""; 0]));
     }
-    fs::remove_file(room.at("line")).unwrap();
+    fs::remove_file(dir.at("line")).unwrap();
     for len in [1_u64 << 40, (1 << 40) + 4097, (1 << 40) - 1] {
-        if let Err(error) = File::create(room.at("hole")).unwrap().set_len(len) {
+        if let Err(error) = File::create(dir.at("hole")).unwrap().set_len(len) {
             eprintln!("skipped: no hole of {len} bytes here: {error}");
             continue;
         }
-        Pair { room: &room, locale: "C" }.alone(&words(&["-c", "hole"], &[""; 0]));
+        Pair { dir: &dir, locale: "C" }.alone(&words(&["-c", "hole"], &[""; 0]));
     }
     let line = r#"head -c 300000000 /dev/zero | "$0" wc -lwmcL"#;
     assert_eq!(shell(line, &[]).succeeds().text(), "      0       0 300000000 300000000       0\n");
 }
 
 #[test]
-fn totals_come_when_they_are_asked_for() {
-    let room = Room::new();
-    room.file("one", "a b\n");
-    room.file("two", "c\n".repeat(100));
+fn totals_follow_the_flag() {
+    let dir = TestDir::new();
+    dir.file("one", "a b\n");
+    dir.file("two", "c\n".repeat(100));
     let told = |arguments: &[&str]| {
-        run(fullbore(["wc"]).args(arguments).current_dir(room.path()).stdin(Stdio::null())).succeeds().text()
+        run(fullbore(["wc"]).args(arguments).current_dir(dir.path()).stdin(Stdio::null())).succeeds().text()
     };
     let both = "  1   2   4 one\n100 100 200 two\n";
     let sum = "101 102 204 total\n";
@@ -382,11 +382,11 @@ fn totals_come_when_they_are_asked_for() {
 
 #[test]
 fn json_has_the_counts_and_an_account() {
-    let room = Room::new();
-    room.file("one", "a b\n");
-    room.file("two", "c");
+    let dir = TestDir::new();
+    dir.file("one", "a b\n");
+    dir.file("two", "c");
     let mut command = fullbore(["wc", "-lwL", "--json", "one", "missing", "two"]);
-    let ended = run(command.current_dir(room.path()));
+    let ended = run(command.current_dir(dir.path()));
     assert_eq!(
         (ended.code(), ended.stderr.as_str()),
         (1, "fullbore wc: missing: No such file or directory\n")
@@ -399,9 +399,9 @@ fn json_has_the_counts_and_an_account() {
 }
 
 #[test]
-fn explanations_say_how_it_was_read() {
-    let room = Room::new();
-    let file = room.file("one", "a b\n".repeat(1_000_000));
+fn explain_names_how_the_file_was_read() {
+    let dir = TestDir::new();
+    let file = dir.file("one", "a b\n".repeat(1_000_000));
     let ended = run(fullbore(["wc", "--explain"]).arg(&file)).succeeds();
     assert!(ended.stderr.contains("workers="), "{}", ended.stderr);
     let ended = run(fullbore(["wc", "--explain", "-c"]).arg(&file)).succeeds();

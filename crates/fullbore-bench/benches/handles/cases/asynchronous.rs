@@ -13,8 +13,8 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use super::passes::{PASSES, name};
 use crate::case::{Case, Demand, exactly, work};
+use crate::files::MIDDLE;
 use crate::judging::Attempt;
-use crate::place::MIDDLE;
 
 /// Sizes of single transfers in bytes.
 const SIZES: &[usize] = &[512, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
@@ -46,8 +46,8 @@ fn demands(case: Case, piece: usize) -> Case {
 
 fn open() -> Case {
     Case::new("async-open-close", "opening a file for reading and closing it, awaited")
-        .with("fullbore async", |place| {
-            let path = place.source(MIDDLE);
+        .with("fullbore async", |files| {
+            let path = files.source(MIDDLE);
             work(move |count, _| {
                 block_on(async {
                     for _ in 0..count {
@@ -57,8 +57,8 @@ fn open() -> Case {
                 })
             })
         })
-        .with("tokio", |place| {
-            let (path, runtime) = (place.source(MIDDLE), tokio_runtime()?);
+        .with("tokio", |files| {
+            let (path, runtime) = (files.source(MIDDLE), tokio_runtime()?);
             work(move |count, _| {
                 runtime.block_on(async {
                     for _ in 0..count {
@@ -68,8 +68,8 @@ fn open() -> Case {
                 })
             })
         })
-        .with("compio", |place| {
-            let (path, runtime) = (place.source(MIDDLE), compio::runtime::Runtime::new()?);
+        .with("compio", |files| {
+            let (path, runtime) = (files.source(MIDDLE), compio::runtime::Runtime::new()?);
             work(move |count, _| {
                 runtime.block_on(async {
                     for _ in 0..count {
@@ -92,8 +92,8 @@ fn read_at(size: usize) -> Case {
         "an awaited read at the next offset of 1 MiB",
     )
     .moving(size as u64, 0)
-    .with("fullbore async", move |place| {
-        let file = AsyncFile::new(File::open(place.source(MIDDLE))?, &Driver::shared()?);
+    .with("fullbore async", move |files| {
+        let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
         let (mut buffer, mut at) = (vec![0; size], 0);
         work(move |count, _| {
             block_on(async {
@@ -107,9 +107,9 @@ fn read_at(size: usize) -> Case {
             })
         })
     })
-    .with("tokio", move |place| {
+    .with("tokio", move |files| {
         let runtime = tokio_runtime()?;
-        let mut file = runtime.block_on(tokio::fs::File::open(place.source(MIDDLE)))?;
+        let mut file = runtime.block_on(tokio::fs::File::open(files.source(MIDDLE)))?;
         let (mut buffer, mut at) = (vec![0; size], 0);
         work(move |count, _| {
             runtime.block_on(async {
@@ -125,9 +125,9 @@ fn read_at(size: usize) -> Case {
             })
         })
     })
-    .with("compio", move |place| {
+    .with("compio", move |files| {
         let runtime = compio::runtime::Runtime::new()?;
-        let file = runtime.block_on(compio::fs::File::open(place.source(MIDDLE)))?;
+        let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
         let (mut buffer, mut at) = (vec![0; size], 0);
         work(move |count, _| {
             runtime.block_on(async {
@@ -150,8 +150,8 @@ fn write_at(size: usize) -> Case {
         "an awaited write at the next offset of 1 MiB",
     )
     .moving(size as u64, 0)
-    .with("fullbore async", move |place| {
-        let file = AsyncFile::new(File::open_write(place.filled(MIDDLE)?)?, &Driver::shared()?);
+    .with("fullbore async", move |files| {
+        let file = AsyncFile::new(File::open_write(files.filled(MIDDLE)?)?, &Driver::shared()?);
         let (mut buffer, mut at) = (vec![1; size], 0);
         work(move |count, _| {
             block_on(async {
@@ -165,9 +165,9 @@ fn write_at(size: usize) -> Case {
             })
         })
     })
-    .with("tokio", move |place| {
+    .with("tokio", move |files| {
         let runtime = tokio_runtime()?;
-        let path = place.filled(MIDDLE)?;
+        let path = files.filled(MIDDLE)?;
         let mut file = runtime.block_on(tokio::fs::File::options().write(true).open(path))?;
         let (buffer, mut at) = (vec![1; size], 0);
         work(move |count, _| {
@@ -185,9 +185,9 @@ fn write_at(size: usize) -> Case {
             })
         })
     })
-    .with("compio", move |place| {
+    .with("compio", move |files| {
         let runtime = compio::runtime::Runtime::new()?;
-        let path = place.filled(MIDDLE)?;
+        let path = files.filled(MIDDLE)?;
         let mut file = runtime.block_on(compio::fs::OpenOptions::new().write(true).open(path))?;
         let (mut buffer, mut at) = (vec![1; size], 0);
         work(move |count, _| {
@@ -211,8 +211,8 @@ fn read_vectored(each_size: usize) -> Case {
     let buffers = move || vec![vec![0_u8; each_size]; BUFFERS];
     Case::new(name, "an awaited read into four buffers at the next offset of 1 MiB")
         .moving(size as u64, 0)
-        .with("fullbore async", move |place| {
-            let file = AsyncFile::new(File::open(place.source(MIDDLE))?, &Driver::shared()?);
+        .with("fullbore async", move |files| {
+            let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
             let (mut buffers, mut at) = (buffers(), 0);
             work(move |count, _| {
                 block_on(async {
@@ -226,9 +226,9 @@ fn read_vectored(each_size: usize) -> Case {
                 })
             })
         })
-        .with("compio", move |place| {
+        .with("compio", move |files| {
             let runtime = compio::runtime::Runtime::new()?;
-            let file = runtime.block_on(compio::fs::File::open(place.source(MIDDLE)))?;
+            let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
             let (mut buffers, mut at) = (buffers(), 0);
             work(move |count, _| {
                 runtime.block_on(async {
@@ -253,8 +253,8 @@ fn read(size: u64, piece: usize, buffer: usize) -> Case {
         "opening a file, reading it from front to back, closing it, awaited",
     )
     .moving(size, 0)
-    .with("fullbore async", move |place| {
-        let (path, mut data) = (place.source(size), vec![0; piece]);
+    .with("fullbore async", move |files| {
+        let (path, mut data) = (files.source(size), vec![0; piece]);
         work(move |count, _| {
             for _ in 0..count {
                 block_on(ours_reads(&path, &mut data, size))?;
@@ -262,8 +262,8 @@ fn read(size: u64, piece: usize, buffer: usize) -> Case {
             Ok(())
         })
     })
-    .with("tokio", move |place| {
-        let (path, runtime, mut data) = (place.source(size), tokio_runtime()?, vec![0; piece]);
+    .with("tokio", move |files| {
+        let (path, runtime, mut data) = (files.source(size), tokio_runtime()?, vec![0; piece]);
         work(move |count, _| {
             for _ in 0..count {
                 runtime.block_on(async {
@@ -278,9 +278,9 @@ fn read(size: u64, piece: usize, buffer: usize) -> Case {
             Ok(())
         })
     })
-    .with("compio", move |place| {
+    .with("compio", move |files| {
         let runtime = compio::runtime::Runtime::new()?;
-        let (path, mut data) = (place.source(size), vec![0; piece]);
+        let (path, mut data) = (files.source(size), vec![0; piece]);
         work(move |count, _| {
             for _ in 0..count {
                 runtime.block_on(async {
@@ -317,8 +317,8 @@ fn write(size: u64, piece: usize, buffer: usize) -> Case {
         "replacing a file, writing it from front to back, closing it, awaited",
     )
     .moving(size, 0)
-    .with("fullbore async", move |place| {
-        let (path, driver, mut data) = (place.target(), Driver::shared()?, vec![1; piece]);
+    .with("fullbore async", move |files| {
+        let (path, driver, mut data) = (files.target(), Driver::shared()?, vec![1; piece]);
         work(move |count, _| {
             for _ in 0..count {
                 block_on(ours_writes(&path, &driver, &mut data, size))?;
@@ -326,8 +326,8 @@ fn write(size: u64, piece: usize, buffer: usize) -> Case {
             Ok(())
         })
     })
-    .with("tokio", move |place| {
-        let (path, runtime, data) = (place.target(), tokio_runtime()?, vec![1; piece]);
+    .with("tokio", move |files| {
+        let (path, runtime, data) = (files.target(), tokio_runtime()?, vec![1; piece]);
         work(move |count, _| {
             for _ in 0..count {
                 runtime.block_on(async {
@@ -341,9 +341,9 @@ fn write(size: u64, piece: usize, buffer: usize) -> Case {
             Ok(())
         })
     })
-    .with("compio", move |place| {
+    .with("compio", move |files| {
         let runtime = compio::runtime::Runtime::new()?;
-        let (path, mut data) = (place.target(), vec![1; piece]);
+        let (path, mut data) = (files.target(), vec![1; piece]);
         work(move |count, _| {
             for _ in 0..count {
                 runtime.block_on(async {

@@ -9,7 +9,7 @@ use fullbore::file::{File, Mode, OpenOptions, RangeLock, Share};
 use rustix::fs::OFlags;
 
 use crate::case::{Case, Demand, closed, each, exactly};
-use crate::place::{MIDDLE, SMALL};
+use crate::files::{MIDDLE, SMALL};
 
 /// Lengths set one after the other, as .NET's SetLength does.
 const LENGTHS: u64 = 1024;
@@ -20,23 +20,23 @@ pub(crate) fn cases() -> Vec<Case> {
 
 fn open() -> Case {
     Case::new("open-close", "opening a file for reading and closing it")
-        .with("std", |place| {
-            let path = place.source(SMALL);
+        .with("std", |files| {
+            let path = files.source(SMALL);
             each(move |_| closed(fs::File::open(&path)?))
         })
-        .with("raw", |place| {
-            let path = place.source(SMALL);
+        .with("raw", |files| {
+            let path = files.source(SMALL);
             each(move |_| {
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC;
                 closed(rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?)
             })
         })
-        .with("fullbore", |place| {
-            let path = place.source(SMALL);
+        .with("fullbore", |files| {
+            let path = files.source(SMALL);
             each(move |_| closed(File::open(&path)?))
         })
-        .with("fullbore options", |place| {
-            let path = place.source(SMALL);
+        .with("fullbore options", |files| {
+            let path = files.source(SMALL);
             each(move |_| closed(OpenOptions::new().open(&path)?))
         })
         .like_std("fullbore")
@@ -47,22 +47,22 @@ fn open() -> Case {
 /// less; it stands here to be seen, and is no measure.
 fn lock_range() -> Case {
     Case::new("lock-range", "locking a range of an open file and unlocking it")
-        .with("raw", |place| {
-            let file = fs::File::options().read(true).write(true).open(place.filled(SMALL)?)?;
+        .with("raw", |files| {
+            let file = fs::File::options().read(true).write(true).open(files.filled(SMALL)?)?;
             each(move |_| {
                 ofd_lock(&file, libc::F_WRLCK)?;
                 Ok(ofd_lock(&file, libc::F_UNLCK)?)
             })
         })
-        .with("std, whole file", |place| {
-            let file = fs::File::options().read(true).write(true).open(place.filled(SMALL)?)?;
+        .with("std, whole file", |files| {
+            let file = fs::File::options().read(true).write(true).open(files.filled(SMALL)?)?;
             each(move |_| {
                 file.lock()?;
                 Ok(file.unlock()?)
             })
         })
-        .with("fullbore", |place| {
-            let file = File::open_write(place.filled(SMALL)?)?;
+        .with("fullbore", |files| {
+            let file = File::open_write(files.filled(SMALL)?)?;
             each(move |_| {
                 drop(file.lock_range(0..SMALL, RangeLock::Exclusive)?);
                 Ok(())
@@ -90,16 +90,16 @@ fn share() -> Case {
         "open-alone",
         "opening a file, locking it alone, seeing that it was not replaced, unlocking and closing it",
     )
-    .with("std, without looking", |place| {
-        let path = place.source(SMALL);
+    .with("std, without looking", |files| {
+        let path = files.source(SMALL);
         each(move |_| {
             let file = fs::File::open(&path)?;
             file.try_lock()?;
             Ok(file.unlock()?)
         })
     })
-    .with("std", |place| {
-        let path = place.source(SMALL);
+    .with("std", |files| {
+        let path = files.source(SMALL);
         each(move |_| {
             use std::os::unix::fs::MetadataExt;
             let file = fs::File::open(&path)?;
@@ -109,28 +109,28 @@ fn share() -> Case {
             Ok(file.unlock()?)
         })
     })
-    .with("fullbore", |place| {
-        let path = place.source(SMALL);
+    .with("fullbore", |files| {
+        let path = files.source(SMALL);
         each(move |_| closed(OpenOptions::new().share(Share::NONE).open(&path)?))
     })
 }
 
 fn length() -> Case {
     Case::new("length", "asking an open file for its length")
-        .with("std", |place| {
-            let file = fs::File::open(place.source(MIDDLE))?;
+        .with("std", |files| {
+            let file = fs::File::open(files.source(MIDDLE))?;
             each(move |_| exactly(file.metadata()?.len(), MIDDLE))
         })
-        .with("raw", |place| {
-            let file = fs::File::open(place.source(MIDDLE))?;
+        .with("raw", |files| {
+            let file = fs::File::open(files.source(MIDDLE))?;
             each(move |_| exactly(rustix::fs::fstat(&file)?.st_size as u64, MIDDLE))
         })
-        .with("fullbore", |place| {
-            let file = File::open(place.source(MIDDLE))?;
+        .with("fullbore", |files| {
+            let file = File::open(files.source(MIDDLE))?;
             each(move |_| exactly(file.stamp()?.len, MIDDLE))
         })
-        .with("fullbore stream", |place| {
-            let stream = fullbore::stream::FileStream::new(File::open(place.source(MIDDLE))?);
+        .with("fullbore stream", |files| {
+            let stream = fullbore::stream::FileStream::new(File::open(files.source(MIDDLE))?);
             each(move |_| exactly(stream.len()?, MIDDLE))
         })
         .like_std("fullbore")
@@ -141,24 +141,24 @@ fn length() -> Case {
 
 fn set_length() -> Case {
     Case::new("set-length", "setting an open file's length, from 0 to 1023 bytes in turn")
-        .with("std", |place| {
-            let file = fs::File::create(place.target())?;
+        .with("std", |files| {
+            let file = fs::File::create(files.target())?;
             let mut len = 0;
             each(move |_| {
                 len = (len + 1) % LENGTHS;
                 Ok(file.set_len(len)?)
             })
         })
-        .with("raw", |place| {
-            let file = fs::File::create(place.target())?;
+        .with("raw", |files| {
+            let file = fs::File::create(files.target())?;
             let mut len = 0;
             each(move |_| {
                 len = (len + 1) % LENGTHS;
                 Ok(rustix::fs::ftruncate(&file, len)?)
             })
         })
-        .with("fullbore", |place| {
-            let file = OpenOptions::new().mode(Mode::CreateOrTruncate).open(place.target())?;
+        .with("fullbore", |files| {
+            let file = OpenOptions::new().mode(Mode::CreateOrTruncate).open(files.target())?;
             let mut len = 0;
             each(move |_| {
                 len = (len + 1) % LENGTHS;
@@ -172,19 +172,19 @@ fn set_length() -> Case {
 fn copy(size: u64) -> Case {
     Case::new(format!("copy-{}", super::short(size)), "copying a file over another")
         .moving(size, 0)
-        .with("std", move |place| {
-            let (from, to) = (place.source(size), place.target());
+        .with("std", move |files| {
+            let (from, to) = (files.source(size), files.target());
             each(move |_| exactly(fs::copy(&from, &to)?, size))
         })
-        .with("fullbore", move |place| {
-            let (from, to) = (place.source(size), place.target());
+        .with("fullbore", move |files| {
+            let (from, to) = (files.source(size), files.target());
             each(move |_| {
                 let to = OpenOptions::new().mode(Mode::CreateOrTruncate).open(&to)?;
                 exactly(File::open(&from)?.copy_range(0..size, &to, 0)?.bytes(), size)
             })
         })
-        .with("tokio", move |place| {
-            let (from, to) = (place.source(size), place.target());
+        .with("tokio", move |files| {
+            let (from, to) = (files.source(size), files.target());
             let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
             each(move |_| exactly(runtime.block_on(tokio::fs::copy(&from, &to))?, size))
         })

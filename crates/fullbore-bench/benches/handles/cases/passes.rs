@@ -9,9 +9,9 @@ use fullbore::stream::FileStream;
 use rustix::fs::OFlags;
 
 use super::streams::BUFFER;
-use crate::case::{Case, Contender, Work, closed, each};
+use crate::case::{Case, Contender, Operation, closed, each};
+use crate::files::{BenchFiles, LARGE, MIDDLE, SMALL};
 use crate::judging::Attempt;
-use crate::place::{LARGE, MIDDLE, Place, SMALL};
 
 /// Size of the file, of the user's buffer and of the stream's, in bytes.
 type Pass = (u64, usize, usize);
@@ -73,8 +73,8 @@ fn read(pass: Pass) -> Case {
     let (size, piece, buffer) = pass;
     Case::new(name("read", pass), "opening a file, reading it from front to back, closing it")
         .moving(size, piece)
-        .with("std", move |place| {
-            let path = place.source(size);
+        .with("std", move |files| {
+            let path = files.source(size);
             each(move |data| {
                 let file = fs::File::open(&path)?;
                 match buffer {
@@ -84,8 +84,8 @@ fn read(pass: Pass) -> Case {
                 Ok(())
             })
         })
-        .with("raw", move |place| {
-            let path = place.source(size);
+        .with("raw", move |files| {
+            let path = files.source(size);
             each(move |data| {
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC;
                 let file = rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?;
@@ -96,8 +96,8 @@ fn read(pass: Pass) -> Case {
                 Ok(())
             })
         })
-        .with("fullbore", move |place| {
-            let path = place.source(size);
+        .with("fullbore", move |files| {
+            let path = files.source(size);
             each(move |data| {
                 let file = File::open(&path)?;
                 let mut read = 0;
@@ -107,8 +107,8 @@ fn read(pass: Pass) -> Case {
                 Ok(())
             })
         })
-        .with("fullbore stream", move |place| {
-            let path = place.source(size);
+        .with("fullbore stream", move |files| {
+            let path = files.source(size);
             each(move |data| {
                 Ok(read_all(&mut FileStream::with_buffer(File::open(&path)?, buffer), data, size)?)
             })
@@ -136,8 +136,8 @@ fn write(pass: Pass, preallocated: bool) -> Case {
     };
     Case::new(name(doing, pass), what)
         .moving(size, piece)
-        .with("std", move |place| {
-            let path = place.target();
+        .with("std", move |files| {
+            let path = files.target();
             each(move |data| {
                 // std cannot set room aside.
                 let file = if room > 0 { replace(&path, room)?.into() } else { fs::File::create(&path)? };
@@ -148,8 +148,8 @@ fn write(pass: Pass, preallocated: bool) -> Case {
                 Ok(())
             })
         })
-        .with("raw", move |place| {
-            let path = place.target();
+        .with("raw", move |files| {
+            let path = files.target();
             each(move |data| {
                 let file = replace(&path, room)?;
                 let mut written = 0;
@@ -159,8 +159,8 @@ fn write(pass: Pass, preallocated: bool) -> Case {
                 Ok(())
             })
         })
-        .with("fullbore", move |place| {
-            let path = place.target();
+        .with("fullbore", move |files| {
+            let path = files.target();
             each(move |data| {
                 let file = replacing(room).open(&path)?;
                 let mut written = 0;
@@ -170,8 +170,8 @@ fn write(pass: Pass, preallocated: bool) -> Case {
                 Ok(())
             })
         })
-        .with("fullbore stream", move |place| {
-            let path = place.target();
+        .with("fullbore stream", move |files| {
+            let path = files.target();
             each(move |data| {
                 let mut stream = FileStream::with_buffer(replacing(room).open(&path)?, buffer);
                 write_all(&mut stream, data, size)?;
@@ -189,9 +189,12 @@ fn replacing(room: u64) -> OpenOptions {
 }
 
 /// A contender of the operation `once`, which finds the target empty at the start of a turn.
-fn from_empty(place: &Place, once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
-    let path = place.target();
-    let work: Work = each(once)?.work;
+fn from_empty(
+    files: &BenchFiles,
+    once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static,
+) -> Attempt<Contender> {
+    let path = files.target();
+    let work: Operation = each(once)?.work;
     Ok(Contender { work, prepare: Box::new(move || closed(fs::File::create(&path)?)) })
 }
 
@@ -199,16 +202,16 @@ fn append(pass: Pass) -> Case {
     let (size, piece, buffer) = pass;
     Case::new(name("append", pass), "opening a file at its end, appending to it, closing it")
         .moving(size, piece)
-        .with("std", move |place| {
-            let path = place.target();
-            from_empty(place, move |data| {
+        .with("std", move |files| {
+            let path = files.target();
+            from_empty(files, move |data| {
                 let file = fs::File::options().append(true).open(&path)?;
                 Ok(write_all(&mut BufWriter::with_capacity(buffer, file), data, size)?)
             })
         })
-        .with("fullbore stream", move |place| {
-            let path = place.target();
-            from_empty(place, move |data| {
+        .with("fullbore stream", move |files| {
+            let path = files.target();
+            from_empty(files, move |data| {
                 let file = OpenOptions::new().mode(Mode::Append).open(&path)?;
                 let mut stream = FileStream::with_buffer(file, buffer);
                 write_all(&mut stream, data, size)?;

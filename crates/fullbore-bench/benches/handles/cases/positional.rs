@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use fullbore::file::File;
 
 use crate::case::{Case, Demand, each, exactly};
-use crate::place::{LARGE, MIDDLE};
+use crate::files::{LARGE, MIDDLE};
 
 /// Buffers of a vectored transfer.
 const BUFFERS: usize = 4;
@@ -71,16 +71,16 @@ impl Anywhere {
 fn read(size: usize) -> Case {
     Case::new(format!("read-at-{}", super::short(size as u64)), "a read at the next offset of 1 MiB")
         .moving(size as u64, size)
-        .with("std", move |place| {
-            let (file, mut at) = (fs::File::open(place.source(MIDDLE))?, Forward::by(size));
+        .with("std", move |files| {
+            let (file, mut at) = (fs::File::open(files.source(MIDDLE))?, Forward::by(size));
             each(move |buffer| exactly(file.read_at(buffer, at.next())?, size))
         })
-        .with("raw", move |place| {
-            let (file, mut at) = (fs::File::open(place.source(MIDDLE))?, Forward::by(size));
+        .with("raw", move |files| {
+            let (file, mut at) = (fs::File::open(files.source(MIDDLE))?, Forward::by(size));
             each(move |buffer| exactly(rustix::io::pread(&file, buffer, at.next())?, size))
         })
-        .with("fullbore", move |place| {
-            let (file, mut at) = (File::open(place.source(MIDDLE))?, Forward::by(size));
+        .with("fullbore", move |files| {
+            let (file, mut at) = (File::open(files.source(MIDDLE))?, Forward::by(size));
             each(move |buffer| exactly(file.read_at(buffer, at.next())?, size))
         })
         .like_std("fullbore")
@@ -92,16 +92,16 @@ fn read(size: usize) -> Case {
 fn random_read(size: usize) -> Case {
     Case::new(format!("random-read-at-{}", super::short(size as u64)), "a read at a random offset of 100 MiB")
         .moving(size as u64, size)
-        .with("std", move |place| {
-            let (file, mut at) = (fs::File::open(place.source(LARGE))?, Anywhere::of(size, 1));
+        .with("std", move |files| {
+            let (file, mut at) = (fs::File::open(files.source(LARGE))?, Anywhere::of(size, 1));
             each(move |buffer| exactly(file.read_at(buffer, at.next())?, size))
         })
-        .with("raw", move |place| {
-            let (file, mut at) = (fs::File::open(place.source(LARGE))?, Anywhere::of(size, 2));
+        .with("raw", move |files| {
+            let (file, mut at) = (fs::File::open(files.source(LARGE))?, Anywhere::of(size, 2));
             each(move |buffer| exactly(rustix::io::pread(&file, buffer, at.next())?, size))
         })
-        .with("fullbore", move |place| {
-            let (file, mut at) = (File::open(place.source(LARGE))?, Anywhere::of(size, 3));
+        .with("fullbore", move |files| {
+            let (file, mut at) = (File::open(files.source(LARGE))?, Anywhere::of(size, 3));
             each(move |buffer| exactly(file.read_at(buffer, at.next())?, size))
         })
         .like_std("fullbore")
@@ -113,16 +113,16 @@ fn write(size: usize) -> Case {
     let open = |path| fs::File::options().write(true).open(path);
     Case::new(format!("write-at-{}", super::short(size as u64)), "a write at the next offset of 1 MiB")
         .moving(size as u64, size)
-        .with("std", move |place| {
-            let (file, mut at) = (open(place.filled(MIDDLE)?)?, Forward::by(size));
+        .with("std", move |files| {
+            let (file, mut at) = (open(files.filled(MIDDLE)?)?, Forward::by(size));
             each(move |buffer| exactly(file.write_at(buffer, at.next())?, size))
         })
-        .with("raw", move |place| {
-            let (file, mut at) = (open(place.filled(MIDDLE)?)?, Forward::by(size));
+        .with("raw", move |files| {
+            let (file, mut at) = (open(files.filled(MIDDLE)?)?, Forward::by(size));
             each(move |buffer| exactly(rustix::io::pwrite(&file, buffer, at.next())?, size))
         })
-        .with("fullbore", move |place| {
-            let (file, mut at) = (File::open_write(place.filled(MIDDLE)?)?, Forward::by(size));
+        .with("fullbore", move |files| {
+            let (file, mut at) = (File::open_write(files.filled(MIDDLE)?)?, Forward::by(size));
             each(move |buffer| exactly(file.write_at(buffer, at.next())?, size))
         })
         .like_std("fullbore")
@@ -148,19 +148,19 @@ fn read_vectored(each_size: usize) -> Case {
     let name = format!("read-vectored-at-{BUFFERS}x{}", super::short(each_size as u64));
     Case::new(name, "a read into four buffers at the next offset of 1 MiB; std has to seek")
         .moving(size as u64, size)
-        .with("std", move |place| {
-            let (mut file, mut at) = (fs::File::open(place.source(MIDDLE))?, Forward::by(size));
+        .with("std", move |files| {
+            let (mut file, mut at) = (fs::File::open(files.source(MIDDLE))?, Forward::by(size));
             each(move |buffer| {
                 file.seek(SeekFrom::Start(at.next()))?;
                 exactly(file.read_vectored(&mut parts_mut(buffer))?, size)
             })
         })
-        .with("raw", move |place| {
-            let (file, mut at) = (fs::File::open(place.source(MIDDLE))?, Forward::by(size));
+        .with("raw", move |files| {
+            let (file, mut at) = (fs::File::open(files.source(MIDDLE))?, Forward::by(size));
             each(move |buffer| exactly(rustix::io::preadv(&file, &mut parts_mut(buffer), at.next())?, size))
         })
-        .with("fullbore", move |place| {
-            let (file, mut at) = (File::open(place.source(MIDDLE))?, Forward::by(size));
+        .with("fullbore", move |files| {
+            let (file, mut at) = (File::open(files.source(MIDDLE))?, Forward::by(size));
             each(move |buffer| exactly(file.read_vectored_at(&mut parts_mut(buffer), at.next())?, size))
         })
         .like_std("fullbore")
@@ -175,19 +175,19 @@ fn write_vectored(each_size: usize) -> Case {
     let name = format!("write-vectored-at-{BUFFERS}x{}", super::short(each_size as u64));
     Case::new(name, "a write of four buffers at the next offset of 1 MiB; std has to seek")
         .moving(size as u64, size)
-        .with("std", move |place| {
-            let (mut file, mut at) = (open(place.filled(MIDDLE)?)?, Forward::by(size));
+        .with("std", move |files| {
+            let (mut file, mut at) = (open(files.filled(MIDDLE)?)?, Forward::by(size));
             each(move |buffer| {
                 file.seek(SeekFrom::Start(at.next()))?;
                 exactly(file.write_vectored(&parts(buffer))?, size)
             })
         })
-        .with("raw", move |place| {
-            let (file, mut at) = (open(place.filled(MIDDLE)?)?, Forward::by(size));
+        .with("raw", move |files| {
+            let (file, mut at) = (open(files.filled(MIDDLE)?)?, Forward::by(size));
             each(move |buffer| exactly(rustix::io::pwritev(&file, &parts(buffer), at.next())?, size))
         })
-        .with("fullbore", move |place| {
-            let (file, mut at) = (File::open_write(place.filled(MIDDLE)?)?, Forward::by(size));
+        .with("fullbore", move |files| {
+            let (file, mut at) = (File::open_write(files.filled(MIDDLE)?)?, Forward::by(size));
             each(move |buffer| exactly(file.write_vectored_at(&parts(buffer), at.next())?, size))
         })
         .like_std("fullbore")

@@ -19,8 +19,8 @@ use rustix::fs::OFlags;
 
 use super::positional::Anywhere;
 use crate::case::{Case, Demand, exactly, work};
+use crate::files::LARGE;
 use crate::judging::Attempt;
-use crate::place::LARGE;
 
 /// Reads in flight.
 const DEPTH: usize = 32;
@@ -33,18 +33,18 @@ pub(crate) fn cases() -> Vec<Case> {
         .moving(SIZE as u64, 0)
         // 32 reads to fill the ring, 32 to empty it: they must be few of all.
         .turns_of(Duration::from_millis(20))
-        .with("raw ring", |place| {
-            let mut raw = Raw::new(IoUring::new(DEPTH as u32)?, &place.source(LARGE), 1)?;
+        .with("raw ring", |files| {
+            let mut raw = Raw::new(IoUring::new(DEPTH as u32)?, &files.source(LARGE), 1)?;
             work(move |count, _| raw.read(count))
         })
-        .with("raw, deferred", |place| {
+        .with("raw, deferred", |files| {
             // The kernel's part of a completion is done when it is asked for, in the thread that asks.
             let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(DEPTH as u32)?;
-            let mut raw = Raw::new(ring, &place.source(LARGE), 2)?;
+            let mut raw = Raw::new(ring, &files.source(LARGE), 2)?;
             work(move |count, _| raw.read(count))
         })
-        .with("fullbore async", |place| {
-            let path = place.source(LARGE);
+        .with("fullbore async", |files| {
+            let path = files.source(LARGE);
             let file = AsyncFile::new(File::from_fd(direct(&path)?, path)?, &Driver::shared()?);
             let mut buffers = aligned()?;
             let mut at = Anywhere::of(SIZE, 3);
@@ -69,13 +69,13 @@ pub(crate) fn cases() -> Vec<Case> {
                 })
             })
         })
-        .with("compio", |place| {
+        .with("compio", |files| {
             let runtime = compio::runtime::Runtime::new()?;
             let file = runtime.block_on(
                 compio::fs::OpenOptions::new()
                     .read(true)
                     .custom_flags(OFlags::DIRECT.bits() as i32)
-                    .open(place.source(LARGE)),
+                    .open(files.source(LARGE)),
             )?;
             exactly(rustix::fs::fcntl_getfl(&file)?.contains(OFlags::DIRECT), true)?;
             let mut buffers: Vec<Aligned> = (0..DEPTH).map(|_| Aligned::new()).collect();

@@ -7,7 +7,7 @@ use fullbore::file::{File, Mode, OpenOptions};
 use fullbore::stream::FileStream;
 
 use crate::case::{Case, Demand, each};
-use crate::place::{MIDDLE, Place};
+use crate::files::{BenchFiles, MIDDLE};
 
 /// .NET's default buffer in bytes; std's and fullbore's is 8 KiB.
 pub(super) const BUFFER: usize = 4 << 10;
@@ -20,8 +20,8 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// A stream that replaces the target.
-pub(super) fn create(place: &Place, buffer: usize) -> fullbore::Result<FileStream> {
-    let file = OpenOptions::new().mode(Mode::CreateOrTruncate).open(place.target())?;
+pub(super) fn create(files: &BenchFiles, buffer: usize) -> fullbore::Result<FileStream> {
+    let file = OpenOptions::new().mode(Mode::CreateOrTruncate).open(files.target())?;
     Ok(FileStream::with_buffer(file, buffer))
 }
 
@@ -32,23 +32,23 @@ fn seek(forward: bool) -> Case {
         SeekFrom::Start(*at)
     };
     Case::new(format!("seek-{name}"), format!("a seek {what} of the offsets of 1 MiB that lie 8 KiB apart"))
-        .with("std", move |place| {
-            let (mut file, mut at) = (fs::File::open(place.source(MIDDLE))?, 0);
+        .with("std", move |files| {
+            let (mut file, mut at) = (fs::File::open(files.source(MIDDLE))?, 0);
             each(move |_| {
                 file.seek(next(&mut at))?;
                 Ok(())
             })
         })
-        .with("std buffered", move |place| {
-            let file = fs::File::open(place.source(MIDDLE))?;
+        .with("std buffered", move |files| {
+            let file = fs::File::open(files.source(MIDDLE))?;
             let (mut file, mut at) = (BufReader::with_capacity(BUFFER, file), 0);
             each(move |_| {
                 file.seek(next(&mut at))?;
                 Ok(())
             })
         })
-        .with("fullbore stream", move |place| {
-            let file = File::open(place.source(MIDDLE))?;
+        .with("fullbore stream", move |files| {
+            let file = File::open(files.source(MIDDLE))?;
             let (mut stream, mut at) = (FileStream::with_buffer(file, BUFFER), 0);
             each(move |_| {
                 stream.seek(std::hint::black_box(next(&mut at)))?;
@@ -70,12 +70,12 @@ fn read_byte() -> Case {
     }
     Case::new("read-byte", "a read of one byte through a buffer of 4 KiB")
         .moving(1, 1)
-        .with("std", |place| {
-            let mut file = BufReader::with_capacity(BUFFER, fs::File::open(place.source(MIDDLE))?);
+        .with("std", |files| {
+            let mut file = BufReader::with_capacity(BUFFER, fs::File::open(files.source(MIDDLE))?);
             each(move |byte| Ok(again(&mut file, byte)?))
         })
-        .with("fullbore stream", |place| {
-            let mut stream = FileStream::with_buffer(File::open(place.source(MIDDLE))?, BUFFER);
+        .with("fullbore stream", |files| {
+            let mut stream = FileStream::with_buffer(File::open(files.source(MIDDLE))?, BUFFER);
             each(move |byte| Ok(again(&mut stream, byte)?))
         })
         .like_std("fullbore stream")
@@ -94,13 +94,13 @@ fn write_byte() -> Case {
     }
     Case::new("write-byte", "a write of one byte through a buffer of 4 KiB")
         .moving(1, 1)
-        .with("std", |place| {
-            let file = fs::File::options().write(true).open(place.filled(MIDDLE)?)?;
+        .with("std", |files| {
+            let file = fs::File::options().write(true).open(files.filled(MIDDLE)?)?;
             let (mut file, mut written) = (BufWriter::with_capacity(BUFFER, file), 0);
             each(move |byte| Ok(again(&mut file, byte, &mut written)?))
         })
-        .with("fullbore stream", |place| {
-            let file = File::open_write(place.filled(MIDDLE)?)?;
+        .with("fullbore stream", |files| {
+            let file = File::open_write(files.filled(MIDDLE)?)?;
             let (mut stream, mut written) = (FileStream::with_buffer(file, BUFFER), 0);
             each(move |byte| Ok(again(&mut stream, byte, &mut written)?))
         })
@@ -115,12 +115,12 @@ fn flush() -> Case {
     }
     Case::new("flush", "a write of one byte and a flush")
         .moving(1, 1)
-        .with("std", |place| {
-            let mut file = BufWriter::with_capacity(BUFFER, fs::File::create(place.target())?);
+        .with("std", |files| {
+            let mut file = BufWriter::with_capacity(BUFFER, fs::File::create(files.target())?);
             each(move |byte| Ok(again(&mut file, byte)?))
         })
-        .with("fullbore stream", |place| {
-            let mut stream = create(place, BUFFER)?;
+        .with("fullbore stream", |files| {
+            let mut stream = create(files, BUFFER)?;
             each(move |byte| Ok(again(&mut stream, byte)?))
         })
         .like_std("fullbore stream")

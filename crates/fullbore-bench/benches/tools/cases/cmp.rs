@@ -3,7 +3,7 @@
 use super::Row;
 use crate::data::Data;
 use crate::finding::Bound;
-use crate::race::{Answers, Race};
+use crate::race::{OutputCheck, Race};
 use crate::{Attempt, Bench, states};
 
 /// What a difference in the first MB may take, in milliseconds: "at once" is what no one notices.
@@ -28,7 +28,7 @@ fn early(bench: &mut Bench) -> Attempt<()> {
     let words = [&*text.to_string_lossy(), "other"];
     let prepare = || states::warm(&text).and_then(|()| states::warm(&other));
     Race::new(&[Data::Other], 2 * bench.place.size.min(1_000_000))
-        .answers(Answers::Same)
+        .answers(OutputCheck::Same)
         .enter("fullbore cmp", bench.ours("cmp", &words).map(|line| line.code(1)), prepare)
         .enter("cmp", bench.peer("cmp", &words).map(|line| line.code(1)), prepare)
         .within("cmp, a difference in the first MB", "fullbore cmp", Bound::AtMost(AT_ONCE))

@@ -7,9 +7,9 @@ use super::Row;
 use crate::data::Data;
 use crate::finding::Bound;
 use crate::judging::directory::Directory;
-use crate::race::{Entrant, Race, same_bytes};
+use crate::race::{CommandOrReason, Race, same_bytes};
 use crate::rounds::Contender;
-use crate::{Attempt, Bench, Line, states};
+use crate::{Attempt, Bench, CommandLine, states};
 
 pub(super) const CASES: &[Row] = &[
     ("copy-new", "a cached file to a new one", |bench| plain(bench, false)),
@@ -134,7 +134,7 @@ fn reflink(bench: &mut Bench) -> Attempt<()> {
         let kind = fullbore::probe::facts(&one)?
             .file_system
             .map_or_else(String::new, |system| system.kind.to_string());
-        let ours: Entrant = bench.ours("copy", &[&from, &to]).map(Line::nowhere);
+        let ours: CommandOrReason = bench.ours("copy", &[&from, &to]).map(CommandLine::nowhere);
         let cp = bench.peer("cp", &["--reflink=always", &from, &beside]);
         let ready = || Ok(());
         Race::new(&[], size)

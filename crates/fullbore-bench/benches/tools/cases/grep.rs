@@ -3,7 +3,7 @@
 use super::Row;
 use crate::data::Data;
 use crate::finding::Bound;
-use crate::race::{Answers, Race};
+use crate::race::{OutputCheck, Race};
 use crate::{Attempt, Bench, states};
 
 pub(super) const CASES: &[Row] = &[
@@ -18,9 +18,9 @@ pub(super) const CASES: &[Row] = &[
         let common = bench.options.common.clone();
         one_file(bench, &["-n", &common], 0.70)
     }),
-    ("grep-tree", "a source tree", |bench| tree(bench, &[], Answers::SameLines, 1.0)),
+    ("grep-tree", "a source tree", |bench| tree(bench, &[], OutputCheck::SameLines, 1.0)),
     ("grep-sorted", "a source tree in the order of its paths", |bench| {
-        tree(bench, &["--sort", "path"], Answers::Same, 0.65)
+        tree(bench, &["--sort", "path"], OutputCheck::Same, 0.65)
     }),
 ];
 
@@ -30,14 +30,14 @@ fn one_file(bench: &mut Bench, words: &[&str; 2], bound: f64) -> Attempt<()> {
     let all: Vec<&str> = words.iter().copied().chain([&*word]).collect();
     let prepare = || states::warm(&text);
     Race::new(&[Data::Text], bench.place.size)
-        .answers(Answers::Same)
+        .answers(OutputCheck::Same)
         .enter("fullbore grep", bench.ours("grep", &all), prepare)
         .enter("rg", bench.peer("rg", &all), prepare)
         .hold(&format!("grep {} '{}' ÷ rg", words[0], words[1]), "fullbore grep", "rg", Bound::AtMost(bound))
         .run(bench)
 }
 
-fn tree(bench: &mut Bench, flags: &[&str], answers: Answers, bound: f64) -> Attempt<()> {
+fn tree(bench: &mut Bench, flags: &[&str], answers: OutputCheck, bound: f64) -> Attempt<()> {
     let tree = bench.place.of(Data::Sources);
     let word = tree.to_string_lossy();
     let literal = bench.options.literal.clone();

@@ -3,7 +3,7 @@
 use super::Row;
 use crate::data::Data;
 use crate::finding::{Bound, Finding};
-use crate::race::Entrant;
+use crate::race::CommandOrReason;
 use crate::{Attempt, Bench, states, tree};
 
 /// The budget for buffers and 16 MiB for all else, in MiB.
@@ -55,7 +55,7 @@ fn many_files(bench: &mut Bench) -> Attempt<()> {
         bench.place.need(Data::Crowd)?;
     }
     let (files, crowd) = (bench.place.files, bench.place.of(Data::Crowd));
-    let named = |line: crate::Line| line.all_words(tree::names(files)).within(&crowd);
+    let named = |line: crate::CommandLine| line.all_words(tree::names(files)).within(&crowd);
     let runs = [
         ("wc", bench.ours("wc", &[]).map(named)),
         // Random bytes match nothing of so many letters: it ends with "no".
@@ -82,7 +82,7 @@ fn need_large(bench: &mut Bench) -> Attempt<String> {
     Ok(large)
 }
 
-fn judge<const N: usize>(bench: &mut Bench, of: &str, runs: [(&str, Entrant); N]) -> Attempt<()> {
+fn judge<const N: usize>(bench: &mut Bench, of: &str, runs: [(&str, CommandOrReason); N]) -> Attempt<()> {
     let output = bench.place.path("mine");
     for (name, entrant) in runs {
         let what = format!("memory, {name}, {of}");
@@ -105,7 +105,7 @@ fn judge<const N: usize>(bench: &mut Bench, of: &str, runs: [(&str, Entrant); N]
                 paired: None,
                 bound: BOUND,
             }),
-            Err(error) => bench.findings.trouble(&what, &*error),
+            Err(error) => bench.findings.record_error(&what, &*error),
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::Row;
 use crate::data::Data;
 use crate::finding::Bound;
-use crate::race::{Answers, Race};
+use crate::race::{OutputCheck, Race};
 use crate::{Attempt, Bench, states, tree};
 
 pub(super) const CASES: &[Row] = &[
@@ -18,7 +18,7 @@ fn one_file(bench: &mut Bench, hash: &str, peer: &'static str, bound: f64) -> At
     let word = text.to_string_lossy();
     let prepare = || states::warm(&text);
     Race::new(&[Data::Text], bench.place.size)
-        .answers(Answers::Same)
+        .answers(OutputCheck::Same)
         .enter("fullbore sum", bench.ours("sum", &["-a", hash, &word]), prepare)
         .enter(peer, bench.peer(peer, &[&word]), prepare)
         .hold(&format!("sum -a {hash} ÷ {peer}"), "fullbore sum", peer, Bound::AtMost(bound))
@@ -49,9 +49,9 @@ fn many(bench: &mut Bench) -> Attempt<()> {
     let crowd = bench.place.of(Data::Crowd);
     let count = bench.place.some();
     let prepare = || states::warm_tree(&crowd);
-    let among = |line: crate::Line| line.all_words(tree::names(count)).within(&crowd);
+    let among = |line: crate::CommandLine| line.all_words(tree::names(count)).within(&crowd);
     Race::new(&[Data::Crowd], 0)
-        .answers(Answers::Same)
+        .answers(OutputCheck::Same)
         .enter("fullbore sum", bench.ours("sum", &["-a", "blake3"]).map(among), prepare)
         .enter("b3sum", bench.peer("b3sum", &[]).map(among), prepare)
         .hold(&format!("sum of {count} small files ÷ b3sum"), "fullbore sum", "b3sum", Bound::AtMost(0.5))

@@ -3,7 +3,7 @@
 use super::Row;
 use crate::data::Data;
 use crate::finding::Bound;
-use crate::race::{Answers, Race};
+use crate::race::{OutputCheck, Race};
 use crate::{Attempt, Bench, LOCALE, states};
 
 pub(super) const CASES: &[Row] = &[
@@ -21,7 +21,7 @@ fn default(bench: &mut Bench, locale: &'static str) -> Attempt<()> {
     let peer = bench.peer("wc", &[&word]).map(|line| line.locale(locale));
     let prepare = || states::warm(&text);
     let race = Race::new(&[Data::Text], bench.place.size)
-        .answers(Answers::Same)
+        .answers(OutputCheck::Same)
         .enter("fullbore wc", mine, prepare)
         .enter("wc", peer, prepare)
         .hold(&format!("wc, LC_ALL={locale} ÷ GNU wc"), "fullbore wc", "wc", Bound::AtMost(1.0 / 25.0));
@@ -39,7 +39,7 @@ fn wide(bench: &mut Bench) -> Attempt<()> {
     let text = bench.place.of(Data::Wide);
     let prepare = || states::warm(&text);
     Race::new(&[Data::Wide], bench.place.size)
-        .answers(Answers::Same)
+        .answers(OutputCheck::Same)
         .enter("fullbore wc", bench.ours("wc", &["wide"]), prepare)
         .enter("wc", bench.peer("wc", &["wide"]), prepare)
         .hold("wc of UTF-8 text, 20% not ASCII ÷ GNU wc", "fullbore wc", "wc", Bound::AtMost(0.1))
@@ -51,7 +51,7 @@ fn lines(bench: &mut Bench) -> Attempt<()> {
     let word = text.to_string_lossy();
     let prepare = || states::warm(&text);
     Race::new(&[Data::Text], bench.place.size)
-        .answers(Answers::Same)
+        .answers(OutputCheck::Same)
         .enter("fullbore wc -l", bench.ours("wc", &["-l", &word]), prepare)
         .enter("wc -l", bench.peer("wc", &["-l", &word]), prepare)
         .hold("wc -l ÷ GNU wc -l", "fullbore wc -l", "wc -l", Bound::AtMost(0.75))
@@ -61,7 +61,7 @@ fn lines(bench: &mut Bench) -> Attempt<()> {
 fn pipe(bench: &mut Bench) -> Attempt<()> {
     let text = bench.place.of(Data::Text);
     let prepare = || states::warm(&text);
-    let piped = |line: crate::Line| line.piped(&text);
+    let piped = |line: crate::CommandLine| line.piped(&text);
     let (mine, cat) = (bench.ours("wc", &[]), bench.peer("cat", &[]));
     Race::new(&[Data::Text], bench.place.size)
         .enter("cat | fullbore wc", mine.map(piped), prepare)

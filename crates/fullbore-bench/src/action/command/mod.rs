@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_told_apart_by_its_label() {
+    fn tools_differ_by_label() {
         let labels = |tool: &str| {
             let text = format!("task = 'copy'\ntool = '{tool}'\ncache = 'warm'\noutput = 'new'");
             parsed(&text).unwrap().labels()
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_task_or_tool_is_named() {
+    fn unknown_task_or_tool_is_named() {
         let wrong = |text: &str| parsed(text).unwrap_err();
         assert!(wrong("task = 'dance'\ntool = 'cp'\ncache = 'warm'").contains("count lines"));
         assert!(wrong("task = 'copy'\ntool = 'rm'\ncache = 'warm'\noutput = 'new'").contains("tar"));

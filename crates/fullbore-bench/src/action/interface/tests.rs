@@ -175,7 +175,7 @@ fn every_interface_writes_the_bytes_it_claims_and_no_others() {
 }
 
 #[test]
-fn a_new_file_holds_what_was_written_however_it_was_allocated() {
+fn new_file_has_the_written_data_with_every_allocation() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let (len, record) = (100_003, 4096);
@@ -273,7 +273,7 @@ fn names_are_unique() {
 }
 
 #[test]
-fn what_an_interface_would_ignore_is_refused() {
+fn settings_an_interface_ignores_are_rejected() {
     let refused = |settings: &str| {
         let settings = format!("record = \"4K\"\n{settings}").parse().unwrap();
         parse(settings).expect_err("it makes no sense").to_string()

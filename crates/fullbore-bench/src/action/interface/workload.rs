@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_seeks_for_minutes_before_the_rate_is_known() {
+    fn first_random_pass_is_short() {
         let mut trial = trial("interface = 'std'\ndirection = 'read'\nrecord = '512'\norder = 'random'");
         let iteration = Iteration { span: 4 << 20, number: 1 };
         assert_eq!(trial.part(iteration, LEN).0.count(), FIRST);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_does_what_it_says_and_leaves_no_file_behind() {
+    fn trial_matches_its_labels_and_leaves_no_file() {
         let directory = tempfile::tempdir().unwrap();
         let progress = Progress::default();
         let needs = Needs { warm: true, written: true, fresh: true, ..Needs::default() };

@@ -62,7 +62,7 @@ mod tests {
 
     /// Gaps have the mean and the standard deviation 1/load, and counts in windows vary as their mean.
     #[test]
-    fn poisson_requests_come_as_of_many_users() {
+    fn poisson_gaps_are_exponential() {
         let dues = schedule(Spacing::Poisson, 1000.0, 100.0, 7);
         assert_eq!(dues.len(), 100_000);
         assert!(dues.is_sorted() && dues[99_999] < 100.0);

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_request_is_made_once_when_it_is_due_and_takes_what_its_call_takes() {
+    fn every_request_runs_once_when_due() {
         let made = Mutex::new(BTreeSet::new());
         let begun = Instant::now();
         let dues = schedule(Spacing::Constant, 200.0, 0.2, 1);

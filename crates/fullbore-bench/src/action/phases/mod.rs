@@ -5,7 +5,7 @@
 //! used; without it the device's time is that of its counters (`/sys/block/*/stat`), and the queue is not told apart.
 
 mod events;
-mod stamps;
+mod timestamps;
 mod trace;
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use fullbore::probe::{self, DeviceCounters, DeviceNumber, Transfers};
 use serde::Deserialize;
 
 use self::events::{TraceSums, sum_events};
-use self::stamps::Stamps;
+use self::timestamps::RequestTimestamps;
 use self::trace::Trace;
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo};
@@ -62,7 +62,7 @@ struct PhasesWorkload {
     first: u64,
     requests: u64,
     trace: Option<Trace>,
-    stamps: Stamps,
+    stamps: RequestTimestamps,
     counted: Option<Transfers>,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
         first: 0,
         requests: 0,
         trace: None,
-        stamps: Stamps::default(),
+        stamps: RequestTimestamps::default(),
         counted: None,
     }))
 }
@@ -104,7 +104,7 @@ impl PhasesWorkload {
         (!self.devices.is_empty()).then_some(sum)
     }
 
-    fn serve(&self, requests: u64, test_files: &TestFiles) -> Result<Stamps> {
+    fn serve(&self, requests: u64, test_files: &TestFiles) -> Result<RequestTimestamps> {
         let strategy = self.io.strategy();
         let (depth, request) = (strategy.depth, strategy.request);
         let target = Target {
@@ -116,7 +116,7 @@ impl PhasesWorkload {
             blocks: test_files.len / request as u64,
             request,
         };
-        stamps::run(&target, depth, requests)
+        timestamps::run(&target, depth, requests)
     }
 }
 
@@ -151,7 +151,7 @@ fn sector_ranges(
 }
 
 /// Puts together what the application, the tracing and the counters know.
-fn phases(stamps: &Stamps, traced: Option<TraceSums>, counted: Option<Transfers>) -> Phases {
+fn phases(stamps: &RequestTimestamps, traced: Option<TraceSums>, counted: Option<Transfers>) -> Phases {
     let requests = stamps.requests as f64;
     let total = stamps.seen - stamps.submitted;
     let known = |traced: &TraceSums| {
@@ -290,9 +290,9 @@ impl Workload for PhasesWorkload {
 mod tests {
     use super::*;
 
-    fn stamps() -> Stamps {
+    fn stamps() -> RequestTimestamps {
         // Ten requests of 4 KiB, asked at 0, seen after 1 ms each; 10 µs in the call.
-        Stamps {
+        RequestTimestamps {
             origin: 0.0,
             submitted: 5.0,
             seen: 5.01,
@@ -300,7 +300,7 @@ mod tests {
             requests: 10,
             bytes: 40_960,
             seconds: 1.0,
-            ..Stamps::default()
+            ..RequestTimestamps::default()
         }
     }
 
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_traced_adds_up_to_the_whole() {
+    fn traced_phases_add_up_to_the_total() {
         let found = phases(&stamps(), Some(traced(8e-6, 20e-6, 900e-6)), None);
         close(found.submit_s, 80e-6);
         close(found.queue_s.unwrap(), 120e-6);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_tell_the_rest_where_nothing_is_traced() {
+    fn counters_are_used_without_a_trace() {
         let counted = Transfers { requests: 20, merged: 0, bytes: 40_960, ms: 12 };
         let partial = TraceSums { sectors: 40, ..traced(8e-6, 20e-6, 900e-6) };
         for traced in [None, Some(partial)] {
@@ -349,7 +349,7 @@ mod tests {
             close(found.device_s.unwrap(), 6e-3);
             close(found.complete_s, 3.9e-3);
         }
-        let nothing = phases(&Stamps { call: None, ..stamps() }, None, None);
+        let nothing = phases(&RequestTimestamps { call: None, ..stamps() }, None, None);
         assert_eq!((nothing.device_s, nothing.submit_s), (None, 0.0));
         close(nothing.complete_s, 0.01);
     }

@@ -137,7 +137,7 @@ mod tests {
 
     /// Needs root and a kernel with block tracing.
     #[test]
-    fn a_direct_read_is_seen_and_nothing_is_left_behind() {
+    fn direct_read_is_traced_and_instance_removed() {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = directory.path().join("file");
         fs::write(&path, vec![7; 1 << 20]).unwrap();

@@ -1,39 +1,41 @@
 //! Alignment: what requests lose that lie across the boundaries of blocks or stripes.
 
-use super::super::contrast::{Contrast, speed};
-use super::super::line::alike_but;
-use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell};
+use super::super::ratio::{Ratio, speed};
+use super::super::sweep::groups_ignoring;
 use super::super::words::{against, subject, task, times, way};
 use crate::document::Labels;
 use crate::units;
 
 /// An aligned cell, one that is not, and the first's rate to the second's.
-pub(in super::super) type Pair<'a> = (Witness<'a>, Witness<'a>, Contrast);
+pub(in super::super) type Pair<'a> = (EligibleCell<'a>, EligibleCell<'a>, Ratio);
 
 /// Every misaligned cell with its aligned fellow.
-pub(in super::super) fn pairs<'a>(ground: &Ground<'a>) -> Vec<Pair<'a>> {
-    let placed: Vec<Witness<'a>> = ground
+pub(in super::super) fn pairs<'a>(input: &AdviceInput<'a>) -> Vec<Pair<'a>> {
+    let placed: Vec<EligibleCell<'a>> = input
         .all()
         .iter()
         .copied()
         .filter(|w| w.labels.offset_bytes.is_some() && w.labels.peer.is_none())
         .collect();
     let mut pairs = Vec::new();
-    for group in alike_but(&placed, |l: &mut Labels| l.offset_bytes = None, &[]) {
+    for group in groups_ignoring(&placed, |l: &mut Labels| l.offset_bytes = None, &[]) {
         let Some(aligned) = group.iter().copied().find(|w| w.labels.offset_bytes == Some(0)) else {
             continue;
         };
         // A whole request further on lies on a boundary again.
-        for off in group.into_iter().filter(|w| !w.labels.offset_bytes.is_none_or(|o| lies_on(o, w.labels))) {
-            pairs.extend(speed(aligned, off, ground.bootstrap).map(|found| (aligned, off, found)));
+        for off in
+            group.into_iter().filter(|w| !w.labels.offset_bytes.is_none_or(|o| is_aligned(o, w.labels)))
+        {
+            pairs.extend(speed(aligned, off, input.bootstrap).map(|found| (aligned, off, found)));
         }
     }
     pairs
 }
 
 /// Whether an offset is a multiple of the request size.
-fn lies_on(offset: i64, labels: &Labels) -> bool {
+fn is_aligned(offset: i64, labels: &Labels) -> bool {
     labels.request_bytes.is_some_and(|size| size > 0 && offset.unsigned_abs().is_multiple_of(size))
         || offset == 0
 }
@@ -44,12 +46,12 @@ pub(in super::super) fn off(labels: &Labels) -> String {
     format!("{} {}", units::size(offset.unsigned_abs()), if offset < 0 { "short of" } else { "past" })
 }
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    pairs(ground)
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    pairs(input)
         .into_iter()
-        .filter(|(_, _, found)| found.more())
+        .filter(|(_, _, found)| found.is_greater())
         .map(|(aligned, misplaced, found)| {
-            let worth = found.ratio.value;
+            let worth = found.estimate.value;
             let bare = Labels { offset_bytes: None, ..aligned.labels.clone() };
             let how = way(&bare);
             let text = format!(
@@ -60,7 +62,7 @@ pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
             );
             let evidence = against(("aligned", &aligned), (&format!("{} one", off(misplaced.labels)), &misplaced), &found);
             let topic = format!("align|{}|{}", subject(aligned.labels), aligned.labels.method);
-            Tip::new(topic, &found, &[aligned, misplaced], worth, text, evidence)
+            Candidate::new(topic, &found, &[aligned, misplaced], worth, text, evidence)
         })
         .collect()
 }

@@ -1,26 +1,26 @@
 //! Depth: where more requests in flight stop helping, and which depth reaches half of the peak.
 
-use super::super::contrast::speed;
-use super::super::line::{DEPTH, Line, lines};
-use super::super::tip::Tip;
-use super::super::witness::{Ground, is_sequential};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, is_sequential};
+use super::super::ratio::speed;
+use super::super::sweep::{DEPTH, Sweep, sweeps};
 use super::super::words::{against, subject, task, times, way};
 use super::AT_PEAK;
 use crate::units;
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    let own = ground.own();
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    let own = input.own();
     let sequential: Vec<_> = own.into_iter().filter(|w| is_sequential(w.labels)).collect();
-    lines(&sequential, &DEPTH).iter().filter_map(|line| of_line(line, ground)).collect()
+    sweeps(&sequential, &DEPTH).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
-fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
-    let (depth, chosen) = line.reaching(AT_PEAK)?;
-    let (shallowest, base) = line.points.first().copied()?;
-    let (deepest, last) = line.last()?;
-    let found = speed(chosen, base, ground.bootstrap).filter(|found| found.more())?;
-    let worth = found.ratio.value;
-    let (half, _) = line.reaching(0.5)?;
+fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+    let (depth, chosen) = sweep.reaching(AT_PEAK)?;
+    let (shallowest, base) = sweep.points.first().copied()?;
+    let (deepest, last) = sweep.last()?;
+    let found = speed(chosen, base, input.bootstrap).filter(|found| found.is_greater())?;
+    let worth = found.estimate.value;
+    let (half, _) = sweep.reaching(0.5)?;
     let one = if shallowest == 1 { "one at a time".into() } else { format!("{shallowest} at a time") };
     let half = if half == shallowest {
         format!("{one} already reach half of it")
@@ -29,20 +29,22 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     };
     let more = match depth == deepest {
         true => "deeper was not measured".into(),
-        false => match speed(last, chosen, ground.bootstrap).filter(|found| found.clear() && found.less()) {
-            Some(found) => format!("{deepest} give {} of that", units::percent(found.ratio.value)),
-            None => format!("up to {deepest} bring no more"),
-        },
+        false => {
+            match speed(last, chosen, input.bootstrap).filter(|found| found.is_clear() && found.is_less()) {
+                Some(found) => format!("{deepest} give {} of that", units::percent(found.estimate.value)),
+                None => format!("up to {deepest} bring no more"),
+            }
+        }
     };
     let text = format!(
         "Keep {depth} requests in flight in {} with {}: {}, {} {one}; {half}, {more}.",
         task(chosen.labels),
-        way(&line.labels),
+        way(&sweep.labels),
         units::rate(chosen.rate()),
         times(worth)
     );
     let evidence =
         against((&format!("depth {depth}"), &chosen), (&format!("depth {shallowest}"), &base), &found);
-    let topic = format!("depth|{}|{}", subject(chosen.labels), line.labels.method);
-    Some(Tip::new(topic, &found, &[chosen, base, last], worth, text, evidence))
+    let topic = format!("depth|{}|{}", subject(chosen.labels), sweep.labels.method);
+    Some(Candidate::new(topic, &found, &[chosen, base, last], worth, text, evidence))
 }

@@ -1,60 +1,65 @@
 //! Several disks: where adding one stops helping.
 
-use super::super::contrast::{Contrast, speed};
-use super::super::line::{Line, TARGETS, lines};
-use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell};
+use super::super::ratio::{Ratio, speed};
+use super::super::sweep::{Sweep, TARGETS, sweeps};
 use super::super::words::{against, subject, task, times, way};
 use crate::document::Labels;
 use crate::units;
 
 /// Lines over the number of disks.
-pub(in super::super) fn over_disks<'a>(ground: &Ground<'a>) -> Vec<Line<'a>> {
-    let ours: Vec<Witness<'a>> = ground.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
-    lines(&ours, &TARGETS)
+pub(in super::super) fn disk_sweeps<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a>> {
+    let ours: Vec<EligibleCell<'a>> =
+        input.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
+    sweeps(&ours, &TARGETS)
 }
 
 /// Where adding disks stops helping.
 struct Saturation<'a> {
     count: u64,
-    enough: Witness<'a>,
+    enough: EligibleCell<'a>,
     /// The fastest with more disks, beside it; `None` where more were not measured.
-    beyond: Option<(Witness<'a>, Contrast)>,
+    beyond: Option<(EligibleCell<'a>, Ratio)>,
 }
 
 /// The smallest number of disks after which no larger one is faster.
-fn saturation<'a>(line: &Line<'a>, ground: &Ground<'a>) -> Option<Saturation<'a>> {
-    line.points.iter().enumerate().find_map(|(place, &(count, enough))| {
-        let beyond: Vec<(Witness<'a>, Contrast)> = line.points[place + 1..]
+fn saturation<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Saturation<'a>> {
+    sweep.points.iter().enumerate().find_map(|(place, &(count, enough))| {
+        let beyond: Vec<(EligibleCell<'a>, Ratio)> = sweep.points[place + 1..]
             .iter()
-            .filter_map(|&(_, more)| Some((more, speed(more, enough, ground.bootstrap)?)))
+            .filter_map(|&(_, more)| Some((more, speed(more, enough, input.bootstrap)?)))
             .collect();
         let best = beyond.iter().copied().max_by(|a, b| a.0.rate().total_cmp(&b.0.rate()));
-        (!beyond.iter().any(|(_, found)| found.more())).then_some(Saturation { count, enough, beyond: best })
+        (!beyond.iter().any(|(_, found)| found.is_greater())).then_some(Saturation {
+            count,
+            enough,
+            beyond: best,
+        })
     })
 }
 
 /// What is done on the disks; that it is done on all of them together goes without saying.
-pub(in super::super) fn what(line: &Line<'_>) -> String {
-    let said = line.labels.variant.as_deref().filter(|variant| *variant != "together");
-    let labels = Labels { variant: said.map(Into::into), ..line.labels.clone() };
-    format!("{} with {}", task(&labels), way(&line.labels))
+pub(in super::super) fn describe_disks(sweep: &Sweep<'_>) -> String {
+    let said = sweep.labels.variant.as_deref().filter(|variant| *variant != "together");
+    let labels = Labels { variant: said.map(Into::into), ..sweep.labels.clone() };
+    format!("{} with {}", task(&labels), way(&sweep.labels))
 }
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    over_disks(ground).iter().filter_map(|line| of_line(line, ground)).collect()
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    disk_sweeps(input).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
-fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
-    let (fewest, first) = line.points.first().copied()?;
-    let (most, _) = line.last()?;
-    let Saturation { count, enough, beyond } = saturation(line, ground)?;
+fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+    let (fewest, first) = sweep.points.first().copied()?;
+    let (most, _) = sweep.last()?;
+    let Saturation { count, enough, beyond } = saturation(sweep, input)?;
     let disks = |n: u64| units::count(n as usize, "disk");
-    let topic = format!("disks|{}|{}", subject(enough.labels), line.labels.method);
-    let what = what(line);
+    let topic = format!("disks|{}|{}", subject(enough.labels), sweep.labels.method);
+    let what = describe_disks(sweep);
     if count == fewest {
         // Adding brings nothing at all: worth saying only where that is certain.
-        let (last, found) = beyond.filter(|(_, found)| !found.undecided())?;
+        let (last, found) = beyond.filter(|(_, found)| !found.is_undecided())?;
         let text = format!(
             "Adding disks brings nothing in {what}: {} give {}, {} give {}; they share what limits them.",
             disks(fewest),
@@ -63,10 +68,17 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
             units::rate(last.rate())
         );
         let evidence = against((&disks(most), &last), (&disks(fewest), &first), &found);
-        return Some(Tip::new(topic, &found, &[first, last], 1.0 / found.ratio.value, text, evidence));
+        return Some(Candidate::new(
+            topic,
+            &found,
+            &[first, last],
+            1.0 / found.estimate.value,
+            text,
+            evidence,
+        ));
     }
-    let found = speed(enough, first, ground.bootstrap).filter(|found| found.more())?;
-    let worth = found.ratio.value;
+    let found = speed(enough, first, input.bootstrap).filter(|found| found.is_greater())?;
+    let worth = found.estimate.value;
     let further = match beyond {
         Some(_) => format!("; up to {most} bring no more"),
         None => "; more were not measured, and the last one still helped".into(),
@@ -79,7 +91,7 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
         disks(fewest)
     );
     let evidence = against((&disks(count), &enough), (&disks(fewest), &first), &found);
-    let mut witnesses = vec![enough, first];
-    witnesses.extend(beyond.map(|(more, _)| more));
-    Some(Tip::new(topic, &found, &witnesses, worth, text, evidence))
+    let mut eligible_cells = vec![enough, first];
+    eligible_cells.extend(beyond.map(|(more, _)| more));
+    Some(Candidate::new(topic, &found, &eligible_cells, worth, text, evidence))
 }

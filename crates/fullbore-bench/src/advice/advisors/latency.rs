@@ -1,8 +1,8 @@
 //! Latency under load: how many requests a second the storage takes before the slow ones become slow.
 
-use super::super::line::{LOAD, Line, lines};
-use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell};
+use super::super::sweep::{LOAD, Sweep, sweeps};
 use super::super::words::{subject, task, times, way};
 use crate::document::{Advice, Confidence, StopReason};
 use crate::stats::Estimate;
@@ -13,27 +13,28 @@ const PATIENCE: f64 = 10.0;
 /// A load is carried when this share of it is.
 const CARRIED: f64 = 0.95;
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    let ours: Vec<Witness<'_>> = ground.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
-    lines(&ours, &LOAD).iter().filter_map(|line| of_line(line, ground)).collect()
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    let ours: Vec<EligibleCell<'_>> =
+        input.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
+    sweeps(&ours, &LOAD).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
 /// The median of the samples' 99th percentiles, in seconds.
-fn slow(witness: &Witness<'_>, ground: &Ground<'_>) -> Option<Estimate> {
-    let usable = witness.cell.samples.iter().filter(|s| s.usable());
-    ground.bootstrap.median(&usable.filter_map(|s| s.latency.map(|l| l.p99_s)).collect::<Vec<_>>())
+fn slow(eligible: &EligibleCell<'_>, input: &AdviceInput<'_>) -> Option<Estimate> {
+    let usable = eligible.cell.samples.iter().filter(|s| s.usable());
+    input.bootstrap.median(&usable.filter_map(|s| s.latency.map(|l| l.p99_s)).collect::<Vec<_>>())
 }
 
-fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
-    let (_, idle) = line.points.first().copied()?;
+fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+    let (_, idle) = sweep.points.first().copied()?;
     let alone = idle.summary.latency?.p50_s;
     if alone.is_nan() || alone <= 0.0 {
         return None;
     }
     let limit = PATIENCE * alone;
-    let told: Vec<(u64, Witness<'_>, Estimate)> =
-        line.points.iter().filter_map(|&(load, w)| Some((load, w, slow(&w, ground)?))).collect();
-    let bears = |(load, w, p99): &(u64, Witness<'_>, Estimate)| {
+    let told: Vec<(u64, EligibleCell<'_>, Estimate)> =
+        sweep.points.iter().filter_map(|&(load, w)| Some((load, w, slow(&w, input)?))).collect();
+    let bears = |(load, w, p99): &(u64, EligibleCell<'_>, Estimate)| {
         let carried = w.summary.requests_per_s.is_none_or(|n| n >= CARRIED * *load as f64);
         carried && p99.value <= limit
     };
@@ -41,7 +42,7 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     let (load, held, p99) = told.get(..beyond)?.last()?;
     let broken = told.get(beyond);
     let (at, takes) = (units::requests_rate(*load as f64), units::seconds(p99.value));
-    let what = format!("{} with {}", task(held.labels), way(&line.labels));
+    let what = format!("{} with {}", task(held.labels), way(&sweep.labels));
     let patience = format!("{} of the idle median ({})", times(PATIENCE), units::seconds(alone));
     let text = match broken {
         None => format!(
@@ -65,7 +66,7 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
         units::seconds(p99.value),
         units::seconds(p99.low),
         units::seconds(p99.high),
-        units::requests_rate(line.points.first()?.0 as f64),
+        units::requests_rate(sweep.points.first()?.0 as f64),
         units::seconds(alone)
     );
     // Sure when the interval of what is borne lies below the limit, and that of the next load above it.
@@ -73,7 +74,7 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
         && broken.is_none_or(|(load, w, p)| {
             p.low > limit || w.summary.requests_per_s.is_some_and(|n| n < CARRIED * *load as f64)
         });
-    let settled = |w: &Witness<'_>| w.summary.stop == StopReason::Precise && w.summary.unproved == 0;
+    let settled = |w: &EligibleCell<'_>| w.summary.stop == StopReason::Precise && w.summary.unproved == 0;
     let confidence = match () {
         () if !apart => Confidence::Low,
         () if settled(held) && settled(&idle) => Confidence::High,
@@ -86,5 +87,5 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
     cells.dedup();
     let experiment = held.cell.experiment.clone();
     let advice = Advice { text, evidence, experiment, cells, confidence, worth };
-    Some(Tip { topic: format!("latency|{}|{}", subject(held.labels), line.labels.method), advice })
+    Some(Candidate { topic: format!("latency|{}|{}", subject(held.labels), sweep.labels.method), advice })
 }

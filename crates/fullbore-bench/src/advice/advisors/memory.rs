@@ -1,9 +1,9 @@
 //! Little memory: from which file size on a way falls off, and what holds there.
 
-use super::super::contrast::speed;
-use super::super::line::{FILE, Line, lines};
-use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness, fastest, grouped};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell, fastest, grouped};
+use super::super::ratio::speed;
+use super::super::sweep::{FILE, Sweep, sweeps};
 use super::super::words::{against, times, way};
 use crate::document::Labels;
 use crate::units;
@@ -11,36 +11,36 @@ use crate::units;
 /// A rate has fallen off a cliff when less than this is left of it.
 const CLIFF: f64 = 0.7;
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    let limited: Vec<Witness<'_>> = ground
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    let limited: Vec<EligibleCell<'_>> = input
         .all()
         .iter()
         .copied()
         .filter(|w| w.labels.peer.is_none() && w.labels.memory_limit_bytes.is_some())
         .collect();
-    lines(&limited, &FILE).iter().filter_map(|line| of_line(line, &limited, ground)).collect()
+    sweeps(&limited, &FILE).iter().filter_map(|sweep| of_sweep(sweep, &limited, input)).collect()
 }
 
-fn of_line(line: &Line<'_>, limited: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
+fn of_sweep(sweep: &Sweep<'_>, limited: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     // The first size that is clearly slower than the best of the smaller ones.
     let (size, fallen, high, found) =
-        line.points.iter().enumerate().skip(1).find_map(|(place, &(size, here))| {
-            let before: Vec<Witness<'_>> = line.points[..place].iter().map(|(_, w)| *w).collect();
+        sweep.points.iter().enumerate().skip(1).find_map(|(place, &(size, here))| {
+            let before: Vec<EligibleCell<'_>> = sweep.points[..place].iter().map(|(_, w)| *w).collect();
             let high = fastest(&before)?;
-            let found = speed(high, here, ground.bootstrap)?;
-            (found.more() && found.ratio.value * CLIFF >= 1.0).then_some((size, here, high, found))
+            let found = speed(high, here, input.bootstrap)?;
+            (found.is_greater() && found.estimate.value * CLIFF >= 1.0).then_some((size, here, high, found))
         })?;
-    let limit = units::size(line.labels.memory_limit_bytes?);
+    let limit = units::size(sweep.labels.memory_limit_bytes?);
     // Whatever does the same on files of that size under the same limit.
     let task = |l: &Labels| (l.operation.clone(), l.order.clone(), l.file_bytes, l.memory_limit_bytes);
     let same = grouped(limited, |w| task(w.labels));
-    let rivals = same.into_iter().find(|group| group.iter().any(|w| w.is(&fallen)))?;
-    let best = fastest(&rivals).filter(|best| !best.is(&fallen));
+    let rivals = same.into_iter().find(|group| group.iter().any(|w| w.is_same_cell(&fallen)))?;
+    let best = fastest(&rivals).filter(|best| !best.is_same_cell(&fallen));
     let holds = best.and_then(|best| {
-        let found = speed(best, fallen, ground.bootstrap).filter(|found| found.more())?;
+        let found = speed(best, fallen, input.bootstrap).filter(|found| found.is_greater())?;
         Some((best, found))
     });
-    let how = |w: &Witness<'_>| way(&Labels { file_bytes: None, ..w.labels.clone() });
+    let how = |w: &EligibleCell<'_>| way(&Labels { file_bytes: None, ..w.labels.clone() });
     let small = units::size(high.labels.file_bytes.unwrap_or(0));
     let fall = format!(
         "{} falls from {} (files of {small}) to {}",
@@ -52,7 +52,7 @@ fn of_line(line: &Line<'_>, limited: &[Witness<'_>], ground: &Ground<'_>) -> Opt
     let head = format!("With {limit} of memory, from files of {} on", units::size(size));
     let topic = format!("memory|{operation}|{}", how(&fallen));
     if let Some((best, better)) = holds {
-        let worth = better.ratio.value;
+        let worth = better.estimate.value;
         let text = format!(
             "{head} use {} for {operation}: {}, {} as fast; {fall}.",
             how(&best),
@@ -60,14 +60,14 @@ fn of_line(line: &Line<'_>, limited: &[Witness<'_>], ground: &Ground<'_>) -> Opt
             times(worth)
         );
         let evidence = against((&how(&best), &best), (&how(&fallen), &fallen), &better);
-        return Some(Tip::new(topic, &better, &[best, fallen, high], worth, text, evidence));
+        return Some(Candidate::new(topic, &better, &[best, fallen, high], worth, text, evidence));
     }
-    let worth = found.ratio.value;
+    let worth = found.estimate.value;
     let text = format!("{head} expect less of {operation}: {fall}, and nothing measured does better there.");
     let evidence = against(
         (&format!("files of {small}"), &high),
         (&format!("files of {}", units::size(size)), &fallen),
         &found,
     );
-    Some(Tip::new(topic, &found, &[fallen, high], worth, text, evidence))
+    Some(Candidate::new(topic, &found, &[fallen, high], worth, text, evidence))
 }

@@ -1,27 +1,27 @@
 //! Methods: which serves a task best, beside the one that everybody uses.
 
-use super::super::contrast::{cost, speed};
-use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness, by_task, fastest};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell, by_task, fastest};
+use super::super::ratio::{cost, speed};
 use super::super::words::{against, at_cost, method, subject, task, times, way};
 use super::random::is_small;
 use crate::units;
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     // Jobs have their choices, small random requests their depth; `profile` and `random` speak of those.
-    let free: Vec<Witness<'_>> = ground.plain().into_iter().filter(|w| suits(w)).collect();
-    by_task(&free).iter().filter_map(|group| of_task(group, ground)).collect()
+    let free: Vec<EligibleCell<'_>> = input.plain().into_iter().filter(|w| suits(w)).collect();
+    by_task(&free).iter().filter_map(|group| of_task(group, input)).collect()
 }
 
-fn suits(witness: &Witness<'_>) -> bool {
-    let labels = witness.labels;
-    labels.job.is_empty() && labels.method != "command" && !is_small(witness)
+fn suits(eligible: &EligibleCell<'_>) -> bool {
+    let labels = eligible.labels;
+    labels.job.is_empty() && labels.method != "command" && !is_small(eligible)
 }
 
-fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
+fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     let best = fastest(group)?;
-    let of = |wanted: bool| -> Vec<Witness<'_>> {
-        let usual = |w: &Witness<'_>| w.labels.method == "buffered" && method(w.labels) == "buffered";
+    let of = |wanted: bool| -> Vec<EligibleCell<'_>> {
+        let usual = |w: &EligibleCell<'_>| w.labels.method == "buffered" && method(w.labels) == "buffered";
         group.iter().copied().filter(|w| usual(w) == wanted).collect()
     };
     let named = method(best.labels);
@@ -32,9 +32,9 @@ fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
             fastest(&others)
         })?,
     };
-    let found = speed(best, other, ground.bootstrap).filter(|found| found.more())?;
-    let worth = found.ratio.value;
-    let cheaper = at_cost(cost(best, other, ground.bootstrap).as_ref());
+    let found = speed(best, other, input.bootstrap).filter(|found| found.is_greater())?;
+    let worth = found.estimate.value;
+    let cheaper = at_cost(cost(best, other, input.bootstrap).as_ref());
     let text = format!(
         "Use {} for {}: {}, {} as fast as {}{cheaper}.",
         way(best.labels),
@@ -47,5 +47,12 @@ fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
     if best.labels.method.contains("mmap") && best.labels.operation == "read" {
         evidence.push_str(" A mapped read touches every cache line and copies nothing.");
     }
-    Some(Tip::new(format!("method|{}", subject(best.labels)), &found, &[best, other], worth, text, evidence))
+    Some(Candidate::new(
+        format!("method|{}", subject(best.labels)),
+        &found,
+        &[best, other],
+        worth,
+        text,
+        evidence,
+    ))
 }

@@ -24,13 +24,13 @@ mod workers;
 pub(super) use alignment::{off as offset_words, pairs as alignment_pairs};
 pub(super) use allocation::{groups as allocation_groups, with as allocation_with};
 pub(super) use direct::pairs as direct_pairs;
-pub(super) use disks::{over_disks as lines_over_disks, what as what_on_disks};
+pub(super) use disks::{describe_disks, disk_sweeps};
 
-use super::tip::Tip;
-use super::witness::Ground;
+use super::candidate::Candidate;
+use super::input::AdviceInput;
 
 /// Looks at the cells and says what follows, if anything does.
-pub(super) type Advisor = fn(&Ground<'_>) -> Vec<Tip>;
+pub(super) type Advisor = fn(&AdviceInput<'_>) -> Vec<Candidate>;
 
 /// All of them. A new one is a file and a line here.
 pub(super) const ADVISORS: &[Advisor] = &[

@@ -1,8 +1,8 @@
 //! Small random requests: how many at once, by depth or by threads.
 
-use super::super::contrast::speed;
-use super::super::tip::Tip;
-use super::super::witness::{End, Ground, Witness, by_task, end, fastest, is_random};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell, End, by_task, end, fastest, is_random};
+use super::super::ratio::speed;
 use super::super::words::{against, subject, task, times, way};
 use super::AT_PEAK;
 use crate::units;
@@ -11,40 +11,40 @@ use crate::units;
 const SMALL: u64 = 16 << 10;
 
 /// Whether a cell's requests are small, at random places, and for the device.
-pub(super) fn is_small(witness: &Witness<'_>) -> bool {
-    let labels = witness.labels;
+pub(super) fn is_small(eligible: &EligibleCell<'_>) -> bool {
+    let labels = eligible.labels;
     is_random(labels) && labels.request_bytes.is_some_and(|size| size <= SMALL) && end(labels) == End::Device
 }
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    let all: Vec<Witness<'_>> = ground.plain().into_iter().filter(is_small).collect();
-    by_task(&all).iter().filter_map(|group| of_task(group, ground)).collect()
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    let all: Vec<EligibleCell<'_>> = input.plain().into_iter().filter(is_small).collect();
+    by_task(&all).iter().filter_map(|group| of_task(group, input)).collect()
 }
 
 /// Requests in flight over all workers.
-fn in_flight(witness: &Witness<'_>) -> u32 {
-    witness.labels.depth.unwrap_or(1).max(1).saturating_mul(witness.labels.workers.unwrap_or(1).max(1))
+fn in_flight(eligible: &EligibleCell<'_>) -> u32 {
+    eligible.labels.depth.unwrap_or(1).max(1).saturating_mul(eligible.labels.workers.unwrap_or(1).max(1))
 }
 
-fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
+fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     let peak = fastest(group)?;
     let near = group.iter().copied().filter(|w| w.rate() >= AT_PEAK * peak.rate());
     let best = near.min_by_key(in_flight)?;
-    let alone: Vec<Witness<'_>> = group.iter().copied().filter(|w| in_flight(w) == 1).collect();
+    let alone: Vec<EligibleCell<'_>> = group.iter().copied().filter(|w| in_flight(w) == 1).collect();
     let one = fastest(&alone)?;
-    let found = speed(best, one, ground.bootstrap).filter(|found| found.more())?;
-    let worth = found.ratio.value;
-    let requests = |w: &Witness<'_>| {
+    let found = speed(best, one, input.bootstrap).filter(|found| found.is_greater())?;
+    let worth = found.estimate.value;
+    let requests = |w: &EligibleCell<'_>| {
         w.summary.requests_per_s.map_or_else(|| units::rate(w.rate()), units::requests_rate)
     };
     // Depth and threads do the same for the device; which is the better is worth a word.
-    let threaded = |w: &Witness<'_>| w.labels.workers.is_some_and(|n| n > 1);
-    let others: Vec<Witness<'_>> =
+    let threaded = |w: &EligibleCell<'_>| w.labels.workers.is_some_and(|n| n > 1);
+    let others: Vec<EligibleCell<'_>> =
         group.iter().copied().filter(|w| in_flight(w) > 1 && threaded(w) != threaded(&best)).collect();
-    let rival = fastest(&others).and_then(|other| Some((other, speed(best, other, ground.bootstrap)?)));
+    let rival = fastest(&others).and_then(|other| Some((other, speed(best, other, input.bootstrap)?)));
     let rival_text = match &rival {
-        Some((other, found)) if found.more() => {
-            format!("; {} reaches {} of that", way(other.labels), units::percent(1.0 / found.ratio.value))
+        Some((other, found)) if found.is_greater() => {
+            format!("; {} reaches {} of that", way(other.labels), units::percent(1.0 / found.estimate.value))
         }
         Some((other, _)) => format!("; {} is not clearly slower", way(other.labels)),
         None => String::new(),
@@ -63,8 +63,8 @@ fn of_task(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
         requests(&one)
     );
     let evidence = against((&way(best.labels), &best), (&way(one.labels), &one), &found);
-    let mut witnesses = vec![best, one];
-    witnesses.extend(rival.map(|(other, _)| other));
+    let mut eligible_cells = vec![best, one];
+    eligible_cells.extend(rival.map(|(other, _)| other));
     let topic = format!("random|{}|{:?}", subject(best.labels), best.labels.request_bytes);
-    Some(Tip::new(topic, &found, &witnesses, worth, text, evidence))
+    Some(Candidate::new(topic, &found, &eligible_cells, worth, text, evidence))
 }

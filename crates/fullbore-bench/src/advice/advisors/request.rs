@@ -1,9 +1,9 @@
 //! Request size: the smallest that reaches the peak, and what small ones cost.
 
-use super::super::contrast::{cost, speed};
-use super::super::line::{Line, REQUEST, lines};
-use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness, is_sequential};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell, is_sequential};
+use super::super::ratio::{cost, speed};
+use super::super::sweep::{REQUEST, Sweep, sweeps};
 use super::super::words::{against, and_cost, subject, task, times, way};
 use super::{AT_PEAK, CHEAPER};
 use crate::units;
@@ -11,32 +11,33 @@ use crate::units;
 /// What programs ask for that never thought of it, in bytes.
 const USUAL: u64 = 4 << 10;
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    let sequential: Vec<Witness<'_>> = ground.own().into_iter().filter(|w| is_sequential(w.labels)).collect();
-    let all = lines(&sequential, &REQUEST);
-    let task_of = |line: &Line<'_>| line.points.first().map(|(_, w)| task(w.labels));
-    let top = |line: &Line<'_>| line.peak().map_or(0.0, |(_, w)| w.rate());
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    let sequential: Vec<EligibleCell<'_>> =
+        input.own().into_iter().filter(|w| is_sequential(w.labels)).collect();
+    let all = sweeps(&sequential, &REQUEST);
+    let task_of = |sweep: &Sweep<'_>| sweep.points.first().map(|(_, w)| task(w.labels));
+    let top = |sweep: &Sweep<'_>| sweep.peak().map_or(0.0, |(_, w)| w.rate());
     all.iter()
-        .filter(|line| {
+        .filter(|sweep| {
             // Of the many methods: what everybody uses, what passes the cache, and what is fastest.
-            let rivals = all.iter().filter(|other| task_of(other) == task_of(line));
-            matches!(line.labels.method.as_str(), "buffered" | "direct")
-                || rivals.into_iter().all(|other| top(other) <= top(line))
+            let rivals = all.iter().filter(|other| task_of(other) == task_of(sweep));
+            matches!(sweep.labels.method.as_str(), "buffered" | "direct")
+                || rivals.into_iter().all(|other| top(other) <= top(sweep))
         })
-        .filter_map(|line| of_line(line, ground))
+        .filter_map(|sweep| of_sweep(sweep, input))
         .collect()
 }
 
-fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
-    let (size, chosen) = line.reaching(AT_PEAK)?;
-    let (peak_size, peak) = line.peak()?;
-    let (largest, last) = line.last()?;
-    let smaller = || line.points.iter().copied().filter(|(at, _)| *at < size);
+fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+    let (size, chosen) = sweep.reaching(AT_PEAK)?;
+    let (peak_size, peak) = sweep.peak()?;
+    let (largest, last) = sweep.last()?;
+    let smaller = || sweep.points.iter().copied().filter(|(at, _)| *at < size);
     let small = smaller().find(|(at, _)| *at >= USUAL).or_else(|| smaller().next());
-    let topic = format!("request|{}|{}", subject(chosen.labels), line.labels.method);
+    let topic = format!("request|{}|{}", subject(chosen.labels), sweep.labels.method);
     // Past the peak rates fall again where a request outgrows the processor's cache.
-    let too_large = (largest > size).then(|| speed(chosen, last, ground.bootstrap)).flatten();
-    let too_large = too_large.filter(|found| found.clear() && found.more());
+    let too_large = (largest > size).then(|| speed(chosen, last, input.bootstrap)).flatten();
+    let too_large = too_large.filter(|found| found.is_clear() && found.is_greater());
     let reached = match size == peak_size {
         true => "the peak".into(),
         false => format!(
@@ -49,49 +50,49 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
         "Request {} in {} with {}: {}, {reached}",
         units::size(size),
         task(chosen.labels),
-        way(&line.labels),
+        way(&sweep.labels),
         units::rate(chosen.rate())
     );
     let Some((small_size, small)) = small else {
         let found = too_large?;
-        let worth = found.ratio.value;
+        let worth = found.estimate.value;
         let text = format!(
             "{recommended}; larger ones bring nothing, and {} takes {} the time.",
             units::size(largest),
             times(worth)
         );
         let evidence = against((&units::size(size), &chosen), (&units::size(largest), &last), &found);
-        return Some(Tip::new(topic, &found, &[chosen, last], worth, text, evidence));
+        return Some(Candidate::new(topic, &found, &[chosen, last], worth, text, evidence));
     };
     let small_name = units::size(small_size);
     // Of several that overlap the smallest may do as well.
-    let alike = line
+    let alike = sweep
         .points
         .iter()
         .rev()
         .filter(|(at, _)| *at < size)
-        .take_while(|(_, w)| speed(chosen, *w, ground.bootstrap).is_some_and(|found| !found.more()));
+        .take_while(|(_, w)| speed(chosen, *w, input.bootstrap).is_some_and(|found| !found.is_greater()));
     let recommended = match alike.last() {
         Some((at, _)) => format!("{recommended} (none from {} on is clearly slower)", units::size(*at)),
         None => recommended,
     };
     let beyond = too_large.map_or_else(String::new, |found| {
-        format!(", and {} takes {} the time", units::size(largest), times(found.ratio.value))
+        format!(", and {} takes {} the time", units::size(largest), times(found.estimate.value))
     });
-    let faster = speed(chosen, small, ground.bootstrap)?;
-    let cpu_cost = cost(small, chosen, ground.bootstrap);
+    let faster = speed(chosen, small, input.bootstrap)?;
+    let cpu_cost = cost(small, chosen, input.bootstrap);
     let evidence = against((&units::size(size), &chosen), (&small_name, &small), &faster);
-    if faster.more() {
-        let worth = faster.ratio.value;
+    if faster.is_greater() {
+        let worth = faster.estimate.value;
         let cpu_cost = and_cost(cpu_cost.as_ref());
         let text = format!("{recommended}; {small_name} takes {} the time{cpu_cost}{beyond}.", times(worth));
-        return Some(Tip::new(topic, &faster, &[chosen, small, peak], worth, text, evidence));
+        return Some(Candidate::new(topic, &faster, &[chosen, small, peak], worth, text, evidence));
     }
-    let cpu_cost = cpu_cost.filter(|found| found.clear() && found.ratio.value * CHEAPER >= 1.0)?;
-    let worth = cpu_cost.ratio.value;
+    let cpu_cost = cpu_cost.filter(|found| found.is_clear() && found.estimate.value * CHEAPER >= 1.0)?;
+    let worth = cpu_cost.estimate.value;
     let text = format!(
         "{recommended}; {small_name} is not slower as far as can be told, but costs {} the processor time{beyond}.",
         times(worth)
     );
-    Some(Tip::new(topic, &cpu_cost, &[chosen, small], worth, text, evidence))
+    Some(Candidate::new(topic, &cpu_cost, &[chosen, small], worth, text, evidence))
 }

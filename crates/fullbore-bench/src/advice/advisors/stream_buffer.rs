@@ -1,9 +1,9 @@
 //! The buffer of a stream: up to which size of call it pays, and how large it should be.
 
-use super::super::contrast::speed;
-use super::super::line::alike_but;
-use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness, fastest};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell, fastest};
+use super::super::ratio::speed;
+use super::super::sweep::groups_ignoring;
 use super::super::words::{against, subject, task, times, way};
 use super::AT_PEAK;
 use crate::document::Labels;
@@ -22,24 +22,25 @@ pub(super) fn size(variant: &str) -> Option<u64> {
     }
 }
 
-fn of(witness: &Witness<'_>) -> Option<u64> {
-    size(witness.labels.variant.as_deref()?)
+fn of(eligible: &EligibleCell<'_>) -> Option<u64> {
+    size(eligible.labels.variant.as_deref()?)
 }
 
 fn name(size: u64) -> String {
     if size == 0 { "no buffer".into() } else { format!("a buffer of {}", units::size(size)) }
 }
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    let told: Vec<Witness<'_>> = ground.own().into_iter().filter(|w| of(w).is_some()).collect();
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    let told: Vec<EligibleCell<'_>> = input.own().into_iter().filter(|w| of(w).is_some()).collect();
     // Across calls of all sizes: the same buffers, told apart by nothing else.
-    let groups = alike_but(&told, |l: &mut Labels| (l.variant, l.request_bytes) = (None, None), &["request"]);
-    groups.iter().filter_map(|group| of_group(group, ground)).collect()
+    let groups =
+        groups_ignoring(&told, |l: &mut Labels| (l.variant, l.request_bytes) = (None, None), &["request"]);
+    groups.iter().filter_map(|group| of_group(group, input)).collect()
 }
 
-fn of_group(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
+fn of_group(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     let (bare, buffered): (Vec<_>, Vec<_>) = group.iter().copied().partition(|w| of(w) == Some(0));
-    let call = |w: &Witness<'_>| w.labels.request_bytes.unwrap_or(0);
+    let call = |w: &EligibleCell<'_>| w.labels.request_bytes.unwrap_or(0);
     let mut calls: Vec<u64> = group.iter().map(call).collect();
     calls.sort_unstable();
     calls.dedup();
@@ -47,18 +48,20 @@ fn of_group(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
     let compared: Vec<_> = calls
         .into_iter()
         .filter_map(|size| {
-            let here: Vec<Witness<'_>> = buffered.iter().copied().filter(|w| call(w) == size).collect();
+            let here: Vec<EligibleCell<'_>> = buffered.iter().copied().filter(|w| call(w) == size).collect();
             let top = fastest(&here)?.rate();
             let near = here.into_iter().filter(|w| w.rate() >= AT_PEAK * top);
             let best = near.min_by_key(|w| of(w))?;
             let none = bare.iter().copied().find(|w| call(w) == size)?;
-            Some((size, best, none, speed(best, none, ground.bootstrap)?))
+            Some((size, best, none, speed(best, none, input.bootstrap)?))
         })
         .collect();
-    let (at, best, none, found) =
-        *compared.iter().filter(|c| c.3.more()).max_by(|a, b| a.3.ratio.value.total_cmp(&b.3.ratio.value))?;
-    let worth = found.ratio.value;
-    let useless = compared.iter().find(|c| compared.iter().filter(|d| d.0 >= c.0).all(|d| !d.3.more()));
+    let (at, best, none, found) = *compared
+        .iter()
+        .filter(|c| c.3.is_greater())
+        .max_by(|a, b| a.3.estimate.value.total_cmp(&b.3.estimate.value))?;
+    let worth = found.estimate.value;
+    let useless = compared.iter().find(|c| compared.iter().filter(|d| d.0 >= c.0).all(|d| !d.3.is_greater()));
     let until = match useless {
         Some((size, ..)) => format!("; from calls of {} on it brings nothing", units::size(*size)),
         None => String::new(),
@@ -74,7 +77,7 @@ fn of_group(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
         times(worth)
     );
     let evidence = against((&buffer, &best), ("no buffer", &none), &found);
-    Some(Tip::new(format!("buffer|{}", subject(&bare)), &found, &[best, none], worth, text, evidence))
+    Some(Candidate::new(format!("buffer|{}", subject(&bare)), &found, &[best, none], worth, text, evidence))
 }
 
 #[cfg(test)]

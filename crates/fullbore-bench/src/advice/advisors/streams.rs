@@ -1,9 +1,9 @@
 //! Several streams at once: how many the storage carries, and whether they get the same.
 
-use super::super::contrast::speed;
-use super::super::line::{Line, STREAMS, lines};
-use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell};
+use super::super::ratio::speed;
+use super::super::sweep::{STREAMS, Sweep, sweeps};
 use super::super::words::{against, task, times, way};
 use crate::stats::median;
 use crate::units;
@@ -11,14 +11,15 @@ use crate::units;
 /// Streams are fair when the slowest gets this share of what the fastest gets.
 const FAIR: f64 = 0.8;
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    let ours: Vec<Witness<'_>> = ground.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
-    lines(&ours, &STREAMS).iter().filter_map(|line| of_line(line, ground)).collect()
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    let ours: Vec<EligibleCell<'_>> =
+        input.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
+    sweeps(&ours, &STREAMS).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
 /// What the slowest stream gets of what the fastest gets: the median over the samples.
-fn fairness(witness: &Witness<'_>) -> Option<f64> {
-    let shares = witness.cell.samples.iter().filter(|s| s.usable() && s.streams.len() > 1).filter_map(|s| {
+fn fairness(eligible: &EligibleCell<'_>) -> Option<f64> {
+    let shares = eligible.cell.samples.iter().filter(|s| s.usable() && s.streams.len() > 1).filter_map(|s| {
         let top = s.streams.iter().copied().fold(0.0, f64::max);
         let least = s.streams.iter().copied().fold(f64::INFINITY, f64::min);
         (top > 0.0 && least.is_finite()).then_some(least / top)
@@ -26,12 +27,12 @@ fn fairness(witness: &Witness<'_>) -> Option<f64> {
     median(&shares.collect::<Vec<_>>())
 }
 
-fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
-    let (count, best) = line.peak()?;
-    let (fewest, first) = line.points.first().copied()?;
-    let (most, crowd) = line.last()?;
+fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+    let (count, best) = sweep.peak()?;
+    let (fewest, first) = sweep.points.first().copied()?;
+    let (most, crowd) = sweep.last()?;
     let streams = |n: u64| units::count(n as usize, "stream");
-    let what = format!("{} with {}", task(best.labels), way(&line.labels));
+    let what = format!("{} with {}", task(best.labels), way(&sweep.labels));
     let topic = format!("streams|{what}");
     let fair = match fairness(&crowd) {
         Some(share) if share < FAIR => {
@@ -40,9 +41,9 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
         Some(_) => format!(" All {most} get about the same."),
         None => String::new(),
     };
-    let falls = speed(best, crowd, ground.bootstrap).filter(|found| found.more());
+    let falls = speed(best, crowd, input.bootstrap).filter(|found| found.is_greater());
     if let Some(found) = falls {
-        let worth = found.ratio.value;
+        let worth = found.estimate.value;
         let text = format!(
             "Run no more than {} at once of {what}: together {}; {} get {} in all, {} less.{fair}",
             streams(count),
@@ -52,11 +53,11 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
             units::percent(1.0 - 1.0 / worth)
         );
         let evidence = against((&streams(count), &best), (&streams(most), &crowd), &found);
-        return Some(Tip::new(topic, &found, &[best, crowd], worth, text, evidence));
+        return Some(Candidate::new(topic, &found, &[best, crowd], worth, text, evidence));
     }
-    let (enough, at) = line.reaching(super::AT_PEAK)?;
-    let found = speed(at, first, ground.bootstrap).filter(|found| found.more())?;
-    let worth = found.ratio.value;
+    let (enough, at) = sweep.reaching(super::AT_PEAK)?;
+    let found = speed(at, first, input.bootstrap).filter(|found| found.is_greater())?;
+    let worth = found.estimate.value;
     let text = format!(
         "Run {} at once of {what}: together {}, {} of {}.{fair}",
         streams(enough),
@@ -65,5 +66,5 @@ fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
         streams(fewest)
     );
     let evidence = against((&streams(enough), &at), (&streams(fewest), &first), &found);
-    Some(Tip::new(topic, &found, &[at, first, crowd], worth, text, evidence))
+    Some(Candidate::new(topic, &found, &[at, first, crowd], worth, text, evidence))
 }

@@ -1,27 +1,27 @@
 //! Variants of one way: scalar or SIMD, hints, and whatever else an experiment sets side by side.
 
-use super::super::contrast::{cost, speed};
-use super::super::line::alike_but;
-use super::super::tip::Tip;
-use super::super::witness::{Ground, Witness, fastest};
+use super::super::candidate::Candidate;
+use super::super::input::{AdviceInput, EligibleCell, fastest};
+use super::super::ratio::{cost, speed};
+use super::super::sweep::groups_ignoring;
 use super::super::words::{against, at_cost, subject, task, times, way};
 use super::stream_buffer;
 use crate::document::Labels;
 use crate::units;
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    let own: Vec<Witness<'_>> = ground
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    let own: Vec<EligibleCell<'_>> = input
         .own()
         .into_iter()
         .filter(|w| w.labels.variant.as_deref().is_none_or(|v| stream_buffer::size(v).is_none()))
         .collect();
-    let groups = alike_but(&own, |l: &mut Labels| l.variant = None, &[]);
-    groups.iter().filter_map(|group| of_group(group, ground)).collect()
+    let groups = groups_ignoring(&own, |l: &mut Labels| l.variant = None, &[]);
+    groups.iter().filter_map(|group| of_group(group, input)).collect()
 }
 
 /// What a variant is called; what a cell without one does shows in its fellows.
-fn name(witness: &Witness<'_>, fellow: &Witness<'_>) -> String {
-    match (&witness.labels.variant, fellow.labels.variant.as_deref()) {
+fn name(eligible: &EligibleCell<'_>, fellow: &EligibleCell<'_>) -> String {
+    match (&eligible.labels.variant, fellow.labels.variant.as_deref()) {
         (Some(variant), _) => variant.clone(),
         (None, Some("scalar")) => "the processor's vector instructions".into(),
         (None, Some("oldest first")) => "completions as they come".into(),
@@ -31,7 +31,7 @@ fn name(witness: &Witness<'_>, fellow: &Witness<'_>) -> String {
 }
 
 /// What the others are measured by: the one without a variant, or what is called plain, scalar or none.
-fn base<'a>(group: &[Witness<'a>]) -> Option<Witness<'a>> {
+fn base<'a>(group: &[EligibleCell<'a>]) -> Option<EligibleCell<'a>> {
     let by = |wanted: &dyn Fn(&str) -> bool| {
         group.iter().copied().find(|w| wanted(&w.labels.variant.as_deref().unwrap_or("").to_lowercase()))
     };
@@ -40,16 +40,16 @@ fn base<'a>(group: &[Witness<'a>]) -> Option<Witness<'a>> {
         .or_else(|| by(&|v| v.starts_with("no ")))
 }
 
-fn of_group(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
+fn of_group(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     let best = fastest(group)?;
-    let others: Vec<Witness<'_>> = group.iter().copied().filter(|w| !w.is(&best)).collect();
+    let others: Vec<EligibleCell<'_>> = group.iter().copied().filter(|w| !w.is_same_cell(&best)).collect();
     let other =
         base(&others).or_else(|| others.iter().copied().min_by(|a, b| a.rate().total_cmp(&b.rate())))?;
-    let found = speed(best, other, ground.bootstrap).filter(|found| found.more())?;
-    let worth = found.ratio.value;
+    let found = speed(best, other, input.bootstrap).filter(|found| found.is_greater())?;
+    let worth = found.estimate.value;
     let bare = Labels { variant: None, ..best.labels.clone() };
     let (first, second) = (name(&best, &other), name(&other, &best));
-    let cheaper = at_cost(cost(best, other, ground.bootstrap).as_ref());
+    let cheaper = at_cost(cost(best, other, input.bootstrap).as_ref());
     let text = format!(
         "Take {first} in {} with {}: {}, {} as fast as {second}{cheaper}.",
         task(&bare),
@@ -60,5 +60,5 @@ fn of_group(group: &[Witness<'_>], ground: &Ground<'_>) -> Option<Tip> {
     let evidence = against((&first, &best), (&second, &other), &found);
     // Of all the request sizes and files that the same variants were tried on, one line says it.
     let topic = format!("variant|{}|{}|{first}|{second}", best.cell.experiment, subject(&bare));
-    Some(Tip::new(topic, &found, &[best, other], worth, text, evidence))
+    Some(Candidate::new(topic, &found, &[best, other], worth, text, evidence))
 }

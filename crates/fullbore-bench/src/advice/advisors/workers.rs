@@ -1,56 +1,56 @@
 //! Workers: how many pay, or what they cost where they do not.
 
-use super::super::contrast::{cost, speed};
-use super::super::line::{Line, WORKERS, lines};
-use super::super::tip::Tip;
-use super::super::witness::Ground;
+use super::super::candidate::Candidate;
+use super::super::input::AdviceInput;
+use super::super::ratio::{cost, speed};
+use super::super::sweep::{Sweep, WORKERS, sweeps};
 use super::super::words::{against, and_cost, at_cost, subject, task, times, way};
 use super::{AT_PEAK, CHEAPER};
 use crate::units;
 
-pub(super) fn advise(ground: &Ground<'_>) -> Vec<Tip> {
-    lines(&ground.own(), &WORKERS).iter().filter_map(|line| of_line(line, ground)).collect()
+pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    sweeps(&input.own(), &WORKERS).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
-fn of_line(line: &Line<'_>, ground: &Ground<'_>) -> Option<Tip> {
-    let (count, chosen) = line.reaching(AT_PEAK)?;
-    let (fewest, base) = line.points.first().copied()?;
+fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+    let (count, chosen) = sweep.reaching(AT_PEAK)?;
+    let (fewest, base) = sweep.points.first().copied()?;
     let name = |n: u64| units::count(n as usize, "worker");
-    let topic = format!("workers|{}|{}", subject(chosen.labels), line.labels.method);
-    let what = format!("{} with {}", task(chosen.labels), way(&line.labels));
+    let topic = format!("workers|{}|{}", subject(chosen.labels), sweep.labels.method);
+    let what = format!("{} with {}", task(chosen.labels), way(&sweep.labels));
     if count > fewest
-        && let Some(found) = speed(chosen, base, ground.bootstrap).filter(|found| found.more())
+        && let Some(found) = speed(chosen, base, input.bootstrap).filter(|found| found.is_greater())
     {
-        let cpu_cost = at_cost(cost(chosen, base, ground.bootstrap).as_ref());
-        let (most, _) = line.last()?;
+        let cpu_cost = at_cost(cost(chosen, base, input.bootstrap).as_ref());
+        let (most, _) = sweep.last()?;
         let more = if most > count { format!("; {most} bring no more") } else { String::new() };
         let text = format!(
             "Use {} for {what}: {}, {} as fast as {}{cpu_cost}{more}.",
             name(count),
             units::rate(chosen.rate()),
-            times(found.ratio.value),
+            times(found.estimate.value),
             name(fewest)
         );
         let evidence = against((&name(count), &chosen), (&name(fewest), &base), &found);
-        return Some(Tip::new(topic, &found, &[chosen, base], found.ratio.value, text, evidence));
+        return Some(Candidate::new(topic, &found, &[chosen, base], found.estimate.value, text, evidence));
     }
     // One worker does, if the others are slower, or cost more for nothing.
-    let (most, crowd) = line.last()?;
-    let slower = speed(base, crowd, ground.bootstrap)?;
-    let cpu_cost = cost(crowd, base, ground.bootstrap);
+    let (most, crowd) = sweep.last()?;
+    let slower = speed(base, crowd, input.bootstrap)?;
+    let cpu_cost = cost(crowd, base, input.bootstrap);
     let evidence = against((&name(fewest), &base), (&name(most), &crowd), &slower);
     let enough = format!("{} for {what}: {}", name(fewest), units::rate(base.rate()));
-    if slower.more() {
+    if slower.is_greater() {
         let cpu_cost = and_cost(cpu_cost.as_ref());
-        let worth = slower.ratio.value;
+        let worth = slower.estimate.value;
         let text = format!("Use no more than {enough}; {most} take {} the time{cpu_cost}.", times(worth));
-        return Some(Tip::new(topic, &slower, &[base, crowd], worth, text, evidence));
+        return Some(Candidate::new(topic, &slower, &[base, crowd], worth, text, evidence));
     }
-    let cpu_cost = cpu_cost.filter(|found| found.clear() && found.ratio.value * CHEAPER >= 1.0)?;
-    let worth = cpu_cost.ratio.value;
+    let cpu_cost = cpu_cost.filter(|found| found.is_clear() && found.estimate.value * CHEAPER >= 1.0)?;
+    let worth = cpu_cost.estimate.value;
     let text = format!(
         "Use no more than {enough}; {most} are no faster as far as can be told and cost {} the processor time.",
         times(worth)
     );
-    Some(Tip::new(topic, &cpu_cost, &[base, crowd], worth, text, evidence))
+    Some(Candidate::new(topic, &cpu_cost, &[base, crowd], worth, text, evidence))
 }

@@ -2,82 +2,82 @@
 
 use super::super::advisors::offset_words;
 use super::super::advisors::{alignment_pairs, allocation_groups, allocation_with};
-use super::super::contrast::speed;
-use super::super::line::{DEPTH, lines};
-use super::super::witness::{End, Ground, Growth, Witness, end, growth};
+use super::super::input::{AdviceInput, EligibleCell, End, Growth, end, growth};
+use super::super::ratio::speed;
+use super::super::sweep::{DEPTH, sweeps};
 use super::super::words::{task, times, way};
-use super::ballot::{Ballot, Outcome};
+use super::tally::{RuleResult, RuleTally};
 use crate::document::Labels;
 use crate::stats::DEFAULT_MARGIN;
 
 /// “Significantly degrades”: as much as the paper's mildest case, a fifth.
 const DEGRADED: f64 = 1.2;
 
-fn named(witness: &Witness<'_>) -> String {
-    let bare = Labels { allocation: None, file_state: None, ..witness.labels.clone() };
+fn named(eligible: &EligibleCell<'_>) -> String {
+    let bare = Labels { allocation: None, file_state: None, ..eligible.labels.clone() };
     format!("{} with {}", task(&bare), way(&bare))
 }
 
-pub(super) fn preallocate(ground: &Ground<'_>) -> Outcome {
-    let mut ballot = Ballot::new(1.0 + DEFAULT_MARGIN);
-    for group in allocation_groups(ground) {
+pub(super) fn preallocate(input: &AdviceInput<'_>) -> RuleResult {
+    let mut tally = RuleTally::new(1.0 + DEFAULT_MARGIN);
+    for group in allocation_groups(input) {
         let with = |wanted| allocation_with(&group, wanted);
-        let (Some(asked), Some(grown)) = (with(Growth::Preallocated), with(Growth::Extended)) else {
+        let (Some(preallocated), Some(grown)) = (with(Growth::Preallocated), with(Growth::Extended)) else {
             continue;
         };
-        if let Some(found) = speed(asked, grown, ground.bootstrap) {
-            ballot.cast(&found, named(&grown), &[asked, grown]);
+        if let Some(found) = speed(preallocated, grown, input.bootstrap) {
+            tally.add(&found, named(&grown), &[preallocated, grown]);
         }
     }
-    ballot.outcome(
+    tally.result(
         "writing to a preallocated new file is over 3% faster than to one that grows",
         "No new file was written both preallocated and extended in the same way.",
     )
 }
 
-pub(super) fn extending(ground: &Ground<'_>) -> Outcome {
-    let mut ballot = Ballot::new(DEGRADED);
-    for group in allocation_groups(ground) {
+pub(super) fn extending(input: &AdviceInput<'_>) -> RuleResult {
+    let mut tally = RuleTally::new(DEGRADED);
+    for group in allocation_groups(input) {
         let with = |wanted| allocation_with(&group, wanted);
         let Some(grown) = with(Growth::Extended) else { continue };
         let Some(fixed) = with(Growth::Over).or_else(|| with(Growth::Preallocated)) else { continue };
-        if let Some(found) = speed(fixed, grown, ground.bootstrap) {
-            ballot.cast(&found, named(&grown), &[fixed, grown]);
+        if let Some(found) = speed(fixed, grown, input.bootstrap) {
+            tally.add(&found, named(&grown), &[fixed, grown]);
         }
     }
-    let mut outcome = ballot.outcome(
+    let mut outcome = tally.result(
         "writing to blocks that are there is at least 1.2 times as fast as extending",
         "No file was written both over blocks that were there and extending it, in the same way.",
     );
     // Were requests put in line, more of them in flight would bring nothing.
-    let grown: Vec<Witness<'_>> =
-        ground.own().into_iter().filter(|w| growth(w.labels) == Some(Growth::Extended)).collect();
-    let deep = lines(&grown, &DEPTH).into_iter().find_map(|line| {
-        let (one, (depth, deep)) = (line.at(1)?, line.last()?);
-        Some((depth, speed(deep, one, ground.bootstrap)?))
+    let grown: Vec<EligibleCell<'_>> =
+        input.own().into_iter().filter(|w| growth(w.labels) == Some(Growth::Extended)).collect();
+    let deep = sweeps(&grown, &DEPTH).into_iter().find_map(|sweep| {
+        let (one, (depth, deep)) = (sweep.at(1)?, sweep.last()?);
+        Some((depth, speed(deep, one, input.bootstrap)?))
     });
     if let Some((depth, found)) = deep {
         outcome.evidence += &format!(
             " With {depth} in flight extending is {} as fast as with one.",
-            times(found.ratio.value)
+            times(found.estimate.value)
         );
     }
     outcome
 }
 
-pub(super) fn straddling(ground: &Ground<'_>) -> Outcome {
-    let mut ballot = Ballot::new(1.0 + DEFAULT_MARGIN);
+pub(super) fn straddling(input: &AdviceInput<'_>) -> RuleResult {
+    let mut tally = RuleTally::new(1.0 + DEFAULT_MARGIN);
     // What is in the page cache knows no stripes.
-    for (aligned, off, found) in alignment_pairs(ground) {
+    for (aligned, off, found) in alignment_pairs(input) {
         if end(aligned.labels) != End::Device {
             continue;
         }
         let bare = Labels { offset_bytes: None, ..aligned.labels.clone() };
         let what =
             format!("{} with {}, {} a multiple", task(aligned.labels), way(&bare), offset_words(off.labels));
-        ballot.cast(&found, what, &[aligned, off]);
+        tally.add(&found, what, &[aligned, off]);
     }
-    ballot.outcome(
+    tally.result(
         "aligned requests are over 3% faster than those that lie off",
         "Every request measured began at a multiple of its size.",
     )

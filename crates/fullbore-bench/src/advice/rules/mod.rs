@@ -1,17 +1,17 @@
 //! The ten rules of 1997, each a question to the cells.
 
-mod ballot;
 mod growth;
 mod parallel;
 mod sizes;
+mod tally;
 
-use ballot::Outcome;
+use tally::RuleResult;
 
-use super::witness::Ground;
+use super::input::AdviceInput;
 use crate::document::Rule;
 
 /// A rule: what it says, in words of our own, and how it is tested.
-type Test = fn(&Ground<'_>) -> Outcome;
+type Test = fn(&AdviceInput<'_>) -> RuleResult;
 
 /// In the order of the paper's section 6: its nine bullets, and of its pitfalls in writing the one that is no bullet.
 const RULES: [(&str, Test); 10] = [
@@ -19,7 +19,7 @@ const RULES: [(&str, Test); 10] = [
         "Larger requests are faster: ask for 8 KiB at the least, for 64 KiB if possible.",
         sizes::larger_is_faster,
     ),
-    ("Small requests cost the processor far more a byte than large ones.", sizes::small_is_dear),
+    ("Small requests cost the processor far more a byte than large ones.", sizes::small_costs_more_cpu),
     (
         "Where requests must be small, two in flight are not enough: eight bring noticeably more.",
         parallel::eight_deep,
@@ -43,10 +43,10 @@ const RULES: [(&str, Test); 10] = [
 ];
 
 /// Tests them all.
-pub(super) fn tested(ground: &Ground<'_>) -> Vec<Rule> {
+pub(super) fn tested(input: &AdviceInput<'_>) -> Vec<Rule> {
     let mut tested = Vec::with_capacity(RULES.len());
     for (number, (rule, test)) in (1u8..).zip(RULES) {
-        let Outcome { verdict, evidence, experiment, cells } = test(ground);
+        let RuleResult { verdict, evidence, experiment, cells } = test(input);
         tested.push(Rule { number, rule: rule.into(), verdict, evidence, experiment, cells });
     }
     tested

@@ -1,11 +1,11 @@
 //! Rules 3, 4 and 5: requests in flight, the drive's write cache, and several disks.
 
-use super::super::advisors::{lines_over_disks, what_on_disks};
-use super::super::contrast::speed;
-use super::super::line::{DEPTH, Line, alike_but, lines};
-use super::super::witness::{End, Ground, Witness, end, fastest};
+use super::super::advisors::{describe_disks, disk_sweeps};
+use super::super::input::{AdviceInput, EligibleCell, End, end, fastest};
+use super::super::ratio::speed;
+use super::super::sweep::{DEPTH, Sweep, groups_ignoring, sweeps};
 use super::super::words::{task, way};
-use super::ballot::{Ballot, Outcome};
+use super::tally::{RuleResult, RuleTally};
 use crate::document::Labels;
 use crate::stats::DEFAULT_MARGIN;
 use crate::units;
@@ -19,26 +19,26 @@ const CLOSE: f64 = 0.8;
 /// Requests that the paper calls small there, in bytes; where none was measured, its figure 6 goes on to 64 KiB.
 const SMALL: [u64; 2] = [16 << 10, 64 << 10];
 
-pub(super) fn eight_deep(ground: &Ground<'_>) -> Outcome {
-    let of_device: Vec<Witness<'_>> =
-        ground.own().into_iter().filter(|w| end(w.labels) == End::Device).collect();
-    let all = lines(&of_device, &DEPTH);
-    let mut ballot = Ballot::new(NOTICEABLE);
+pub(super) fn eight_deep(input: &AdviceInput<'_>) -> RuleResult {
+    let of_device: Vec<EligibleCell<'_>> =
+        input.own().into_iter().filter(|w| end(w.labels) == End::Device).collect();
+    let all = sweeps(&of_device, &DEPTH);
+    let mut tally = RuleTally::new(NOTICEABLE);
     for limit in SMALL {
-        for line in all.iter().filter(|line| line.labels.request_bytes.is_some_and(|size| size <= limit)) {
-            let double = line.points.iter().copied().find(|(depth, _)| matches!(depth, 2 | 3));
-            let eight = line.points.iter().copied().find(|(depth, _)| *depth >= 8);
+        for sweep in all.iter().filter(|sweep| sweep.labels.request_bytes.is_some_and(|size| size <= limit)) {
+            let double = sweep.points.iter().copied().find(|(depth, _)| matches!(depth, 2 | 3));
+            let eight = sweep.points.iter().copied().find(|(depth, _)| *depth >= 8);
             let (Some((few, double)), Some((many, eight))) = (double, eight) else { continue };
-            let Some(found) = speed(eight, double, ground.bootstrap) else { continue };
+            let Some(found) = speed(eight, double, input.bootstrap) else { continue };
             let what =
-                format!("{} with {}, {many} deep against {few}", task(eight.labels), way(&line.labels));
-            ballot.cast(&found, what, &[eight, double]);
+                format!("{} with {}, {many} deep against {few}", task(eight.labels), way(&sweep.labels));
+            tally.add(&found, what, &[eight, double]);
         }
-        if !ballot.is_empty() {
+        if !tally.is_empty() {
             break;
         }
     }
-    ballot.outcome(
+    tally.result(
         "eight requests in flight are at least 10% faster than two or three",
         "No small request (64 KiB or less) was measured to the device both two or three deep and eight deep.",
     )
@@ -54,38 +54,38 @@ fn write_cache_on(labels: &Labels) -> Option<bool> {
     }
 }
 
-pub(super) fn write_cache(ground: &Ground<'_>) -> Outcome {
-    let told: Vec<Witness<'_>> = ground
+pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
+    let told: Vec<EligibleCell<'_>> = input
         .all()
         .iter()
         .copied()
         .filter(|w| write_cache_on(w.labels).is_some() && w.labels.operation == "write")
         .collect();
-    let of = |group: &[Witness<'_>], on: bool, deep: fn(u32) -> bool| {
-        let suits = |w: &&Witness<'_>| {
+    let of = |group: &[EligibleCell<'_>], on: bool, deep: fn(u32) -> bool| {
+        let suits = |w: &&EligibleCell<'_>| {
             write_cache_on(w.labels) == Some(on) && deep(w.labels.depth.unwrap_or(1).max(1))
         };
         group.iter().find(suits).map(|w| w.cell.id.clone())
     };
     let clear = |l: &mut Labels| (l.variant, l.depth) = (None, None);
-    let (mut small, mut deep) = (Ballot::new(SIGNIFICANT), Ballot::new(CLOSE));
-    for group in alike_but(&told, clear, &["depth"]) {
-        let find = |on, depth| of(&group, on, depth).and_then(|id| ground.find(&id));
+    let (mut small, mut deep) = (RuleTally::new(SIGNIFICANT), RuleTally::new(CLOSE));
+    for group in groups_ignoring(&told, clear, &["depth"]) {
+        let find = |on, depth| of(&group, on, depth).and_then(|id| input.find(&id));
         let Some(with) = find(true, |d| d == 1) else { continue };
         let size = with.labels.request_bytes.unwrap_or(0);
         if let Some(without) = find(false, |d| d == 1).filter(|_| size <= SMALL[0])
-            && let Some(found) = speed(with, without, ground.bootstrap)
+            && let Some(found) = speed(with, without, input.bootstrap)
         {
-            small.cast(
+            small.add(
                 &found,
                 format!("{} requests, with it against without", units::size(size)),
                 &[with, without],
             );
         }
         if let Some(three) = find(false, |d| matches!(d, 3 | 4)).filter(|_| size >= SMALL[0])
-            && let Some(found) = speed(three, with, ground.bootstrap)
+            && let Some(found) = speed(three, with, input.bootstrap)
         {
-            deep.weigh(
+            deep.add_reaching(
                 &found,
                 format!("{} requests, three deep without it against with it", units::size(size)),
                 &[three, with],
@@ -93,15 +93,15 @@ pub(super) fn write_cache(ground: &Ground<'_>) -> Outcome {
         }
     }
     if small.is_empty() {
-        return Outcome::not_testable(
+        return RuleResult::not_testable(
             "No cells with the drive's write cache on and off (variants `write cache on` and `write cache off`): \
              switching it takes root and a drive that obeys.",
         );
     }
-    let (fails, asked) = (deep.fails(), "three deep without it reach 80% of it");
-    let second = (!deep.is_empty()).then(|| deep.outcome(asked, ""));
+    let (fails, question) = (deep.fails(), "three deep without it reach 80% of it");
+    let second = (!deep.is_empty()).then(|| deep.result(question, ""));
     let mut outcome =
-        small.outcome("the write cache makes writes of up to 16 KiB at least 1.5 times as fast", "");
+        small.result("the write cache makes writes of up to 16 KiB at least 1.5 times as fast", "");
     if let Some(second) = second {
         outcome.evidence += &format!(" {}", second.evidence);
         outcome.cells.extend(second.cells);
@@ -112,29 +112,29 @@ pub(super) fn write_cache(ground: &Ground<'_>) -> Outcome {
     outcome
 }
 
-pub(super) fn three_disks(ground: &Ground<'_>) -> Outcome {
-    let all = lines_over_disks(ground);
-    let mut ballot = Ballot::new(1.0 + DEFAULT_MARGIN);
-    let most = all.iter().filter_map(Line::last).map(|(n, _)| n).max().unwrap_or(1);
-    for line in &all {
+pub(super) fn three_disks(input: &AdviceInput<'_>) -> RuleResult {
+    let all = disk_sweeps(input);
+    let mut tally = RuleTally::new(1.0 + DEFAULT_MARGIN);
+    let most = all.iter().filter_map(Sweep::last).map(|(n, _)| n).max().unwrap_or(1);
+    for sweep in &all {
         // What comes after three; where three are all there are, whether the third still helped.
-        let after: Vec<Witness<'_>> = line.points.iter().filter(|p| p.0 > 3).map(|p| p.1).collect();
-        let (more, fewer) = match (fastest(&after), line.at(3), line.at(2)) {
+        let after: Vec<EligibleCell<'_>> = sweep.points.iter().filter(|p| p.0 > 3).map(|p| p.1).collect();
+        let (more, fewer) = match (fastest(&after), sweep.at(3), sweep.at(2)) {
             (Some(more), Some(three), _) => (more, three),
             (None, Some(three), Some(two)) => {
                 // A third that still helps says nothing of a fourth.
-                let found = speed(three, two, ground.bootstrap);
-                if found.is_none_or(|found| found.more()) {
+                let found = speed(three, two, input.bootstrap);
+                if found.is_none_or(|found| found.is_greater()) {
                     continue;
                 }
                 (three, two)
             }
             _ => continue,
         };
-        let Some(found) = speed(more, fewer, ground.bootstrap) else { continue };
-        let disks = |w: &Witness<'_>| units::count(w.labels.targets.unwrap_or(1) as usize, "disk");
-        let what = format!("{}, {} against {}", what_on_disks(line), disks(&more), disks(&fewer));
-        ballot.cast_against(&found, what, &[more, fewer]);
+        let Some(found) = speed(more, fewer, input.bootstrap) else { continue };
+        let disks = |w: &EligibleCell<'_>| units::count(w.labels.targets.unwrap_or(1) as usize, "disk");
+        let what = format!("{}, {} against {}", describe_disks(sweep), disks(&more), disks(&fewer));
+        tally.add_upper_bound(&found, what, &[more, fewer]);
     }
     let none = match most {
         0 | 1 => "One disk was measured: name more with --dir.".to_owned(),
@@ -142,5 +142,5 @@ pub(super) fn three_disks(ground: &Ground<'_>) -> Outcome {
             "{n} disks were measured and the last still helped, or none of three: a fourth would tell."
         ),
     };
-    ballot.outcome("more than three disks are no faster than three, within 3%", &none)
+    tally.result("more than three disks are no faster than three, within 3%", &none)
 }

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_what_fio_takes_them_for() {
+    fn sizes_parse_as_in_fio() {
         for (text, expected) in
             [("4k", 4096), ("4K", 4096), ("4kb", 4096), ("1m", 1 << 20), ("512", 512), ("2g", 2 << 30)]
         {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use fullbore_bench::document::Document;
-use fullbore_bench::fio::{self, Wanted};
+use fullbore_bench::fio::{self, JobSource};
 
 use crate::exit::Exit;
 
@@ -41,13 +41,13 @@ impl Export {
             None => latest(Path::new("."))?,
         };
         let path = if from.is_dir() { from.join("results.json") } else { from };
-        let trouble = |error: &dyn std::fmt::Display| Exit::trouble(format!("{}: {error}", path.display()));
+        let trouble = |error: &dyn std::fmt::Display| Exit::failure(format!("{}: {error}", path.display()));
         let file = File::open(&path).map_err(|error| trouble(&error))?;
         let document = Document::read(file).map_err(|error| trouble(&error))?;
         let wanted = match (&self.cell, &self.job) {
-            (Some(id), _) => Wanted::Cell(id),
-            (None, Some(kind)) => Wanted::Choice(kind),
-            (None, None) => return Err(Exit::trouble("name a cell, or a kind of job with --job")),
+            (Some(id), _) => JobSource::Cell(id),
+            (None, Some(kind)) => JobSource::Choice(kind),
+            (None, None) => return Err(Exit::failure("name a cell, or a kind of job with --job")),
         };
         let directory = std::path::absolute(&self.dir).map_err(|error| trouble(&error))?;
         let text = fio::export(&document, wanted, &directory).map_err(|error| trouble(&error))?;
@@ -58,7 +58,7 @@ impl Export {
 /// The results folder that was changed last.
 fn latest(directory: &Path) -> Result<PathBuf, Exit> {
     let entries = std::fs::read_dir(directory)
-        .map_err(|error| Exit::trouble(format!("{}: {error}", directory.display())))?;
+        .map_err(|error| Exit::failure(format!("{}: {error}", directory.display())))?;
     let folders = entries.flatten().filter_map(|entry| {
         let name = entry.file_name();
         let path = entry.path().join("results.json");
@@ -67,6 +67,6 @@ fn latest(directory: &Path) -> Result<PathBuf, Exit> {
     });
     let newest = folders.max_by_key(|(changed, _)| *changed);
     newest.map(|(_, path)| path).ok_or_else(|| {
-        Exit::trouble("there is no folder fullbore-results-… here: name the results document with --from")
+        Exit::failure("there is no folder fullbore-results-… here: name the results document with --from")
     })
 }

@@ -25,7 +25,7 @@ impl List {
         let mut sets = Vec::new();
         for set in BUILT_IN {
             let experiments =
-                describe(set.text).map_err(|error| Exit::trouble(format!("{}: {error}", set.name)))?;
+                describe(set.text).map_err(|error| Exit::failure(format!("{}: {error}", set.name)))?;
             sets.push((set.name, experiments));
         }
         if self.json {
@@ -43,7 +43,7 @@ impl List {
                     serde_json::json!({ "name": name, "experiments": experiments })
                 })
                 .collect();
-            let text = serde_json::to_string_pretty(&sets).map_err(Exit::trouble)?;
+            let text = serde_json::to_string_pretty(&sets).map_err(Exit::failure)?;
             return Exit::print(&(text + "\n"));
         }
         let widest = sets.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -65,7 +65,7 @@ impl Show {
     pub(crate) fn run(self) -> Result<(), Exit> {
         match built_in(&self.name) {
             Some(set) => Exit::print(set.text),
-            None => Err(Exit::trouble(unknown(&self.name))),
+            None => Err(Exit::failure(unknown(&self.name))),
         }
     }
 }

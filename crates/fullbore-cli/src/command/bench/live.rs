@@ -10,12 +10,12 @@ use fullbore_bench::stats::Bootstrap;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Two lines on the terminal; nothing where there is none.
-pub(super) struct Live {
+pub(super) struct LiveDisplay {
     bar: Option<ProgressBar>,
     time: Duration,
 }
 
-impl Live {
+impl LiveDisplay {
     pub(super) fn new(time: Duration) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(1000);

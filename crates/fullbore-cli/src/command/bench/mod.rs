@@ -19,14 +19,14 @@ use crate::exit::Exit;
 )]
 pub(crate) struct Bench {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<BenchCommand>,
 
     #[command(flatten)]
-    quick: run::Measure,
+    quick: run::MeasureArgs,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum BenchCommand {
     List(list::List),
     Show(list::Show),
     Run(run::Run),
@@ -37,10 +37,10 @@ impl Bench {
     pub(crate) fn run(self) -> Result<(), Exit> {
         match self.what {
             None => self.quick.quick(),
-            Some(What::List(list)) => list.run(),
-            Some(What::Show(show)) => show.run(),
-            Some(What::Run(run)) => run.run(),
-            Some(What::Export(export)) => export.run(),
+            Some(BenchCommand::List(list)) => list.run(),
+            Some(BenchCommand::Show(show)) => show.run(),
+            Some(BenchCommand::Run(run)) => run.run(),
+            Some(BenchCommand::Export(export)) => export.run(),
         }
     }
 }

@@ -17,13 +17,13 @@ use crate::exit::Exit;
 const DOCUMENT: &str = "results.json";
 
 /// A folder for the results of a run.
-pub(super) struct Folder {
+pub(super) struct ResultsFolder {
     path: PathBuf,
     /// Goes with a run that fails or is stopped before anything was measured.
     empty: Option<Temporary>,
 }
 
-impl Folder {
+impl ResultsFolder {
     /// Makes one, so that nobody learns after half an hour that the results have no place to go.
     pub(super) fn make(output: Option<PathBuf>) -> Result<Self, Exit> {
         let path = output.unwrap_or_else(|| PathBuf::from(format!("fullbore-results-{}", stamp())));
@@ -36,13 +36,13 @@ impl Folder {
     }
 
     /// Takes the folder of a run that did not end, and what it measured.
-    pub(super) fn again(path: PathBuf) -> Result<(Self, Document), Exit> {
+    pub(super) fn resume(path: PathBuf) -> Result<(Self, Document), Exit> {
         let place = path.join(DOCUMENT);
         let advice = "name the results folder of a run that was stopped";
         let file =
             fs::File::open(&place).map_err(|error| Error::io("go on with", &place, error).advise(advice))?;
         let document = Document::read(file)
-            .map_err(|error| Exit::trouble(format!("{}: cannot go on with: {error}", place.display())))?;
+            .map_err(|error| Exit::failure(format!("{}: cannot go on with: {error}", place.display())))?;
         Ok((Self { path, empty: None }, document))
     }
 
@@ -80,7 +80,7 @@ impl Folder {
         let mut stream = FileStream::new(output.file().clone());
         fill(&mut stream)
             .and_then(|()| stream.flush().map_err(|error| error.to_string()))
-            .map_err(|error| Exit::trouble(format!("{}: cannot write: {error}", path.display())))?;
+            .map_err(|error| Exit::failure(format!("{}: cannot write: {error}", path.display())))?;
         drop(stream);
         output.commit(Durability::None)?;
         Ok(())

@@ -14,14 +14,14 @@ use fullbore_bench::{Event, Measured, Options, fio, table};
 use fullbore_cli::values::names;
 
 use super::list::unknown;
-use super::live::Live;
-use super::results::Folder;
+use super::live::LiveDisplay;
+use super::results::ResultsFolder;
 use crate::command::report::look;
 use crate::exit::Exit;
 
 /// How to measure, whatever is measured.
 #[derive(Debug, Args)]
-pub(crate) struct Measure {
+pub(crate) struct MeasureArgs {
     /// The directory to measure: its file system and the device under it. Said again: another disk, for experiments
     /// of several
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -74,8 +74,8 @@ pub(crate) struct Run {
     job: Vec<PathBuf>,
 
     /// Measure every cell that this program can do a second time by it, in the same rounds, and show the ratio
-    #[arg(long, value_parser = names::<Beside>(), value_name = "PROGRAM")]
-    with: Option<Beside>,
+    #[arg(long, value_parser = names::<PeerProgram>(), value_name = "PROGRAM")]
+    with: Option<PeerProgram>,
 
     /// Go on with a run that was stopped, in its results folder: same directories, experiments and seed
     #[arg(
@@ -96,12 +96,12 @@ pub(crate) struct Run {
     serial: Option<String>,
 
     #[command(flatten)]
-    how: Measure,
+    how: MeasureArgs,
 }
 
 /// A program that does the same cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Beside {
+enum PeerProgram {
     Fio,
 }
 
@@ -126,8 +126,8 @@ fn percent(text: &str) -> Result<f64, String> {
 impl Run {
     pub(crate) fn run(mut self) -> Result<(), Exit> {
         if let Some(folder) = self.resume.take() {
-            let (folder, document) = Folder::again(folder)?;
-            return self.how.go_on(folder, document);
+            let (folder, document) = ResultsFolder::resume(folder)?;
+            return self.how.resume_run(folder, document);
         }
         let mut sets: Vec<(String, String)> = if self.all {
             let others = BUILT_IN.iter().filter(|set| set.text != QUICK);
@@ -154,11 +154,11 @@ fn set(name: &str) -> Result<(String, String), Exit> {
     }
     let path = Path::new(name);
     if !path.exists() && path.extension().is_none_or(|suffix| suffix != "toml") {
-        return Err(Exit::trouble(unknown(name)));
+        return Err(Exit::failure(unknown(name)));
     }
     let text = std::fs::File::open(path)
         .and_then(|file| read_text(file, DOCUMENT_LIMIT))
-        .map_err(|error| Exit::trouble(format!("{name}: cannot read the experiments: {error}")))?;
+        .map_err(|error| Exit::failure(format!("{name}: cannot read the experiments: {error}")))?;
     Ok((name.to_owned(), text))
 }
 
@@ -167,15 +167,15 @@ fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
     let name = path.display().to_string();
     let text = std::fs::File::open(path)
         .and_then(|file| read_text(file, DOCUMENT_LIMIT))
-        .map_err(|error| Exit::trouble(format!("{name}: cannot read the jobs: {error}")))?;
-    let imported = fio::import(&text, &name).map_err(|error| Exit::trouble(format!("{name}: {error}")))?;
+        .map_err(|error| Exit::failure(format!("{name}: cannot read the jobs: {error}")))?;
+    let imported = fio::import(&text, &name).map_err(|error| Exit::failure(format!("{name}: {error}")))?;
     for note in &imported.notes {
-        Exit::say(&format!("fullbore: {name}: {note}\n"));
+        Exit::eprint(&format!("fullbore: {name}: {note}\n"));
     }
     Ok((name, imported))
 }
 
-impl Measure {
+impl MeasureArgs {
     /// The quick run.
     pub(super) fn quick(mut self) -> Result<(), Exit> {
         self.time.get_or_insert(QUICK_TIME);
@@ -191,7 +191,7 @@ impl Measure {
         // A cell that is measured twice takes twice as long.
         let twice = if with_fio && self.time.is_none() { 2 } else { 1 };
         let time = self.time(&sets)? * twice;
-        let folder = Folder::make(self.output.clone())?;
+        let folder = ResultsFolder::make(self.output.clone())?;
         let options = Options {
             directories: self.dir.clone(),
             device,
@@ -203,11 +203,11 @@ impl Measure {
             with_fio,
             ..self.options()
         };
-        self.carry_out(&options, folder)
+        self.execute(&options, folder)
     }
 
     /// Goes on with a run that was stopped.
-    fn go_on(self, folder: Folder, document: Document) -> Result<(), Exit> {
+    fn resume_run(self, folder: ResultsFolder, document: Document) -> Result<(), Exit> {
         let run = &document.run;
         let directories = match run.directories.as_slice() {
             [] => vec![PathBuf::from(&run.directory)],
@@ -224,7 +224,7 @@ impl Measure {
             resume: Some(document),
             ..self.options()
         };
-        self.carry_out(&options, folder)
+        self.execute(&options, folder)
     }
 
     /// What every run is told alike.
@@ -236,15 +236,15 @@ impl Measure {
     fn time(&self, sets: &[(String, String)]) -> Result<Duration, Exit> {
         let mut cells = 0;
         for (name, text) in sets {
-            let found = describe(text).map_err(|error| Exit::trouble(format!("{name}: {error}")))?;
+            let found = describe(text).map_err(|error| Exit::failure(format!("{name}: {error}")))?;
             cells += found.iter().map(|(_, cells)| cells).sum::<usize>();
         }
         let by_cells = (cells as f64 * CELL_TIME).clamp(RUN_TIME.0, RUN_TIME.1);
         Ok(self.time.map_or(Duration::from_secs_f64(by_cells), Duration::from_secs))
     }
 
-    fn carry_out(&self, options: &Options, mut folder: Folder) -> Result<(), Exit> {
-        let live = Live::new(options.time);
+    fn execute(&self, options: &Options, mut folder: ResultsFolder) -> Result<(), Exit> {
+        let live = LiveDisplay::new(options.time);
         let mut kept = Ok(());
         let measured = fullbore_bench::run(options, &Progress::default(), |event| match event {
             Event::Progress(progress) => live.show(&progress),
@@ -259,7 +259,7 @@ impl Measure {
         let saved = worth.map(|profile| save(profile, &document));
         if self.json {
             let mut text = Vec::new();
-            document.write(&mut text).map_err(Exit::trouble)?;
+            document.write(&mut text).map_err(Exit::failure)?;
             Exit::print(&text)?;
         } else {
             let mut text = table::render(&document.printable(), look());
@@ -275,7 +275,7 @@ impl Measure {
         }
         match saved {
             Some(Err(error)) => {
-                Err(Exit::trouble(format!("the results are written, the profile is not: {error}")))
+                Err(Exit::failure(format!("the results are written, the profile is not: {error}")))
             }
             _ => Ok(()),
         }

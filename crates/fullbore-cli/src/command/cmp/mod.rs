@@ -15,8 +15,8 @@ use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent, Side, Stats, compare, differences};
 use fullbore::quote::printable_bytes;
 use fullbore::strategy::{BUDGET, Plan, StrategySpec, plan};
+use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::standard::StandardOutput;
-use fullbore_cli::ways::{Running, Ways};
 use print::{List, Words};
 use rustix::fs::OFlags;
 use serde_json::json;
@@ -66,11 +66,11 @@ pub(crate) struct Cmp {
     version: Option<bool>,
 
     #[command(flatten)]
-    ways: Ways,
+    common: CommonArgs,
 }
 
 /// What is to be done, as the command line says it.
-struct Job<'a> {
+struct CmpRequest<'a> {
     names: [&'a OsStr; 2],
     skip: [u64; 2],
     limit: Option<u64>,
@@ -78,58 +78,63 @@ struct Job<'a> {
 
 /// What a comparison is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum CmpMode {
     /// Every difference.
     Every,
     /// The first difference.
     First,
     /// Whether there is one: nobody sees what is printed on standard output.
-    Unseen,
+    Discarded,
     /// Whether there is one, and nothing is printed at all.
     Silent,
 }
 
 impl Cmp {
     pub(crate) fn run(self) -> Result<(), Exit> {
-        let job = self.job()?;
-        let asked = self.asked();
-        let Some([left, right]) = job.open(asked)? else { return self.equal(&job, "the names are the same") };
-        if one_and_the_same(&job, [&left, &right]) {
-            return self.equal(&job, "they are one file from one place on");
+        let request = self.request()?;
+        let mode = self.mode();
+        let Some([left, right]) = request.open(mode)? else {
+            return self.equal(&request, "the names are the same");
+        };
+        if is_same_inode(&request, [&left, &right]) {
+            return self.equal(&request, "they are one file from one place on");
         }
-        for (file, name) in [&left, &right].into_iter().zip(job.names) {
+        for (file, name) in [&left, &right].into_iter().zip(request.names) {
             if file.kind() == FileKind::Directory {
-                return Err(trouble(name, rustix::io::Errno::ISDIR.into()));
+                return Err(system_failure(name, rustix::io::Errno::ISDIR.into()));
             }
         }
-        let running = self.ways.begin()?;
-        if asked == Asked::Silent && !self.json && sizes_differ(&job, [&left, &right]) {
-            running.remark("nothing is read: their sizes tell that they differ");
-            running.end(0);
-            return Err(Exit::Told(1));
+        let run = self.common.begin()?;
+        if mode == CmpMode::Silent && !self.json && sizes_differ(&request, [&left, &right]) {
+            run.remark("nothing is read: their sizes tell that they differ");
+            run.end(0);
+            return Err(Exit::Reported(1));
         }
-        let plans = plans(&running, &job, [&left, &right])?;
-        let side =
-            |file, place: usize| Side { file, strategy: &plans[place].strategy, skip: job.skip[place] };
+        let explain_plans = explain_plans(&run, &request, [&left, &right])?;
+        let side = |file, place: usize| Side {
+            file,
+            strategy: &explain_plans[place].strategy,
+            skip: request.skip[place],
+        };
         let sides = [side(&left, 0), side(&right, 1)];
-        let words = Words { names: job.names, bytes: self.print_bytes, posix: in_posix_locale() };
-        let result = match asked {
-            Asked::Every => self.every(&job, &sides, &running, &words),
-            _ => self.first(&job, &sides, &running, &words, asked),
+        let words = Words { names: request.names, bytes: self.print_bytes, posix: in_posix_locale() };
+        let result = match mode {
+            CmpMode::Every => self.every(&request, &sides, &run, &words),
+            _ => self.first(&request, &sides, &run, &words, mode),
         };
         match result {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Exit::Told(1)),
-            Err(error) => Err(complaint(&error)),
+            Ok(false) => Err(Exit::Reported(1)),
+            Err(error) => Err(report_error(&error)),
         }
     }
 
     /// What the command line says.
-    fn job(&self) -> Result<Job<'_>, Exit> {
+    fn request(&self) -> Result<CmpRequest<'_>, Exit> {
         if self.verbose && self.quiet {
             return Err(usage(b"options -l and -s are incompatible"));
         }
-        let mut job = Job { names: [OsStr::new("-"); 2], skip: [0; 2], limit: None };
+        let mut request = CmpRequest { names: [OsStr::new("-"); 2], skip: [0; 2], limit: None };
         for text in &self.ignore_initial {
             let text = text.as_bytes();
             let (first, rest) = number::leading(text).ok_or_else(|| invalid("--ignore-initial", text))?;
@@ -140,47 +145,47 @@ impl Cmp {
                 }
                 _ => return Err(invalid("--ignore-initial", text)),
             };
-            job.skip = [job.skip[0].max(first), job.skip[1].max(second)];
+            request.skip = [request.skip[0].max(first), request.skip[1].max(second)];
         }
         for text in &self.limit {
             let limit = number::whole(text.as_bytes()).ok_or_else(|| invalid("--bytes", text.as_bytes()))?;
-            job.limit = Some(job.limit.map_or(limit, |known| known.min(limit)));
+            request.limit = Some(request.limit.map_or(limit, |known| known.min(limit)));
         }
         let (files, skips) = self.operands.split_at(self.operands.len().min(2));
         if files.is_empty() {
             let last = std::env::args_os().last().unwrap_or_default();
             return Err(usage(&[b"missing operand after '", last.as_bytes(), b"'"].concat()));
         }
-        for (name, file) in job.names.iter_mut().zip(files) {
+        for (name, file) in request.names.iter_mut().zip(files) {
             *name = file;
         }
-        for (skip, text) in job.skip.iter_mut().zip(skips) {
+        for (skip, text) in request.skip.iter_mut().zip(skips) {
             let text = text.as_bytes();
             *skip = (*skip).max(number::whole(text).ok_or_else(|| invalid("--ignore-initial", text))?);
         }
         if let Some(extra) = skips.get(2) {
             return Err(usage(&[b"extra operand '", extra.as_bytes(), b"'"].concat()));
         }
-        Ok(job)
+        Ok(request)
     }
 
-    fn asked(&self) -> Asked {
+    fn mode(&self) -> CmpMode {
         match () {
-            () if self.quiet => Asked::Silent,
-            () if self.json => Asked::First,
-            () if nobody_reads_standard_output() => Asked::Unseen,
-            () if self.verbose => Asked::Every,
-            () => Asked::First,
+            () if self.quiet => CmpMode::Silent,
+            () if self.json => CmpMode::First,
+            () if output_is_discarded() => CmpMode::Discarded,
+            () if self.verbose => CmpMode::Every,
+            () => CmpMode::First,
         }
     }
 
     /// They are the same, and nothing had to be read.
-    fn equal(&self, job: &Job<'_>, reason: &str) -> Result<(), Exit> {
-        let running = self.ways.begin()?;
-        running.remark(&format!("nothing is read: {reason}"));
-        let account = running.end(0);
+    fn equal(&self, request: &CmpRequest<'_>, reason: &str) -> Result<(), Exit> {
+        let run = self.common.begin()?;
+        run.remark(&format!("nothing is read: {reason}"));
+        let account = run.end(0);
         if self.json && !self.quiet {
-            return Exit::print(&format!("{}\n", said(job, &Comparison::Equal, account)));
+            return Exit::print(&format!("{}\n", json_result(request, &Comparison::Equal, account)));
         }
         Ok(())
     }
@@ -188,22 +193,24 @@ impl Cmp {
     /// Tells of the first difference; whether there is none.
     fn first(
         &self,
-        job: &Job<'_>,
+        request: &CmpRequest<'_>,
         [left, right]: &[Side<'_>; 2],
-        running: &Running<'_>,
+        run: &CliRun<'_>,
         words: &Words<'_>,
-        asked: Asked,
+        mode: CmpMode,
     ) -> fullbore::Result<bool> {
-        let extent = Extent { limit: job.limit, lines: asked == Asked::First };
-        let (stats, found) = compare(left, right, &extent, running.progress())?;
-        let account = done(running, &stats);
-        if self.json && asked == Asked::First {
-            write(format!("{}\n", said(job, &found, account)).as_bytes())?;
+        let extent = Extent { limit: request.limit, lines: mode == CmpMode::First };
+        let (stats, found) = compare(left, right, &extent, run.progress())?;
+        let account = done(run, &stats);
+        if self.json && mode == CmpMode::First {
+            write(format!("{}\n", json_result(request, &found, account)).as_bytes())?;
             return Ok(found == Comparison::Equal);
         }
-        match (&found, asked) {
-            (Comparison::Differ { at, lines }, Asked::First) => write(&words.differ(at, *lines))?,
-            (Comparison::End(end), Asked::First | Asked::Unseen) => complain(&words.end(end, extent.lines)),
+        match (&found, mode) {
+            (Comparison::Differ { at, lines }, CmpMode::First) => write(&words.differ(at, *lines))?,
+            (Comparison::End(end), CmpMode::First | CmpMode::Discarded) => {
+                print_error(&words.end(end, extent.lines))
+            }
             _ => {}
         }
         Ok(found == Comparison::Equal)
@@ -212,38 +219,38 @@ impl Cmp {
     /// Tells of every difference; whether there is none.
     fn every(
         &self,
-        job: &Job<'_>,
+        request: &CmpRequest<'_>,
         [left, right]: &[Side<'_>; 2],
-        running: &Running<'_>,
+        run: &CliRun<'_>,
         words: &Words<'_>,
     ) -> fullbore::Result<bool> {
-        let most = [left, right].into_iter().filter_map(remaining).chain(job.limit).min();
+        let most = [left, right].into_iter().filter_map(remaining).chain(request.limit).min();
         let list = List::new(most.unwrap_or(i64::MAX as u64), self.print_bytes);
         let (stats, seen) = differences(
             left,
             right,
-            job.limit,
-            running.progress(),
+            request.limit,
+            run.progress(),
             |offset, left, right| list.lines(offset, left, right),
-            |lines: Vec<u8>| running.aside(|| write(&lines)).map(ControlFlow::Continue),
+            |lines: Vec<u8>| run.without_progress_line(|| write(&lines)).map(ControlFlow::Continue),
         )?;
-        done(running, &stats);
+        done(run, &stats);
         if let Some(end) = &seen.end {
-            complain(&words.end(end, false));
+            print_error(&words.end(end, false));
         }
         Ok(!seen.differ && seen.end.is_none())
     }
 }
 
-impl Job<'_> {
+impl CmpRequest<'_> {
     /// Opens both, as the peer does: standard input first if it is the second, and what has the same name only once.
     /// `None`: they are one.
-    fn open(&self, asked: Asked) -> Result<Option<[File; 2]>, Exit> {
+    fn open(&self, mode: CmpMode) -> Result<Option<[File; 2]>, Exit> {
         let first = usize::from(self.names[1] == "-");
         let open = |place: usize| {
-            open(self.names[place]).map_err(|error| match asked {
-                Asked::Silent => Exit::Told(2),
-                _ => trouble(self.names[place], error),
+            open(self.names[place]).map_err(|error| match mode {
+                CmpMode::Silent => Exit::Reported(2),
+                _ => system_failure(self.names[place], error),
             })
         };
         let one = open(first)?;
@@ -277,10 +284,10 @@ fn position(file: &File, skip: u64) -> Option<u64> {
 }
 
 /// Whether both are the same inode from the same place on.
-fn one_and_the_same(job: &Job<'_>, [left, right]: [&File; 2]) -> bool {
+fn is_same_inode(request: &CmpRequest<'_>, [left, right]: [&File; 2]) -> bool {
     let (Ok(one), Ok(other)) = (rustix::fs::fstat(left), rustix::fs::fstat(right)) else { return false };
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-        && position(left, job.skip[0]) == position(right, job.skip[1])
+        && position(left, request.skip[0]) == position(right, request.skip[1])
 }
 
 /// How many bytes of a side count, if its size tells.
@@ -293,18 +300,18 @@ fn remaining(side: &Side<'_>) -> Option<u64> {
 const PAGE: u64 = 4096;
 
 /// Whether the sizes alone tell that the files differ where they are compared.
-fn sizes_differ(job: &Job<'_>, files: [&File; 2]) -> bool {
+fn sizes_differ(request: &CmpRequest<'_>, files: [&File; 2]) -> bool {
     let size = |place: usize| {
         let len = (files[place].kind() == FileKind::Regular).then(|| files[place].len().ok()).flatten()?;
-        let counts = len.saturating_sub(position(files[place], job.skip[place])?);
+        let counts = len.saturating_sub(position(files[place], request.skip[place])?);
         (len > PAGE).then_some(counts)
     };
     let (Some(left), Some(right)) = (size(0), size(1)) else { return false };
-    left != right && job.limit.is_none_or(|limit| left.min(right) < limit)
+    left != right && request.limit.is_none_or(|limit| left.min(right) < limit)
 }
 
 /// How each side is read, and says so.
-fn plans(running: &Running<'_>, job: &Job<'_>, files: [&File; 2]) -> Result<[Plan; 2], Exit> {
+fn explain_plans(run: &CliRun<'_>, request: &CmpRequest<'_>, files: [&File; 2]) -> Result<[Plan; 2], Exit> {
     let len = |file: &File| match file.kind() {
         FileKind::Regular | FileKind::BlockDevice => file.len().ok().filter(|&len| len > 0),
         _ => None,
@@ -315,27 +322,26 @@ fn plans(running: &Running<'_>, job: &Job<'_>, files: [&File; 2]) -> Result<[Pla
         _ => [None, None],
     };
     // Each side has half of the memory.
-    let budget = running.spec().budget.unwrap_or(BUDGET) / 2;
-    let spec = StrategySpec { budget: Some(budget), ..running.spec().clone() };
+    let budget = run.spec().budget.unwrap_or(BUDGET) / 2;
+    let spec = StrategySpec { budget: Some(budget), ..run.spec().clone() };
     let plan = |place: usize| -> Result<Plan, Exit> {
-        let found =
-            plan(Some(files[place]), lens[place], None, &spec, running.spec_text(), running.profile());
-        let plan = found.map_err(|error| complaint(&error))?.for_comparing(files[place], &spec);
-        running.explain(files[place].path(), &plan);
+        let found = plan(Some(files[place]), lens[place], None, &spec, run.spec_text(), run.profile());
+        let plan = found.map_err(|error| report_error(&error))?.for_comparing(files[place], &spec);
+        run.explain(files[place].path(), &plan);
         Ok(plan)
     };
-    let plans = [plan(0)?, plan(1)?];
+    let explain_plans = [plan(0)?, plan(1)?];
     let compared = lens[0].zip(lens[1]).map(|(left, right)| {
-        let counts = |len: u64, place: usize| len.saturating_sub(job.skip[place]);
-        counts(left, 0).min(counts(right, 1)).min(job.limit.unwrap_or(u64::MAX))
+        let counts = |len: u64, place: usize| len.saturating_sub(request.skip[place]);
+        counts(left, 0).min(counts(right, 1)).min(request.limit.unwrap_or(u64::MAX))
     });
-    running.follow("cmp", compared.or(job.limit));
-    Ok(plans)
+    run.follow("cmp", compared.or(request.limit));
+    Ok(explain_plans)
 }
 
 /// Ends the run.
-fn done(running: &Running<'_>, stats: &Stats) -> serde_json::Value {
-    running.end(stats.bytes)
+fn done(run: &CliRun<'_>, stats: &Stats) -> serde_json::Value {
+    run.end(stats.bytes)
 }
 
 /// Whether POSIX prescribes the words: in its own locale, and where there is none.
@@ -345,7 +351,7 @@ fn in_posix_locale() -> bool {
 }
 
 /// Whether standard output is `/dev/null`.
-fn nobody_reads_standard_output() -> bool {
+fn output_is_discarded() -> bool {
     let (Ok(out), Ok(null)) = (rustix::fs::fstat(rustix::stdio::stdout()), rustix::fs::stat("/dev/null"))
     else {
         return false;
@@ -357,8 +363,12 @@ fn nobody_reads_standard_output() -> bool {
 }
 
 /// What was found, for programs.
-fn said(job: &Job<'_>, found: &Comparison, mut account: serde_json::Value) -> serde_json::Value {
-    let name = |place: usize| job.names[place].to_string_lossy();
+fn json_result(
+    request: &CmpRequest<'_>,
+    found: &Comparison,
+    mut account: serde_json::Value,
+) -> serde_json::Value {
+    let name = |place: usize| request.names[place].to_string_lossy();
     account["files"] = json!([name(0), name(1)]);
     account["equal"] = (*found == Comparison::Equal).into();
     match found {
@@ -381,28 +391,28 @@ fn write(text: &[u8]) -> fullbore::Result<()> {
 }
 
 /// Says something on standard error; if that cannot be said, the exit code still does.
-fn complain(text: &[u8]) {
-    Exit::say(text);
+fn print_error(text: &[u8]) {
+    Exit::eprint(text);
 }
 
 /// Says what the system has against a file.
-fn trouble(name: &OsStr, error: io::Error) -> Exit {
-    complain(&[b"cmp: ", name.as_bytes(), b": ", reason(&error).as_bytes(), b"\n"].concat());
-    Exit::Told(2)
+fn system_failure(name: &OsStr, error: io::Error) -> Exit {
+    print_error(&[b"cmp: ", name.as_bytes(), b": ", reason(&error).as_bytes(), b"\n"].concat());
+    Exit::Reported(2)
 }
 
 /// Says what went wrong: in the peer's words where the system said it.
-fn complaint(error: &Error) -> Exit {
+fn report_error(error: &Error) -> Exit {
     match (error.kind(), error.raw_os_error()) {
         (Kind::BrokenPipe, _) => Exit::BrokenPipe,
         (Kind::Changed, _) => {
-            complain(format!("cmp: {error}\n").as_bytes());
-            Exit::Told(3)
+            print_error(format!("cmp: {error}\n").as_bytes());
+            Exit::Reported(3)
         }
-        (_, Some(number)) => trouble(error.path().as_os_str(), io::Error::from_raw_os_error(number)),
+        (_, Some(number)) => system_failure(error.path().as_os_str(), io::Error::from_raw_os_error(number)),
         _ => {
-            complain(format!("cmp: {error}\n").as_bytes());
-            Exit::Told(2)
+            print_error(format!("cmp: {error}\n").as_bytes());
+            Exit::Reported(2)
         }
     }
 }
@@ -410,8 +420,8 @@ fn complaint(error: &Error) -> Exit {
 /// Says what is wrong with the command line.
 fn usage(text: &[u8]) -> Exit {
     let hint = b"\ncmp: Try 'cmp --help' for more information.\n";
-    complain(&[b"cmp: ", text, hint].concat());
-    Exit::Told(2)
+    print_error(&[b"cmp: ", text, hint].concat());
+    Exit::Reported(2)
 }
 
 fn invalid(option: &str, value: &[u8]) -> Exit {

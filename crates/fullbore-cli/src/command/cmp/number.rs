@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_what_the_peer_takes_them_for() {
+    fn numbers_parse_as_in_the_peer() {
         for (text, number) in [
             ("0", Some(0)),
             ("12", Some(12)),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
+use fullbore_cli::common_args::CommonArgs;
 use fullbore_cli::values::{names, words};
-use fullbore_cli::ways::Ways;
 
 /// Copy files and trees
 #[derive(Debug, Args)]
@@ -49,11 +49,11 @@ pub(super) struct Flags {
     /// Attributes to keep: mode, ownership, timestamps, links, xattr, all [default: mode,ownership,timestamps]
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, value_delimiter = ',',
           default_missing_value = "mode,ownership,timestamps", value_parser = kept())]
-    pub(super) preserve: Vec<Kept>,
+    pub(super) preserve: Vec<Attribute>,
 
     /// Attributes not to keep
     #[arg(long, value_name = "LIST", require_equals = true, value_delimiter = ',', value_parser = kept())]
-    pub(super) no_preserve: Vec<Kept>,
+    pub(super) no_preserve: Vec<Attribute>,
 
     /// Replace existing targets: all, none, none-fail (and fail), older (than the source) [default without a value: older]
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "older",
@@ -169,7 +169,7 @@ pub(super) struct Flags {
     pub(super) json: bool,
 
     #[command(flatten)]
-    pub(super) ways: Ways,
+    pub(super) common: CommonArgs,
 }
 
 /// A path, which may be empty: that it names nothing is found out where the others are looked at.
@@ -179,7 +179,7 @@ fn path() -> impl TypedValueParser<Value = PathBuf> {
 
 /// What can be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum Attribute {
     Mode,
     Ownership,
     Timestamps,
@@ -188,14 +188,14 @@ pub(super) enum Kept {
     All,
 }
 
-fn kept() -> impl TypedValueParser<Value = Kept> {
+fn kept() -> impl TypedValueParser<Value = Attribute> {
     words(&["mode", "ownership", "timestamps", "links", "xattr", "all"]).map(|word| match word.as_str() {
-        "mode" => Kept::Mode,
-        "ownership" => Kept::Ownership,
-        "timestamps" => Kept::Timestamps,
-        "links" => Kept::Links,
-        "xattr" => Kept::Attributes,
-        _ => Kept::All,
+        "mode" => Attribute::Mode,
+        "ownership" => Attribute::Ownership,
+        "timestamps" => Attribute::Timestamps,
+        "links" => Attribute::Links,
+        "xattr" => Attribute::Attributes,
+        _ => Attribute::All,
     })
 }
 

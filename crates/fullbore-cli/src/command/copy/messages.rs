@@ -27,16 +27,16 @@ pub(super) fn quoted(path: &Path) -> Vec<u8> {
 }
 
 /// Texts and paths in quotes, one after the other.
-enum Piece<'a> {
+enum MessagePart<'a> {
     Text(&'a str),
     Path(&'a Path),
 }
 
-use Piece::{Path as P, Text as T};
+use MessagePart::{Path as P, Text as T};
 
-fn join(pieces: &[Piece<'_>]) -> Vec<u8> {
+fn join(parts: &[MessagePart<'_>]) -> Vec<u8> {
     let mut text = Vec::new();
-    for piece in pieces {
+    for piece in parts {
         match piece {
             T(piece) => text.extend(piece.as_bytes()),
             P(path) => text.extend(quoted(path)),
@@ -46,8 +46,8 @@ fn join(pieces: &[Piece<'_>]) -> Vec<u8> {
 }
 
 /// Prints a message on standard error.
-pub(super) fn say(text: &[u8]) {
-    Exit::say(&[format!("{}: ", program("copy")).as_bytes(), text, b"\n"].concat());
+pub(super) fn eprint(text: &[u8]) {
+    Exit::eprint(&[format!("{}: ", program("copy")).as_bytes(), text, b"\n"].concat());
 }
 
 /// Prints what is wrong, and ends the command.
@@ -57,8 +57,8 @@ pub(super) fn fatal(text: &str) -> Exit {
 
 /// As [`fatal`], of bytes.
 pub(super) fn fatal_bytes(text: &[u8]) -> Exit {
-    say(text);
-    Exit::Told(1)
+    eprint(text);
+    Exit::Reported(1)
 }
 
 /// As [`fatal`], for a command line that is none, with the way to help.
@@ -69,7 +69,7 @@ pub(super) fn usage(text: &str) -> Exit {
 /// As [`usage`], of bytes.
 pub(super) fn usage_bytes(text: &[u8]) -> Exit {
     let exit = fatal_bytes(text);
-    Exit::say(&format!("Try '{} --help' for more information.\n", program("copy")));
+    Exit::eprint(&format!("Try '{} --help' for more information.\n", program("copy")));
     exit
 }
 

@@ -18,14 +18,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::flags::Flags;
 use self::operands::Pair;
-use self::options::Order;
+use self::options::FlagOrder;
 use self::summary::{length, summary};
 
 /// Copy files and trees
 #[derive(Debug)]
 pub(crate) struct Copy {
     flags: Flags,
-    order: Order,
+    order: FlagOrder,
 }
 
 impl Args for Copy {
@@ -40,7 +40,7 @@ impl Args for Copy {
 
 impl FromArgMatches for Copy {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { flags: Flags::from_arg_matches(matches)?, order: Order::of(matches) })
+        Ok(Self { flags: Flags::from_arg_matches(matches)?, order: FlagOrder::of(matches) })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -55,17 +55,17 @@ impl Copy {
         let mut options = flags.options(order)?;
         let mut pairs = flags.pairs()?;
         backup_of_itself(&mut pairs, &mut options);
-        let running = flags.ways.begin()?;
-        raise_limit();
+        let run = flags.common.begin()?;
+        raise_open_file_limit();
         let options = CopyOptions {
-            spec: running.spec().clone(),
-            spec_text: running.spec_text().map(str::to_owned),
-            profile: running.profile().cloned(),
-            workers: running.spec().workers,
+            spec: run.spec().clone(),
+            spec_text: run.spec_text().map(str::to_owned),
+            profile: run.profile().cloned(),
+            workers: run.spec().workers,
             ..options
         };
         let asks = options.confirm.is_some();
-        let following = match running.when() {
+        let following = match run.when() {
             When::Auto => std::io::stderr().is_terminal() && !asks,
             When::Always => true,
             When::Never => false,
@@ -74,17 +74,17 @@ impl Copy {
         // What there is to do is only looked for if somebody waits to see it: it is a walk of its own.
         let len = following.then(|| pairs.iter().map(|(source, _)| length(source, true, follow)).sum());
         if following || !asks {
-            running.follow("copy", len);
+            run.follow("copy", len);
         }
         let unheard = AtomicBool::new(false);
         let print = |line: &[u8]| {
             // A question comes after the lines of what was done before.
-            let printed = running.print(line).and_then(|()| if asks { running.flush() } else { Ok(()) });
+            let printed = run.print(line).and_then(|()| if asks { run.flush() } else { Ok(()) });
             if printed.is_err() && !unheard.swap(true, Ordering::Relaxed) {
-                running.progress().cancel();
+                run.progress().cancel();
             }
         };
-        let tell = |event: CopyEvent| match event {
+        let report = |event: CopyEvent| match event {
             CopyEvent::Copied { source, target, backup, stats } => {
                 let mut line = messages::copied(&source, &target, backup.as_deref());
                 if let Some(stats) = stats.filter(|_| flags.debug) {
@@ -97,27 +97,29 @@ impl Copy {
             CopyEvent::Skipped(path) if flags.debug => print(&messages::about("skipped ", &path, "\n")),
             CopyEvent::Skipped(_) => {}
             CopyEvent::Repeated { source, directory } => {
-                running.aside(|| messages::say(&messages::repeated(&source, directory)));
+                run.without_progress_line(|| messages::eprint(&messages::repeated(&source, directory)));
             }
-            CopyEvent::Planned { source, plan } => running.explain(&source, &plan),
-            CopyEvent::Failed(error) => running.aside(|| messages::say(&messages::failed(&error))),
+            CopyEvent::Planned { source, plan } => run.explain(&source, &plan),
+            CopyEvent::Failed(error) => {
+                run.without_progress_line(|| messages::eprint(&messages::failed(&error)))
+            }
         };
-        let stats = pattern::copy(&pairs, &options, running.progress(), &tell);
-        running.rest();
+        let stats = pattern::copy(&pairs, &options, run.progress(), &report);
+        run.clear_progress();
         if unheard.into_inner() {
             return Err(Exit::BrokenPipe);
         }
-        running.flush()?;
+        run.flush()?;
         let stats = stats?;
-        running.summarize(&format!("copied: {}", summary(&stats)));
-        let mut run = running.end(stats.bytes());
+        run.summarize(&format!("copied: {}", summary(&stats)));
+        let mut run = run.end(stats.bytes());
         if flags.json {
-            run["copy"] = serde_json::to_value(stats).map_err(Exit::trouble)?;
+            run["copy"] = serde_json::to_value(stats).map_err(Exit::failure)?;
             Exit::print(&format!("{run}\n"))?;
         }
         match stats {
-            CopyStats { changed: 1.., .. } => Err(Exit::Told(3)),
-            CopyStats { failed: 1.., .. } => Err(Exit::Told(1)),
+            CopyStats { changed: 1.., .. } => Err(Exit::Reported(3)),
+            CopyStats { failed: 1.., .. } => Err(Exit::Reported(1)),
             _ => Ok(()),
         }
     }
@@ -136,7 +138,7 @@ fn backup_of_itself(pairs: &mut [Pair], options: &mut CopyOptions) {
 }
 
 /// Deep trees have many directories open: as many as may be had without asking anybody.
-fn raise_limit() {
+fn raise_open_file_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     // With fewer, very deep trees cannot be copied, and it is said of which path.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });

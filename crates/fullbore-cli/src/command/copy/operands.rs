@@ -36,13 +36,13 @@ impl Flags {
         let found = stat(target);
         let is_directory = matches!(found, Ok(Some((FileKind::Directory, _))));
         // An earlier run with `--resume` may have begun the target itself as the copy of the source.
-        let goes_on = match sources {
+        let check = match sources {
             [source] if self.resume && is_directory && !into && !self.parents => {
                 copy_was_begun(source, target)?
             }
             _ => false,
         };
-        if (is_directory || into || sources.len() > 1) && !self.no_target_directory && !goes_on {
+        if (is_directory || into || sources.len() > 1) && !self.no_target_directory && !check {
             if !is_directory {
                 let before = if into { "target directory " } else { "target " };
                 let what = match found {

@@ -10,22 +10,22 @@ use fullbore::pattern::{
 };
 use fullbore_cli::exit::Exit;
 
-use super::flags::{CONTROLS, Flags, Holes, Kept, Sharing, Update};
+use super::flags::{Attribute, CONTROLS, Flags, Holes, Sharing, Update};
 use super::{messages, prompt};
 
 /// The places of flags in the command line whose order counts.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct FlagOrder {
     follow: Vec<(usize, Follow)>,
     /// `true`: the source's; `false`: not.
-    keep: Vec<(usize, &'static [Kept], bool)>,
+    keep: Vec<(usize, &'static [Attribute], bool)>,
     /// Whether `-i` comes after `-n`.
     asks: bool,
 }
 
-const PLAIN: &[Kept] = &[Kept::Mode, Kept::Ownership, Kept::Timestamps];
+const PLAIN: &[Attribute] = &[Attribute::Mode, Attribute::Ownership, Attribute::Timestamps];
 
-impl Order {
+impl FlagOrder {
     pub(super) fn of(matches: &ArgMatches) -> Self {
         let last = |id: &str| match matches.value_source(id) {
             Some(ValueSource::CommandLine) => matches.indices_of(id).and_then(Iterator::last),
@@ -42,12 +42,12 @@ impl Order {
             order.follow.extend(last(id).map(|at| (at, follow)));
         }
         order.follow.sort_by_key(|(at, _)| *at);
-        order.keep.extend(last("archive").map(|at| (at, &[Kept::All][..], true)));
-        order.keep.extend(last("as_links").map(|at| (at, &[Kept::Links][..], true)));
+        order.keep.extend(last("archive").map(|at| (at, &[Attribute::All][..], true)));
+        order.keep.extend(last("as_links").map(|at| (at, &[Attribute::Links][..], true)));
         order.keep.extend(last("keep").map(|at| (at, PLAIN, true)));
         for (id, value) in [("preserve", true), ("no_preserve", false)] {
             let places = matches.indices_of(id).into_iter().flatten();
-            let words = matches.get_many::<Kept>(id).into_iter().flatten();
+            let words = matches.get_many::<Attribute>(id).into_iter().flatten();
             order.keep.extend(places.zip(words).map(|(at, kept)| (at, one(*kept), value)));
         }
         order.keep.sort_by_key(|(at, ..)| *at);
@@ -55,21 +55,21 @@ impl Order {
     }
 }
 
-fn one(kept: Kept) -> &'static [Kept] {
+fn one(kept: Attribute) -> &'static [Attribute] {
     match kept {
-        Kept::Mode => &[Kept::Mode],
-        Kept::Ownership => &[Kept::Ownership],
-        Kept::Timestamps => &[Kept::Timestamps],
-        Kept::Links => &[Kept::Links],
-        Kept::Attributes => &[Kept::Attributes],
-        Kept::All => &[Kept::All],
+        Attribute::Mode => &[Attribute::Mode],
+        Attribute::Ownership => &[Attribute::Ownership],
+        Attribute::Timestamps => &[Attribute::Timestamps],
+        Attribute::Links => &[Attribute::Links],
+        Attribute::Attributes => &[Attribute::Attributes],
+        Attribute::All => &[Attribute::All],
     }
 }
 
 impl Flags {
     /// The options of the copy.
-    pub(super) fn options(&self, order: &Order) -> Result<CopyOptions, Exit> {
-        self.contradictions()?;
+    pub(super) fn options(&self, order: &FlagOrder) -> Result<CopyOptions, Exit> {
+        self.check_conflicts()?;
         let recursive = self.recursive || self.archive;
         let follow = match order.follow.last() {
             Some((_, follow)) => *follow,
@@ -86,7 +86,7 @@ impl Flags {
             existing,
             confirm: confirm.then(|| {
                 let replaces = self.force || self.remove_destination;
-                Confirm::new(move |overwrite| prompt::overwrites(overwrite, replaces))
+                Confirm::new(move |overwrite| prompt::confirm_overwrite(overwrite, replaces))
             }),
             force: self.force,
             remove_destination: self.remove_destination,
@@ -114,14 +114,14 @@ impl Flags {
             },
             verify: self.verify,
             resume: self.resume,
-            durability: self.sync.parse().map_err(Exit::Trouble)?,
+            durability: self.sync.parse().map_err(Exit::Failure)?,
             tell_names: (self.verbose || self.debug) && !self.json,
             tell_plans: true,
             ..CopyOptions::default()
         })
     }
 
-    fn contradictions(&self) -> Result<(), Exit> {
+    fn check_conflicts(&self) -> Result<(), Exit> {
         let wrong = match () {
             () if self.link && self.symbolic_link => "cannot make both hard and symbolic links",
             () if self.no_clobber && (self.back_up || self.backup.is_some() || self.suffix.is_some()) => {
@@ -144,7 +144,7 @@ impl Flags {
     }
 
     /// As GNU decides: `-n` before everything, then the last of `-i` and `-n`.
-    fn existing(&self, order: &Order) -> Existing {
+    fn existing(&self, order: &FlagOrder) -> Existing {
         if self.no_clobber && !order.asks {
             return Existing::Skip;
         }
@@ -158,24 +158,24 @@ impl Flags {
         }
     }
 
-    fn preserve(&self, order: &Order) -> Preserve {
+    fn preserve(&self, order: &FlagOrder) -> Preserve {
         let mut preserve = Preserve::default();
         for (_, kept, value) in &order.keep {
             for kept in *kept {
-                let all = *kept == Kept::All;
+                let all = *kept == Attribute::All;
                 for (one, field) in [
-                    (Kept::Mode, &mut preserve.mode),
-                    (Kept::Ownership, &mut preserve.owner),
-                    (Kept::Timestamps, &mut preserve.times),
-                    (Kept::Links, &mut preserve.links),
-                    (Kept::Attributes, &mut preserve.attributes),
+                    (Attribute::Mode, &mut preserve.mode),
+                    (Attribute::Ownership, &mut preserve.owner),
+                    (Attribute::Timestamps, &mut preserve.times),
+                    (Attribute::Links, &mut preserve.links),
+                    (Attribute::Attributes, &mut preserve.attributes),
                 ] {
                     if all || *kept == one {
                         *field = *value;
                     }
                 }
-                preserve.insist |= *kept == Kept::Attributes && *value;
-                preserve.default_mode |= matches!(kept, Kept::Mode | Kept::All) && !*value;
+                preserve.insist |= *kept == Attribute::Attributes && *value;
+                preserve.default_mode |= matches!(kept, Attribute::Mode | Attribute::All) && !*value;
             }
         }
         preserve.default_mode &= !preserve.mode;
@@ -241,7 +241,7 @@ mod tests {
         let words = std::iter::once("cp").chain(words.split_whitespace());
         let matches = command.try_get_matches_from(words).unwrap();
         let flags = Flags::from_arg_matches(&matches).unwrap();
-        flags.options(&Order::of(&matches)).unwrap_or_else(|exit| panic!("{exit:?}"))
+        flags.options(&FlagOrder::of(&matches)).unwrap_or_else(|exit| panic!("{exit:?}"))
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_decided_in_order() {
+    fn later_preserve_flags_override() {
         let kept = |words| {
             let preserve = options(words).preserve;
             (preserve.mode, preserve.owner, preserve.links, preserve.default_mode)

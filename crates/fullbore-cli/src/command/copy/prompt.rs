@@ -8,7 +8,7 @@ use fullbore_cli::exit::program;
 use super::messages::quoted;
 
 /// Asks, as GNU's `cp` does; an answer that begins with `y` is yes. `replaces`: a target that may not be written is replaced.
-pub(super) fn overwrites(overwrite: &Overwrite<'_>, replaces: bool) -> bool {
+pub(super) fn confirm_overwrite(overwrite: &Overwrite<'_>, replaces: bool) -> bool {
     let mut text = format!("{}: ", program("copy")).into_bytes();
     let target = quoted(overwrite.path);
     let mode = overwrite.mode;
@@ -16,10 +16,10 @@ pub(super) fn overwrites(overwrite: &Overwrite<'_>, replaces: bool) -> bool {
         text.extend([b"overwrite ", &target[..], b"? "].concat());
     } else if replaces {
         text.extend([b"replace ", &target[..]].concat());
-        text.extend(format!(", overriding mode {mode:04o} ({})? ", rights(mode)).into_bytes());
+        text.extend(format!(", overriding mode {mode:04o} ({})? ", mode_string(mode)).into_bytes());
     } else {
         text.extend([b"unwritable ", &target[..]].concat());
-        text.extend(format!(" (mode {mode:04o}, {}); try anyway? ", rights(mode)).into_bytes());
+        text.extend(format!(" (mode {mode:04o}, {}); try anyway? ", mode_string(mode)).into_bytes());
     }
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(&text).and_then(|()| stderr.flush());
@@ -30,7 +30,7 @@ pub(super) fn overwrites(overwrite: &Overwrite<'_>, replaces: bool) -> bool {
 }
 
 /// The mode bits as `ls` shows them.
-fn rights(mode: u32) -> String {
+fn mode_string(mode: u32) -> String {
     let mut text = String::new();
     for (shift, special, letters) in
         [(6, 0o4000, ['s', 'S']), (3, 0o2000, ['s', 'S']), (0, 0o1000, ['t', 'T'])]
@@ -61,7 +61,7 @@ mod tests {
             (0o1777, "rwxrwxrwt"),
             (0, "---------"),
         ] {
-            assert_eq!(rights(mode), wanted);
+            assert_eq!(mode_string(mode), wanted);
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn summary(stats: &CopyStats) -> String {
         }
     }
     said += &format!("; {}", size::human(stats.bytes()));
-    let ways: Vec<String> = [
+    let common: Vec<String> = [
         (stats.cloned, "cloned"),
         (stats.copied, "copied"),
         (stats.holes, "skipped as holes"),
@@ -31,8 +31,8 @@ pub(super) fn summary(stats: &CopyStats) -> String {
     .filter(|(bytes, _)| *bytes > 0)
     .map(|(bytes, what)| format!("{} {what}", size::human(*bytes)))
     .collect();
-    if !ways.is_empty() {
-        said += &format!(": {}", ways.join(", "));
+    if !common.is_empty() {
+        said += &format!(": {}", common.join(", "));
     }
     said
 }

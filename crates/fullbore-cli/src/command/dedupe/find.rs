@@ -10,11 +10,11 @@ use fullbore::file::{File, FileStamp, HeldDir};
 use fullbore::operation::duplicates::{Inode, alike, inodes};
 use fullbore::operation::hash::Hash;
 use fullbore::pattern::Executor;
-use fullbore_cli::ways::Running;
+use fullbore_cli::common_args::CliRun;
 use rustix::fs::FileType;
 
 use super::content;
-use super::places::{self, Places};
+use super::directories::{self, Directories};
 use crate::command::walk::{Rules, Walk};
 use crate::exit::Exit;
 
@@ -48,12 +48,12 @@ pub(super) struct Group {
     /// In bytes.
     pub(super) len: u64,
     /// In the order of their first names.
-    pub(super) files: Vec<Known>,
+    pub(super) files: Vec<HashedFile>,
 }
 
 /// A file, and what it was like when it was read.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct HashedFile {
     pub(super) inode: Inode,
     pub(super) modified: (i64, i64),
 }
@@ -62,15 +62,15 @@ pub(super) struct Found {
     /// The longest files first.
     pub(super) groups: Vec<Group>,
     /// Where the names are.
-    pub(super) places: Places,
+    pub(super) directories: Directories,
     /// How many bytes were read.
     pub(super) read: u64,
     /// Something could not be read, which was said.
-    pub(super) trouble: bool,
+    pub(super) failed: bool,
 }
 
 /// A name that is of interest.
-struct Seen {
+struct FoundName {
     path: PathBuf,
     held: HeldDir,
     identity: (u64, u64),
@@ -88,11 +88,11 @@ type Keyed<K> = Vec<Vec<(Inode, Option<K>)>>;
 /// What all steps need.
 struct Search<'a> {
     executor: &'a Executor<'a>,
-    running: &'a Running<'a>,
-    places: Places,
+    run: &'a CliRun<'a>,
+    directories: Directories,
     /// The files with long holes.
     sparse: HashSet<(u64, u64)>,
-    trouble: bool,
+    failed: bool,
     read: u64,
 }
 
@@ -100,15 +100,15 @@ pub(super) fn find(
     paths: &[PathBuf],
     bounds: Bounds,
     executor: &Executor<'_>,
-    running: &Running<'_>,
+    run: &CliRun<'_>,
 ) -> std::result::Result<Found, Exit> {
-    let (places, sparse) = (Places::default(), HashSet::new());
-    let mut search = Search { executor, running, places, sparse, trouble: false, read: 0 };
+    let (directories, sparse) = (Directories::default(), HashSet::new());
+    let mut search = Search { executor, run, directories, sparse, failed: false, read: 0 };
     let files = search.look(paths, bounds)?;
     let by_len = alike(vec![files], |inode| Some(inode.len));
     let (short, long): (Vec<_>, Vec<_>) = by_len.into_iter().partition(|group| group[0].len <= NO_ENDS);
-    let ends = |inode: &Inode, places: &Places, _: &Executor<'_>, _: &mut _| {
-        let file = open(inode, places)?;
+    let ends = |inode: &Inode, directories: &Directories, _: &Executor<'_>, _: &mut _| {
+        let file = open(inode, directories)?;
         let mut bytes = vec![0; 2 * END as usize];
         file.read_exact_at(&mut bytes[..END as usize], 0)?;
         file.read_exact_at(&mut bytes[END as usize..], inode.len - END)?;
@@ -120,8 +120,8 @@ pub(super) fn find(
     let has_holes = |group: &Vec<Inode>| group.iter().any(|inode| search.sparse.contains(&inode.identity));
     let sparse: HashSet<_> =
         groups.iter().filter(|group| has_holes(group)).flatten().map(|inode| inode.identity).collect();
-    let whole = |inode: &Inode, places: &Places, executor: &Executor<'_>, worker: &mut _| {
-        let file = open(inode, places)?;
+    let whole = |inode: &Inode, directories: &Directories, executor: &Executor<'_>, worker: &mut _| {
+        let file = open(inode, directories)?;
         let before = file.stamp()?;
         let changed = || Error::new(Kind::Changed, "trust", file.path(), "it was changed while it was read");
         if before.len != inode.len {
@@ -146,8 +146,8 @@ pub(super) fn find(
         .into_iter()
         .filter_map(|group| {
             let (sum, sparse) = group[0].1.as_ref()?.0.clone();
-            let known = |(inode, key): (Inode, Option<Read>)| Some(Known { inode, modified: key?.1 });
-            let files: Vec<Known> = group.into_iter().filter_map(known).collect();
+            let known = |(inode, key): (Inode, Option<Read>)| Some(HashedFile { inode, modified: key?.1 });
+            let files: Vec<HashedFile> = group.into_iter().filter_map(known).collect();
             Some(Group { sum, sparse, len: files[0].inode.len, files })
         })
         .collect();
@@ -156,12 +156,12 @@ pub(super) fn find(
     }
     groups
         .sort_by(|a, b| b.len.cmp(&a.len).then_with(|| a.files[0].inode.names.cmp(&b.files[0].inode.names)));
-    Ok(Found { groups, places: search.places, read: search.read, trouble: search.trouble })
+    Ok(Found { groups, directories: search.directories, read: search.read, failed: search.failed })
 }
 
 /// Opens a file, if it still is the one that was found.
-fn open(inode: &Inode, places: &Places) -> Result<File> {
-    let file = places.of(&inode.names[0])?.open()?;
+fn open(inode: &Inode, directories: &Directories) -> Result<File> {
+    let file = directories.of(&inode.names[0])?.open()?;
     let FileStamp { identity, len, .. } = file.stamp()?;
     if (identity, len) != (inode.identity, inode.len) {
         return Err(Error::new(Kind::Changed, "read", file.path(), "it was changed since it was found"));
@@ -170,23 +170,23 @@ fn open(inode: &Inode, places: &Places) -> Result<File> {
 }
 
 /// What a look at a name gives; `None`: nothing of interest.
-fn look(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Option<Seen>> {
+fn look(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Option<FoundName>> {
     let held = match held {
         Some(held) => held,
         None => HeldDir::of(&path).map_err(|error| Error::io("inspect", &path, error))?.0,
     };
-    let stat = places::stat(&held, path.file_name().unwrap_or_default(), &path)?;
+    let stat = directories::stat(&held, path.file_name().unwrap_or_default(), &path)?;
     let len = stat.st_size as u64;
     let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     let wanted = regular && (bounds.min..=bounds.max).contains(&len);
     let sparse = len.saturating_sub((stat.st_blocks as u64).saturating_mul(512)) > HOLES;
-    Ok(wanted.then_some(Seen { path, held, identity: (stat.st_dev, stat.st_ino), len, sparse }))
+    Ok(wanted.then_some(FoundName { path, held, identity: (stat.st_dev, stat.st_ino), len, sparse }))
 }
 
 impl Search<'_> {
-    fn say(&mut self, error: &Error) {
-        self.trouble = true;
-        self.running.aside(|| Exit::say(&format!("fullbore: {error}\n")));
+    fn eprint(&mut self, error: &Error) {
+        self.failed = true;
+        self.run.without_progress_line(|| Exit::eprint(&format!("fullbore: {error}\n")));
     }
 
     /// Every regular file of interest.
@@ -197,7 +197,7 @@ impl Search<'_> {
             (!batch.is_empty()).then_some(batch)
         });
         let (mut files, mut errors) = (Vec::new(), Vec::new());
-        let (places, sparse) = (&mut self.places, &mut self.sparse);
+        let (directories, sparse) = (&mut self.directories, &mut self.sparse);
         self.executor.map_ordered(
             batches,
             |batch, sender, _, _| {
@@ -210,8 +210,8 @@ impl Search<'_> {
             |seen| {
                 for one in seen {
                     match one {
-                        Ok(Seen { path, held, identity, len, sparse: holes }) => {
-                            places.note(&path, held);
+                        Ok(FoundName { path, held, identity, len, sparse: holes }) => {
+                            directories.note(&path, held);
                             if holes {
                                 sparse.insert(identity);
                             }
@@ -223,7 +223,7 @@ impl Search<'_> {
                 Ok(ControlFlow::Continue(()))
             },
         )?;
-        errors.iter().for_each(|error| self.say(error));
+        errors.iter().for_each(|error| self.eprint(error));
         Ok(inodes(files))
     }
 
@@ -231,14 +231,15 @@ impl Search<'_> {
     fn keys<K: Send>(
         &mut self,
         groups: Vec<Vec<Inode>>,
-        key: impl Fn(&Inode, &Places, &Executor<'_>, &mut fullbore::pattern::Worker) -> Result<(u64, K)> + Sync,
+        key: impl Fn(&Inode, &Directories, &Executor<'_>, &mut fullbore::pattern::Worker) -> Result<(u64, K)>
+        + Sync,
     ) -> Result<Keyed<K>> {
         let mut keys = Vec::with_capacity(groups.iter().map(Vec::len).sum());
         let mut errors = Vec::new();
-        let (executor, places, read) = (self.executor, &self.places, &mut self.read);
+        let (executor, directories, read) = (self.executor, &self.directories, &mut self.read);
         executor.map_ordered(
             groups.iter().flatten(),
-            |inode, sender, worker, executor| match key(inode, places, executor, worker) {
+            |inode, sender, worker, executor| match key(inode, directories, executor, worker) {
                 Err(error) if error.kind() == Kind::Interrupted => Err(error),
                 result => sender.send(result, 64).map(drop),
             },
@@ -256,7 +257,7 @@ impl Search<'_> {
                 Ok(ControlFlow::Continue(()))
             },
         )?;
-        errors.iter().for_each(|error| self.say(error));
+        errors.iter().for_each(|error| self.eprint(error));
         let mut keys = keys.into_iter();
         let mut give = |inode| (inode, keys.next().flatten());
         Ok(groups.into_iter().map(|group| group.into_iter().map(&mut give).collect()).collect())
@@ -266,7 +267,8 @@ impl Search<'_> {
     fn refine<K: Ord + Clone + Send>(
         &mut self,
         groups: Vec<Vec<Inode>>,
-        key: impl Fn(&Inode, &Places, &Executor<'_>, &mut fullbore::pattern::Worker) -> Result<(u64, K)> + Sync,
+        key: impl Fn(&Inode, &Directories, &Executor<'_>, &mut fullbore::pattern::Worker) -> Result<(u64, K)>
+        + Sync,
     ) -> Result<Vec<Vec<Inode>>> {
         let keyed = self.keys(groups, key)?;
         let split = alike(keyed, |(_, key)| key.clone());
@@ -277,24 +279,24 @@ impl Search<'_> {
     fn compared(&mut self, groups: Vec<Group>) -> Result<Vec<Group>> {
         let (mut result, mut errors) = (Vec::new(), Vec::new());
         let read = Mutex::new(0);
-        let places = &self.places;
+        let directories = &self.directories;
         self.executor.map_ordered(
             groups.into_iter(),
             |group, sender, _, _| {
-                let mut classes: Vec<Vec<Known>> = Vec::new();
+                let mut classes: Vec<Vec<HashedFile>> = Vec::new();
                 let mut failed = Vec::new();
                 for file in group.files {
-                    let mut place = Ok(classes.len());
+                    let mut entry = Ok(classes.len());
                     for (number, class) in classes.iter().enumerate() {
                         *read.lock().unwrap_or_else(PoisonError::into_inner) += 2 * group.len;
-                        match equal(places, &class[0], &file) {
+                        match equal(directories, &class[0], &file) {
                             Ok(false) => continue,
-                            Ok(true) => place = Ok(number),
-                            Err(error) => place = Err(error),
+                            Ok(true) => entry = Ok(number),
+                            Err(error) => entry = Err(error),
                         }
                         break;
                     }
-                    match place {
+                    match entry {
                         Ok(number) if number < classes.len() => classes[number].push(file),
                         Ok(_) => classes.push(vec![file]),
                         Err(error) => failed.push(error),
@@ -314,12 +316,12 @@ impl Search<'_> {
             },
         )?;
         self.read += read.into_inner().unwrap_or_else(PoisonError::into_inner);
-        errors.iter().for_each(|error| self.say(error));
+        errors.iter().for_each(|error| self.eprint(error));
         Ok(result)
     }
 }
 
 /// Whether two files that were found have the same bytes.
-fn equal(places: &Places, one: &Known, other: &Known) -> Result<bool> {
-    content::equal(&open(&one.inode, places)?, &open(&other.inode, places)?)
+fn equal(directories: &Directories, one: &HashedFile, other: &HashedFile) -> Result<bool> {
+    content::equal(&open(&one.inode, directories)?, &open(&other.inode, directories)?)
 }

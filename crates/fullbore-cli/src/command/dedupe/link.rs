@@ -8,23 +8,23 @@ use fullbore::file::{File, Temporary};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::How;
+use super::ReplaceMethod;
 use super::content::equal;
-use super::find::{Group, Known};
-use super::kinship::{Kin, changed, dress};
-use super::places::{Place, Places, stat};
+use super::directories::{Directories, Entry, stat};
+use super::find::{Group, HashedFile};
+use super::inode::{OpenInode, changed, copy_metadata};
 
 /// What to do with the files of a group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Links {
-    pub(super) how: How,
+    pub(super) how: ReplaceMethod,
     pub(super) any_metadata: bool,
     pub(super) dry_run: bool,
 }
 
 /// What became of a name.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum LinkResult {
     /// It is what the others are replaced by.
     Kept,
     Linked,
@@ -35,8 +35,8 @@ pub(super) enum Outcome {
     Failed(Error),
 }
 
-impl Outcome {
-    pub(super) fn is_trouble(&self) -> bool {
+impl LinkResult {
+    pub(super) fn is_failure(&self) -> bool {
         matches!(self, Self::Failed(_))
     }
 }
@@ -44,33 +44,33 @@ impl Outcome {
 impl Links {
     /// Replaces every name of the group that is not of the first file on its device; the names with what became of them, in
     /// their order.
-    pub(super) fn group(self, group: &Group, places: &Places) -> Vec<(PathBuf, Outcome)> {
+    pub(super) fn group(self, group: &Group, directories: &Directories) -> Vec<(PathBuf, LinkResult)> {
         let mut outcomes = Vec::new();
-        let device = |file: &Known| file.inode.identity.0;
+        let device = |file: &HashedFile| file.inode.identity.0;
         let first = device(&group.files[0]);
-        let mut kept: HashMap<u64, &Known> = HashMap::new();
+        let mut kept: HashMap<u64, &HashedFile> = HashMap::new();
         for file in &group.files {
             let alone = || group.files.iter().filter(|other| device(other) == device(file)).count() == 1;
             if device(file) != first && alone() {
-                let left = |name: &PathBuf| (name.clone(), Outcome::Left("it is on another file system"));
+                let left = |name: &PathBuf| (name.clone(), LinkResult::Left("it is on another file system"));
                 outcomes.extend(file.inode.names.iter().map(left));
                 continue;
             }
             for name in &file.inode.names {
-                let keep: &Known = kept.entry(device(file)).or_insert(file);
+                let keep: &HashedFile = kept.entry(device(file)).or_insert(file);
                 let outcome = if std::ptr::eq(keep, file) {
-                    Outcome::Kept
+                    LinkResult::Kept
                 } else {
-                    match self.replace(keep, file, name, places) {
-                        Ok(Some(reason)) => Outcome::Left(reason),
-                        Ok(None) if self.dry_run => Outcome::Would,
-                        Ok(None) => Outcome::Linked,
+                    match self.replace(keep, file, name, directories) {
+                        Ok(Some(reason)) => LinkResult::Left(reason),
+                        Ok(None) if self.dry_run => LinkResult::Would,
+                        Ok(None) => LinkResult::Linked,
                         Err(error) if error.raw_os_error() == Some(Errno::MLINK.raw_os_error()) => {
                             // That file has all the names it may have: from here on this one is kept.
                             kept.insert(device(file), file);
-                            Outcome::Kept
+                            LinkResult::Kept
                         }
-                        Err(error) => Outcome::Failed(error),
+                        Err(error) => LinkResult::Failed(error),
                     }
                 };
                 outcomes.push((name.clone(), outcome));
@@ -83,14 +83,14 @@ impl Links {
     /// paths lead to meanwhile is nobody's business here.
     fn replace(
         self,
-        keep: &Known,
-        file: &Known,
+        keep: &HashedFile,
+        file: &HashedFile,
         name: &Path,
-        places: &Places,
+        directories: &Directories,
     ) -> Result<Option<&'static str>> {
-        let source = places.of(&keep.inode.names[0])?;
-        let target = places.of(name)?;
-        let (one, other) = (Kin::open(&source)?, Kin::open(&target)?);
+        let source = directories.of(&keep.inode.names[0])?;
+        let target = directories.of(name)?;
+        let (one, other) = (OpenInode::open(&source)?, OpenInode::open(&target)?);
         for (kin, known, path) in [(&one, keep, source.path), (&other, file, name)] {
             let stat = &kin.stat;
             let now = (
@@ -105,7 +105,7 @@ impl Links {
         if !one.is_free() || !other.is_free() {
             return Ok(Some("one of them is immutable or may only be appended to"));
         }
-        if self.how == How::Hard
+        if self.how == ReplaceMethod::Hard
             && !self.any_metadata
             && let Some(reason) = one.differs(&other, name)?
         {
@@ -115,9 +115,9 @@ impl Links {
             return Ok(None);
         }
         let made = match self.how {
-            How::Hard => linked(&one, &other.file, &source, &target),
-            How::Reflink => match shared(&one, &other, &target) {
-                Err(error) if refuses(&error) => {
+            ReplaceMethod::Hard => linked(&one, &other.file, &source, &target),
+            ReplaceMethod::Reflink => match shared(&one, &other, &target) {
+                Err(error) if cannot_reflink(&error) => {
                     return Ok(Some("this file system does not share blocks between these"));
                 }
                 other => other,
@@ -143,7 +143,7 @@ impl Links {
 }
 
 /// Another name of `one` beside `target`, which has the same bytes.
-fn linked(one: &Kin, other: &File, source: &Place<'_>, target: &Place<'_>) -> Result<Temporary> {
+fn linked(one: &OpenInode, other: &File, source: &Entry<'_>, target: &Entry<'_>) -> Result<Temporary> {
     let failed = |error: std::io::Error| Error::io("link", source.path, error);
     let from = source.held.fd().map_err(failed)?;
     let (temporary, ()) = Temporary::create(target.held, target.name, false, |directory, name| {
@@ -161,7 +161,7 @@ fn linked(one: &Kin, other: &File, source: &Place<'_>, target: &Place<'_>) -> Re
 }
 
 /// A file beside `target` that shares the blocks of `one`, has the bytes of `other` and is otherwise as that.
-fn shared(one: &Kin, other: &Kin, target: &Place<'_>) -> Result<Temporary> {
+fn shared(one: &OpenInode, other: &OpenInode, target: &Entry<'_>) -> Result<Temporary> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let (temporary, fd) = Temporary::create(target.held, target.name, false, |directory, name| {
         rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
@@ -174,12 +174,12 @@ fn shared(one: &Kin, other: &Kin, target: &Place<'_>) -> Result<Temporary> {
     if !equal(&File::from_fd(read, target.path)?, &other.file)? {
         return Err(changed(target.path));
     }
-    dress(&fd, other, target.path)?;
+    copy_metadata(&fd, other, target.path)?;
     Ok(temporary)
 }
 
 /// Whether blocks cannot be shared here, whatever is tried.
-fn refuses(error: &Error) -> bool {
+fn cannot_reflink(error: &Error) -> bool {
     let refusals = [Errno::NOTSUP, Errno::NOTTY, Errno::XDEV, Errno::INVAL, Errno::NOSYS];
     refusals.iter().any(|refusal| error.raw_os_error() == Some(refusal.raw_os_error()))
 }

@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 
 use fullbore::operation::hash::hex;
 use fullbore::size;
-use fullbore_cli::ways::Running;
+use fullbore_cli::common_args::CliRun;
 use serde_json::{Value, json};
 
 use super::find::Group;
-use super::link::Outcome;
-use crate::command::sum::{Out, escape, named};
+use super::link::LinkResult;
+use crate::command::sum::{LineOutput, escape, named};
 use crate::exit::Exit;
 
 pub(super) struct Report<'r> {
-    running: &'r Running<'r>,
+    run: &'r CliRun<'r>,
     json: bool,
-    out: Out<'r>,
+    out: LineOutput<'r>,
     summary: Value,
     linked: u64,
 }
 
 impl<'r> Report<'r> {
-    pub(super) fn new(running: &'r Running<'r>, json: bool) -> Self {
-        Self { running, json, out: Out::new(running), summary: Value::Null, linked: 0 }
+    pub(super) fn new(run: &'r CliRun<'r>, json: bool) -> Self {
+        Self { run, json, out: LineOutput::new(run), summary: Value::Null, linked: 0 }
     }
 
     fn print(&mut self, text: &[u8]) -> Result<(), Exit> {
@@ -56,15 +56,15 @@ impl<'r> Report<'r> {
     pub(super) fn group(
         &mut self,
         group: &Group,
-        outcomes: Option<&[(PathBuf, Outcome)]>,
+        outcomes: Option<&[(PathBuf, LinkResult)]>,
     ) -> Result<(), Exit> {
         let linked = outcomes.iter().flat_map(|all| all.iter());
-        self.linked += linked.filter(|(_, outcome)| matches!(outcome, Outcome::Linked)).count() as u64;
+        self.linked += linked.filter(|(_, outcome)| matches!(outcome, LinkResult::Linked)).count() as u64;
         let text = if self.json { self.object(group, outcomes) } else { Self::lines(group, outcomes) };
         self.print(&text)
     }
 
-    fn lines(group: &Group, outcomes: Option<&[(PathBuf, Outcome)]>) -> Vec<u8> {
+    fn lines(group: &Group, outcomes: Option<&[(PathBuf, LinkResult)]>) -> Vec<u8> {
         let (sum, len, count) = (hex(&group.sum), group.len, group.files.len());
         let of = if group.sparse { " (without zeros)" } else { "" };
         let mut text = format!("{sum}{of}, {len} B ({}) * {count}:\n", size::human(len)).into_bytes();
@@ -75,14 +75,14 @@ impl<'r> Report<'r> {
                 text.extend_from_slice(if number == 0 { b"    " } else { b"    = " });
                 add(&mut text, name);
                 match names.next() {
-                    None | Some(Outcome::Kept) => {}
-                    Some(Outcome::Linked) => text.extend_from_slice(b": linked"),
-                    Some(Outcome::Would) => text.extend_from_slice(b": would be linked"),
-                    Some(Outcome::Left(reason)) => {
+                    None | Some(LinkResult::Kept) => {}
+                    Some(LinkResult::Linked) => text.extend_from_slice(b": linked"),
+                    Some(LinkResult::Would) => text.extend_from_slice(b": would be linked"),
+                    Some(LinkResult::Left(reason)) => {
                         text.extend_from_slice(format!(": left: {reason}").as_bytes())
                     }
-                    Some(Outcome::Failed(error)) => {
-                        Exit::say(&format!("fullbore: {error}\n"));
+                    Some(LinkResult::Failed(error)) => {
+                        Exit::eprint(&format!("fullbore: {error}\n"));
                         text.extend_from_slice(b": failed");
                     }
                 }
@@ -92,7 +92,7 @@ impl<'r> Report<'r> {
         text
     }
 
-    fn object(&self, group: &Group, outcomes: Option<&[(PathBuf, Outcome)]>) -> Vec<u8> {
+    fn object(&self, group: &Group, outcomes: Option<&[(PathBuf, LinkResult)]>) -> Vec<u8> {
         let mut outcomes = outcomes.into_iter().flatten().map(|(_, outcome)| outcome);
         let mut files = Vec::new();
         for file in &group.files {
@@ -100,12 +100,12 @@ impl<'r> Report<'r> {
                 let mut value = named(name);
                 if let Some(outcome) = outcomes.next() {
                     let (word, why) = match outcome {
-                        Outcome::Kept => ("kept", None),
-                        Outcome::Linked => ("linked", None),
-                        Outcome::Would => ("would be linked", None),
-                        Outcome::Left(reason) => ("left", Some((*reason).to_owned())),
-                        Outcome::Failed(error) => {
-                            Exit::say(&format!("fullbore: {error}\n"));
+                        LinkResult::Kept => ("kept", None),
+                        LinkResult::Linked => ("linked", None),
+                        LinkResult::Would => ("would be linked", None),
+                        LinkResult::Left(reason) => ("left", Some((*reason).to_owned())),
+                        LinkResult::Failed(error) => {
+                            Exit::eprint(&format!("fullbore: {error}\n"));
                             ("failed", Some(error.to_string()))
                         }
                     };
@@ -124,7 +124,7 @@ impl<'r> Report<'r> {
 
     /// The run is over.
     pub(super) fn end(mut self, read: u64) -> Result<(), Exit> {
-        let account = self.running.end(read);
+        let account = self.run.end(read);
         if self.json {
             self.summary["linked_names"] = self.linked.into();
             let text = format!("{}\n", json!({ "summary": self.summary, "account": account }));

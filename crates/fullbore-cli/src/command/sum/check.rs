@@ -10,21 +10,21 @@ use fullbore::error::{Error, Kind};
 use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::quote::Shown;
-use fullbore_cli::each::{Telling, arrives};
-use fullbore_cli::ways::Running;
+use fullbore_cli::common_args::CliRun;
+use fullbore_cli::for_each::{FirstFailure, is_stream};
 use serde_json::json;
 
 use super::lines::{escape, named};
 use super::lists::{Item, Lists};
-use super::parse::{Claim, Parser};
+use super::parse::{ChecksumLine, Parser};
 use super::pass::Passes;
-use super::{Out, Sum, message, said};
+use super::{LineOutput, Sum, error_line, message};
 use crate::exit::{Exit, called, program};
 
 /// How verdicts are told.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --check")]
-pub(crate) struct Verdicts {
+pub(crate) struct CheckArgs {
     /// Do not print OK for each file that matches
     #[arg(long, overrides_with_all = ["status", "warn"])]
     quiet: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Verdicts {
     ignore_missing: bool,
 }
 
-impl Verdicts {
+impl CheckArgs {
     /// A flag that was given, if any.
     pub(super) fn given(&self) -> Option<&'static str> {
         let flags = [
@@ -64,8 +64,8 @@ impl Verdicts {
 enum Verdict {
     Passed(Item),
     /// A claim that this algorithm bears out; `None`: none does.
-    Compared(Claim, Option<&'static Algorithm>, u64),
-    Failed(Claim, Error),
+    Compared(ChecksumLine, Option<&'static Algorithm>, u64),
+    Failed(ChecksumLine, Error),
 }
 
 pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
@@ -74,65 +74,64 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
         && (sum.algorithms.is_empty()
             || sum.hashes()?.iter().any(|hash| *hash.algorithm() == *Hash::default().algorithm()))
     {
-        return Err(Exit::trouble("--check: of blake3 whole sums are checked only; leave --length out"));
+        return Err(Exit::failure("--check: of blake3 whole sums are checked only; leave --length out"));
     }
     let files = sum.files();
-    let asked: Vec<&'static Algorithm> = sum.named()?.iter().map(Hash::algorithm).collect();
-    if let Some(wrong) = asked.iter().find(|asked| ["crc", "bsd", "sysv"].contains(&asked.name)) {
+    let requested: Vec<&'static Algorithm> = sum.named()?.iter().map(Hash::algorithm).collect();
+    if let Some(wrong) = requested.iter().find(|requested| ["crc", "bsd", "sysv"].contains(&requested.name)) {
         let what = match super::is_cksum() {
             true => "{bsd,sysv,crc}",
             false => wrong.name,
         };
-        return Err(Exit::trouble(format!("--check is not supported with --algorithm={what}")));
+        return Err(Exit::failure(format!("--check is not supported with --algorithm={what}")));
     }
-    let running = sum.ways.begin()?;
-    let mut judge = Judge {
+    let run = sum.common.begin()?;
+    let mut reporter = VerdictReporter {
         how: &sum.verdicts,
         json: sum.json,
-        one: if let [only] = asked[..] { Some(only) } else { None },
-        running: &running,
-        out: Out::new(&running),
+        one: if let [only] = requested[..] { Some(only) } else { None },
+        run: &run,
+        out: LineOutput::new(&run),
         list: List::default(),
         bytes: 0,
         bad: false,
         changed: false,
     };
     let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0) };
-    let arriving = files.iter().any(|list| arrives(list));
-    let lists = Lists::new(files.into(), Parser::new(asked).like(called()));
-    let mut telling = Telling::default();
+    let arriving = files.iter().any(|list| is_stream(list));
+    let lists = Lists::new(files.into(), Parser::new(requested).like(called()));
+    let mut first_failure = FirstFailure::default();
     let work = |item: Item,
                 sender: &mut OrderedSender<'_, '_, Verdict>,
                 worker: &mut Worker,
                 executor: &Executor<'_>| {
         let verdict = match item {
-            Item::Claim(claim) => checker.check(claim, executor, worker)?,
+            Item::ChecksumLine(expected) => checker.check(expected, executor, worker)?,
             other => Verdict::Passed(other),
         };
         let weight = match &verdict {
-            Verdict::Compared(claim, ..) | Verdict::Failed(claim, _) => {
-                2 * claim.written.len() + claim.sum.len()
+            Verdict::Compared(expected, ..) | Verdict::Failed(expected, _) => {
+                2 * expected.written.len() + expected.sum.len()
             }
             Verdict::Passed(_) => 0,
         };
         sender.send(verdict, weight).map(drop)
     };
-    let emit = |verdict| Ok(telling.goes_on(judge.tell(verdict)));
-    running
-        .with_executor("check", None, |executor| match arriving {
-            true => executor.map_ordered_arriving(lists, work, emit),
-            false => executor.map_ordered(lists, work, emit),
-        })
-        .map_err(Exit::from)?;
-    telling.end()?;
-    let account = running.end(judge.bytes);
+    let emit = |verdict| Ok(first_failure.check(reporter.report(verdict)));
+    run.with_executor("check", None, |executor| match arriving {
+        true => executor.map_ordered_arriving(lists, work, emit),
+        false => executor.map_ordered(lists, work, emit),
+    })
+    .map_err(Exit::from)?;
+    first_failure.end()?;
+    let account = run.end(reporter.bytes);
     if sum.json {
-        judge.out.write(format!("{}\n", json!({ "account": account })).as_bytes())?;
+        reporter.out.write(format!("{}\n", json!({ "account": account })).as_bytes())?;
     }
-    judge.out.flush()?;
-    match (judge.changed, judge.bad) {
-        (true, _) => Err(Exit::Told(3)),
-        (_, true) => Err(Exit::Told(1)),
+    reporter.out.flush()?;
+    match (reporter.changed, reporter.bad) {
+        (true, _) => Err(Exit::Reported(3)),
+        (_, true) => Err(Exit::Reported(1)),
         _ => Ok(()),
     }
 }
@@ -145,20 +144,25 @@ struct Checker {
 }
 
 impl Checker {
-    fn check(&self, claim: Claim, executor: &Executor<'_>, worker: &mut Worker) -> Result<Verdict, Error> {
-        let all: Vec<Hash> = claim
+    fn check(
+        &self,
+        expected: ChecksumLine,
+        executor: &Executor<'_>,
+        worker: &mut Worker,
+    ) -> Result<Verdict, Error> {
+        let all: Vec<Hash> = expected
             .algorithms
             .iter()
             .map(|&algorithm| match algorithm.name {
-                "blake2b" => Hash::blake2b(claim.sum.len()),
-                "blake3" => Hash::blake3(Blake3Mode::Plain, 0, claim.sum.len()),
+                "blake2b" => Hash::blake2b(expected.sum.len()),
+                "blake3" => Hash::blake3(Blake3Mode::Plain, 0, expected.sum.len()),
                 _ => Hash::from(algorithm),
             })
             .collect();
         let first = self.last.load(Ordering::Relaxed).min(all.len() - 1);
         let mut bytes = 0;
         // What comes through a pipe cannot be read again.
-        let rounds: Vec<&[Hash]> = match claim.name == Path::new("-") {
+        let rounds: Vec<&[Hash]> = match expected.name == Path::new("-") {
             true => vec![&all],
             false => {
                 let others = all[..first].chunks(1).chain(all[first + 1..].chunks(1));
@@ -166,24 +170,24 @@ impl Checker {
             }
         };
         for hashes in rounds {
-            match self.passes.sums(hashes, &claim.name, executor, worker) {
+            match self.passes.sums(hashes, &expected.name, executor, worker) {
                 Err(error) if error.kind() == Kind::Interrupted => return Err(error),
-                Err(error) => return Ok(Verdict::Failed(claim, error)),
+                Err(error) => return Ok(Verdict::Failed(expected, error)),
                 Ok((len, sums)) => {
                     bytes += len;
-                    let right = sums.iter().position(|sum| *sum == claim.sum);
+                    let right = sums.iter().position(|sum| *sum == expected.sum);
                     if let Some(right) = right.map(|place| hashes[place].algorithm()) {
-                        if let Some(place) = claim.algorithms.iter().position(|&known| known == right)
+                        if let Some(place) = expected.algorithms.iter().position(|&known| known == right)
                             && all.len() > 1
                         {
                             self.last.store(place, Ordering::Relaxed);
                         }
-                        return Ok(Verdict::Compared(claim, Some(right), bytes));
+                        return Ok(Verdict::Compared(expected, Some(right), bytes));
                     }
                 }
             }
         }
-        Ok(Verdict::Compared(claim, None, bytes))
+        Ok(Verdict::Compared(expected, None, bytes))
     }
 }
 
@@ -203,31 +207,31 @@ struct List {
 }
 
 /// Tells the verdicts, in the order of the lists.
-struct Judge<'r> {
-    how: &'r Verdicts,
+struct VerdictReporter<'r> {
+    how: &'r CheckArgs,
     json: bool,
     /// The one algorithm that was asked for.
     one: Option<&'static Algorithm>,
-    running: &'r Running<'r>,
-    out: Out<'r>,
+    run: &'r CliRun<'r>,
+    out: LineOutput<'r>,
     list: List,
     bytes: u64,
     bad: bool,
     changed: bool,
 }
 
-impl Judge<'_> {
-    fn tell(&mut self, verdict: Verdict) -> Result<(), Exit> {
+impl VerdictReporter<'_> {
+    fn report(&mut self, verdict: Verdict) -> Result<(), Exit> {
         match verdict {
             Verdict::Passed(Item::List(path)) => self.list = List { path, ..List::default() },
             Verdict::Passed(Item::Unreadable(path)) => {
                 self.bad = true;
-                self.say(&format!("{}: {}: read error\n", program(""), shown(&path)));
+                self.eprint(&format!("{}: {}: read error\n", program(""), shown(&path)));
             }
             Verdict::Passed(Item::Closed(path, error)) => {
                 self.bad = true;
                 let text = Error::io("read", &path, error);
-                self.say(&said(&path, &text));
+                self.eprint(&error_line(&path, &text));
             }
             Verdict::Passed(Item::Malformed(number, last)) => {
                 self.list.malformed += 1;
@@ -238,33 +242,33 @@ impl Judge<'_> {
                         "{}: {path}: {number}: improperly formatted {tag}checksum line\n",
                         program("")
                     );
-                    self.say(&text);
+                    self.eprint(&text);
                 }
             }
             Verdict::Passed(Item::End) => self.end(),
-            Verdict::Passed(Item::Claim(_)) => {}
-            Verdict::Compared(claim, right, bytes) => {
+            Verdict::Passed(Item::ChecksumLine(_)) => {}
+            Verdict::Compared(expected, right, bytes) => {
                 self.bytes += bytes;
                 self.list.claims += 1;
-                self.learn(&claim, right);
+                self.note_tool(&expected, right);
                 return match right {
                     Some(algorithm) => {
                         self.list.matched += 1;
                         if self.how.quiet && !self.json {
                             Ok(())
                         } else {
-                            self.line(&claim, "OK", Some(algorithm))
+                            self.line(&expected, "OK", Some(algorithm))
                         }
                     }
                     None => {
                         self.list.mismatched += 1;
-                        self.line(&claim, "FAILED", None)
+                        self.line(&expected, "FAILED", None)
                     }
                 };
             }
-            Verdict::Failed(claim, error) => {
+            Verdict::Failed(expected, error) => {
                 self.list.claims += 1;
-                self.learn(&claim, None);
+                self.note_tool(&expected, None);
                 if self.how.ignore_missing
                     && error.raw_os_error() == Some(rustix::io::Errno::NOENT.raw_os_error())
                 {
@@ -274,23 +278,23 @@ impl Judge<'_> {
                 if self.as_b3sum() && error.kind() != Kind::Changed {
                     // To b3sum a file that cannot be read is one that does not match.
                     self.list.mismatched += 1;
-                    let told = match error.raw_os_error() {
+                    let file_result = match error.raw_os_error() {
                         Some(number) => io::Error::from_raw_os_error(number).to_string(),
                         None => message(&error),
                     };
-                    return self.line(&claim, &format!("FAILED ({told})"), None);
+                    return self.line(&expected, &format!("FAILED ({file_result})"), None);
                 }
                 self.list.unreadable += 1;
-                self.say(&said(&claim.name, &error));
-                return self.line(&claim, "FAILED open or read", None);
+                self.eprint(&error_line(&expected.name, &error));
+                return self.line(&expected, "FAILED open or read", None);
             }
         }
         Ok(())
     }
 
     /// Which algorithm a line is of tells what tool's list this is.
-    fn learn(&mut self, claim: &Claim, right: Option<&'static Algorithm>) {
-        let sure = if let [only] = claim.algorithms[..] { Some(only) } else { right };
+    fn note_tool(&mut self, expected: &ChecksumLine, right: Option<&'static Algorithm>) {
+        let sure = if let [only] = expected.algorithms[..] { Some(only) } else { right };
         if let Some(algorithm) = sure {
             self.list.last = sure;
             let (blake3, others) = &mut self.list.kinds;
@@ -303,22 +307,27 @@ impl Judge<'_> {
         matches!(called(), None | Some("b3sum")) && self.list.last.is_none_or(is_blake3)
     }
 
-    fn line(&mut self, claim: &Claim, verdict: &str, algorithm: Option<&Algorithm>) -> Result<(), Exit> {
+    fn line(
+        &mut self,
+        expected: &ChecksumLine,
+        verdict: &str,
+        algorithm: Option<&Algorithm>,
+    ) -> Result<(), Exit> {
         if self.how.status {
             return Ok(());
         }
         let mut text = Vec::new();
         if self.json {
-            let mut value = named(&claim.name);
+            let mut value = named(&expected.name);
             value["verdict"] = verdict.into();
             if let Some(algorithm) = algorithm {
                 value["algorithm"] = algorithm.name.into();
             }
             text.extend_from_slice(value.to_string().as_bytes());
         } else {
-            let name = claim.name.as_os_str().as_bytes();
+            let name = expected.name.as_os_str().as_bytes();
             match escape(name).filter(|_| name.contains(&b'\n')) {
-                _ if self.as_b3sum() => text.extend_from_slice(&claim.written),
+                _ if self.as_b3sum() => text.extend_from_slice(&expected.written),
                 Some(escaped) => {
                     text.push(b'\\');
                     text.extend_from_slice(&escaped);
@@ -360,12 +369,12 @@ impl Judge<'_> {
         let strict = self.how.strict || b3sum && !super::is_cksum();
         self.bad |= matched == 0 || mismatched > 0 || unreadable > 0 || strict && malformed > 0;
         if !text.is_empty() {
-            self.say(&text);
+            self.eprint(&text);
         }
     }
 
-    fn say(&mut self, text: &str) {
-        self.running.say(text);
+    fn eprint(&mut self, text: &str) {
+        self.run.eprint(text);
     }
 }
 

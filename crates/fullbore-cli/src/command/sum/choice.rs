@@ -56,10 +56,10 @@ impl Choice {
             None if check => SIZES,
             None => {
                 let what = "requires specifying --length 224, 256, 384, or 512";
-                return Err(Exit::trouble(format!("--algorithm={family} {what}")));
+                return Err(Exit::failure(format!("--algorithm={family} {what}")));
             }
         };
-        bits.iter().map(|bits| Hash::named(&format!("{prefix}{bits}")).map_err(Exit::trouble)).collect()
+        bits.iter().map(|bits| Hash::named(&format!("{prefix}{bits}")).map_err(Exit::failure)).collect()
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) fn length(text: &str) -> Result<Length, &'static str> {
 impl Length {
     /// Trouble in the two lines of coreutils.
     fn invalid(&self, what: &str) -> Exit {
-        Exit::trouble(format!("invalid length: '{}'\n{}: {what}", self.text, program("")))
+        Exit::failure(format!("invalid length: '{}'\n{}: {what}", self.text, program("")))
     }
 
     /// So many bits in bytes; `None`: 0 bits, which stand for the usual length.
@@ -125,7 +125,7 @@ impl Sum {
             Choice::Family(_) => true,
         };
         match &self.length {
-            Some(length) if length.value > 0 && !self.choices().any(has_length) => Err(Exit::trouble(
+            Some(length) if length.value > 0 && !self.choices().any(has_length) => Err(Exit::failure(
                 "--length is only supported with --algorithm blake2b, sha2, or sha3, or blake3",
             )),
             _ => Ok(()),
@@ -156,7 +156,7 @@ impl Sum {
             return Ok(hashes);
         }
         let Some(blake3) = hashes.iter_mut().find(|hash| hash.algorithm().name == "blake3") else {
-            return Err(Exit::trouble(
+            return Err(Exit::failure(
                 "--length, --seek, --keyed and --derive-key are of blake3; ask for it too (--length also of blake2b, sha2 and sha3)",
             ));
         };
@@ -168,9 +168,9 @@ impl Sum {
         };
         let len = len.unwrap_or(blake3.algorithm().len as u64);
         if len > LONGEST {
-            let (asked, most) = (size::human(len), size::human(LONGEST));
-            return Err(Exit::trouble(format!(
-                "--length: {asked} of output are more than the {most} there may be"
+            let (requested, most) = (size::human(len), size::human(LONGEST));
+            return Err(Exit::failure(format!(
+                "--length: {requested} of output are more than the {most} there may be"
             )));
         }
         let mode = match &self.derive_key {
@@ -195,9 +195,9 @@ fn blake2b_bytes(length: &Length) -> Result<usize, Exit> {
 fn read_key() -> Result<[u8; 32], Exit> {
     let mut key = Vec::with_capacity(33);
     let read = io::stdin().lock().take(33).read_to_end(&mut key);
-    read.map_err(|error| Exit::trouble(format!("--keyed: standard input: {error}")))?;
+    read.map_err(|error| Exit::failure(format!("--keyed: standard input: {error}")))?;
     key.as_slice().try_into().map_err(|_| {
         let found = if key.len() > 32 { "more".into() } else { key.len().to_string() };
-        Exit::trouble(format!("--keyed: the key has 32 bytes; there are {found} key bytes on standard input"))
+        Exit::failure(format!("--keyed: the key has 32 bytes; there are {found} key bytes on standard input"))
     })
 }

@@ -29,7 +29,7 @@ pub(super) enum Shape {
 
 /// A shape and what ends a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lines {
+pub(super) struct LineFormat {
     pub(super) shape: Shape,
     /// Lines end with NUL, and names are not escaped.
     pub(super) zero: bool,
@@ -41,7 +41,7 @@ pub(super) struct Lines {
     pub(super) sized: bool,
 }
 
-impl Lines {
+impl LineFormat {
     /// Adds the line of one sum.
     pub(super) fn add(self, out: &mut Vec<u8>, algorithm: &Algorithm, name: &Path, sum: &[u8], bytes: u64) {
         if let Some(text) = decimal(algorithm, sum, bytes).filter(|_| self.shape != Shape::Raw) {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escaped_names_come_back() {
+    fn escaped_names_round_trip() {
         for (name, escaped) in [(&b"a\\b"[..], &b"a\\\\b"[..]), (b"n\nl\r", b"n\\nl\\r")] {
             assert_eq!(escape(name).unwrap(), escaped);
             assert_eq!(unescape(escaped).unwrap(), name);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore::operation::hash::Algorithm;
 
-use super::parse::{Claim, Line, Parser};
+use super::parse::{ChecksumLine, ParsedLine, Parser};
 
 /// What the lists hold, in their order.
 pub(super) enum Item {
@@ -19,7 +19,7 @@ pub(super) enum Item {
     Unreadable(PathBuf),
     /// A line that is none, its number, and what the last line with a tag is of.
     Malformed(u64, Option<&'static Algorithm>),
-    Claim(Claim),
+    ChecksumLine(ChecksumLine),
     /// The list ends.
     End,
 }
@@ -74,9 +74,9 @@ impl Iterator for Lists {
                 Ok(true) => *number += 1,
             }
             match self.parser.line(&line) {
-                Line::Nothing => {}
-                Line::Claim(claim) => return Some(Item::Claim(claim)),
-                Line::Malformed => return Some(Item::Malformed(*number, self.parser.tag())),
+                ParsedLine::Nothing => {}
+                ParsedLine::ChecksumLine(expected) => return Some(Item::ChecksumLine(expected)),
+                ParsedLine::Malformed => return Some(Item::Malformed(*number, self.parser.tag())),
             }
         }
     }

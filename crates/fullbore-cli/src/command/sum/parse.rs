@@ -18,7 +18,7 @@ const UNTAGGED: &[&str] =
 
 /// What a line says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct ChecksumLine {
     /// The algorithms that the sum can be of.
     pub(super) algorithms: Vec<&'static Algorithm>,
     pub(super) sum: Vec<u8>,
@@ -31,7 +31,7 @@ pub(super) struct Claim {
 #[derive(Debug)]
 pub(super) struct Parser {
     /// The algorithms that were asked for; empty: all.
-    asked: Vec<&'static Algorithm>,
+    requested: Vec<&'static Algorithm>,
     /// Whether one blank is between sum and name, as old BSD tools had it. The first line decides, so that nobody can
     /// turn a name with a leading blank into another.
     one_blank: Option<bool>,
@@ -45,16 +45,16 @@ pub(super) struct Parser {
 
 /// What became of a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ParsedLine {
     /// Empty, or a comment.
     Nothing,
-    Claim(Claim),
+    ChecksumLine(ChecksumLine),
     Malformed,
 }
 
 impl Parser {
-    pub(super) fn new(asked: Vec<&'static Algorithm>) -> Self {
-        Self { asked, one_blank: None, cksum: false, base64: true, tag: None }
+    pub(super) fn new(requested: Vec<&'static Algorithm>) -> Self {
+        Self { requested, one_blank: None, cksum: false, base64: true, tag: None }
     }
 
     /// Reads lists as the tool `called` does.
@@ -68,14 +68,14 @@ impl Parser {
     }
 
     /// Reads a line, with or without what ends it.
-    pub(super) fn line(&mut self, line: &[u8]) -> Line {
+    pub(super) fn line(&mut self, line: &[u8]) -> ParsedLine {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() || line[0] == b'#' {
-            return Line::Nothing;
+            return ParsedLine::Nothing;
         }
         if line.len() > LONGEST {
-            return Line::Malformed;
+            return ParsedLine::Malformed;
         }
         let line = line.trim_ascii_start();
         let (escaped, rest) = match line.strip_prefix(b"\\") {
@@ -83,25 +83,30 @@ impl Parser {
             None => (false, line),
         };
         let found = match self.tagged(rest) {
-            None if self.cksum && self.asked.is_empty() => None,
+            None if self.cksum && self.requested.is_empty() => None,
             None => self.plain(rest),
             found => found,
         };
         let Some((algorithms, sum, written)) = found else {
-            return Line::Malformed;
+            return ParsedLine::Malformed;
         };
         let name = if escaped { unescape(written) } else { Some(written.to_vec()) };
         match name {
             Some(name) if !name.is_empty() && !name.contains(&0) => {
                 let written = if escaped { [b"\\", written].concat() } else { written.to_vec() };
-                Line::Claim(Claim { algorithms, sum, name: OsString::from_vec(name).into(), written })
+                ParsedLine::ChecksumLine(ChecksumLine {
+                    algorithms,
+                    sum,
+                    name: OsString::from_vec(name).into(),
+                    written,
+                })
             }
-            _ => Line::Malformed,
+            _ => ParsedLine::Malformed,
         }
     }
 
     fn allowed(&self, algorithm: &Algorithm) -> bool {
-        self.asked.is_empty() || self.asked.contains(&algorithm)
+        self.requested.is_empty() || self.requested.contains(&algorithm)
     }
 
     /// `ALGORITHM (NAME) = HEX`, and `ALGORITHM(NAME)= HEX` as `openssl dgst` has it.
@@ -127,13 +132,13 @@ impl Parser {
 
     /// `HEX  NAME` or `HEX *NAME`, or, from the first line on, `HEX NAME`.
     fn plain<'l>(&mut self, line: &'l [u8]) -> Option<(Vec<&'static Algorithm>, Vec<u8>, &'l [u8])> {
-        let candidates = algorithms().iter().filter(|algorithm| match self.asked.is_empty() {
+        let candidates = algorithms().iter().filter(|algorithm| match self.requested.is_empty() {
             true => UNTAGGED.contains(&algorithm.name),
             false => self.allowed(algorithm),
         });
         let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t'))?;
         let (token, behind) = line.split_at(end);
-        let base64 = self.base64 && !self.asked.is_empty();
+        let base64 = self.base64 && !self.requested.is_empty();
         let candidates: Vec<_> = candidates.collect();
         let (mut found, mut sum) = (Vec::new(), Vec::new());
         // Digits that are a sum in hexadecimal are not one of another length in base64.
@@ -146,7 +151,7 @@ impl Parser {
                     "blake3" if self.cksum => 1..=LONGEST,
                     _ => algorithm.len..=algorithm.len,
                 };
-                let fits = |len| len == algorithm.len || self.asked.len() == 1 && any.contains(&len);
+                let fits = |len| len == algorithm.len || self.requested.len() == 1 && any.contains(&len);
                 if let Some(decoded) = decode(digits).filter(|sum| fits(sum.len())) {
                     found.push(algorithm);
                     sum = decoded;
@@ -217,15 +222,15 @@ mod tests {
     const MD5: &str = "900150983cd24fb0d6963f7d28e17f72";
     const SHA256: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-    fn claim(line: &str) -> Option<(Vec<&'static str>, String)> {
+    fn checksum_line(line: &str) -> Option<(Vec<&'static str>, String)> {
         claim_after(&mut Parser::new(Vec::new()), line)
     }
 
     fn claim_after(parser: &mut Parser, line: &str) -> Option<(Vec<&'static str>, String)> {
         match parser.line(line.as_bytes()) {
-            Line::Claim(claim) => Some((
-                claim.algorithms.iter().map(|algorithm| algorithm.name).collect(),
-                claim.name.to_str().unwrap().to_owned(),
+            ParsedLine::ChecksumLine(expected) => Some((
+                expected.algorithms.iter().map(|algorithm| algorithm.name).collect(),
+                expected.name.to_str().unwrap().to_owned(),
             )),
             _ => None,
         }
@@ -255,12 +260,12 @@ mod tests {
             ("2d06800538d394c2  a".into(), &["xxh3"], "a"),
             ("e3069283  a".into(), &["crc32c"], "a"),
         ] {
-            assert_eq!(claim(&line), Some((names.to_vec(), name.to_owned())), "{line:?}");
+            assert_eq!(checksum_line(&line), Some((names.to_vec(), name.to_owned())), "{line:?}");
         }
     }
 
     #[test]
-    fn what_is_no_line_is_none() {
+    fn malformed_lines_are_rejected() {
         for line in [
             "junk",
             "x",
@@ -281,15 +286,15 @@ mod tests {
             &format!("{}  a", &MD5[1..]),
             &format!("{MD5}  {}", "a".repeat(70_000)),
         ] {
-            assert_eq!(Parser::new(Vec::new()).line(line.as_bytes()), Line::Malformed, "{line:?}");
+            assert_eq!(Parser::new(Vec::new()).line(line.as_bytes()), ParsedLine::Malformed, "{line:?}");
         }
         for line in ["", "\n", "\r\n", "# comment"] {
-            assert_eq!(Parser::new(Vec::new()).line(line.as_bytes()), Line::Nothing, "{line:?}");
+            assert_eq!(Parser::new(Vec::new()).line(line.as_bytes()), ParsedLine::Nothing, "{line:?}");
         }
     }
 
     #[test]
-    fn the_first_line_says_how_many_blanks_there_are() {
+    fn first_line_sets_the_blank_count() {
         let mut parser = Parser::new(Vec::new());
         assert_eq!(claim_after(&mut parser, &format!("{MD5} a")).unwrap().1, "a");
         assert_eq!(claim_after(&mut parser, &format!("{MD5}  b")).unwrap().1, " b");
@@ -317,13 +322,15 @@ mod tests {
             let mut parser = match prefix {
                 "sha2" => {
                     let names = ["sha224", "sha256", "sha384", "sha512"];
-                    let asked = algorithms().iter().filter(|algorithm| names.contains(&algorithm.name));
-                    Parser::new(asked.collect()).like(Some("cksum"))
+                    let requested = algorithms().iter().filter(|algorithm| names.contains(&algorithm.name));
+                    Parser::new(requested.collect()).like(Some("cksum"))
                 }
                 _ => cksum(Some(prefix)),
             };
             match parser.line(format!("{SHA256}  a").as_bytes()) {
-                Line::Claim(claim) => assert_eq!((claim.algorithms[0].name, claim.sum.len()), (name, 32)),
+                ParsedLine::ChecksumLine(expected) => {
+                    assert_eq!((expected.algorithms[0].name, expected.sum.len()), (name, 32))
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -336,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_asked_for_is_looked_for() {
+    fn only_requested_algorithms_are_parsed() {
         let sha256: Vec<_> = algorithms().iter().filter(|algorithm| algorithm.name == "sha256").collect();
         let mut parser = Parser::new(sha256);
         assert_eq!(claim_after(&mut parser, &format!("{SHA256}  a")).unwrap().0, ["sha256"]);

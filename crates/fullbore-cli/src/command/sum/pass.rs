@@ -8,7 +8,7 @@ use fullbore::file::{File, FileKind};
 use fullbore::operation::Split;
 use fullbore::operation::hash::{Hash, MultiHash, PipelinedHashes};
 use fullbore::pattern::{Executor, Worker};
-use fullbore_cli::each;
+use fullbore_cli::for_each;
 
 /// Files shorter than this are hashed by whoever reads them: threads cost more than they bring, in bytes.
 const SMALL: u64 = 2 << 20;
@@ -26,7 +26,7 @@ impl Passes {
         executor: &Executor<'_>,
         worker: &mut Worker,
     ) -> Result<(u64, Vec<Vec<u8>>)> {
-        let file = each::open(name, worker)?;
+        let file = for_each::open(name, worker)?;
         self.of(hashes, &file, executor, worker).map_err(|error| match file.kind() {
             // The peers say what the system says when a directory is read. Asked first, it would cost every file a call.
             FileKind::Directory => Error::io("read", name, rustix::io::Errno::ISDIR.into()),

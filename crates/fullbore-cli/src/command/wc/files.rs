@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use fullbore::file::{File, FileKind};
 use fullbore::operation::{Count, CountState, Encoding, Fold};
 
-use super::Trouble;
+use super::Diagnostic;
 use fullbore::quote::quoted;
 use fullbore_cli::exit::program;
 
@@ -25,7 +25,7 @@ pub(super) enum Input {
         turn: u64,
     },
     /// A name that is none, with what to say of it.
-    Trouble(String),
+    Diagnostic(String),
 }
 
 /// Lists up to this long are read before anything is counted, in bytes: so the columns are as wide as they need be.
@@ -44,7 +44,7 @@ pub(super) struct Inputs {
 enum Names {
     /// Nobody named anything.
     None {
-        told: bool,
+        done: bool,
     },
     Known {
         names: Vec<PathBuf>,
@@ -59,16 +59,16 @@ impl Inputs {
         named: Option<Vec<PathBuf>>,
         list: Option<&Path>,
         encoding: Encoding,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, Diagnostic> {
         let names = match (named, list) {
             (Some(names), Some(_)) => {
                 let first = names.first().map(|name| quoted(name, encoding, true)).unwrap_or_default();
-                return Err(Trouble::new(format!(
+                return Err(Diagnostic::new(format!(
                     "extra operand {first}\nfile operands cannot be combined with --files0-from\nTry '{} --help' for more information.",
                     program("wc")
                 )));
             }
-            (None, None) => Names::None { told: false },
+            (None, None) => Names::None { done: false },
             (Some(names), None) => Names::Known { names, next: 0 },
             (None, Some(list)) => listed(list, encoding)?,
         };
@@ -93,13 +93,15 @@ impl Inputs {
         self.number += 1;
         let listed_in = |list: &Path| quoted(list, self.encoding, false);
         match (name.as_os_str().as_bytes(), self.list.as_deref()) {
-            (b"", None) => Input::Trouble("invalid zero-length file name".to_owned()),
-            (b"", Some(list)) => {
-                Input::Trouble(format!("{}:{}: invalid zero-length file name", listed_in(list), self.number))
-            }
-            (b"-", Some(list)) if list == Path::new("-") => {
-                Input::Trouble("when reading file names from stdin, no file name of '-' allowed".to_owned())
-            }
+            (b"", None) => Input::Diagnostic("invalid zero-length file name".to_owned()),
+            (b"", Some(list)) => Input::Diagnostic(format!(
+                "{}:{}: invalid zero-length file name",
+                listed_in(list),
+                self.number
+            )),
+            (b"-", Some(list)) if list == Path::new("-") => Input::Diagnostic(
+                "when reading file names from stdin, no file name of '-' allowed".to_owned(),
+            ),
             (b"-", _) => self.standard_input(true),
             _ => Input::File(name),
         }
@@ -111,8 +113,8 @@ impl Iterator for Inputs {
 
     fn next(&mut self) -> Option<Input> {
         let name = match &mut self.names {
-            Names::None { told } => {
-                return (!std::mem::replace(told, true)).then(|| self.standard_input(false));
+            Names::None { done } => {
+                return (!std::mem::replace(done, true)).then(|| self.standard_input(false));
             }
             Names::Known { names, next } => {
                 let name = names.get_mut(*next).map(std::mem::take);
@@ -125,7 +127,7 @@ impl Iterator for Inputs {
                     self.names = Names::Known { names: Vec::new(), next: 0 };
                     let list = self.list.clone().unwrap_or_default();
                     let list = quoted(&list, self.encoding, false);
-                    return Some(Input::Trouble(format!("{list}: read error: {}", reason(&error))));
+                    return Some(Input::Diagnostic(format!("{list}: read error: {}", reason(&error))));
                 }
             },
         };
@@ -133,14 +135,14 @@ impl Iterator for Inputs {
     }
 }
 
-fn listed(list: &Path, encoding: Encoding) -> Result<Names, Trouble> {
+fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {
     let file = match list == Path::new("-") {
         true => io::stdin().as_fd().try_clone_to_owned().map(fs::File::from),
         false => fs::File::open(list),
     };
     let file = file.map_err(|error| {
         let list = quoted(list, encoding, true);
-        Trouble::new(format!("cannot open {list} for reading: {}", reason(&error)))
+        Diagnostic::new(format!("cannot open {list} for reading: {}", reason(&error)))
     })?;
     let short = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LIST);
     let mut reader = BufReader::with_capacity(64 << 10, file);
@@ -154,7 +156,7 @@ fn listed(list: &Path, encoding: Encoding) -> Result<Names, Trouble> {
             Ok(None) => return Ok(Names::Known { names, next: 0 }),
             Err(_) => {
                 let list = quoted(list, encoding, true);
-                return Err(Trouble::new(format!("cannot read file names from {list}")));
+                return Err(Diagnostic::new(format!("cannot read file names from {list}")));
             }
         }
     }
@@ -184,7 +186,7 @@ pub(super) struct StandardInput {
 }
 
 impl StandardInput {
-    pub(super) fn in_turn<T>(
+    pub(super) fn in_order<T>(
         &self,
         turn: u64,
         read: impl FnOnce(&File) -> fullbore::Result<T>,
@@ -207,15 +209,15 @@ pub(super) fn is_directory(path: &Path) -> bool {
 
 /// Files whose length is a multiple of a page and no more than this may be made up as they are read (procfs says 0, sysfs a
 /// page), in bytes.
-const MADE_UP: u64 = 64 << 10;
+const UNRELIABLE_SIZE: u64 = 64 << 10;
 
 /// Whether the length of a file may be no more than a guess.
-pub(super) fn may_lie(file: &File) -> fullbore::Result<bool> {
+pub(super) fn size_is_unreliable(file: &File) -> fullbore::Result<bool> {
     if file.kind() != FileKind::Regular {
         return Ok(false);
     }
     let len = file.len()?;
-    Ok(len <= MADE_UP && len % page() == 0)
+    Ok(len <= UNRELIABLE_SIZE && len % page() == 0)
 }
 
 fn page() -> u64 {
@@ -229,7 +231,7 @@ fn start(standard: bool) -> u64 {
 
 /// Counts a file from where it stands, whatever its length is said to be.
 pub(super) fn read_to_the_end(file: &File, count: &Count, standard: bool) -> fullbore::Result<CountState> {
-    let mut buffer = vec![0; MADE_UP as usize];
+    let mut buffer = vec![0; UNRELIABLE_SIZE as usize];
     let (mut state, mut at) = (count.identity(), start(standard));
     loop {
         match file.read_at(&mut buffer, at)? {
@@ -241,7 +243,7 @@ pub(super) fn read_to_the_end(file: &File, count: &Count, standard: bool) -> ful
         }
     }
     if standard {
-        stand_at(at);
+        seek_standard_input(at);
     }
     Ok(state)
 }
@@ -267,13 +269,13 @@ pub(super) fn length(file: &File, standard: bool) -> fullbore::Result<Option<u64
         }
     }
     if standard {
-        stand_at(end);
+        seek_standard_input(end);
     }
     Ok(Some(end - start))
 }
 
 /// Leaves standard input where a reader would.
-pub(super) fn stand_at(offset: u64) {
+pub(super) fn seek_standard_input(offset: u64) {
     // What cannot be sought was read in order.
     let _ = rustix::fs::seek(rustix::stdio::stdin(), rustix::fs::SeekFrom::Start(offset));
 }

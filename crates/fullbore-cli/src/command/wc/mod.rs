@@ -10,10 +10,10 @@ use clap::{Args, ValueEnum};
 use fullbore::error::{Error, Kind};
 use fullbore::operation::{Count, Counts, Encoding};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
-use fullbore_cli::each::{Telling, arrives};
+use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::exit::{self, Exit, program};
+use fullbore_cli::for_each::{FirstFailure, is_stream};
 use fullbore_cli::values::names;
-use fullbore_cli::ways::{Running, Ways};
 
 use crate::locale;
 use files::{Input, Inputs, StandardInput};
@@ -68,7 +68,7 @@ pub(crate) struct Wc {
     debug: bool,
 
     #[command(flatten)]
-    ways: Ways,
+    common: CommonArgs,
 }
 
 /// When there is a line of totals.
@@ -85,21 +85,21 @@ pub(crate) enum Total {
 }
 
 /// What became of one input.
-struct Told {
+struct FileResult {
     /// What its line is headed; none for standard input that nobody named.
     name: Option<PathBuf>,
     /// The line, if there is one: a directory has one of zeros.
     counts: Option<Counts>,
-    trouble: Option<Trouble>,
+    diagnostic: Option<Diagnostic>,
 }
 
-struct Trouble {
+struct Diagnostic {
     message: String,
     /// The exit code that it leads to.
     code: u8,
 }
 
-impl Trouble {
+impl Diagnostic {
     fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: 1 }
     }
@@ -109,8 +109,8 @@ impl Trouble {
         Self { message, code: if error.kind() == Kind::Changed { 3 } else { 1 } }
     }
 
-    fn say(&self, running: &Running<'_>) {
-        running.say(&self.line());
+    fn eprint(&self, run: &CliRun<'_>) {
+        run.eprint(&self.line());
     }
 
     fn line(&self) -> String {
@@ -118,8 +118,8 @@ impl Trouble {
     }
 
     fn fatal(self) -> Exit {
-        Exit::say(&self.line());
-        Exit::Told(1)
+        Exit::eprint(&self.line());
+        Exit::Reported(1)
     }
 }
 
@@ -132,60 +132,60 @@ fn reason(error: &Error) -> String {
 }
 
 /// What all workers know.
-struct Task<'a> {
+struct WcContext<'a> {
     count: Count,
     /// Only bytes are asked for: what has a length need not be read.
     only_bytes: bool,
     encoding: Encoding,
     standard_input: StandardInput,
-    running: &'a Running<'a>,
+    run: &'a CliRun<'a>,
 }
 
 impl Wc {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let encoding = locale::encoding();
         let columns = self.columns();
-        let running = self.ways.begin()?;
+        let run = self.common.begin()?;
         if self.debug {
-            super::vectors::tell(&["avx2"]);
+            super::vectors::report(&["avx2"]);
         }
         let named = (!self.files.is_empty()).then(|| self.files.iter().map(PathBuf::from).collect());
-        let inputs = Inputs::new(named, self.files0_from.as_deref(), encoding).map_err(Trouble::fatal)?;
+        let inputs = Inputs::new(named, self.files0_from.as_deref(), encoding).map_err(Diagnostic::fatal)?;
         let width = if self.total == Total::Only { 1 } else { columns.width(inputs.known()) };
-        let task = Task {
+        let context = WcContext {
             count: self.count(&columns, encoding),
             only_bytes: columns.only_bytes()
                 || encoding == Encoding::Bytes && columns.only_bytes_or_characters(),
             encoding,
             standard_input: StandardInput::default(),
-            running: &running,
+            run: &run,
         };
         let mut report = Report::new(columns, width, self.total, self.json, encoding);
-        let (mut telling, mut code) = (Telling::default(), 0);
-        let arriving = self.files0_from.as_deref().is_some_and(arrives);
+        let (mut first_failure, mut code) = (FirstFailure::default(), 0);
+        let arriving = self.files0_from.as_deref().is_some_and(is_stream);
         let work = |input: Input,
-                    sender: &mut OrderedSender<'_, '_, Told>,
+                    sender: &mut OrderedSender<'_, '_, FileResult>,
                     worker: &mut Worker,
                     executor: &Executor<'_>| {
-            let told = task.tell(input, worker, executor)?;
-            let weight = told.name.as_ref().map_or(0, |name| name.as_os_str().len());
-            sender.send(told, weight).map(drop)
+            let file_result = context.count_input(input, worker, executor)?;
+            let weight = file_result.name.as_ref().map_or(0, |name| name.as_os_str().len());
+            sender.send(file_result, weight).map(drop)
         };
-        let emit = |told: Told| {
-            if let Some(trouble) = &told.trouble {
-                trouble.say(&running);
-                code = code.max(trouble.code);
+        let emit = |file_result: FileResult| {
+            if let Some(diagnostic) = &file_result.diagnostic {
+                diagnostic.eprint(&run);
+                code = code.max(diagnostic.code);
             }
-            Ok(telling.goes_on(report.file(told.name.as_deref(), told.counts, &running)))
+            Ok(first_failure.check(report.file(file_result.name.as_deref(), file_result.counts, &run)))
         };
-        let result = running.with_executor("wc", None, |executor| match arriving {
+        let result = run.with_executor("wc", None, |executor| match arriving {
             true => executor.map_ordered_arriving(inputs, work, emit),
             false => executor.map_ordered(inputs, work, emit),
         });
-        telling.end()?;
+        first_failure.end()?;
         result?;
-        report.end(&running)?;
-        if code > 0 { Err(Exit::Told(code)) } else { Ok(()) }
+        report.end(&run)?;
+        if code > 0 { Err(Exit::Reported(code)) } else { Ok(()) }
     }
 
     fn columns(&self) -> Columns {
@@ -216,50 +216,57 @@ impl Wc {
     }
 }
 
-impl Task<'_> {
+impl WcContext<'_> {
     /// Counts one input.
     ///
     /// # Errors
     /// If the run is to stop: what is wrong with the input is told.
-    fn tell(&self, input: Input, worker: &mut Worker, executor: &Executor<'_>) -> fullbore::Result<Told> {
+    fn count_input(
+        &self,
+        input: Input,
+        worker: &mut Worker,
+        executor: &Executor<'_>,
+    ) -> fullbore::Result<FileResult> {
         match input {
-            Input::Trouble(message) => {
-                Ok(Told { name: None, counts: None, trouble: Some(Trouble::new(message)) })
+            Input::Diagnostic(message) => {
+                Ok(FileResult { name: None, counts: None, diagnostic: Some(Diagnostic::new(message)) })
             }
             Input::Standard { named, turn } => {
                 let counts =
-                    self.standard_input.in_turn(turn, |file| self.counts(file, true, worker, executor));
+                    self.standard_input.in_order(turn, |file| self.counts(file, true, worker, executor));
                 let label = Path::new(if named { "-" } else { "standard input" });
-                self.told(named.then(|| "-".into()), label, counts, true)
+                self.file_result(named.then(|| "-".into()), label, counts, true)
             }
             Input::File(path) => match worker.open(&path) {
                 Ok(file) => {
                     let counts = self.counts(&file, false, worker, executor);
-                    self.told(Some(path.clone()), &path, counts, true)
+                    self.file_result(Some(path.clone()), &path, counts, true)
                 }
-                Err(error) => self.told(Some(path.clone()), &path, Err(error), files::is_directory(&path)),
+                Err(error) => {
+                    self.file_result(Some(path.clone()), &path, Err(error), files::is_directory(&path))
+                }
             },
         }
     }
 
-    fn told(
+    fn file_result(
         &self,
         name: Option<PathBuf>,
         label: &Path,
         counts: fullbore::Result<Counts>,
         opened: bool,
-    ) -> fullbore::Result<Told> {
+    ) -> fullbore::Result<FileResult> {
         match counts {
-            Ok(counts) => Ok(Told { name, counts: Some(counts), trouble: None }),
+            Ok(counts) => Ok(FileResult { name, counts: Some(counts), diagnostic: None }),
             Err(error) if error.kind() == Kind::Interrupted => Err(error),
             Err(error) => {
-                let mut trouble = Trouble::of(label, &error, self.encoding);
+                let mut diagnostic = Diagnostic::of(label, &error, self.encoding);
                 if files::is_directory(label) {
-                    trouble.message = format!("{}: Is a directory", quoted(label, self.encoding, false));
+                    diagnostic.message = format!("{}: Is a directory", quoted(label, self.encoding, false));
                 }
                 // What changed under us has no counts; what cannot be read has none, and says so.
-                let counts = (opened && trouble.code == 1).then(Counts::default);
-                Ok(Told { name, counts, trouble: Some(trouble) })
+                let counts = (opened && diagnostic.code == 1).then(Counts::default);
+                Ok(FileResult { name, counts, diagnostic: Some(diagnostic) })
             }
         }
     }
@@ -274,17 +281,17 @@ impl Task<'_> {
         if self.only_bytes
             && let Some(bytes) = files::length(file, standard)?
         {
-            self.running.remark(&format!("{}: its length is looked up, not read", Shown(file.path())));
+            self.run.remark(&format!("{}: its length is looked up, not read", Shown(file.path())));
             return Ok(Counts { bytes, characters: bytes, ..Counts::default() });
         }
-        if files::may_lie(file)? {
+        if files::size_is_unreliable(file)? {
             let state = files::read_to_the_end(file, &self.count, standard)?;
             return Ok(self.count.counts(&state));
         }
         let seekable = standard && file.seekable_len()?.is_some();
         let (stats, state) = executor.fold(&self.count, file, worker)?;
         if seekable {
-            files::stand_at(stats.bytes);
+            files::seek_standard_input(stats.bytes);
         }
         Ok(self.count.counts(&state))
     }

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use fullbore::operation::{Counts, Encoding};
+use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::Exit;
-use fullbore_cli::ways::Running;
 use rustix::fs::FileType;
 use serde_json::{Map, Value};
 
@@ -110,7 +110,7 @@ impl Report {
         &mut self,
         name: Option<&Path>,
         counts: Option<Counts>,
-        running: &Running<'_>,
+        run: &CliRun<'_>,
     ) -> Result<(), Exit> {
         self.files += 1;
         let Some(counts) = counts else { return Ok(()) };
@@ -137,7 +137,7 @@ impl Report {
             self.line(&counts, name.as_deref());
         }
         self.lines += 1;
-        running.print(std::mem::take(&mut self.waiting))
+        run.print(std::mem::take(&mut self.waiting))
     }
 
     fn line(&mut self, counts: &Counts, name: Option<&[u8]>) {
@@ -150,9 +150,9 @@ impl Report {
     }
 
     /// Tells of all of them.
-    pub(super) fn end(mut self, running: &Running<'_>) -> Result<(), Exit> {
+    pub(super) fn end(mut self, run: &CliRun<'_>) -> Result<(), Exit> {
         let sum = self.sum;
-        let account = running.end(sum.bytes);
+        let account = run.end(sum.bytes);
         if self.json {
             let total = Value::Object(self.columns.object(&sum));
             let _ = writeln!(self.waiting, "\n],\"total\":{total},\"run\":{account}}}");
@@ -164,7 +164,7 @@ impl Report {
                 Total::Auto | Total::Never => {}
             }
         }
-        running.print(self.waiting)?;
-        running.flush()
+        run.print(self.waiting)?;
+        run.flush()
     }
 }

@@ -1,0 +1,83 @@
+//! The files of a run: sources of random bytes in the page cache, and a target that all contenders write to in turn.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fullbore_bench::stats::Xoshiro256;
+
+use super::judging::Attempt;
+use super::judging::directory::Directory;
+
+/// Sizes of the sources in bytes.
+pub(crate) const SMALL: u64 = 1 << 10;
+/// See [`SMALL`].
+pub(crate) const MIDDLE: u64 = 1 << 20;
+/// See [`SMALL`].
+pub(crate) const LARGE: u64 = 100 << 20;
+
+/// How much must be free: the sources, a target and a copy, and what is not yet removed of those before.
+const NEEDED: u64 = 6 * LARGE;
+
+/// Where the files are.
+pub(crate) struct BenchFiles {
+    path: PathBuf,
+    /// Removes it; `None` in a process started for its system calls, which works in its parent's.
+    _directory: Option<Directory>,
+}
+
+impl BenchFiles {
+    /// Makes a directory in `parent` and the sources in it.
+    pub(crate) fn make(parent: &Path) -> Attempt<Self> {
+        let directory = Directory::make(parent, ".fullbore-handles-", NEEDED, "give another --dir")?;
+        // What is opened by a short path must not depend on how long the way to it is written.
+        let path = fs::canonicalize(directory.path())?;
+        let files = Self { path, _directory: Some(directory) };
+        let mut random = Xoshiro256::seeded(1);
+        for size in [SMALL, MIDDLE, LARGE] {
+            let mut file = fs::File::create(files.source(size))?;
+            let mut block = vec![0; size.min(MIDDLE) as usize];
+            for _ in 0..size / block.len() as u64 {
+                block
+                    .chunks_exact_mut(8)
+                    .for_each(|some| some.copy_from_slice(&random.next_u64().to_le_bytes()));
+                file.write_all(&block)?;
+            }
+            file.sync_all()?;
+        }
+        Ok(files)
+    }
+
+    /// The place that another process made.
+    pub(crate) fn existing(path: &Path) -> Self {
+        Self { path: path.to_owned(), _directory: None }
+    }
+
+    /// The directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The source of that many bytes.
+    pub(crate) fn source(&self, size: u64) -> PathBuf {
+        self.path.join(format!("source-{size}"))
+    }
+
+    /// Lets what earlier cases wrote come to rest, so that nobody pays for it.
+    pub(crate) fn settle(&self) -> Attempt<()> {
+        let _ = fs::remove_file(self.target());
+        Ok(rustix::fs::syncfs(fs::File::open(&self.path)?)?)
+    }
+
+    /// What is written to. There is nothing in it that anyone may rely on.
+    pub(crate) fn target(&self) -> PathBuf {
+        self.path.join("target")
+    }
+
+    /// The target as a copy of the source of that many bytes.
+    pub(crate) fn filled(&self, size: u64) -> Attempt<PathBuf> {
+        let target = self.target();
+        fs::write(&target, fs::read(self.source(size))?)?;
+        Ok(target)
+    }
+}

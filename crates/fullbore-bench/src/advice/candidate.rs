@@ -1,0 +1,88 @@
+//! One line of advice while the list is made: what it is about, and its rank.
+
+use super::input::EligibleCell;
+use super::ratio::Ratio;
+use crate::document::{Advice, Confidence};
+
+/// Advice with what it is about: of two with the same topic only the surer stays.
+pub(super) struct Candidate {
+    pub(super) topic: String,
+    pub(super) advice: Advice,
+}
+
+impl Candidate {
+    /// A line that rests on `ratio` between some of `eligible_cells`, the first of which names the chapter.
+    pub(super) fn new(
+        topic: impl Into<String>,
+        ratio: &Ratio,
+        eligible_cells: &[EligibleCell<'_>],
+        worth: f64,
+        text: String,
+        evidence: String,
+    ) -> Self {
+        let mut cells: Vec<String> = Vec::new();
+        for eligible in eligible_cells {
+            if !cells.contains(&eligible.cell.id) {
+                cells.push(eligible.cell.id.clone());
+            }
+        }
+        let experiment = eligible_cells.first().map(|w| w.cell.experiment.clone()).unwrap_or_default();
+        let confidence = ratio.confidence(eligible_cells);
+        let worth = if worth.is_finite() { worth.max(1.0) } else { 1.0 };
+        let advice = Advice { text, evidence, experiment, cells, confidence, worth };
+        Self { topic: topic.into(), advice }
+    }
+
+    fn outranks(&self, other: &Self) -> bool {
+        let (a, b) = (&self.advice, &other.advice);
+        a.confidence.cmp(&b.confidence).then(a.worth.total_cmp(&b.worth)).is_gt()
+    }
+}
+
+/// The surest of each topic, what is worth most first, and what is hardly sure last.
+pub(super) fn ranked(candidates: Vec<Candidate>) -> Vec<Advice> {
+    let mut best: Vec<Candidate> = Vec::new();
+    for candidate in candidates {
+        match best.iter_mut().find(|known| known.topic == candidate.topic) {
+            Some(known) if candidate.outranks(known) => *known = candidate,
+            Some(_) => {}
+            None => best.push(candidate),
+        }
+    }
+    let mut advice: Vec<Advice> = best.into_iter().map(|candidate| candidate.advice).collect();
+    let doubtful = |advice: &Advice| advice.confidence == Confidence::Low;
+    advice.sort_by(|a, b| {
+        let surer = doubtful(a).cmp(&doubtful(b));
+        surer.then(b.worth.total_cmp(&a.worth)).then(b.confidence.cmp(&a.confidence))
+    });
+    advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn low_confidence_ranks_last() {
+        let candidate = |topic: &str, confidence, worth| Candidate {
+            topic: topic.into(),
+            advice: Advice {
+                text: topic.into(),
+                evidence: String::new(),
+                experiment: String::new(),
+                cells: Vec::new(),
+                confidence,
+                worth,
+            },
+        };
+        let candidates = vec![
+            candidate("doubtful", Confidence::Low, 9.0),
+            candidate("fair", Confidence::Medium, 2.0),
+            candidate("sure", Confidence::High, 2.0),
+            candidate("more", Confidence::Medium, 3.0),
+            candidate("more", Confidence::High, 2.5),
+        ];
+        let order: Vec<String> = ranked(candidates).into_iter().map(|advice| advice.text).collect();
+        assert_eq!(order, ["more", "sure", "fair", "doubtful"]);
+    }
+}

@@ -1,0 +1,239 @@
+//! Which cells may be advised from, and which of them belong together.
+
+use crate::document::{CacheState, Cell, Findings, Labels, Summary};
+use crate::stats::{Bootstrap, Estimate};
+
+/// With fewer usable samples a cell is too little to be sure of anything.
+const FEW: usize = 4;
+
+/// A measured cell that advice may rest on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EligibleCell<'a> {
+    pub(super) cell: &'a Cell,
+    pub(super) labels: &'a Labels,
+    pub(super) summary: &'a Summary,
+}
+
+impl<'a> EligibleCell<'a> {
+    /// A cell without usable samples says nothing; nor does one bound by the meter, or one that its own proof
+    /// contradicts as often as not: what is left of it is the odd ones out.
+    pub(super) fn of(cell: &'a Cell) -> Option<Self> {
+        let summary = cell.summary.as_ref()?;
+        let sound = !summary.tool_bound
+            && summary.contradicted < summary.n.max(1)
+            && summary.rate.value.is_finite()
+            && summary.rate.value > 0.0
+            && cell.labels.cache != Some(CacheState::Mixed);
+        sound.then_some(Self { cell, labels: &cell.labels, summary })
+    }
+
+    /// Bytes a second.
+    pub(super) fn rate(&self) -> f64 {
+        self.summary.rate.value
+    }
+
+    /// Processor seconds a megabyte, charged.
+    pub(super) fn cost(&self) -> Estimate {
+        self.summary.cpu_per_mb.charged
+    }
+
+    /// Whether it has too few samples to be sure of anything.
+    pub(super) fn is_thin(&self) -> bool {
+        self.summary.n < FEW
+    }
+
+    pub(super) fn is_same_cell(&self, other: &Self) -> bool {
+        self.cell.id == other.cell.id
+    }
+}
+
+/// Everything an advisor looks at.
+pub(super) struct AdviceInput<'a> {
+    eligible_cells: Vec<EligibleCell<'a>>,
+    pub(super) findings: &'a Findings,
+    pub(super) bootstrap: &'a Bootstrap,
+}
+
+/// Words in a variant that make it a question to the device, and nothing a program could choose.
+const NO_CHOICE: [&str; 4] = ["reread", "prefetch", "write cache", "write-cache"];
+
+impl<'a> AdviceInput<'a> {
+    pub(super) fn new(cells: &'a [Cell], findings: &'a Findings, bootstrap: &'a Bootstrap) -> Self {
+        let eligible_cells = cells.iter().filter_map(EligibleCell::of).filter(|w| {
+            let method = w.labels.method.as_str();
+            method != "memory" && method != "null"
+        });
+        Self { eligible_cells: eligible_cells.collect(), findings, bootstrap }
+    }
+
+    /// Every cell that may speak, peers and special circumstances included.
+    pub(super) fn all(&self) -> &[EligibleCell<'a>] {
+        &self.eligible_cells
+    }
+
+    /// Fullbore's own cells: one stream to one disk, as fast as it goes, with all the memory there is.
+    pub(super) fn own(&self) -> Vec<EligibleCell<'a>> {
+        let choosable = |l: &Labels| {
+            l.variant.as_ref().is_none_or(|v| !NO_CHOICE.iter().any(|word| v.to_lowercase().contains(word)))
+        };
+        self.eligible_cells.iter().copied().filter(|w| is_usual(w.labels) && choosable(w.labels)).collect()
+    }
+
+    /// Of those, the ones without a variant: what a strategy alone decides.
+    pub(super) fn plain(&self) -> Vec<EligibleCell<'a>> {
+        self.own().into_iter().filter(|w| w.labels.variant.is_none()).collect()
+    }
+
+    /// The cell with this id, if it may speak.
+    pub(super) fn find(&self, id: &str) -> Option<EligibleCell<'a>> {
+        self.eligible_cells.iter().copied().find(|w| w.cell.id == id)
+    }
+}
+
+/// Whether a cell is fullbore's own, of one stream to one disk, as fast as it goes, with all the memory there is.
+pub(super) fn is_usual(labels: &Labels) -> bool {
+    labels.peer.is_none()
+        && labels.load_per_s.is_none()
+        && labels.memory_limit_bytes.is_none()
+        && labels.streams.is_none()
+        && labels.targets.is_none()
+        && labels.offset_bytes.is_none_or(|n| n == 0)
+}
+
+/// Where the bytes of a cell come from, or where they end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The page cache.
+    Cache,
+    /// The device.
+    Device,
+    /// The labels do not say.
+    Unsaid,
+}
+
+/// Whether requests go past the page cache.
+pub(super) fn past_cache(labels: &Labels) -> bool {
+    labels.cache_policy.as_deref() == Some("direct") || matches!(labels.method.as_str(), "direct" | "aio")
+}
+
+/// Where the bytes come from (reads, operations) or end (writes).
+pub(super) fn end(labels: &Labels) -> End {
+    match (labels.operation.as_str(), labels.cache) {
+        ("write", _) if past_cache(labels) || labels.flush == Some(true) => End::Device,
+        ("write", _) | (_, Some(CacheState::Warm)) => End::Cache,
+        (_, Some(CacheState::Cold)) => End::Device,
+        ("read", _) if past_cache(labels) => End::Device,
+        _ => End::Unsaid,
+    }
+}
+
+/// What becomes of the blocks of an output while it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// They are there.
+    Over,
+    /// They were there, and were given back when the file was opened.
+    Truncated,
+    /// They were asked for in advance.
+    Preallocated,
+    /// Only the length was set in advance.
+    Sized,
+    /// They come with each write.
+    Extended,
+}
+
+/// How the output of a cell grows; `None` if it has none, or nothing is said of it.
+pub(super) fn growth(labels: &Labels) -> Option<Growth> {
+    Some(match (labels.file_state.as_deref(), labels.allocation.as_deref()) {
+        (Some("overwritten" | "existing"), _) => Growth::Over,
+        (Some("truncated"), _) => Growth::Truncated,
+        (Some("preallocated"), _) => Growth::Preallocated,
+        (Some("extended" | "new") | None, Some("preallocate" | "reserve")) => Growth::Preallocated,
+        (Some("extended" | "new") | None, Some("size")) => Growth::Sized,
+        (Some("extended" | "new"), None | Some("extend")) | (None, Some("extend")) => Growth::Extended,
+        _ => return None,
+    })
+}
+
+/// What is asked of the storage, whatever the way to do it: cells of one task may be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TaskKey<'a> {
+    experiment: &'a str,
+    job: &'a str,
+    operation: &'a str,
+    /// `sequential`, or in which order else.
+    order: &'a str,
+    end: End,
+    over: bool,
+    flush: Option<bool>,
+    file_bytes: Option<u64>,
+    /// Random requests of different sizes are different tasks.
+    request: Option<u64>,
+    variant: Option<&'a str>,
+}
+
+impl<'a> TaskKey<'a> {
+    pub(super) fn of(cell: &'a Cell) -> Self {
+        let labels = &cell.labels;
+        Self {
+            experiment: &cell.experiment,
+            job: &labels.job,
+            operation: &labels.operation,
+            order: labels.order.as_deref().unwrap_or("sequential"),
+            end: end(labels),
+            over: matches!(growth(labels), None | Some(Growth::Over)),
+            flush: labels.flush,
+            file_bytes: labels.file_bytes,
+            request: labels.request_bytes.filter(|_| !is_sequential(labels)),
+            variant: labels.variant.as_deref(),
+        }
+    }
+}
+
+impl TaskKey<'_> {
+    /// The same without the job it competes for: what `auto` chooses competes for none.
+    pub(super) fn without_job(self) -> Self {
+        Self { job: "", ..self }
+    }
+
+    /// The same whatever experiment asked it.
+    pub(super) fn without_experiment(self) -> Self {
+        Self { experiment: "", ..self }
+    }
+}
+
+/// Whether the requests go through the file from front to back.
+pub(super) fn is_sequential(labels: &Labels) -> bool {
+    labels.order.as_deref().is_none_or(|order| order == "sequential")
+}
+
+/// Whether they are all over the file, or over a part of it.
+pub(super) fn is_random(labels: &Labels) -> bool {
+    labels.order.as_deref().is_some_and(|order| order.starts_with("random"))
+}
+
+/// The cells of each task.
+pub(super) fn by_task<'a>(eligible_cells: &[EligibleCell<'a>]) -> Vec<Vec<EligibleCell<'a>>> {
+    grouped(eligible_cells, |w| TaskKey::of(w.cell))
+}
+
+/// Splits cells by a key, in the order of their first.
+pub(super) fn grouped<'a, K: PartialEq>(
+    eligible_cells: &[EligibleCell<'a>],
+    key: impl Fn(&EligibleCell<'a>) -> K,
+) -> Vec<Vec<EligibleCell<'a>>> {
+    let mut groups: Vec<(K, Vec<EligibleCell<'a>>)> = Vec::new();
+    for eligible in eligible_cells {
+        let key = key(eligible);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(*eligible),
+            None => groups.push((key, vec![*eligible])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// The fastest of some cells.
+pub(super) fn fastest<'a>(eligible_cells: &[EligibleCell<'a>]) -> Option<EligibleCell<'a>> {
+    eligible_cells.iter().copied().max_by(|a, b| a.rate().total_cmp(&b.rate()))
+}

@@ -1,0 +1,179 @@
+//! How several paths decide a rule: each votes for it, against it, or cannot tell.
+
+use super::super::input::EligibleCell;
+use super::super::ratio::Ratio;
+use super::super::words::times;
+use crate::document::RuleVerdict;
+use crate::units;
+
+/// What came of a rule.
+pub(super) struct RuleResult {
+    pub(super) verdict: RuleVerdict,
+    pub(super) evidence: String,
+    pub(super) experiment: String,
+    pub(super) cells: Vec<String>,
+}
+
+impl RuleResult {
+    /// A rule that these cells cannot decide.
+    pub(super) fn not_testable(reason: impl Into<String>) -> Self {
+        Self {
+            verdict: RuleVerdict::NotTestable,
+            evidence: reason.into(),
+            experiment: String::new(),
+            cells: Vec::new(),
+        }
+    }
+}
+
+/// One path's answer.
+struct Observation<'a> {
+    /// What was compared, without the figure.
+    what: String,
+    ratio: f64,
+    cells: Vec<EligibleCell<'a>>,
+}
+
+/// The votes.
+pub(super) struct RuleTally<'a> {
+    threshold: f64,
+    supporting: Vec<Observation<'a>>,
+    contradicting: Vec<Observation<'a>>,
+    undecided: Vec<Observation<'a>>,
+}
+
+impl<'a> RuleTally<'a> {
+    /// A ballot on whether ratios exceed `threshold`.
+    pub(super) fn new(threshold: f64) -> Self {
+        Self { threshold, supporting: Vec::new(), contradicting: Vec::new(), undecided: Vec::new() }
+    }
+
+    /// A path's ratio. It speaks for the rule when it reaches the threshold and the cells' intervals lie apart, against
+    /// it when its whole interval lies below the threshold, and otherwise for neither.
+    pub(super) fn add(&mut self, found: &Ratio, what: String, cells: &[EligibleCell<'a>]) {
+        let exceeds = self.exceeds(found, cells);
+        self.push_observation(exceeds, found, what, cells);
+    }
+
+    /// The same for a rule that says the ratio does *not* exceed the threshold.
+    pub(super) fn add_upper_bound(&mut self, found: &Ratio, what: String, cells: &[EligibleCell<'a>]) {
+        let exceeds = self.exceeds(found, cells);
+        self.push_observation(exceeds.map(|exceeds| !exceeds), found, what, cells);
+    }
+
+    /// The same for a threshold below 1: reaching it is enough, being faster is not asked.
+    pub(super) fn add_reaching(&mut self, found: &Ratio, what: String, cells: &[EligibleCell<'a>]) {
+        let sure = !cells.iter().any(EligibleCell::is_thin);
+        let reaches = match found.estimate {
+            ratio if sure && ratio.low >= self.threshold => Some(true),
+            ratio if sure && ratio.high < self.threshold => Some(false),
+            _ => None,
+        };
+        self.push_observation(reaches, found, what, cells);
+    }
+
+    fn exceeds(&self, found: &Ratio, cells: &[EligibleCell<'a>]) -> Option<bool> {
+        match () {
+            () if cells.iter().any(EligibleCell::is_thin) => None,
+            () if found.is_clear() && found.is_greater() && found.estimate.value >= self.threshold => {
+                Some(true)
+            }
+            () if found.estimate.high <= self.threshold => Some(false),
+            () => None,
+        }
+    }
+
+    fn push_observation(
+        &mut self,
+        supports: Option<bool>,
+        found: &Ratio,
+        what: String,
+        cells: &[EligibleCell<'a>],
+    ) {
+        let list = match supports {
+            Some(true) => &mut self.supporting,
+            Some(false) => &mut self.contradicting,
+            None => &mut self.undecided,
+        };
+        list.push(Observation { what, ratio: found.estimate.value, cells: cells.to_vec() });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.supporting.is_empty() && self.contradicting.is_empty() && self.undecided.is_empty()
+    }
+
+    /// Whether more speak against it than for it.
+    pub(super) fn fails(&self) -> bool {
+        self.contradicting.len() > self.supporting.len()
+    }
+
+    /// The majority decides. `question` says what each path was asked, `none` why nobody voted.
+    pub(super) fn result(mut self, question: &str, none: &str) -> RuleResult {
+        if self.is_empty() {
+            return RuleResult::not_testable(none);
+        }
+        self.supporting.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        self.contradicting.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        let decided = self.supporting.len() + self.contradicting.len();
+        let paths = |n: usize| units::count(n, "comparison");
+        if decided == 0 {
+            let mut result = RuleResult::not_testable(format!(
+                "Asked whether {question}: in {} the intervals are too wide to tell ({}).",
+                paths(self.undecided.len()),
+                examples(&self.undecided)
+            ));
+            (result.experiment, result.cells) = rests_on(&self.undecided);
+            return result;
+        }
+        let verdict = match self.supporting.len() > self.contradicting.len() {
+            true => RuleVerdict::StillTrue,
+            false => RuleVerdict::NoLongerTrue,
+        };
+        let mut evidence =
+            format!("Asked whether {question}: yes in {} of {}", self.supporting.len(), paths(decided));
+        if !self.supporting.is_empty() {
+            evidence.push_str(&format!(" ({})", examples(&self.supporting)));
+        }
+        if !self.contradicting.is_empty() {
+            evidence.push_str(&format!(
+                "; no in {} ({})",
+                self.contradicting.len(),
+                examples(&self.contradicting)
+            ));
+        }
+        if !self.undecided.is_empty() {
+            evidence.push_str(&format!("; {} cannot tell", paths(self.undecided.len())));
+        }
+        evidence.push('.');
+        let (first, second) = match verdict {
+            RuleVerdict::StillTrue => (self.supporting, self.contradicting),
+            _ => (self.contradicting, self.supporting),
+        };
+        let (experiment, cells) = rests_on(&first.into_iter().chain(second).collect::<Vec<_>>());
+        RuleResult { verdict, evidence, experiment, cells }
+    }
+}
+
+/// As many examples as a sentence bears.
+const SHOWN: usize = 3;
+
+fn examples(observations: &[Observation<'_>]) -> String {
+    let mut texts: Vec<String> =
+        observations.iter().take(SHOWN).map(|v| format!("{}: {}", v.what, times(v.ratio))).collect();
+    if observations.len() > SHOWN {
+        texts.push(format!("{} more", observations.len() - SHOWN));
+    }
+    texts.join("; ")
+}
+
+/// The chapter of the first vote, and every cell that was looked at.
+fn rests_on(observations: &[Observation<'_>]) -> (String, Vec<String>) {
+    let mut cells: Vec<String> = Vec::new();
+    for eligible in observations.iter().flat_map(|v| &v.cells) {
+        if !cells.contains(&eligible.cell.id) {
+            cells.push(eligible.cell.id.clone());
+        }
+    }
+    let first = observations.iter().find_map(|v| v.cells.first());
+    (first.map(|w| w.cell.experiment.clone()).unwrap_or_default(), cells)
+}

@@ -1,0 +1,153 @@
+//! Cells that differ in one label only, along it.
+
+use super::input::{EligibleCell, grouped};
+use crate::document::Labels;
+
+/// A label that cells are lined up along.
+pub(super) struct SweepAxis {
+    /// Where a cell lies.
+    at: fn(&Labels) -> Option<u64>,
+    /// The labels without it.
+    clear: fn(&mut Labels),
+    /// What the text of a strategy says of it.
+    settings: &'static [&'static str],
+}
+
+impl SweepAxis {
+    /// Whether two cells lie at the same place.
+    pub(super) fn same(&self, one: &Labels, other: &Labels) -> bool {
+        (self.at)(one) == (self.at)(other)
+    }
+}
+
+pub(super) const REQUEST: SweepAxis =
+    SweepAxis { at: |l| l.request_bytes, clear: |l| l.request_bytes = None, settings: &["request"] };
+pub(super) const DEPTH: SweepAxis =
+    SweepAxis { at: |l| l.depth.map(u64::from), clear: |l| l.depth = None, settings: &["depth"] };
+/// Several workers need a model and stripes, which one worker does not have.
+pub(super) const WORKERS: SweepAxis = SweepAxis {
+    at: |l| l.workers.map(u64::from),
+    clear: |l| (l.workers, l.model) = (None, None),
+    settings: &["workers", "model", "stripe"],
+};
+pub(super) const STREAMS: SweepAxis =
+    SweepAxis { at: |l| l.streams.map(u64::from), clear: |l| l.streams = None, settings: &[] };
+pub(super) const TARGETS: SweepAxis =
+    SweepAxis { at: |l| l.targets.map(u64::from), clear: |l| l.targets = None, settings: &[] };
+pub(super) const LOAD: SweepAxis =
+    SweepAxis { at: |l| l.load_per_s, clear: |l| l.load_per_s = None, settings: &[] };
+pub(super) const FILE: SweepAxis =
+    SweepAxis { at: |l| l.file_bytes, clear: |l| l.file_bytes = None, settings: &[] };
+
+/// Cells along a field, each position once.
+pub(super) struct Sweep<'a> {
+    /// What they share.
+    pub(super) labels: Labels,
+    /// Position and cell, rising.
+    pub(super) points: Vec<(u64, EligibleCell<'a>)>,
+}
+
+impl<'a> Sweep<'a> {
+    /// The fastest point.
+    pub(super) fn peak(&self) -> Option<(u64, EligibleCell<'a>)> {
+        self.points.iter().copied().max_by(|a, b| a.1.rate().total_cmp(&b.1.rate()))
+    }
+
+    /// The first point that reaches a share of the peak.
+    pub(super) fn reaching(&self, share: f64) -> Option<(u64, EligibleCell<'a>)> {
+        let wanted = self.peak()?.1.rate() * share;
+        self.points.iter().copied().find(|(_, w)| w.rate() >= wanted)
+    }
+
+    /// The point at a position.
+    pub(super) fn at(&self, position: u64) -> Option<EligibleCell<'a>> {
+        self.points.iter().find(|(at, _)| *at == position).map(|(_, w)| *w)
+    }
+
+    /// The last point.
+    pub(super) fn last(&self) -> Option<(u64, EligibleCell<'a>)> {
+        self.points.last().copied()
+    }
+}
+
+/// Lines of two or more points along a field, within one experiment.
+pub(super) fn sweeps<'a>(eligible_cells: &[EligibleCell<'a>], axis: &SweepAxis) -> Vec<Sweep<'a>> {
+    let placed: Vec<EligibleCell<'a>> =
+        eligible_cells.iter().copied().filter(|w| (axis.at)(w.labels).is_some()).collect();
+    let shared = |w: &EligibleCell<'_>| {
+        let mut labels = w.labels.clone();
+        (axis.clear)(&mut labels);
+        labels.strategy = without(labels.strategy.as_deref(), axis.settings);
+        labels
+    };
+    grouped(&placed, |w| (w.cell.experiment.clone(), shared(w)))
+        .into_iter()
+        .filter_map(|group| {
+            let labels = shared(group.first()?);
+            let mut points: Vec<(u64, EligibleCell<'a>)> = Vec::new();
+            for eligible in group {
+                let at = (axis.at)(eligible.labels)?;
+                // What a strategy says beyond the labels (the stripe) may still differ: the best of them counts.
+                match points.iter_mut().find(|(known, _)| *known == at) {
+                    Some((_, known)) if known.rate() < eligible.rate() => *known = eligible,
+                    Some(_) => {}
+                    None => points.push((at, eligible)),
+                }
+            }
+            points.sort_by_key(|point| point.0);
+            (points.len() > 1).then_some(Sweep { labels, points })
+        })
+        .collect()
+}
+
+/// Groups of two or more cells of one experiment that are alike but for what `clear` takes away and what their
+/// strategies say of `settings`.
+pub(super) fn groups_ignoring<'a>(
+    eligible_cells: &[EligibleCell<'a>],
+    clear: fn(&mut Labels),
+    settings: &[&str],
+) -> Vec<Vec<EligibleCell<'a>>> {
+    let shared = |w: &EligibleCell<'_>| {
+        let mut labels = w.labels.clone();
+        clear(&mut labels);
+        labels.strategy = without(labels.strategy.as_deref(), settings);
+        (w.cell.experiment.clone(), labels)
+    };
+    grouped(eligible_cells, shared).into_iter().filter(|group| group.len() > 1).collect()
+}
+
+/// The text of a strategy without some of its settings.
+fn without(strategy: Option<&str>, settings: &[&str]) -> Option<String> {
+    let kept: Vec<&str> = strategy?
+        .split(',')
+        .map(str::trim)
+        .filter(|part| part.split_once('=').is_none_or(|(name, _)| !settings.contains(&name.trim())))
+        .collect();
+    // Asking for nothing is `auto`.
+    Some(kept.join(",")).filter(|text| !text.is_empty() && text != "auto")
+}
+
+/// What the text of a strategy says of a setting.
+pub(super) fn setting<'s>(labels: &'s Labels, name: &str) -> Option<&'s str> {
+    let parts = labels.strategy.as_deref()?.split(',');
+    parts
+        .filter_map(|part| part.split_once('='))
+        .find(|(n, _)| n.trim() == name)
+        .map(|(_, value)| value.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strategy_text_drops_the_sweep_axis() {
+        let text = Some("method=uring, depth=8,request=64K");
+        assert_eq!(without(text, &["depth"]).as_deref(), Some("method=uring,request=64K"));
+        assert_eq!(without(Some("auto,depth=8"), &["depth"]), None);
+        assert_eq!(without(Some("cci-mt,depth=8"), &["depth"]).as_deref(), Some("cci-mt"));
+        assert_eq!(without(None, &["depth"]), None);
+        let labels = Labels { strategy: Some("cci-mt,stripe=1M".into()), ..Labels::default() };
+        assert_eq!((setting(&labels, "stripe"), setting(&labels, "window")), (Some("1M"), None));
+    }
+}

@@ -1,0 +1,103 @@
+//! `fullbore dedupe`: files of the same content, told of and, only when told to, made one.
+
+mod content;
+mod directories;
+mod find;
+mod inode;
+mod link;
+mod report;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use fullbore::size;
+use fullbore_cli::common_args::CommonArgs;
+use fullbore_cli::values::names;
+
+use self::find::Bounds;
+use self::report::Report;
+use crate::exit::Exit;
+
+/// Find files of the same content, and make them one if told to
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 done, 1 done, but something could not be read or linked, 2 the command line is wrong."
+)]
+pub(crate) struct Dedupe {
+    /// Files and directories, which are gone through; symbolic links below them are not followed
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// Leave out files that are shorter
+    #[arg(long, value_name = "SIZE", default_value = "1", value_parser = |text: &str| size::parse(text))]
+    min_size: u64,
+
+    /// Leave out files that are longer
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| size::parse(text))]
+    max_size: Option<u64>,
+
+    /// Empty files too
+    #[arg(long, conflicts_with = "min_size")]
+    empty: bool,
+
+    /// Files and directories whose names begin with a dot too
+    #[arg(short = '.', long)]
+    hidden: bool,
+
+    /// Compare byte by byte what hashes say is equal
+    #[arg(long)]
+    bytes: bool,
+
+    /// Replace all but the first of each group: by a hard link to it (one file with one owner, mode and time), or by a file that
+    /// shares its blocks (and keeps its own)
+    #[arg(long, value_parser = names::<ReplaceMethod>(), value_name = "HOW")]
+    link: Option<ReplaceMethod>,
+
+    /// With --link hard: also where owner, mode or extended attributes differ; the first file's stay
+    #[arg(long, requires = "link")]
+    any_metadata: bool,
+
+    /// With --link: only say what would be done
+    #[arg(long, requires = "link")]
+    dry_run: bool,
+
+    /// Print each group as a line of JSON, and then an account of the run
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// How a file is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReplaceMethod {
+    Hard,
+    Reflink,
+}
+
+impl Dedupe {
+    pub(crate) fn run(self) -> Result<(), Exit> {
+        let bounds = Bounds {
+            min: if self.empty { 0 } else { self.min_size },
+            max: self.max_size.unwrap_or(u64::MAX),
+            hidden: self.hidden,
+            bytes: self.bytes,
+        };
+        let run = self.common.begin()?;
+        let found =
+            run.with_executor("dedupe", None, |executor| find::find(&self.paths, bounds, executor, &run))?;
+        let mut report = Report::new(&run, self.json);
+        let links =
+            self.link.map(|how| link::Links { how, any_metadata: self.any_metadata, dry_run: self.dry_run });
+        report.head(&found.groups)?;
+        let mut failed = found.failed;
+        for group in &found.groups {
+            let outcomes = links.map(|links| links.group(group, &found.directories));
+            failed |= outcomes.iter().flatten().any(|(_, outcome)| outcome.is_failure());
+            report.group(group, outcomes.as_deref())?;
+        }
+        report.end(found.read)?;
+        if failed { Err(Exit::Reported(1)) } else { Ok(()) }
+    }
+}

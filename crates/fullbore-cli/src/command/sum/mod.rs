@@ -1,0 +1,345 @@
+//! `fullbore sum`: hashes of files, and lists of them checked.
+
+mod check;
+mod choice;
+mod lines;
+mod lists;
+mod parse;
+mod pass;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fullbore::error::{Error, Kind};
+use fullbore::operation::hash::{Hash, algorithms, hex};
+use fullbore::pattern::{Executor, Worker};
+use fullbore::quote::Shown;
+use fullbore_cli::common_args::{CliRun, CommonArgs};
+use fullbore_cli::for_each::FirstFailure;
+use serde_json::json;
+
+use self::choice::{Choices, Length};
+use self::lines::{LineFormat, Shape};
+pub(super) use self::lines::{escape, named};
+use self::pass::Passes;
+use super::walk::{Rules, Walk};
+use crate::exit::{self, Exit, program, reason};
+
+/// Sum files: hashes that tell whether bytes are the same, and lists of them checked
+#[derive(Debug, Args)]
+#[command(after_help = algorithms_help())]
+pub(crate) struct Sum {
+    /// The files, or with --check the lists; - (or none at all) is standard input
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// The algorithm [default: blake3]; several, given again or joined by commas, in one pass (and tagged lines)
+    #[arg(short, long = "algorithm", value_name = "NAME", value_parser = choice::algorithms)]
+    algorithms: Vec<Choices>,
+
+    /// Sum the files below directories, in the order of their sorted paths
+    #[arg(short, long, conflicts_with = "check")]
+    recursive: bool,
+
+    /// With --recursive: follow symbolic links too, not only those among the arguments
+    #[arg(short = 'L', long, requires = "recursive")]
+    dereference: bool,
+
+    /// Lines as BSD has them: ALGORITHM (FILE) = HEX
+    #[arg(long, conflicts_with_all = ["check", "text"], overrides_with = "untagged")]
+    tag: bool,
+
+    /// Lines as sha256sum has them: HEX  FILE (the default for one algorithm)
+    #[arg(long, conflicts_with = "check", overrides_with = "tag")]
+    untagged: bool,
+
+    /// End lines with NUL, and do not escape names
+    #[arg(short, long, conflicts_with = "check")]
+    zero: bool,
+
+    /// Mark names as of binary files (*); it is what is read in any case
+    #[arg(short, long, conflicts_with = "check", overrides_with = "text")]
+    binary: bool,
+
+    /// Do not (the default)
+    #[arg(short, long, conflicts_with = "check", overrides_with = "binary")]
+    text: bool,
+
+    /// Leave the names out
+    #[arg(long, conflicts_with = "check")]
+    no_names: bool,
+
+    /// Write the bytes of the sum, not their digits: of one file and by one algorithm
+    #[arg(long, conflicts_with_all = ["check", "tag", "zero", "json"])]
+    raw: bool,
+
+    /// Write sums in base64, not in hexadecimal digits; --check knows them by the length
+    #[arg(long, conflicts_with_all = ["check", "raw", "json"])]
+    base64: bool,
+
+    /// blake3: how many bytes of output [default: 32], as b3sum; blake2b, sha2 and sha3: how many bits, as b2sum and cksum
+    #[arg(short, long, value_name = "LENGTH", value_parser = choice::length)]
+    length: Option<Length>,
+
+    /// blake3: from which byte of the output on
+    #[arg(
+        long,
+        value_name = "BYTE",
+        default_value_t = 0,
+        hide_default_value = true,
+        conflicts_with = "check"
+    )]
+    seek: u64,
+
+    /// blake3: the keyed mode, with the 32 bytes of the key read from standard input
+    #[arg(long, requires = "files", conflicts_with = "check")]
+    keyed: bool,
+
+    /// blake3: derive a key for this context
+    #[arg(long, value_name = "CONTEXT", conflicts_with_all = ["check", "keyed"])]
+    derive_key: Option<String>,
+
+    /// Read by calls of the system, not through a memory map, as with --strategy method=buffered
+    #[arg(long)]
+    no_mmap: bool,
+
+    /// As --workers, but 0 is as many as processors
+    #[arg(long, value_name = "N")]
+    num_threads: Option<u64>,
+
+    /// Tell which vector instructions the processor has
+    #[arg(long)]
+    debug: bool,
+
+    /// Print each result as a line of JSON, and then an account of the run
+    #[arg(long)]
+    json: bool,
+
+    /// Read sums from the files and check them: what this prints, and what b3sum, sha256sum, sha512sum, sha1sum,
+    /// md5sum, xxhsum -H3 and openssl dgst do
+    #[arg(short, long)]
+    check: bool,
+
+    #[command(flatten)]
+    verdicts: check::CheckArgs,
+
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+fn algorithms_help() -> String {
+    let mut text = String::from("Algorithms:\n");
+    for known in algorithms() {
+        text.push_str(&format!("  {:<8} {}\n", known.name, known.summary));
+    }
+    text.push_str(
+        "\nExit status: 0 all is well, 1 a file could not be read or did not match, or the command line is wrong, 3 a file \
+         changed while it was read.",
+    );
+    text
+}
+
+/// True if the program was called `cksum`, whose command line and lists are narrower.
+fn is_cksum() -> bool {
+    exit::called() == Some("cksum")
+}
+
+/// What became of one file.
+struct FileResult {
+    name: PathBuf,
+    result: Result<(u64, Vec<Vec<u8>>), Error>,
+}
+
+impl Sum {
+    pub(crate) fn run(mut self) -> Result<(), Exit> {
+        self.common.prefer_workers(self.num_threads.filter(|&threads| threads > 0));
+        if self.no_mmap {
+            self.common.prefer_strategy("method=buffered");
+        }
+        let cksum = is_cksum();
+        if cksum && self.algorithms.is_empty() && !self.check {
+            self.algorithms = choice::algorithms("crc").into_iter().collect();
+        }
+        if cksum && self.text && !self.untagged && !self.check {
+            return Err(Exit::failure("--text mode is only supported with --untagged"));
+        }
+        if cksum {
+            self.refuse_length()?;
+        }
+        if self.debug {
+            super::vectors::report(&["avx512", "avx2", "pclmul"]);
+        }
+        if self.check {
+            return check::run(self);
+        }
+        // clap would not require --check where a flag is given that conflicts with it.
+        if let Some(flag) = self.verdicts.given() {
+            let text = format!("the {flag} option is meaningful only when verifying checksums");
+            let hint = exit::called().map(|name| format!("\nTry '{name} --help' for more information."));
+            return Err(Exit::failure(text + &hint.unwrap_or_default()));
+        }
+        let hashes = self.hashes()?;
+        let shape = match hashes.len() {
+            _ if self.raw => Shape::Raw,
+            _ if self.no_names => Shape::Nameless,
+            1 if self.untagged || !(self.tag || cksum) => Shape::Plain { binary: self.binary },
+            _ => Shape::Tagged,
+        };
+        let dashed = !self.files.is_empty();
+        let files = self.files();
+        if self.raw && files.len() > 1 {
+            return Err(Exit::failure("the --raw option is not supported with multiple files"));
+        }
+        if self.raw && (hashes.len() > 1 || self.recursive) {
+            return Err(Exit::failure(
+                "--raw: several sums would run together; name one file and one algorithm",
+            ));
+        }
+        let run = self.common.begin()?;
+        let mut printer = Printer {
+            hashes: &hashes,
+            lines: LineFormat {
+                shape,
+                zero: self.zero,
+                base64: self.base64,
+                unnamed: files == [Path::new("-")] && !dashed,
+                sized: cksum,
+            },
+            json: self.json,
+            out: LineOutput::new(&run),
+            run: &run,
+            bytes: 0,
+            worst: 0,
+        };
+        let passes = Passes::default();
+        let one =
+            |(name, found): (PathBuf, Result<(), Error>), executor: &Executor<'_>, worker: &mut Worker| {
+                let result = found.and_then(|()| {
+                    if self.keyed && name == Path::new("-") {
+                        let what = "the key is read from it already";
+                        return Err(Error::new(Kind::Invalid, "read", "standard input", what));
+                    }
+                    passes.sums(&hashes, &name, executor, worker)
+                });
+                FileResult { name, result }
+            };
+        let walked: Box<dyn Iterator<Item = _> + Send> = match self.recursive {
+            true => {
+                let walk = Walk::new(files.into_iter(), Rules { follow: self.dereference, hidden: true });
+                Box::new(walk.map(|(name, found)| (name, found.map(drop))))
+            }
+            false => Box::new(files.into_iter().map(|name| (name, Ok(())))),
+        };
+        let mut first_failure = FirstFailure::default();
+        run.with_executor("sum", None, |executor| {
+            executor.map_ordered(
+                walked,
+                |item, sender, worker, executor| match one(item, executor, worker) {
+                    FileResult { result: Err(error), .. } if error.kind() == Kind::Interrupted => Err(error),
+                    file_result => {
+                        let weight = file_result.name.as_os_str().len() + hashes.len() * 64;
+                        sender.send(file_result, weight).map(drop)
+                    }
+                },
+                |file_result| Ok(first_failure.check(printer.print_result(&file_result))),
+            )
+        })
+        .map_err(Exit::from)?;
+        first_failure.end()?;
+        let account = run.end(printer.bytes);
+        if self.json {
+            printer.out.write(format!("{}\n", json!({ "account": account })).as_bytes())?;
+        }
+        printer.out.flush()?;
+        match printer.worst {
+            0 => Ok(()),
+            code => Err(Exit::Reported(code)),
+        }
+    }
+
+    /// The files that were named, or standard input.
+    fn files(&mut self) -> Vec<PathBuf> {
+        if self.files.is_empty() { vec!["-".into()] } else { std::mem::take(&mut self.files) }
+    }
+}
+
+/// Prints what comes, in the order in which it comes.
+struct Printer<'r> {
+    hashes: &'r [Hash],
+    lines: LineFormat,
+    json: bool,
+    out: LineOutput<'r>,
+    run: &'r CliRun<'r>,
+    bytes: u64,
+    /// The exit code so far.
+    worst: u8,
+}
+
+impl Printer<'_> {
+    fn print_result(&mut self, file_result: &FileResult) -> Result<(), Exit> {
+        let mut text = Vec::new();
+        match &file_result.result {
+            Err(error) => {
+                self.worst = self.worst.max(if error.kind() == Kind::Changed { 3 } else { 1 });
+                if self.json {
+                    let mut value = named(&file_result.name);
+                    value["error"] = message(error).into();
+                    text.extend_from_slice(format!("{value}\n").as_bytes());
+                }
+                self.run.eprint(&error_line(&file_result.name, error));
+            }
+            Ok((bytes, sums)) => {
+                self.bytes += bytes;
+                let each = self.hashes.iter().map(Hash::algorithm).zip(sums);
+                if self.json {
+                    let mut value = named(&file_result.name);
+                    value["bytes"] = (*bytes).into();
+                    each.for_each(|(algorithm, sum)| value[algorithm.name] = hex(sum).into());
+                    text.extend_from_slice(format!("{value}\n").as_bytes());
+                } else {
+                    let mut add = |(algorithm, sum): (_, &Vec<u8>)| {
+                        self.lines.add(&mut text, algorithm, &file_result.name, sum, *bytes);
+                    };
+                    each.for_each(&mut add);
+                }
+            }
+        }
+        self.out.write(&text)
+    }
+}
+
+/// What went wrong, as the peers say it where it is the system that said so.
+fn message(error: &Error) -> String {
+    match error.raw_os_error() {
+        Some(number) => match (io::Error::from_raw_os_error(number), exit::called()) {
+            (error, Some("b3sum")) => error.to_string(),
+            (error, _) => reason(&error),
+        },
+        None => error.what().map_or_else(|| error.to_string(), str::to_owned),
+    }
+}
+
+/// The line that says so.
+fn error_line(name: &Path, error: &Error) -> String {
+    format!("{}: {}: {}\n", program(""), Shown(name), message(error))
+}
+
+/// Standard output, line by line on a terminal, in larger pieces elsewhere.
+pub(super) struct LineOutput<'r> {
+    run: &'r CliRun<'r>,
+}
+
+impl<'r> LineOutput<'r> {
+    pub(super) fn new(run: &'r CliRun<'r>) -> Self {
+        Self { run }
+    }
+
+    pub(super) fn write(&self, text: &[u8]) -> Result<(), Exit> {
+        self.run.print(text)
+    }
+
+    pub(super) fn flush(&self) -> Result<(), Exit> {
+        self.run.flush()
+    }
+}

@@ -1,0 +1,125 @@
+//! A command over files: each is opened, given to an operation, and told of in the order of the arguments.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use fullbore::error::{Error, Kind};
+use fullbore::file::File;
+use fullbore::operation::Fold;
+use fullbore::pattern::{Executor, Worker};
+use rustix::fs::{FileType, fstat, stat};
+use rustix::stdio::stdin;
+
+use crate::common_args::{CliRun, CommonArgs};
+use crate::exit::{Exit, program};
+
+/// Opens what an argument names: `-` is standard input.
+///
+/// # Errors
+/// As [`File::open`].
+pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
+    if path == Path::new("-") { File::stdin() } else { worker.open(path) }
+}
+
+/// True if what `path` names (`-` is standard input) comes from somebody who may still be writing it: a pipe, a terminal.
+pub fn is_stream(path: &Path) -> bool {
+    let stat = if path == Path::new("-") { fstat(stdin()) } else { stat(path) };
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile)
+}
+
+/// Folds `operation` over each of the files that an argument list names (standard input, if it names none) and gives what comes
+/// of it to `report`: a whole command, from its flags to its account.
+///
+/// # Errors
+/// As [`for_each_file`], and if the flags do not fit together.
+pub fn fold_files<F: Fold>(
+    common: &CommonArgs,
+    what: &str,
+    operation: &F,
+    files: &[PathBuf],
+    mut report: impl FnMut(&CliRun<'_>, &Path, F::State) -> Result<(), Exit> + Send,
+) -> Result<(), Exit> {
+    let run = common.begin()?;
+    for_each_file(
+        &run,
+        what,
+        files,
+        |file, executor, worker| Ok(executor.fold(operation, file, worker)?.1),
+        |path, state| report(&run, path, state),
+    )?;
+    run.end(run.progress().bytes_done());
+    Ok(())
+}
+
+/// What an executor's results are told with: goes on until telling fails, and keeps the failure.
+#[derive(Debug, Default)]
+pub struct FirstFailure {
+    failed: Option<Exit>,
+}
+
+impl FirstFailure {
+    /// Whether to go on after `outcome`.
+    pub fn check(&mut self, outcome: Result<(), Exit>) -> ControlFlow<()> {
+        match outcome {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(exit) => {
+                self.failed = Some(exit);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// How it went.
+    ///
+    /// # Errors
+    /// The failure that ended it.
+    pub fn end(self) -> Result<(), Exit> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Gives each of `files` (standard input, if there are none) to `work`, several at once, and what comes of it to `report`, in the
+/// order of the files. What goes wrong with one file is said, and the others are gone on with.
+///
+/// # Errors
+/// At the end, if something went wrong with a file; at once, if `report` fails.
+pub fn for_each_file<R: Send>(
+    run: &CliRun<'_>,
+    what: &str,
+    files: &[PathBuf],
+    work: impl Fn(&File, &Executor<'_>, &mut Worker) -> fullbore::Result<R> + Sync,
+    mut report: impl FnMut(&Path, R) -> Result<(), Exit> + Send,
+) -> Result<(), Exit> {
+    let standard_input = [PathBuf::from("-")];
+    let files = if files.is_empty() { &standard_input[..] } else { files };
+    let (mut first_failure, mut worst) = (FirstFailure::default(), 0);
+    let result = run.with_executor(what, None, |executor| {
+        executor.map_ordered(
+            files.iter(),
+            |path, sender, worker, executor| {
+                let result = open(path, worker).and_then(|file| work(&file, executor, worker));
+                match result {
+                    Err(error) if error.kind() == Kind::Interrupted => Err(error),
+                    result => sender.send((path, result), 0).map(drop),
+                }
+            },
+            |(path, result)| {
+                let outcome = match result {
+                    Ok(result) => report(path, result),
+                    Err(error) => {
+                        run.eprint(&format!("{}: {error}\n", program("")));
+                        worst = worst.max(if error.kind() == Kind::Changed { 3 } else { 2 });
+                        Ok(())
+                    }
+                };
+                Ok(first_failure.check(outcome))
+            },
+        )
+    });
+    // What was printed for files before the one that failed counts.
+    let flushed = run.flush();
+    result.map_err(|error: Error| Exit::from(error))?;
+    flushed?;
+    first_failure.end()?;
+    if worst > 0 { Err(Exit::Reported(worst)) } else { Ok(()) }
+}

@@ -1,0 +1,322 @@
+//! What every test stands on: the binary, a directory of its own for files, and programs that must end in time.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+/// After this a program counts as hanging. Long: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A directory of a test's own, on the build's file system.
+pub(crate) struct TestDir(tempfile::TempDir);
+
+impl TestDir {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    /// One in a directory, on its file system.
+    pub(crate) fn within(directory: &Path) -> Self {
+        Self(tempfile::tempdir_in(directory).unwrap())
+    }
+
+    /// A room that anybody may enter and write in.
+    pub(crate) fn open_to_all() -> Self {
+        let dir = Self(tempfile::tempdir().unwrap());
+        fs::set_permissions(dir.0.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        dir
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        fs::write(self.at(name), content).unwrap();
+        self.at(name)
+    }
+
+    /// The names in it, sorted: what a run must leave nothing behind in.
+    pub(crate) fn names(&self) -> Vec<String> {
+        names(self.path())
+    }
+}
+
+pub(crate) fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "lost+found")
+        .collect();
+    names.sort();
+    names
+}
+
+/// `len` bytes that repeat nowhere near and are not the generator's own.
+pub(crate) fn bytes(len: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+    std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    })
+    .take(len)
+    .collect()
+}
+
+/// The command, without the profile of whoever runs the tests.
+pub(crate) fn fullbore<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
+    of(Path::new(env!("CARGO_BIN_EXE_fullbore")), arguments)
+}
+
+fn of<I: AsRef<OsStr>>(binary: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
+    let mut command = Command::new(binary);
+    command.args(arguments).env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
+    command
+}
+
+/// `fullbore transform` with its words separated by spaces, then paths.
+pub(crate) fn transform(operation: &str, input: &Path, output: &Path, options: &[&str]) -> Command {
+    let mut command = fullbore(["transform", operation]);
+    command.arg(input).arg(output).args(options);
+    command
+}
+
+/// A program that has ended.
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Finished {
+    /// The exit code as a shell shows it: 128 and the signal for one that a signal ended.
+    pub(crate) fn code(&self) -> i32 {
+        code(self.status)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).unwrap()
+    }
+
+    #[track_caller]
+    pub(crate) fn succeeds(self) -> Self {
+        assert_eq!(self.code(), 0, "{self}");
+        self
+    }
+
+    /// It ended with a code and said each of `words`, and said it without a panic.
+    #[track_caller]
+    pub(crate) fn fails(self, wanted: i32, words: &[&str]) -> Self {
+        assert_eq!(self.code(), wanted, "{self}");
+        for word in words {
+            assert!(self.stderr.contains(word), "no {word:?} in: {self}");
+        }
+        assert!(!self.stderr.contains("panicked"), "{self}");
+        self
+    }
+}
+
+impl fmt::Display for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit {}, {} bytes out, said: {}", self.code(), self.stdout.len(), self.stderr)
+    }
+}
+
+pub(crate) fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap())
+}
+
+/// A program that runs.
+pub(crate) struct RunningProgram {
+    pub(crate) child: Child,
+    stdout: Option<thread::JoinHandle<Vec<u8>>>,
+    stderr: thread::JoinHandle<String>,
+}
+
+/// Starts a program and gathers what it says. Standard output that the caller has sent elsewhere stays there.
+pub(crate) fn start(command: &mut Command) -> RunningProgram {
+    start_with(command, true)
+}
+
+/// As [`start`]; standard output is for the caller to read.
+pub(crate) fn start_unread(command: &mut Command) -> RunningProgram {
+    start_with(command.stdout(Stdio::piped()), false)
+}
+
+fn start_with(command: &mut Command, gather: bool) -> RunningProgram {
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = child.stderr.take().unwrap();
+    let stdout = if gather { child.stdout.take() } else { None }.map(|mut out| {
+        thread::spawn(move || {
+            let mut data = Vec::new();
+            out.read_to_end(&mut data).unwrap();
+            data
+        })
+    });
+    let stderr = thread::spawn(move || {
+        let mut text = Vec::new();
+        errors.read_to_end(&mut text).unwrap();
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    RunningProgram { child, stdout, stderr }
+}
+
+impl RunningProgram {
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for its end; one that does not end is killed, and the test with it.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Finished {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if start.elapsed() > PATIENCE {
+                self.child.kill().unwrap();
+                self.child.wait().unwrap();
+                panic!("the program hangs; it said: {}", self.stderr.join().unwrap());
+            }
+            thread::sleep(Duration::from_millis(1));
+        };
+        Finished {
+            status,
+            stdout: self.stdout.map(|gathered| gathered.join().unwrap()).unwrap_or_default(),
+            stderr: self.stderr.join().unwrap(),
+        }
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn alive(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+}
+
+/// Runs a program to its end.
+#[track_caller]
+pub(crate) fn run(command: &mut Command) -> Finished {
+    start(command.stdout(Stdio::piped())).end()
+}
+
+/// Runs a program that gets `input` from a pipe.
+#[track_caller]
+pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Finished {
+    let mut running = start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+    let mut pipe = running.child.stdin.take().unwrap();
+    thread::scope(|scope| {
+        // It may end before it has read all.
+        scope.spawn(move || drop(pipe.write_all(input)));
+        running.end()
+    })
+}
+
+/// Runs a line of a shell with the binary as `$0` and the arguments as `$1` and on.
+#[track_caller]
+pub(crate) fn shell(line: &str, arguments: &[&Path]) -> Finished {
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).arg(env!("CARGO_BIN_EXE_fullbore")).args(arguments);
+    run(command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null()))
+}
+
+/// The command as somebody without rights runs it.
+pub(crate) struct Unprivileged(Option<tempfile::TempDir>);
+
+impl Unprivileged {
+    /// `None`, with the reason printed, where rights cannot be given up.
+    pub(crate) fn new() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return Some(Self(None));
+        }
+        if !has("setpriv") {
+            println!("skipped: without rights: there is no setpriv");
+            return None;
+        }
+        // The build may lie where only root may look.
+        let copy = tempfile::tempdir().unwrap();
+        fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_fullbore"), copy.path().join("fullbore")).unwrap();
+        Some(Self(Some(copy)))
+    }
+
+    pub(crate) fn command<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
+        let Some(copy) = &self.0 else { return fullbore(arguments) };
+        let mut command = of(Path::new("setpriv"), ["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.arg(copy.path().join("fullbore")).args(arguments);
+        command
+    }
+}
+
+/// Whether a program is installed.
+pub(crate) fn has(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path)
+            .chain(["/usr/sbin".into(), "/sbin".into()])
+            .any(|directory| directory.join(program).is_file())
+    })
+}
+
+/// What is mounted at a place until this is dropped.
+pub(crate) struct Mount(PathBuf);
+
+impl Mount {
+    /// Mounts with the words of `mount(8)`; the reason where that cannot be had.
+    pub(crate) fn new(words: &[&str], place: &Path) -> Result<Self, String> {
+        if !rustix::process::geteuid().is_root() {
+            return Err("mounting needs root".to_owned());
+        }
+        fs::create_dir_all(place).unwrap();
+        let said =
+            Command::new("mount").args(words).arg(place).output().map_err(|error| error.to_string())?;
+        if !said.status.success() {
+            return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());
+        }
+        Ok(Self(place.to_owned()))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let done = Command::new("umount").arg(&self.0).status();
+        if !done.is_ok_and(|status| status.success()) {
+            let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        }
+    }
+}
+
+/// Every access method that reads and writes.
+pub(crate) fn methods() -> Vec<&'static str> {
+    let all = fullbore::engine::METHODS.iter();
+    all.filter(|method| method.capabilities.transfers && method.name != "null")
+        .map(|method| method.name)
+        .collect()
+}
+
+/// Every strategy with a name.
+pub(crate) fn named() -> Vec<&'static str> {
+    std::iter::once("auto").chain(fullbore::strategy::NAMED.iter().map(|named| named.name)).collect()
+}
+
+/// Whether the command said that a method cannot be had here; then it is printed as skipped.
+pub(crate) fn refused(ended: &Finished, method: &str) -> bool {
+    let refused = ended.code() == 2 && ended.stderr.contains(&format!("cannot use: method {method}: "));
+    if refused {
+        println!("skipped: {}", ended.stderr.trim());
+    }
+    refused
+}

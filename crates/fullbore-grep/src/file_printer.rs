@@ -1,0 +1,357 @@
+//! What is printed of one file: the parts in order, with the file's own numbers, what stands between them, and what is said at
+//! the end.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+use grep_printer::{Stats, SummaryKind};
+
+use crate::json;
+use crate::part_searcher::PartResult;
+use crate::part_sink::consume_limit;
+use crate::query::{Print, Query};
+use crate::recorded_output::{Style, decimal};
+use crate::settings::shown;
+use crate::source::{Detection, READ_SIZE, ReadMode, SourceInfo};
+use crate::whole_searcher::SearchResult;
+
+/// How many parts, of the length of the longest, are kept back where a NUL in what comes next bears on them: as much as `rg` may
+/// have in its buffer at a time.
+const KEPT_BACK: u64 = 4;
+
+/// What is printed of one file whose parts are searched.
+#[derive(Debug)]
+pub struct FilePrinter<'q> {
+    query: &'q Query,
+    path: Cow<'q, [u8]>,
+    source: SourceInfo,
+    start: Instant,
+    /// How many lines the parts before had.
+    lines: u64,
+    /// Where the last printed line ended.
+    end: Option<u64>,
+    matches: u64,
+    submatches: u64,
+    /// Where the last match ended, and the last part.
+    last_match: u64,
+    reached: u64,
+    left: Option<u64>,
+    behind: usize,
+    /// The first NUL that bears on what is said.
+    nul: Option<u64>,
+    /// The first line behind it ends the search.
+    stopping: bool,
+    quit: bool,
+    /// The message that begins the file, or the heading: printed already.
+    begun: Option<Vec<u8>>,
+    done: bool,
+    limited: bool,
+    printed: u64,
+    held: VecDeque<PartResult>,
+    longest: u64,
+    error: Option<io::Error>,
+}
+
+/// What a file printer makes of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartOutcome {
+    /// The next one is wanted.
+    More,
+    /// No more are wanted.
+    Done,
+    /// There is a NUL, and what is printed because of it depends on all that was before: the file must be searched as a whole,
+    /// and of what is printed then, what this printer has printed must be left out.
+    SearchWhole,
+}
+
+impl PartOutcome {
+    /// Whether the next part is wanted.
+    pub fn more(self) -> bool {
+        self == Self::More
+    }
+}
+
+impl<'q> FilePrinter<'q> {
+    pub(crate) fn new(query: &'q Query, path: &'q Path, source: SourceInfo) -> Self {
+        let quit = source.detection == Detection::Quit && source.known.is_some();
+        Self {
+            query,
+            path: shown(path, query.settings.path_separator),
+            source,
+            start: Instant::now(),
+            lines: 0,
+            end: None,
+            matches: 0,
+            submatches: 0,
+            last_match: 0,
+            reached: 0,
+            left: if query.first_only() { Some(1) } else { query.settings.max_count },
+            behind: 0,
+            nul: source.known,
+            stopping: false,
+            quit,
+            begun: None,
+            done: quit,
+            limited: false,
+            printed: 0,
+            held: VecDeque::new(),
+            longest: READ_SIZE as u64,
+            error: None,
+        }
+    }
+
+    /// Prints what was found in the next part.
+    pub fn take(&mut self, found: PartResult, out: &mut Vec<u8>) -> PartOutcome {
+        let before = out.len();
+        let again = self.turn(found, out);
+        self.printed += (out.len() - before) as u64;
+        match (again, self.done) {
+            (true, _) => PartOutcome::SearchWhole,
+            (_, true) => PartOutcome::Done,
+            _ => PartOutcome::More,
+        }
+    }
+
+    /// How many bytes were printed.
+    pub fn printed(&self) -> u64 {
+        self.printed
+    }
+
+    fn turn(&mut self, found: PartResult, out: &mut Vec<u8>) -> bool {
+        let keeps_back = self.query.restarts_at_nul(self.source);
+        if !keeps_back {
+            self.put(found, out);
+            return false;
+        }
+        if found.nul.is_some() {
+            return true;
+        }
+        self.longest = self.longest.max(found.own.end - found.own.start);
+        self.held.push_back(found);
+        let end = self.held.back().map_or(0, |last| last.own.end);
+        while !self.done
+            && self.held.front().is_some_and(|first| end - first.own.end >= KEPT_BACK * self.longest)
+        {
+            if let Some(first) = self.held.pop_front() {
+                self.put(first, out);
+            }
+        }
+        false
+    }
+
+    fn put(&mut self, mut found: PartResult, out: &mut Vec<u8>) {
+        if self.done {
+            return;
+        }
+        let (settings, print) = (&self.query.settings, self.query.print());
+        let lines = self.lines.wrapping_sub(found.lines_before);
+        self.lines += found.lines;
+        self.reached = found.own.end;
+        if let Some(error) = found.error.take() {
+            self.error = Some(error);
+            self.done = true;
+        }
+        let nul = found.nul.or(found.facts.nul.map(|nul| nul as u64 + found.offset));
+        let facts = &found.facts;
+        let Some((first, first_matched)) = facts.first else {
+            self.nul = self.nul.or(nul);
+            if facts.stopped {
+                (self.done, self.quit) = (true, true);
+            }
+            return self.stop_after(&found);
+        };
+        if print == Print::Lines
+            && settings.any_context()
+            && self.end.is_some_and(|end| end < first as u64 + found.offset)
+            && let Some(separator) = &settings.context_separator
+        {
+            out.extend_from_slice(separator);
+            out.extend_from_slice(settings.line_end());
+        }
+        if self.stopping {
+            self.matches += u64::from(first_matched);
+            self.done = true;
+            return;
+        }
+        let (mut position, mut end) = (found.output.position(), facts.end);
+        let (mut matches, mut submatches) = (facts.matches, facts.submatches);
+        let after = self.after();
+        if let Some(left) = &mut self.left {
+            // A line that stopped the search has no cut.
+            let checkpoint_matches =
+                facts.checkpoints.iter().filter(|checkpoint| checkpoint.matched).count() as u64;
+            for (index, checkpoint) in facts.checkpoints.iter().enumerate() {
+                if checkpoint.matched {
+                    self.last_match = found.offset + checkpoint.end as u64;
+                }
+                if !consume_limit(left, &mut self.behind, checkpoint.matched, after) {
+                    let taken = &facts.checkpoints[..=index];
+                    matches = taken.iter().filter(|checkpoint| checkpoint.matched).count() as u64;
+                    (position, end, submatches) =
+                        (checkpoint.position, Some(checkpoint.end), checkpoint.submatches);
+                    (self.done, self.limited) = (true, true);
+                    break;
+                }
+            }
+            debug_assert!(self.done || matches >= checkpoint_matches);
+        }
+        // One that lines are not printed for any more was not seen.
+        if !(self.limited && print == Print::Lines) {
+            self.nul = self.nul.or(nul);
+        }
+        if position.text > 0 {
+            self.begin(&found, out);
+        }
+        found.output.print(position, lines, found.offset, &self.query.escapes, out);
+        self.matches += matches;
+        self.submatches += submatches;
+        if let Some(end) = end {
+            self.end = Some(found.offset + end as u64);
+        }
+        if facts.stopped && !self.done {
+            self.quit = self.source.detection == Detection::Quit;
+            self.done = true;
+        }
+        self.stop_after(&found);
+    }
+
+    fn after(&self) -> usize {
+        if self.query.first_only() || self.query.settings.passthru {
+            0
+        } else {
+            self.query.settings.after_context
+        }
+    }
+
+    /// Behind a NUL in what cannot be read again, the next line that is found is the last.
+    fn stop_after(&mut self, found: &PartResult) {
+        self.stopping |= found.nul.is_some()
+            && self.query.print() == Print::Lines
+            && self.source.detection == Detection::Convert;
+    }
+
+    /// Prints what stands before the first line of a file.
+    fn begin(&mut self, found: &PartResult, out: &mut Vec<u8>) {
+        if self.begun.is_some() {
+            return;
+        }
+        let settings = &self.query.settings;
+        let begin = match (&found.facts.begin, self.query.print()) {
+            (Some(message), Print::Json) => message.clone(),
+            (_, Print::Lines) if settings.heading && settings.with_filename => {
+                let mut heading = Vec::new();
+                self.query.escapes.print(Style::Path, &self.path, &mut heading);
+                match settings.path_terminator {
+                    Some(end) => heading.push(end),
+                    None => heading.extend_from_slice(settings.line_end()),
+                }
+                heading
+            }
+            _ => Vec::new(),
+        };
+        out.extend_from_slice(&begin);
+        self.begun = Some(begin);
+    }
+
+    /// Prints what is said of the file at its end.
+    ///
+    /// # Errors
+    /// Those of the matcher, met in any part.
+    pub fn finish(mut self, out: &mut Vec<u8>) -> io::Result<SearchResult> {
+        let before = out.len();
+        while let Some(found) = self.held.pop_front() {
+            self.put(found, out);
+        }
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let query = self.query;
+        let settings = &query.settings;
+        let lines = self.begun.is_some();
+        let stats = |printed: u64| {
+            settings.counts().then(|| {
+                let mut stats = Stats::new();
+                stats.add_elapsed(self.start.elapsed());
+                stats.add_searches(1);
+                stats.add_searches_with_match(u64::from(self.matches > 0));
+                stats.add_bytes_searched(self.searched());
+                stats.add_bytes_printed(printed);
+                stats.add_matched_lines(self.matches);
+                stats.add_matches(self.submatches);
+                stats
+            })
+        };
+        let mut result = SearchResult { matched: self.matches > 0, lines, stats: None };
+        match query.print() {
+            Print::Lines => {
+                self.print_binary(out);
+                result.stats = stats(self.printed + (out.len() - before) as u64);
+            }
+            Print::Json => {
+                result.stats = stats(self.printed + (out.len() - before) as u64);
+                if let (Some(begin), Some(stats)) = (&self.begun, &result.stats) {
+                    out.extend_from_slice(&json::end(begin, self.nul, stats));
+                }
+            }
+            Print::Summary(kind) => {
+                result = SearchResult { lines: true, stats: stats(0), ..result };
+                // A binary file is left out, whatever was found before that was known.
+                let matches = if self.quit { 0 } else { self.matches };
+                let without = matches!(kind, SummaryKind::PathWithoutMatch | SummaryKind::QuietWithoutMatch);
+                result.matched = (matches > 0) != without;
+                if !self.quit {
+                    self.print_summary(kind, out);
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    fn searched(&self) -> u64 {
+        let reached = if self.limited { self.last_match } else { self.reached };
+        match (self.source.read_mode, self.nul) {
+            (ReadMode::Mapped, Some(nul)) => nul.min(reached),
+            _ => reached,
+        }
+    }
+
+    fn print_binary(&self, out: &mut Vec<u8>) {
+        let Some(nul) = self.nul.filter(|_| self.matches > 0) else { return };
+        if self.query.settings.with_filename {
+            self.query.escapes.print(Style::Path, &self.path, out);
+            out.extend_from_slice(b": ");
+        }
+        let text = match self.source.detection {
+            Detection::Quit => "WARNING: stopped searching binary file after match",
+            _ => "binary file matches",
+        };
+        out.extend_from_slice(format!("{text} (found \"\\0\" byte around offset {nul})\n").as_bytes());
+    }
+
+    fn print_summary(&self, kind: SummaryKind, out: &mut Vec<u8>) {
+        let settings = &self.query.settings;
+        let path = |end: &[u8], out: &mut Vec<u8>| {
+            self.query.escapes.print(Style::Path, &self.path, out);
+            match settings.path_terminator {
+                Some(end) => out.push(end),
+                None => out.extend_from_slice(end),
+            }
+        };
+        match kind {
+            SummaryKind::Count | SummaryKind::CountMatches if self.matches > 0 || settings.include_zero => {
+                if settings.with_filename {
+                    path(b":", out);
+                }
+                let count = if kind == SummaryKind::Count { self.matches } else { self.submatches };
+                decimal(count, out);
+                out.extend_from_slice(settings.line_end());
+            }
+            SummaryKind::PathWithMatch if self.matches > 0 => path(settings.line_end(), out),
+            SummaryKind::PathWithoutMatch if self.matches == 0 => path(settings.line_end(), out),
+            _ => {}
+        }
+    }
+}

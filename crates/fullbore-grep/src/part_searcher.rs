@@ -1,0 +1,208 @@
+//! The operation over parts: ripgrep's searcher, a sink, ripgrep's printer, and what the file must know of it.
+
+use std::borrow::Cow;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
+use fullbore::operation::{Part, Search};
+use grep_printer::SummaryKind;
+use grep_searcher::Searcher;
+
+use crate::matcher::AnyMatcher;
+use crate::part_sink::{NullSink, OnNul, PartFacts, PartSink, SinkOptions, SubmatchCounter};
+use crate::query::{Print, Query};
+use crate::recorded_output::{RecordedOutput, Recorder, marker_colors};
+use crate::settings::Show;
+use crate::source::{Detection, READ_SIZE, ReadMode, SourceInfo};
+
+/// Searches the parts of one file.
+#[derive(Debug)]
+pub struct PartSearcher<'q> {
+    query: &'q Query,
+    path: &'q Path,
+    source: SourceInfo,
+    /// Those of the threads. Each keeps its own: a matcher is slower in another than in the first that used it.
+    idle: Mutex<Vec<(ThreadId, (Searcher, AnyMatcher))>>,
+}
+
+/// What was found in a part, with numbers from the start of the part.
+#[derive(Debug, Default)]
+pub struct PartResult {
+    pub(crate) output: RecordedOutput,
+    pub(crate) facts: PartFacts,
+    /// Where the part stands in the file.
+    pub(crate) offset: u64,
+    /// Its own lines, in the file.
+    pub(crate) own: Range<u64>,
+    /// How many of its lines stand before its own.
+    pub(crate) lines_before: u64,
+    /// How many are its own.
+    pub(crate) lines: u64,
+    /// The first NUL among its own bytes, where all are looked at.
+    pub(crate) nul: Option<u64>,
+    /// What went wrong in the matcher.
+    pub(crate) error: Option<io::Error>,
+}
+
+impl<'q> PartSearcher<'q> {
+    pub(crate) fn new(query: &'q Query, path: &'q Path, source: SourceInfo) -> Self {
+        Self { query, path, source, idle: Mutex::default() }
+    }
+
+    fn tool(&self) -> (Searcher, AnyMatcher) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        match idle.iter().position(|(thread, _)| *thread == thread::current().id()) {
+            Some(position) => idle.swap_remove(position).1,
+            None => (self.query.searcher_of_parts(), self.query.matcher.clone()),
+        }
+    }
+
+    fn rules(&self) -> SinkOptions {
+        let (query, settings) = (self.query, &self.query.settings);
+        let on_nul = match (self.source.detection, query.print()) {
+            _ if self.source.read_mode != ReadMode::Mapped => OnNul::Nothing,
+            (Detection::None, _) => OnNul::Nothing,
+            (Detection::Quit, _) => OnNul::Quit,
+            (Detection::Convert, Print::Lines) => OnNul::Stop,
+            (Detection::Convert, _) if settings.counts() => OnNul::Note,
+            (Detection::Convert, _) => OnNul::Nothing,
+        };
+        let known = self.source.known.is_some() && on_nul == OnNul::Stop;
+        SinkOptions {
+            on_nul,
+            stop_from: known.then_some(0),
+            limit: if query.first_only() { Some(1) } else { settings.max_count },
+            after: if settings.passthru || query.first_only() { 0 } else { settings.after_context },
+            json: query.print() == Print::Json,
+        }
+    }
+
+    /// Searches `bytes` and prints what is found in `own`.
+    fn find(
+        &self,
+        tool: &mut (Searcher, AnyMatcher),
+        bytes: &[u8],
+        own: Range<usize>,
+        rules: SinkOptions,
+    ) -> (RecordedOutput, PartFacts, io::Result<()>) {
+        let (query, settings) = (self.query, &self.query.settings);
+        let recorder = Recorder::new(settings.color, query.numbers());
+        let output = recorder.output.clone();
+        if query.print() == Print::Lines {
+            // What is never written to costs nothing; growing would.
+            output.borrow_mut().text.reserve(own.len());
+        }
+        let path = (settings.with_filename && !settings.heading).then_some(self.path);
+        let (facts, result) = match query.print() {
+            Print::Lines => {
+                let colors = marker_colors(settings.color, &settings.colors);
+                let mut printer = query.standard(recorder, colors, settings.stats);
+                match path {
+                    Some(path) => search_part(tool, bytes, own, rules, &output, |matcher| {
+                        printer.sink_with_path(matcher, path)
+                    }),
+                    None => search_part(tool, bytes, own, rules, &output, |matcher| printer.sink(matcher)),
+                }
+            }
+            Print::Json => {
+                let mut printer = query.json(recorder);
+                let path = self.path;
+                search_part(tool, bytes, own, rules, &output, |matcher| printer.sink_with_path(matcher, path))
+            }
+            Print::Summary(_) if settings.show == Show::CountMatches || settings.counts() => {
+                let mut printer = query.summary(recorder, settings.colors.clone(), SummaryKind::Count, true);
+                search_part(tool, bytes, own, rules, &output, |matcher| printer.sink(matcher))
+            }
+            Print::Summary(_) => search_part(tool, bytes, own, rules, &output, |_| NullSink),
+        };
+        (output.take(), facts, result)
+    }
+}
+
+fn search_part<'m, S: SubmatchCounter + 'm>(
+    tool: &'m mut (Searcher, AnyMatcher),
+    bytes: &[u8],
+    own: Range<usize>,
+    rules: SinkOptions,
+    output: &Rc<std::cell::RefCell<RecordedOutput>>,
+    sink: impl FnOnce(&'m AnyMatcher) -> S,
+) -> (PartFacts, io::Result<()>) {
+    let (searcher, matcher) = tool;
+    let matcher = &*matcher;
+    let mut sink = PartSink::new(sink(matcher), output.clone(), own, rules);
+    let result = searcher.search_slice(matcher, bytes, &mut sink);
+    (std::mem::take(&mut sink.facts), result)
+}
+
+impl Search for PartSearcher<'_> {
+    type Found = PartResult;
+
+    fn delimiter(&self) -> u8 {
+        self.query.settings.delimiter()
+    }
+
+    fn reach(&self) -> usize {
+        let settings = &self.query.settings;
+        if settings.any_context() && matches!(self.query.print(), Print::Lines | Print::Json) {
+            settings.before_context.max(settings.after_context)
+        } else {
+            0
+        }
+    }
+
+    fn search(&self, part: &Part<'_>) -> PartResult {
+        let settings = &self.query.settings;
+        let own = part.offset + part.own.start as u64..part.offset + part.own.end as u64;
+        let mut found = PartResult { offset: part.offset, own: own.clone(), ..PartResult::default() };
+        let mut bytes = Cow::Borrowed(part.bytes);
+        let mut rules = self.rules();
+        if self.source.scans() {
+            let nul = memchr::memchr(0, part.own());
+            found.nul = nul.map(|at| own.start + at as u64);
+            if self.query.restarts_at_nul(self.source) {
+                if nul.is_some() {
+                    return found;
+                }
+            } else {
+                if self.query.print() == Print::Lines {
+                    // As `rg` does it if each of its reads is as long as can be.
+                    let block = |nul: u64| nul / READ_SIZE as u64 * READ_SIZE as u64;
+                    rules.stop_from = found.nul.map(|nul| block(nul).saturating_sub(part.offset) as usize);
+                }
+                convert(&mut bytes);
+            }
+        }
+        let mut tool = self.tool();
+        let (output, facts, result) = self.find(&mut tool, &bytes, part.own.clone(), rules);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((thread::current().id(), tool));
+        if settings.line_number {
+            let count =
+                |range: Range<usize>| memchr::memchr_iter(self.delimiter(), &bytes[range]).count() as u64;
+            found.lines_before = count(0..part.own.start);
+            // The searcher has counted up to the last line that it told of.
+            found.lines = match facts.number {
+                Some((number, start)) => number - 1 - found.lines_before + count(start..part.own.end),
+                None => count(part.own.clone()),
+            };
+        }
+        (found.output, found.facts, found.error) = (output, facts, result.err());
+        found
+    }
+
+    fn weight(&self, found: &PartResult) -> usize {
+        found.output.weight()
+            + found.facts.checkpoints.capacity() * size_of::<crate::part_sink::Checkpoint>()
+            + found.facts.begin.as_ref().map_or(0, Vec::capacity)
+    }
+}
+
+/// Replaces NULs by newlines.
+fn convert(bytes: &mut Cow<'_, [u8]>) {
+    if memchr::memchr(0, bytes).is_some() {
+        bytes.to_mut().iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b'\n');
+    }
+}

@@ -1,0 +1,264 @@
+//! Between ripgrep's searcher and its printer: lets through what happens in a part's own lines, and notes what the file as a
+//! whole must know of it.
+
+use std::cell::RefCell;
+use std::io;
+use std::ops::Range;
+use std::rc::Rc;
+
+use grep_matcher::Matcher;
+use grep_printer::{JSONSink, StandardSink, SummarySink};
+use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use termcolor::WriteColor;
+
+use crate::json;
+use crate::recorded_output::{Position, RecordedOutput};
+
+/// A printer that may know how many matches there are in the lines that it was given.
+pub(crate) trait SubmatchCounter: Sink<Error = io::Error> {
+    fn submatches(&self) -> u64;
+}
+
+impl<M: Matcher, W: WriteColor> SubmatchCounter for StandardSink<'_, '_, M, W> {
+    fn submatches(&self) -> u64 {
+        self.stats().map_or(0, |stats| stats.matches())
+    }
+}
+
+impl<M: Matcher, W: WriteColor> SubmatchCounter for SummarySink<'_, '_, M, W> {
+    fn submatches(&self) -> u64 {
+        self.stats().map_or(0, |stats| stats.matches())
+    }
+}
+
+impl<M: Matcher, W: io::Write> SubmatchCounter for JSONSink<'_, '_, M, W> {
+    fn submatches(&self) -> u64 {
+        self.stats().matches()
+    }
+}
+
+/// Prints nothing: where it is enough that there are lines.
+pub(crate) struct NullSink;
+
+impl Sink for NullSink {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
+impl SubmatchCounter for NullSink {
+    fn submatches(&self) -> u64 {
+        0
+    }
+}
+
+/// What a NUL in a line that is found does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnNul {
+    Nothing,
+    /// It is noted.
+    Note,
+    /// The line is not printed, and none behind it.
+    Stop,
+    /// The line does not count, and none behind it.
+    Quit,
+}
+
+/// What a sink is to do.
+#[derive(Debug, Clone)]
+pub(crate) struct SinkOptions {
+    pub(crate) on_nul: OnNul,
+    /// Nothing is printed of lines from here on.
+    pub(crate) stop_from: Option<usize>,
+    /// After so many matches no more are wanted, but for so many lines behind.
+    pub(crate) limit: Option<u64>,
+    pub(crate) after: usize,
+    /// The messages are JSON.
+    pub(crate) json: bool,
+}
+
+/// What happened up to a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    pub(crate) position: Position,
+    pub(crate) matched: bool,
+    pub(crate) submatches: u64,
+    /// Where the line begins and ends in the part.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// What the file must know of a part. Offsets are from its start.
+#[derive(Debug, Default)]
+pub(crate) struct PartFacts {
+    pub(crate) matches: u64,
+    pub(crate) submatches: u64,
+    /// The first line that something happened in, and whether it matched.
+    pub(crate) first: Option<(usize, bool)>,
+    /// The end of the last one.
+    pub(crate) end: Option<usize>,
+    /// A NUL in a line that was found.
+    pub(crate) nul: Option<usize>,
+    /// Whether nothing is printed of the lines from the last one on, because of a NUL.
+    pub(crate) stopped: bool,
+    /// All lines that were let through, if there is a limit.
+    pub(crate) checkpoints: Vec<Checkpoint>,
+    /// The number of the last line, and where it begins.
+    pub(crate) number: Option<(u64, usize)>,
+    pub(crate) begin: Option<Vec<u8>>,
+}
+
+pub(crate) struct PartSink<S> {
+    inner: S,
+    output: Rc<RefCell<RecordedOutput>>,
+    own: Range<usize>,
+    rules: SinkOptions,
+    /// How many matches are still wanted, and how many lines behind them.
+    left: Option<u64>,
+    behind: usize,
+    gap: bool,
+    pub(crate) facts: PartFacts,
+}
+
+/// A line as the searcher tells of it.
+struct Line<'l> {
+    bytes: &'l [u8],
+    start: usize,
+    number: Option<u64>,
+    matched: bool,
+}
+
+impl<S: SubmatchCounter> PartSink<S> {
+    pub(crate) fn new(
+        inner: S,
+        output: Rc<RefCell<RecordedOutput>>,
+        own: Range<usize>,
+        rules: SinkOptions,
+    ) -> Self {
+        let left = rules.limit;
+        Self { inner, output, own, rules, left, behind: 0, gap: false, facts: PartFacts::default() }
+    }
+
+    /// Whether to go on behind `line`, which `print` prints.
+    fn line(
+        &mut self,
+        searcher: &Searcher,
+        line: &Line<'_>,
+        print: impl FnOnce(&mut S) -> io::Result<bool>,
+    ) -> io::Result<bool> {
+        if line.start < self.own.start {
+            return Ok(true);
+        }
+        if line.start >= self.own.end {
+            return Ok(false);
+        }
+        let nul = match self.rules.on_nul {
+            OnNul::Nothing => None,
+            _ => memchr::memchr(0, line.bytes).map(|at| line.start + at),
+        };
+        if let Some(nul) = nul {
+            self.facts.nul.get_or_insert(nul);
+            if self.rules.on_nul == OnNul::Quit {
+                self.facts.stopped = true;
+                return Ok(false);
+            }
+        }
+        let first = self.facts.first.is_none();
+        if std::mem::take(&mut self.gap) && !first {
+            self.inner.context_break(searcher)?;
+        }
+        self.facts.first.get_or_insert((line.start, line.matched));
+        self.facts.matches += u64::from(line.matched);
+        let stops = (nul.is_some() && self.rules.on_nul == OnNul::Stop)
+            || self.rules.stop_from.is_some_and(|from| line.start >= from);
+        if stops && !line.matched {
+            self.facts.stopped = true;
+            return Ok(false);
+        }
+        let before = self.output.borrow().position();
+        print(&mut self.inner)?;
+        self.facts.submatches = self.inner.submatches();
+        if stops {
+            // It counts, so the printer had to see it.
+            self.output.borrow_mut().truncate(before);
+            self.facts.stopped = true;
+            return Ok(false);
+        }
+        if self.rules.json {
+            let output = &mut *self.output.borrow_mut();
+            if first {
+                self.facts.begin = Some(json::take_begin(output));
+            }
+            json::find_numbers(output, before);
+        }
+        let end = line.start + line.bytes.len();
+        self.facts.end = Some(end);
+        self.facts.number = line.number.map(|number| (number, line.start));
+        Ok(self.wants_more(line, end))
+    }
+
+    fn wants_more(&mut self, line: &Line<'_>, end: usize) -> bool {
+        let Some(left) = &mut self.left else { return true };
+        self.facts.checkpoints.push(Checkpoint {
+            position: self.output.borrow().position(),
+            matched: line.matched,
+            submatches: self.facts.submatches,
+            start: line.start,
+            end,
+        });
+        consume_limit(left, &mut self.behind, line.matched, self.rules.after)
+    }
+}
+
+/// Counts a line against a limit of matches and of lines behind the last one; whether more is wanted.
+pub(crate) fn consume_limit(left: &mut u64, behind: &mut usize, matched: bool, after: usize) -> bool {
+    if *left == 0 {
+        *behind = behind.saturating_sub(1);
+    } else if matched {
+        *left -= 1;
+        if *left == 0 {
+            *behind = after;
+        }
+    }
+    *left > 0 || *behind > 0
+}
+
+impl<S: SubmatchCounter> Sink for PartSink<S> {
+    type Error = io::Error;
+
+    fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let line = Line {
+            bytes: found.bytes(),
+            start: found.absolute_byte_offset() as usize,
+            number: found.line_number(),
+            matched: true,
+        };
+        self.line(searcher, &line, |inner| inner.matched(searcher, found))
+    }
+
+    fn context(&mut self, searcher: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
+        let line = Line {
+            bytes: found.bytes(),
+            start: found.absolute_byte_offset() as usize,
+            number: found.line_number(),
+            matched: false,
+        };
+        self.line(searcher, &line, |inner| inner.context(searcher, found))
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.gap = true;
+        Ok(true)
+    }
+
+    fn begin(&mut self, searcher: &Searcher) -> io::Result<bool> {
+        self.inner.begin(searcher)
+    }
+
+    /// The file is not at its end: what the printer says at the end is said by the page.
+    fn finish(&mut self, _: &Searcher, _: &SinkFinish) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,283 @@
+//! What a printer wrote, with the places where numbers and colours stand, so that the numbers of a part become those of the
+//! file when its turn comes.
+//!
+//! The printer cannot be told where in the file its part stands. But it sets a colour before each number and resets it behind; so it
+//! is given a writer that claims to have colours, and colours of its own that tell what is written. Whether there are real
+//! colours is decided when the part is printed.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use grep_printer::{ColorSpecs, UserColorSpec};
+use termcolor::{Ansi, Color, ColorSpec, WriteColor};
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Path = 1,
+    Line = 2,
+    Column = 3,
+    Match = 4,
+    Highlight = 5,
+}
+
+impl Style {
+    const ALL: [Self; 5] = [Self::Path, Self::Line, Self::Column, Self::Match, Self::Highlight];
+
+    fn name(self) -> &'static str {
+        ["path", "line", "column", "match", "highlight"][self as usize - 1]
+    }
+
+    pub(crate) fn spec(self, colors: &ColorSpecs) -> &ColorSpec {
+        match self {
+            Self::Path => colors.path(),
+            Self::Line => colors.line(),
+            Self::Column => colors.column(),
+            Self::Match => colors.matched(),
+            Self::Highlight => colors.highlight(),
+        }
+    }
+
+    /// What a colour that the [printer was given](marker_colors) tells.
+    pub(crate) fn from_color(spec: &ColorSpec) -> Option<Self> {
+        match spec.fg() {
+            Some(Color::Ansi256(number)) => Self::ALL.into_iter().find(|&style| style as u8 == *number),
+            _ => None,
+        }
+    }
+}
+
+/// Colours that tell the printer's writer what is written. Those of matches and highlights only where there are real ones: for
+/// a colour the printer looks for every match.
+pub(crate) fn marker_colors(color: bool, colors: &ColorSpecs) -> ColorSpecs {
+    let wanted = |style: &Style| {
+        !matches!(style, Style::Match | Style::Highlight) || (color && !style.spec(colors).is_none())
+    };
+    let specs: Vec<UserColorSpec> = (Style::ALL.into_iter().filter(wanted))
+        .filter_map(|style| format!("{}:fg:{}", style.name(), style as u8).parse().ok())
+        .collect();
+    ColorSpecs::new(&specs)
+}
+
+/// What stands at a place of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// The number of a line, from the start of the part.
+    Line(u64),
+    /// An offset, from the start of the part.
+    Offset(u64),
+    /// The number of a column.
+    Column(u64),
+    /// A colour begins.
+    Begin(Style),
+    /// The colours end.
+    End,
+}
+
+/// What a printer wrote of a part.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct RecordedOutput {
+    pub(crate) text: Vec<u8>,
+    pub(crate) marks: Vec<(usize, Mark)>,
+}
+
+/// Up to where an [`RecordedOutput`] is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) text: usize,
+    pub(crate) marks: usize,
+}
+
+impl RecordedOutput {
+    pub(crate) fn position(&self) -> Position {
+        Position { text: self.text.len(), marks: self.marks.len() }
+    }
+
+    pub(crate) fn truncate(&mut self, position: Position) {
+        self.text.truncate(position.text);
+        self.marks.truncate(position.marks);
+    }
+
+    /// How much memory it keeps, in bytes.
+    pub(crate) fn weight(&self) -> usize {
+        self.text.capacity() + self.marks.capacity() * size_of::<(usize, Mark)>()
+    }
+
+    /// Prints up to `position`: `lines` and `offset` are what stands in the file before the part.
+    pub(crate) fn print(
+        &self,
+        position: Position,
+        lines: u64,
+        offset: u64,
+        escapes: &Escapes,
+        out: &mut Vec<u8>,
+    ) {
+        out.reserve(position.text + 8 * position.marks);
+        let mut from = 0;
+        for &(at, what) in &self.marks[..position.marks] {
+            out.extend_from_slice(&self.text[from..at]);
+            from = at;
+            match what {
+                // The lines before the part may be fewer than those of its context, so the difference may wrap.
+                Mark::Line(number) => escapes.number(Style::Line, number.wrapping_add(lines), out),
+                Mark::Offset(number) => escapes.number(Style::Column, number + offset, out),
+                Mark::Column(number) => escapes.number(Style::Column, number, out),
+                Mark::Begin(style) => out.extend_from_slice(escapes.of(style)),
+                Mark::End => out.extend_from_slice(&escapes.end),
+            }
+        }
+        out.extend_from_slice(&self.text[from..position.text]);
+    }
+}
+
+/// What is printed for colours: nothing, where there are none.
+#[derive(Debug, Clone)]
+pub(crate) struct Escapes {
+    begin: [Vec<u8>; 5],
+    end: Vec<u8>,
+}
+
+impl Escapes {
+    pub(crate) fn new(color: bool, colors: &ColorSpecs) -> Self {
+        let written = |write: &dyn Fn(&mut Ansi<Vec<u8>>) -> io::Result<()>| {
+            let mut ansi = Ansi::new(Vec::new());
+            let written = if color { write(&mut ansi) } else { Ok(()) };
+            written.map_or_else(|_| Vec::new(), |()| ansi.into_inner())
+        };
+        Self {
+            begin: Style::ALL.map(|style| written(&|ansi| ansi.set_color(style.spec(colors)))),
+            end: written(&|ansi| ansi.reset()),
+        }
+    }
+
+    fn of(&self, style: Style) -> &[u8] {
+        &self.begin[style as usize - 1]
+    }
+
+    /// Prints `text` in a colour.
+    pub(crate) fn print(&self, style: Style, text: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(self.of(style));
+        out.extend_from_slice(text);
+        out.extend_from_slice(&self.end);
+    }
+
+    fn number(&self, style: Style, number: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.of(style));
+        decimal(number, out);
+        out.extend_from_slice(&self.end);
+    }
+}
+
+/// Writes a number in decimal digits.
+pub(crate) fn decimal(mut number: u64, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// The writer that a printer is given. Clones write to the same [`RecordedOutput`].
+#[derive(Debug, Clone)]
+pub(crate) struct Recorder {
+    pub(crate) output: Rc<RefCell<RecordedOutput>>,
+    color: bool,
+    numbers: Numbers,
+    /// The number that is being written.
+    number: Option<Style>,
+    /// The mark of the last number that may be a column with an offset to follow, and how often was written since.
+    open: Option<(usize, usize)>,
+}
+
+/// Which numbers of the colour of columns there are: a printer has only one for columns and offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    Columns,
+    Offsets,
+    /// A column and an offset with so many writes between, or only an offset.
+    Both(usize),
+}
+
+impl Recorder {
+    pub(crate) fn new(color: bool, numbers: Numbers) -> Self {
+        Self { output: Rc::default(), color, numbers, number: None, open: None }
+    }
+
+    fn mark(&mut self, what: Mark) {
+        let mut output = self.output.borrow_mut();
+        let at = output.text.len();
+        output.marks.push((at, what));
+    }
+
+    fn write_number(&mut self, style: Style, digits: &[u8]) {
+        let number = digits.iter().fold(0, |number: u64, digit| {
+            number.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0')))
+        });
+        match (style, self.numbers) {
+            (Style::Line, _) => self.mark(Mark::Line(number)),
+            (_, Numbers::Columns) => self.mark(Mark::Column(number)),
+            (_, Numbers::Offsets) => self.mark(Mark::Offset(number)),
+            (_, Numbers::Both(between)) => {
+                let mut output = self.output.borrow_mut();
+                match self.open.take() {
+                    // Behind an offset there stands a line, which takes more writes than the separator behind a column.
+                    Some((mark, writes)) if writes <= between => {
+                        if let Mark::Offset(column) = output.marks[mark].1 {
+                            output.marks[mark].1 = Mark::Column(column);
+                        }
+                    }
+                    _ => self.open = Some((output.marks.len(), 0)),
+                }
+                drop(output);
+                self.mark(Mark::Offset(number));
+            }
+        }
+    }
+}
+
+impl Write for Recorder {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(style) = self.number {
+            self.write_number(style, bytes);
+        } else {
+            self.output.borrow_mut().text.extend_from_slice(bytes);
+            if let Some((_, writes)) = &mut self.open {
+                *writes += 1;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl WriteColor for Recorder {
+    fn supports_color(&self) -> bool {
+        true
+    }
+
+    fn set_color(&mut self, spec: &ColorSpec) -> io::Result<()> {
+        match Style::from_color(spec) {
+            Some(style @ (Style::Line | Style::Column)) => self.number = Some(style),
+            Some(style) if self.color => self.mark(Mark::Begin(style)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn reset(&mut self) -> io::Result<()> {
+        if self.number.take().is_none() && self.color {
+            self.mark(Mark::End);
+        }
+        Ok(())
+    }
+}

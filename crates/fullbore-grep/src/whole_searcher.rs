@@ -1,0 +1,335 @@
+//! Searching something as a whole: ripgrep's searcher before ripgrep's printer.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use grep_printer::{ColorSpecs, JSON, Standard, Stats, Summary};
+use grep_searcher::{BinaryDetection, Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use termcolor::{Buffer, ColorSpec, HyperlinkSpec, WriteColor};
+
+use crate::matcher::AnyMatcher;
+use crate::query::{Print, Query};
+use crate::recorded_output::{Style, marker_colors};
+use crate::settings::{Coding, Settings, Show, shown};
+use crate::source::{Detection, READ_SIZE, ReadMode, SourceInfo};
+
+/// Searches things as a whole, one after the other.
+#[derive(Debug)]
+pub struct WholeSearcher<'w> {
+    searcher: Searcher,
+    matcher: AnyMatcher,
+    printer: Printer<'w>,
+    sniff: bool,
+    named_coding: bool,
+    multi_line: bool,
+    counts: bool,
+    real_path: bool,
+    detections: [Detection; 2],
+}
+
+#[derive(Debug)]
+enum Printer<'w> {
+    Lines(Standard<Writer<'w>>),
+    Json(JSON<Writer<'w>>),
+    Summary(Summary<Writer<'w>>),
+}
+
+/// What came of a search.
+#[derive(Debug, Clone, Default)]
+pub struct SearchResult {
+    /// There was a match, or with `--files-without-match` none.
+    pub matched: bool,
+    /// The first that was printed is a line, or a heading for lines.
+    pub lines: bool,
+    /// The account, if one is kept.
+    pub stats: Option<Stats>,
+}
+
+enum SearchSource<'s> {
+    Bytes(&'s [u8]),
+    Reader(&'s mut dyn Read),
+}
+
+impl<'w> WholeSearcher<'w> {
+    pub(crate) fn new(query: &Query, writer: Writer<'w>) -> Self {
+        let settings = &query.settings;
+        let marker_colors = || marker_colors(settings.color, &settings.colors);
+        let printer = match query.print() {
+            Print::Lines => Printer::Lines(query.standard(writer, marker_colors(), settings.stats)),
+            Print::Json => Printer::Json(query.json(writer)),
+            Print::Summary(kind) => {
+                Printer::Summary(query.summary(writer, marker_colors(), kind, settings.counts()))
+            }
+        };
+        Self {
+            searcher: query.searcher().build(),
+            matcher: query.matcher.clone(),
+            printer,
+            sniff: !matches!(settings.coding, Coding::Raw),
+            named_coding: matches!(settings.coding, Coding::Named(_)),
+            multi_line: query.multi_line(),
+            real_path: settings.stats || query.links(),
+            counts: settings.counts() || settings.show == Show::CountMatches,
+            detections: [query.detection(false), query.detection(true)],
+        }
+    }
+
+    /// Searches all bytes of a file that came in the way of `read_mode`; `named`: it was asked for by name.
+    ///
+    /// # Errors
+    /// Those of the matcher and of whom it hands what it prints.
+    pub fn search_bytes(
+        &mut self,
+        path: &Path,
+        read_mode: ReadMode,
+        named: bool,
+        bytes: &[u8],
+    ) -> io::Result<SearchResult> {
+        let detection = self.detections[usize::from(named)];
+        if read_mode == ReadMode::Mapped || self.multi_line {
+            return self.search(path, detection, SearchSource::Bytes(bytes));
+        }
+        let source = SourceInfo::new(read_mode, detection, self.sniff, bytes);
+        let as_it_is = !self.named_coding
+            && !source.marked
+            && !self.counts
+            && (detection == Detection::None || memchr::memchr(0, bytes).is_none());
+        if as_it_is {
+            self.search(path, Detection::None, SearchSource::Bytes(bytes))
+        } else {
+            let mut rest = bytes;
+            self.search(path, detection, SearchSource::Reader(&mut rest))
+        }
+    }
+
+    /// Searches what a reader reads.
+    ///
+    /// # Errors
+    /// Those of the reader, of the matcher and of whom it hands what it prints.
+    pub fn search_reader(
+        &mut self,
+        path: &Path,
+        named: bool,
+        reader: &mut dyn Read,
+    ) -> io::Result<SearchResult> {
+        self.search(path, self.detections[usize::from(named)], SearchSource::Reader(reader))
+    }
+
+    fn search(
+        &mut self,
+        path: &Path,
+        detection: Detection,
+        source: SearchSource<'_>,
+    ) -> io::Result<SearchResult> {
+        self.searcher.set_binary_detection(match detection {
+            Detection::None => BinaryDetection::none(),
+            Detection::Convert => BinaryDetection::convert(0),
+            Detection::Quit => BinaryDetection::quit(0),
+        });
+        self.writer().name(path);
+        let (searcher, matcher) = (&mut self.searcher, &self.matcher);
+        let shown_path = if self.real_path { path } else { Path::new(PLACEHOLDER_PATH) };
+        match &mut self.printer {
+            Printer::Lines(printer) => {
+                let mut sink =
+                    LineTracker { inner: printer.sink_with_path(matcher, shown_path), lines: false };
+                run(searcher, matcher, source, &mut sink)?;
+                let (lines, sink) = (sink.lines, sink.inner);
+                Ok(SearchResult { matched: sink.has_match(), lines, stats: sink.stats().cloned() })
+            }
+            Printer::Json(printer) => {
+                let mut sink = printer.sink_with_path(matcher, path);
+                run(searcher, matcher, source, &mut sink)?;
+                Ok(SearchResult { matched: sink.has_match(), lines: true, stats: Some(sink.stats().clone()) })
+            }
+            Printer::Summary(printer) => {
+                let mut sink = printer.sink_with_path(matcher, shown_path);
+                run(searcher, matcher, source, &mut sink)?;
+                Ok(SearchResult { matched: sink.has_match(), lines: true, stats: sink.stats().cloned() })
+            }
+        }
+    }
+
+    /// What was printed since it was last [taken](Self::clear), as far as it was not handed on.
+    pub fn printed(&mut self) -> &[u8] {
+        self.writer().buffer.as_slice()
+    }
+
+    /// Forgets what was printed.
+    pub fn clear(&mut self) {
+        self.writer().buffer.clear();
+    }
+
+    /// Hands on what is left of what was printed.
+    ///
+    /// # Errors
+    /// Those of whom it is handed to.
+    pub fn forward(&mut self) -> io::Result<()> {
+        self.writer().forward()
+    }
+
+    fn writer(&mut self) -> &mut Writer<'w> {
+        match &mut self.printer {
+            Printer::Lines(printer) => printer.get_mut(),
+            Printer::Json(printer) => printer.get_mut(),
+            Printer::Summary(printer) => printer.get_mut(),
+        }
+    }
+}
+
+fn run<S: Sink<Error = io::Error>>(
+    searcher: &mut Searcher,
+    matcher: &AnyMatcher,
+    source: SearchSource<'_>,
+    sink: &mut S,
+) -> io::Result<()> {
+    match source {
+        SearchSource::Bytes(bytes) => searcher.search_slice(matcher, bytes, sink),
+        SearchSource::Reader(reader) => searcher.search_reader(matcher, reader, sink),
+    }
+}
+
+/// Notes whether lines are printed.
+struct LineTracker<S> {
+    inner: S,
+    lines: bool,
+}
+
+impl<S: Sink> Sink for LineTracker<S> {
+    type Error = S::Error;
+
+    fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, S::Error> {
+        let more = self.inner.matched(searcher, found)?;
+        self.lines |= more;
+        Ok(more)
+    }
+
+    fn context(&mut self, searcher: &Searcher, found: &SinkContext<'_>) -> Result<bool, S::Error> {
+        let more = self.inner.context(searcher, found)?;
+        self.lines |= more;
+        Ok(more)
+    }
+
+    fn context_break(&mut self, searcher: &Searcher) -> Result<bool, S::Error> {
+        self.inner.context_break(searcher)
+    }
+
+    fn binary_data(&mut self, searcher: &Searcher, offset: u64) -> Result<bool, S::Error> {
+        self.inner.binary_data(searcher, offset)
+    }
+
+    fn begin(&mut self, searcher: &Searcher) -> Result<bool, S::Error> {
+        self.inner.begin(searcher)
+    }
+
+    fn finish(&mut self, searcher: &Searcher, finish: &SinkFinish) -> Result<(), S::Error> {
+        self.inner.finish(searcher, finish)
+    }
+}
+
+/// Takes what is printed on.
+type OutputFn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
+
+/// The path that the printers of lines and summaries are given. They look up what a path leads to, which for a file with a
+/// match in it takes as long as to search it, and nothing is made of that unless it is printed as a link. But they count what
+/// they write, so where an account is kept or links are made they are given the real one.
+const PLACEHOLDER_PATH: &str = "/";
+
+/// Keeps what is printed, or hands it on before it is much. The printer's colours are those that [tell](marker_colors) what it writes:
+/// where that is the path, the real one is written.
+pub(crate) struct Writer<'w> {
+    buffer: Buffer,
+    forward: Option<OutputFn<'w>>,
+    colors: ColorSpecs,
+    path: Vec<u8>,
+    separator: Option<u8>,
+    at_path: bool,
+}
+
+impl fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("held", &self.buffer.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'w> Writer<'w> {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            buffer: if settings.color { Buffer::ansi() } else { Buffer::no_color() },
+            forward: None,
+            colors: settings.colors.clone(),
+            path: Vec::new(),
+            separator: settings.path_separator,
+            at_path: false,
+        }
+    }
+
+    pub(crate) fn streaming(
+        settings: &Settings,
+        forward: impl FnMut(&[u8]) -> io::Result<()> + Send + 'w,
+    ) -> Self {
+        Self { forward: Some(Box::new(forward)), ..Self::new(settings) }
+    }
+
+    /// The path of what is searched from now on.
+    fn name(&mut self, path: &Path) {
+        self.path.clear();
+        self.path.extend_from_slice(&shown(path, self.separator));
+    }
+
+    fn forward(&mut self) -> io::Result<()> {
+        if let Some(forward) = &mut self.forward {
+            forward(self.buffer.as_slice())?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len();
+        if bytes.len() > READ_SIZE && self.forward.is_some() {
+            self.forward()?;
+            if let Some(forward) = &mut self.forward {
+                bytes.chunks(16 * READ_SIZE).try_for_each(forward)?;
+            }
+            return Ok(count);
+        }
+        self.buffer.write_all(if self.at_path { &self.path } else { bytes })?;
+        if self.forward.is_some() && self.buffer.len() >= READ_SIZE {
+            self.forward()?;
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl WriteColor for Writer<'_> {
+    fn supports_color(&self) -> bool {
+        self.buffer.supports_color()
+    }
+
+    fn supports_hyperlinks(&self) -> bool {
+        self.buffer.supports_hyperlinks()
+    }
+
+    fn set_hyperlink(&mut self, link: &HyperlinkSpec<'_>) -> io::Result<()> {
+        self.buffer.set_hyperlink(link)
+    }
+
+    fn set_color(&mut self, spec: &ColorSpec) -> io::Result<()> {
+        let style = Style::from_color(spec);
+        self.at_path = style == Some(Style::Path);
+        self.buffer.set_color(style.map_or(spec, |style| style.spec(&self.colors)))
+    }
+
+    fn reset(&mut self) -> io::Result<()> {
+        self.at_path = false;
+        self.buffer.reset()
+    }
+}
