@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use fullbore::file::cleanup_all;
+use fullbore::file::cleanup;
 use fullbore::quote::Shown;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -69,7 +69,7 @@ fn watch(woken: &impl AsFd, caught: &AtomicUsize) {
 /// Ends the process as after `signal`.
 fn end(signal: i32) -> ! {
     fullbore_bench::stop_children();
-    let unfinished = cleanup_all();
+    let unfinished = cleanup();
     let mut err = io::stderr();
     for path in unfinished {
         let _ = writeln!(err, "fullbore: {}: interrupted, it is part old and part new", Shown(&path));

@@ -26,7 +26,7 @@ const LENGTH: usize = 40 * REQUEST + 777;
 const PLACE: u64 = (17 * REQUEST + 100) as u64;
 
 /// What must come of a fault.
-enum Outcome {
+enum Expected {
     /// All bytes.
     Right,
     /// No room.
@@ -38,17 +38,17 @@ enum Outcome {
 }
 
 /// Each fault, what comes of it, and how it is seen that it struck.
-type Case = (Fault, Outcome, fn(&Counts) -> bool);
+type Case = (Fault, Expected, fn(&Counts) -> bool);
 
 fn when_writing() -> Vec<Case> {
     vec![
-        (Fault::Short { one_in: 3 }, Outcome::Right, |counts| counts.short > 0),
-        (Fault::Interrupted { one_in: 3 }, Outcome::Right, |counts| counts.interrupted > 0),
-        (Fault::WouldBlock { one_in: 3 }, Outcome::Right, |counts| counts.would_block > 0),
-        (Fault::NoSpace { at: PLACE }, Outcome::NoSpace, |counts| counts.no_space > 0),
-        (Fault::IoErrorAt { offset: PLACE }, Outcome::Failed, |counts| counts.io_errors == 1),
-        (Fault::IoErrorOn { call: 11 }, Outcome::Failed, |counts| counts.io_errors == 1),
-        (Fault::Buffers { most: 2 }, Outcome::Right, |counts| counts.transfers > 0),
+        (Fault::Short { one_in: 3 }, Expected::Right, |counts| counts.short > 0),
+        (Fault::Interrupted { one_in: 3 }, Expected::Right, |counts| counts.interrupted > 0),
+        (Fault::WouldBlock { one_in: 3 }, Expected::Right, |counts| counts.would_block > 0),
+        (Fault::NoSpace { at: PLACE }, Expected::NoSpace, |counts| counts.no_space > 0),
+        (Fault::IoErrorAt { offset: PLACE }, Expected::Failed, |counts| counts.io_errors == 1),
+        (Fault::IoErrorOn { call: 11 }, Expected::Failed, |counts| counts.io_errors == 1),
+        (Fault::Buffers { most: 2 }, Expected::Right, |counts| counts.transfers > 0),
     ]
 }
 
@@ -56,7 +56,7 @@ fn when_reading() -> Vec<Case> {
     let mut cases = when_writing();
     // There is always room to read.
     cases.retain(|(fault, ..)| !matches!(fault, Fault::NoSpace { .. }));
-    cases.push((Fault::Truncated { call: 9, len: PLACE }, Outcome::Changed, |counts| counts.truncated == 1));
+    cases.push((Fault::Truncated { call: 9, len: PLACE }, Expected::Changed, |counts| counts.truncated == 1));
     cases
 }
 
@@ -67,7 +67,7 @@ fn is_io_error(error: &Error) -> bool {
         .is_some_and(|source| source.raw_os_error() == Some(5))
 }
 
-impl Outcome {
+impl Expected {
     /// Whether a run that ended so was right; `whole`: whether all bytes were.
     fn judge(&self, name: &str, plan: &Plan, struck: fn(&Counts) -> bool, result: Result<bool>) {
         let counts = plan.counts();
@@ -339,13 +339,13 @@ fn pipes_are_transformed_right_under_every_fault() {
     fifo(&output);
     let content = bytes(LENGTH, 7);
     let gentle: [Case; 3] = [
-        (Fault::Short { one_in: 3 }, Outcome::Right, |counts| counts.short > 0),
-        (Fault::Interrupted { one_in: 3 }, Outcome::Right, |counts| counts.interrupted > 0),
-        (Fault::WouldBlock { one_in: 3 }, Outcome::Right, |counts| counts.would_block > 0),
+        (Fault::Short { one_in: 3 }, Expected::Right, |counts| counts.short > 0),
+        (Fault::Interrupted { one_in: 3 }, Expected::Right, |counts| counts.interrupted > 0),
+        (Fault::WouldBlock { one_in: 3 }, Expected::Right, |counts| counts.would_block > 0),
     ];
     let rough: [Case; 2] = [
-        (Fault::IoErrorAt { offset: PLACE }, Outcome::Failed, |counts| counts.io_errors == 1),
-        (Fault::NoSpace { at: PLACE }, Outcome::NoSpace, |counts| counts.no_space > 0),
+        (Fault::IoErrorAt { offset: PLACE }, Expected::Failed, |counts| counts.io_errors == 1),
+        (Fault::NoSpace { at: PLACE }, Expected::NoSpace, |counts| counts.no_space > 0),
     ];
     for (fault, outcome, struck) in gentle.into_iter().chain(rough) {
         for faulty_output in [false, true] {

@@ -35,9 +35,9 @@ impl Fold for Shown {
 }
 
 /// Each line that holds an `a`, with how many lines around it do.
-struct Neighbours(usize);
+struct WithContext(usize);
 
-impl Search for Neighbours {
+impl Search for WithContext {
     type Found = Vec<(u64, usize)>;
 
     fn reach(&self) -> usize {
@@ -134,7 +134,7 @@ proptest! {
 
     #[test]
     fn a_search_finds_the_same_wherever_it_is_cut(text in "[ab\n]{0,300}", how in any_strategy(), reach in 0usize..4) {
-        let operation = Neighbours(reach);
+        let operation = WithContext(reach);
         let whole = Part { bytes: text.as_bytes(), own: 0..text.len(), offset: 0 };
         let expected = operation.search(&whole);
         let (named, pipe, feeder) = sources(text.as_bytes());
@@ -238,7 +238,7 @@ fn whoever_has_seen_enough_ends_it() {
     assert_eq!(seen, 3);
     let big = File::open(&files[6].0).unwrap();
     let (mut parts, how) = (0, strategy("workers=4,model=pool,request=4K"));
-    let stats = search(&Neighbours(0), &big, &how, &Progress::default(), |_| {
+    let stats = search(&WithContext(0), &big, &how, &Progress::default(), |_| {
         parts += 1;
         Ok(ControlFlow::Break(()))
     });

@@ -91,7 +91,7 @@ impl AsyncStream {
     }
 
     /// Waits for what is under way.
-    fn settle(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_pending(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.busy {
             None => Poll::Ready(Ok(())),
             Some(Busy::Read(read)) => {
@@ -122,14 +122,14 @@ impl AsyncStream {
         if out.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        ready!(self.settle(context))?;
+        ready!(self.poll_pending(context))?;
         if self.taken == self.buffer.len() {
             let mut buffer = std::mem::take(&mut self.buffer);
             buffer.clear();
             buffer.reserve_exact(ROOM);
             self.taken = 0;
             self.busy = Some(Busy::Read(self.file.read_at(buffer, self.position)));
-            ready!(self.settle(context))?;
+            ready!(self.poll_pending(context))?;
         }
         let left = &self.buffer[self.taken..];
         let count = left.len().min(out.len());
@@ -141,7 +141,7 @@ impl AsyncStream {
 
     /// Begins to write some of `data`.
     fn write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.settle(context))?;
+        ready!(self.poll_pending(context))?;
         if data.is_empty() {
             return Poll::Ready(Ok(0));
         }
@@ -153,7 +153,7 @@ impl AsyncStream {
         let began = self.position;
         self.position += count as u64;
         self.busy = Some(Busy::Write(self.file.write_all_at(buffer, began), began));
-        match self.settle(context) {
+        match self.poll_pending(context) {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             _ => Poll::Ready(Ok(count)),
         }
@@ -161,7 +161,7 @@ impl AsyncStream {
 
     /// Moves the position.
     fn seek(&mut self, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
-        ready!(self.settle(context))?;
+        ready!(self.poll_pending(context))?;
         let position = match to {
             SeekFrom::Start(position) => Some(position),
             SeekFrom::Current(by) => self.position.checked_add_signed(by),
@@ -200,11 +200,11 @@ mod for_futures {
         }
 
         fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-            self.settle(context)
+            self.poll_pending(context)
         }
 
         fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-            self.settle(context)
+            self.poll_pending(context)
         }
     }
 
@@ -246,11 +246,11 @@ mod for_tokio {
         }
 
         fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-            self.settle(context)
+            self.poll_pending(context)
         }
 
         fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-            self.settle(context)
+            self.poll_pending(context)
         }
     }
 
@@ -286,7 +286,7 @@ mod tests {
     fn a_write_that_fails_later_is_told_at_flush_and_its_range_given_back() {
         let mut full = stream(File::open_write("/dev/full").unwrap());
         let begun = block_on(poll_fn(|context| full.write(context, b"abc")));
-        let flushed = block_on(poll_fn(|context| full.settle(context)));
+        let flushed = block_on(poll_fn(|context| full.poll_pending(context)));
         assert!(begun.is_err() || flushed.is_err());
         assert_eq!(full.position(), 0);
     }

@@ -216,7 +216,7 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    fn settle(&mut self, mut buffer: B, result: Result<usize>) -> Poll<(Result<usize>, B)> {
+    fn complete(&mut self, mut buffer: B, result: Result<usize>) -> Poll<(Result<usize>, B)> {
         self.state = TransferState::Over;
         if self.direction == Direction::Read && (self.done > 0 || result.is_ok()) {
             // SAFETY: the system filled `done` bytes from the start on, in one call or in several.
@@ -248,7 +248,7 @@ impl<B: Buffer> Future for Transfer<B> {
                 TransferState::Start(buffer) => {
                     if this.cancelled {
                         let error = this.error(io::Error::from_raw_os_error(libc::ECANCELED));
-                        return this.settle(buffer, Err(error));
+                        return this.complete(buffer, Err(error));
                     }
                     match this.begin(buffer, context) {
                         Ok(begun) => begun,
@@ -279,7 +279,7 @@ impl<B: Buffer> Future for Transfer<B> {
             }
             let rest = this.whole && this.done + wanted < total(&mut buffer, this.direction);
             if let Some(result) = this.judge(outcome, wanted, rest) {
-                return this.settle(buffer, result);
+                return this.complete(buffer, result);
             }
             this.state = TransferState::Start(buffer);
         }

@@ -54,7 +54,7 @@ pub fn probe(
     let refuse = |reason: String| Unsupported { method: method.name, reason };
     if method.capabilities.copies_in_kernel {
         let Some(from) = from else { return Err(refuse("needs a source to move bytes from".into())) };
-        return kernel_copy_works(method, file, from, cache).map_err(|error| refuse(explain(&error)));
+        return kernel_copy_works(method, file, from, cache).map_err(|error| refuse(explain_error(&error)));
     }
     if method.capabilities.passes_cache(cache)
         && let Err(NoDirect::Refused(reason)) = crate::probe::direct_alignment(file)
@@ -89,7 +89,7 @@ pub fn probe(
     };
     attempt().map_err(|error| {
         match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
-            Some(source) => refuse(explain(source)),
+            Some(source) => refuse(explain_error(source)),
             None => refuse(error.to_string()),
         }
     })
@@ -111,7 +111,7 @@ fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePoli
 }
 
 /// What an error of the system means for an access method.
-fn explain(error: &io::Error) -> String {
+fn explain_error(error: &io::Error) -> String {
     use rustix::io::Errno;
     let meaning = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::OPNOTSUPP) => "the file system does not support it",

@@ -124,7 +124,7 @@ impl Unsynced {
             pending.changes.iter_mut().for_each(|change| change.dropped = true);
             return Ok(());
         }
-        pending.settle(range)
+        pending.mark_synced(range)
     }
 
     /// A sync has covered the file's changes, or has failed to.
@@ -234,7 +234,7 @@ impl Pending {
     }
 
     /// Makes undoing the changes leave a range, and the length, as they are now.
-    fn settle(&mut self, range: &Range<u64>) -> io::Result<()> {
+    fn mark_synced(&mut self, range: &Range<u64>) -> io::Result<()> {
         let now = self.handle.metadata()?.len();
         for change in self.changes.iter_mut().filter(|change| !change.dropped) {
             // What was behind the end then and lies before it now goes back to zeros.

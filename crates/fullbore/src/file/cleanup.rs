@@ -1,6 +1,6 @@
 //! What a run that is stopped must not leave behind.
 //!
-//! Every temporary name is entered here before it exists, under the lock that [`cleanup_all`] takes and never
+//! Every temporary name is entered here before it exists, under the lock that [`cleanup`] takes and never
 //! gives back: a signal's thread can remove all of them at any moment, and none can appear after it.
 
 use std::ffi::{OsStr, OsString};
@@ -333,7 +333,7 @@ pub(super) fn register<E>(
 }
 
 /// A file that is being rewritten where it stands: until this is dropped, stopping leaves it part old, part
-/// new, and [`cleanup_all`] says so.
+/// new, and [`cleanup`] says so.
 ///
 /// ```
 /// let half_way = fullbore::file::unfinished("Cargo.toml".as_ref());
@@ -369,10 +369,10 @@ impl Drop for Unfinished {
 ///
 /// ```
 /// // Where the process ends before its time, in a thread that waits for signals.
-/// let half_written = fullbore::file::cleanup_all();
+/// let half_written = fullbore::file::cleanup();
 /// assert!(half_written.is_empty());
 /// ```
-pub fn cleanup_all() -> Vec<PathBuf> {
+pub fn cleanup() -> Vec<PathBuf> {
     CLEANING_UP.store(true, Ordering::Relaxed);
     let mut state = state();
     // Youngest first: files before the directory they were made in.
@@ -390,7 +390,7 @@ pub fn cleanup_all() -> Vec<PathBuf> {
     unfinished
 }
 
-/// Whether [`cleanup_all`] was called: what fails from now on fails because of that.
+/// Whether [`cleanup`] was called: what fails from now on fails because of that.
 pub(crate) fn is_cleaning_up() -> bool {
     CLEANING_UP.load(Ordering::Relaxed)
 }

@@ -19,7 +19,7 @@ use crate::error::Result;
 /// ```
 /// use fullbore::file::DirOpener;
 /// let mut dir_opener = DirOpener::default();
-/// for path in ["src/lib.rs", "src/file/mod.rs", "src/file/neighbours.rs"] {
+/// for path in ["src/lib.rs", "src/file/mod.rs", "src/file/dir_opener.rs"] {
 ///     assert_eq!(dir_opener.open(path)?.path().to_str(), Some(path));
 /// }
 /// # Ok::<(), fullbore::Error>(())
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(text(&mut dir_opener, &at("one/./a")), "one/a");
         assert_eq!(text(&mut dir_opener, &at("one/./../two/a")), "two/a");
         assert_eq!(text(&mut dir_opener, &at("one/./../two/../one/b")), "one/b");
-        assert!(dir_opener.open("neighbours-missing").is_err());
+        assert!(dir_opener.open("siblings-missing").is_err());
     }
 
     #[test]

@@ -50,7 +50,7 @@ struct PendingDrops {
     read: Moved,
     written: Moved,
     /// Its writeback was started.
-    settling: Option<Range<u64>>,
+    in_writeback: Option<Range<u64>>,
 }
 
 /// Drops the pages of one open file behind its transfers.
@@ -90,7 +90,7 @@ impl DropBehind {
         let (over, settled) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             match state.written.add(offset, len) {
-                Some(range) => (Some(range.clone()), state.settling.replace(range)),
+                Some(range) => (Some(range.clone()), state.in_writeback.replace(range)),
                 None => return,
             }
         };
@@ -103,12 +103,12 @@ impl DropBehind {
             }
         }
         if let Some(range) = settled {
-            self.settle(range);
+            self.finish_writeback(range);
         }
     }
 
     /// Waits for a range to be written back and drops its pages.
-    fn settle(&self, range: Range<u64>) {
+    fn finish_writeback(&self, range: Range<u64>) {
         if !self.shared {
             let _ = match self.overlaid {
                 true => rustix::fs::fdatasync(&self.fd).map_err(Into::into),
@@ -130,8 +130,8 @@ impl DropBehind {
 impl Drop for DropBehind {
     fn drop(&mut self) {
         let state = std::mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner));
-        for range in [state.settling, state.written.range].into_iter().flatten() {
-            self.settle(range);
+        for range in [state.in_writeback, state.written.range].into_iter().flatten() {
+            self.finish_writeback(range);
         }
         if let Some(range) = state.read.range {
             // What was read ahead of the last request goes too.

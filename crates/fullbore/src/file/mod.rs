@@ -42,7 +42,7 @@ mod vectored;
 pub use cache_mode::CachePolicy;
 pub(crate) use cache_mode::{DONTCACHE, EMULATED, drops_by_flag};
 pub(crate) use calls::{LONGEST, cut};
-pub use cleanup::{Temporary, cleanup_all, unfinished};
+pub use cleanup::{Temporary, cleanup, unfinished};
 pub(crate) use cleanup::{hidden_name, is_cleaning_up};
 pub use commit_report::{CommitReport, Step};
 pub use copy::CopyReport;

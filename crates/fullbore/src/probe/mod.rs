@@ -12,7 +12,7 @@
 //! for unknown in &facts.unknown {
 //!     println!("{} is not known: {}", unknown.fact, unknown.reason);
 //! }
-//! # Ok::<(), Box<dyn std::error::ProbeError>>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 

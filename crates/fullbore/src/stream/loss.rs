@@ -12,7 +12,7 @@ type Hook = Arc<dyn Fn(&Error) + Send + Sync>;
 
 static HOOK: Mutex<Option<Hook>> = Mutex::new(None);
 
-thread_local!(static TELLING: Cell<bool> = const { Cell::new(false) });
+thread_local!(static IN_HOOK: Cell<bool> = const { Cell::new(false) });
 
 /// Sets who is told when a stream that is dropped cannot write what is pending, for the whole process. Until then it is
 /// a line on standard error, as it is for what is lost while the hook runs, by the hook itself.
@@ -50,8 +50,8 @@ pub(super) fn report(file: &File, bytes: usize, error: Error) {
     // Called without the lock: a hook that writes a log to the same full device loses something too.
     let hook = HOOK.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match hook {
-        Some(hook) if !TELLING.replace(true) => {
-            let _told = Told;
+        Some(hook) if !IN_HOOK.replace(true) => {
+            let _returned = HookReturned;
             hook(&error);
         }
         // Not `eprintln`, which panics if that cannot be written: a drop must not.
@@ -60,10 +60,10 @@ pub(super) fn report(file: &File, bytes: usize, error: Error) {
 }
 
 /// The hook has returned, or panicked.
-struct Told;
+struct HookReturned;
 
-impl Drop for Told {
+impl Drop for HookReturned {
     fn drop(&mut self) {
-        TELLING.set(false);
+        IN_HOOK.set(false);
     }
 }

@@ -32,7 +32,7 @@ fn a_file_to_be_deleted_goes_when_the_run_is_abandoned() {
         doomed(&at("closed"), Mode::CreateNew).close().unwrap();
         fs::write(at("closed"), "another").unwrap();
         fs::rename(at("other"), at("replaced")).unwrap();
-        assert!(fullbore::file::cleanup_all().is_empty());
+        assert!(fullbore::file::cleanup().is_empty());
         // As a signal's thread would: nothing is dropped any more.
         std::process::exit(77);
     }

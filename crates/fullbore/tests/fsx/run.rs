@@ -177,7 +177,12 @@ impl Run {
                 self.models[span.file][span.offset..span.end()].copy_from_slice(data);
                 if flush && !data.is_empty() {
                     mmap.flush()?;
-                    settle(&mut self.durable[span.file], &self.models[span.file], span.offset, span.len);
+                    mark_durable(
+                        &mut self.durable[span.file],
+                        &self.models[span.file],
+                        span.offset,
+                        span.len,
+                    );
                 }
                 Ok(())
             }
@@ -307,7 +312,7 @@ impl Run {
         model[*start + place..][..data.len()].copy_from_slice(data);
         if flush && !mmap.is_empty() {
             mmap.flush()?;
-            settle(&mut self.durable[*file], model, *start, mmap.len());
+            mark_durable(&mut self.durable[*file], model, *start, mmap.len());
         }
         Ok(())
     }
@@ -393,7 +398,7 @@ fn stand(model: &mut Vec<u8>, offset: usize, data: &[u8], count: usize) {
 }
 
 /// What a sync of a range leaves after a power failure: its bytes and the length.
-fn settle(durable: &mut Vec<u8>, model: &[u8], offset: usize, len: usize) {
+fn mark_durable(durable: &mut Vec<u8>, model: &[u8], offset: usize, len: usize) {
     durable.resize(model.len(), 0);
     durable[offset..offset + len].copy_from_slice(&model[offset..offset + len]);
 }

@@ -55,7 +55,7 @@ impl IoQueue {
         }
         self.collect(least)?;
         let mut arrived = std::mem::take(&mut self.arrived);
-        let result = arrived.drain(..).try_for_each(|completion| self.settle(completion));
+        let result = arrived.drain(..).try_for_each(|completion| self.handle_completion(completion));
         arrived.append(&mut self.arrived);
         self.arrived = arrived;
         result
@@ -68,7 +68,7 @@ impl IoQueue {
     }
 
     /// Ends a request that is whole and asks again for what is left of one that is not.
-    fn settle(&mut self, Completion { mut request, result }: Completion) -> Result<()> {
+    fn handle_completion(&mut self, Completion { mut request, result }: Completion) -> Result<()> {
         let pending = self.pending[request.token as usize];
         let writes = request.direction == Direction::Write;
         let doing = if writes { "write" } else { "read" };

@@ -199,7 +199,7 @@ impl Characters {
         if code < 0x11_0000 { self.kinds[self.place(code)] } else { 0 }
     }
 
-    pub(super) fn look(&self, code: u32) -> Character {
+    pub(super) fn lookup(&self, code: u32) -> Character {
         let kind = self.kind(code);
         let class = match kind {
             0 => Class::Unseen,
@@ -272,7 +272,7 @@ mod tests {
             (b"\xfd\xbf\xbf\xbf\xbf\xbf", 0x7fff_ffff),
         ] {
             assert_eq!(decode(bytes), Decoded::Whole(code));
-            assert_eq!(Characters::of(true).look(code), Character { class: Class::Unseen, width: 0 });
+            assert_eq!(Characters::of(true).lookup(code), Character { class: Class::Unseen, width: 0 });
         }
         for bytes in [
             &b"\xfe\x80\x80\x80\x80\x80\x80"[..],

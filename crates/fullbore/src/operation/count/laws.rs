@@ -38,7 +38,7 @@ fn slowly(count: &Count, bytes: &[u8]) -> Counts {
             0xc0.. if count.encoding == Encoding::Utf8 => match decode(&bytes[at - 1..]) {
                 Decoded::Whole(code) => {
                     at += length(byte) - 1;
-                    let character = count.characters.look(code);
+                    let character = count.characters.lookup(code);
                     column += character.width;
                     match character.class {
                         Class::Space => space(&mut inside),
@@ -171,7 +171,7 @@ fn every_character_counts_alike_everywhere_in_a_block_and_across_every_cut() {
     for code in (0..0x11_0000).filter_map(char::from_u32) {
         let mut bytes = [0; 4];
         let spelt = code.encode_utf8(&mut bytes).as_bytes();
-        let kind = Characters::of(true).look(code.into());
+        let kind = Characters::of(true).lookup(code.into());
         // A few of each length and kind are enough for the cuts; all of them are looked up elsewhere.
         let times = seen.entry((spelt[0], kind.width, kind.class as u8)).or_default();
         *times += 1;

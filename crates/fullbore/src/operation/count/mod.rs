@@ -42,7 +42,7 @@ impl Encoding {
     pub fn prints(self, character: char) -> bool {
         match self {
             Self::Bytes => matches!(character, ' '..='~'),
-            Self::Utf8 => Characters::of(true).look(character.into()).class != character::Class::Unseen,
+            Self::Utf8 => Characters::of(true).lookup(character.into()).class != character::Class::Unseen,
         }
     }
 }

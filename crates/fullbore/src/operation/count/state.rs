@@ -152,7 +152,7 @@ impl CountState {
             }
             match decode(&cut[..held]) {
                 Decoded::Whole(code) => {
-                    let character = characters.look(code);
+                    let character = characters.lookup(code);
                     let width = if columns { character.width } else { 0 };
                     self.add(&Self::of(Character { width, ..character }));
                 }

@@ -37,7 +37,7 @@ pub struct PipelinedHashes {
 }
 
 struct PipelineState {
-    lanes: Vec<Lane>,
+    states: Vec<HashState>,
     /// The blocks that some hash still needs.
     blocks: VecDeque<Arc<Block>>,
     /// The number of the first of them.
@@ -57,7 +57,7 @@ struct Block {
     bytes: Vec<u8>,
 }
 
-struct Lane {
+struct HashState {
     /// `None`: somebody computes it now.
     sum: Option<Box<dyn Hasher>>,
     /// The number of the block it takes next.
@@ -66,7 +66,7 @@ struct Lane {
 
 /// A hash and the block it takes next.
 struct HashJob {
-    lane: usize,
+    hash: usize,
     sum: Box<dyn Hasher>,
     block: Arc<Block>,
 }
@@ -91,9 +91,9 @@ impl PipelinedHashes {
         workers: usize,
         pass: impl FnOnce(&Self) -> Result<(T, ()), E>,
     ) -> Result<(T, Vec<Vec<u8>>), E> {
-        let lanes = hashes.iter().map(|hash| Lane { sum: Some(hash.identity()), next: 0 }).collect();
+        let states = hashes.iter().map(|hash| HashState { sum: Some(hash.identity()), next: 0 }).collect();
         let state = PipelineState {
-            lanes,
+            states,
             blocks: VecDeque::new(),
             first: 0,
             free: Vec::new(),
@@ -115,11 +115,11 @@ impl PipelinedHashes {
             pipeline.lock().over = true;
             pipeline.changed.notify_all();
             pipeline.help();
-            pipeline.settle();
+            pipeline.wait_for_all();
             Ok(result)
         })?;
         let state = pipeline.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let sums = state.lanes.drain(..).filter_map(|lane| lane.sum).map(|sum| sum.finish()).collect();
+        let sums = state.states.drain(..).filter_map(|hash| hash.sum).map(|sum| sum.finish()).collect();
         Ok((result, sums))
     }
 
@@ -149,7 +149,7 @@ impl PipelinedHashes {
     }
 
     /// Waits for what others still compute.
-    fn settle(&self) {
+    fn wait_for_all(&self) {
         let mut state = self.lock();
         while !state.blocks.is_empty() {
             state = self.wait(state);
@@ -157,15 +157,15 @@ impl PipelinedHashes {
     }
 
     fn compute(&self, job: HashJob) {
-        let HashJob { lane, mut sum, block } = job;
+        let HashJob { hash, mut sum, block } = job;
         let lost = Lost(self);
         sum.update(block.offset, &block.bytes);
         std::mem::forget(lost);
         drop(block);
         let mut state = self.lock();
-        let lane = &mut state.lanes[lane];
-        lane.sum = Some(sum);
-        lane.next += 1;
+        let hash = &mut state.states[hash];
+        hash.sum = Some(sum);
+        hash.next += 1;
         state.recycle();
         drop(state);
         self.changed.notify_all();
@@ -198,16 +198,16 @@ impl PipelineState {
     /// The next block of the hash that is furthest behind, of those that nobody computes.
     fn job(&mut self) -> Option<HashJob> {
         let end = self.first + self.blocks.len() as u64;
-        let lanes = self.lanes.iter_mut().enumerate();
-        let ready = lanes.filter(|(_, lane)| lane.sum.is_some() && lane.next < end);
-        let (lane, behind) = ready.min_by_key(|(_, lane)| lane.next)?;
+        let states = self.states.iter_mut().enumerate();
+        let ready = states.filter(|(_, hash)| hash.sum.is_some() && hash.next < end);
+        let (hash, behind) = ready.min_by_key(|(_, hash)| hash.next)?;
         let block = self.blocks[(behind.next - self.first) as usize].clone();
-        Some(HashJob { lane, sum: behind.sum.take()?, block })
+        Some(HashJob { hash, sum: behind.sum.take()?, block })
     }
 
     /// Takes back the memory of blocks that all hashes have seen.
     fn recycle(&mut self) {
-        let behind = self.lanes.iter().map(|lane| lane.next).min().unwrap_or(self.first);
+        let behind = self.states.iter().map(|hash| hash.next).min().unwrap_or(self.first);
         while self.first < behind {
             self.first += 1;
             if let Some(block) = self.blocks.pop_front().and_then(Arc::into_inner) {

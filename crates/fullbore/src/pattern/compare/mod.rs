@@ -199,7 +199,7 @@ pub fn compare(
     extent: &Extent,
     progress: &Progress,
 ) -> Result<(Stats, Comparison)> {
-    let pair = Pair::look(left, right, extent.limit)?;
+    let pair = Pair::inspect(left, right, extent.limit)?;
     let found = pair.compare(extent, progress, PAGE)?;
     pair.unchanged()?;
     Ok(found)
@@ -261,7 +261,7 @@ pub fn differences<R: Send>(
     find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
     emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
 ) -> Result<(Stats, Differences)> {
-    let pair = Pair::look(left, right, limit)?;
+    let pair = Pair::inspect(left, right, limit)?;
     let found = pair.differences(progress, find, emit, PAGE)?;
     pair.unchanged()?;
     Ok(found)
@@ -281,7 +281,7 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    fn look(left: &Side<'a>, right: &Side<'a>, limit: Option<u64>) -> Result<Self> {
+    fn inspect(left: &Side<'a>, right: &Side<'a>, limit: Option<u64>) -> Result<Self> {
         // A length of nothing may be a lie (`/proc`), and says nothing about what has no offsets.
         let known = |side: &Side<'_>| match side.file.kind() {
             FileKind::Regular | FileKind::BlockDevice => {

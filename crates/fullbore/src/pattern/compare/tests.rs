@@ -116,7 +116,7 @@ fn check(
         let side =
             |place: usize| Side { file: &sources[place].0, strategy: strategies[place], skip: skip[place] };
         let progress = Progress::default();
-        let pair = Pair::look(&side(0), &side(1), limit).unwrap();
+        let pair = Pair::inspect(&side(0), &side(1), limit).unwrap();
         let mut found = Vec::new();
         let (mut first, mut seen) = (None, None);
         if every {
@@ -339,7 +339,7 @@ fn what_changes_meanwhile_is_an_error_of_its_own() {
     for shorter in [true, false] {
         let (Source(left, _), Source(right, _)) = (Source::of(By::File, &data), Source::of(By::File, &data));
         let strategy = strategy(4096, 4096, 2, 1, "buffered");
-        let pair = Pair::look(&Side::new(&left, &strategy), &Side::new(&right, &strategy), None).unwrap();
+        let pair = Pair::inspect(&Side::new(&left, &strategy), &Side::new(&right, &strategy), None).unwrap();
         if shorter {
             right.set_len(5000).unwrap();
         } else {

@@ -159,7 +159,7 @@ impl Job<'_> {
     pub(super) fn release(&self, worker: &mut Worker, directory: Arc<Directory>) {
         let mut next = Some(directory);
         while let Some(directory) = next.take().and_then(Arc::into_inner) {
-            if let Err(error) = self.settle(&directory) {
+            if let Err(error) = self.keep_attributes(&directory) {
                 self.fail(worker, error.into());
             }
             let Directory { parent, hidden, target, .. } = directory;
@@ -175,7 +175,7 @@ impl Job<'_> {
     }
 
     /// Gives a directory its attributes, which changes in it would change again.
-    fn settle(&self, directory: &Directory) -> Result<(), Error> {
+    fn keep_attributes(&self, directory: &Directory) -> Result<(), Error> {
         let Some(stat) = &directory.stat else { return Ok(()) };
         let preserve = &self.options.preserve;
         let (source, target) = (directory.source()?, directory.target()?);

@@ -251,12 +251,12 @@ mod tests {
 
     use super::*;
 
-    struct Bed {
+    struct Fixture {
         room: tempfile::TempDir,
         held: HeldDir,
     }
 
-    impl Bed {
+    impl Fixture {
         fn new() -> Self {
             let room = tempfile::tempdir().unwrap();
             std::fs::write(room.path().join("source"), "bytes").unwrap();
@@ -276,47 +276,47 @@ mod tests {
 
     #[test]
     fn what_was_noted_is_known_again_and_torn_records_are_not() {
-        let bed = Bed::new();
-        let (journal, part) = bed.open().unwrap();
+        let fixture = Fixture::new();
+        let (journal, part) = fixture.open().unwrap();
         assert!(journal.fresh());
         journal.note(0, 4, &[1; 32]).unwrap();
         journal.note(4, 1, &[2; 32]).unwrap();
-        assert_eq!(bed.open().err().map(|error| error.kind()), Some(crate::error::Kind::Locked));
+        assert_eq!(fixture.open().err().map(|error| error.kind()), Some(crate::error::Kind::Locked));
         drop(journal);
-        let whole = std::fs::read(bed.journal()).unwrap();
+        let whole = std::fs::read(fixture.journal()).unwrap();
         for torn in 0..RECORD {
-            let file = std::fs::File::options().write(true).open(bed.journal()).unwrap();
+            let file = std::fs::File::options().write(true).open(fixture.journal()).unwrap();
             file.write_all_at(&whole, 0).unwrap();
             file.set_len((HEADER + RECORD + torn) as u64).unwrap();
-            let (journal, again) = bed.open().unwrap();
+            let (journal, again) = fixture.open().unwrap();
             assert_eq!(again.1, part.1);
             assert_eq!((journal.known(0, 4), journal.known(4, 1)), (Some(&[1; 32]), None));
             journal.note(4, 1, &[3; 32]).unwrap();
             drop(journal);
-            assert_eq!(bed.open().unwrap().0.known(4, 1), Some(&[3; 32]));
+            assert_eq!(fixture.open().unwrap().0.known(4, 1), Some(&[3; 32]));
         }
-        assert_eq!(bed.open().unwrap().0.known(4, 2), None);
-        std::fs::write(bed.room.path().join("source"), "other").unwrap();
-        let (journal, again) = bed.open().unwrap();
+        assert_eq!(fixture.open().unwrap().0.known(4, 2), None);
+        std::fs::write(fixture.room.path().join("source"), "other").unwrap();
+        let (journal, again) = fixture.open().unwrap();
         assert!(journal.fresh() && again.1 == part.1, "another source, the same part");
         journal.finish().unwrap();
-        assert!(!bed.journal().exists());
+        assert!(!fixture.journal().exists());
     }
 
     #[test]
     fn both_are_private_and_a_part_is_adopted_only_as_it_was_made() {
-        let bed = Bed::new();
+        let fixture = Fixture::new();
         let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().mode() & 0o7777;
         let begin = || {
-            let (journal, (_, name)) = bed.open().unwrap();
+            let (journal, (_, name)) = fixture.open().unwrap();
             journal.note(0, 4, &[1; 32]).unwrap();
-            let path = bed.room.path().join(&name);
-            assert_eq!((mode(&bed.journal()), mode(&path)), (0o600, 0o600));
+            let path = fixture.room.path().join(&name);
+            assert_eq!((mode(&fixture.journal()), mode(&path)), (0o600, 0o600));
             path
         };
         let fresh = || {
-            let (journal, (_, name)) = bed.open().unwrap();
-            (journal.fresh(), bed.room.path().join(name))
+            let (journal, (_, name)) = fixture.open().unwrap();
+            (journal.fresh(), fixture.room.path().join(name))
         };
         let part = begin();
         assert_eq!(fresh(), (false, part.clone()));
@@ -326,13 +326,13 @@ mod tests {
         assert!(new && other != part && !part.exists());
         // Another name of it, to write through.
         let part = begin();
-        std::fs::hard_link(&part, bed.room.path().join("second")).unwrap();
+        std::fs::hard_link(&part, fixture.room.path().join("second")).unwrap();
         let (new, other) = fresh();
         assert!(new && other != part && !part.exists());
-        assert!(bed.room.path().join("second").exists());
+        assert!(fixture.room.path().join("second").exists());
         // Another file under its name.
         let part = begin();
-        std::fs::rename(&part, bed.room.path().join("away")).unwrap();
+        std::fs::rename(&part, fixture.room.path().join("away")).unwrap();
         std::fs::write(&part, "planted").unwrap();
         std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o600)).unwrap();
         let (new, other) = fresh();
@@ -348,19 +348,19 @@ mod tests {
     /// The target has its name, and the journal was not removed any more.
     #[test]
     fn a_journal_whose_part_has_become_the_target_is_begun_anew_or_removed() {
-        let bed = Bed::new();
-        let (journal, (_, name)) = bed.open().unwrap();
+        let fixture = Fixture::new();
+        let (journal, (_, name)) = fixture.open().unwrap();
         journal.note(0, 4, &[1; 32]).unwrap();
         drop(journal);
-        Journal::discard(&bed.held, OsStr::new("target"));
-        assert!(bed.journal().exists(), "its part is there still");
-        std::fs::rename(bed.room.path().join(&name), bed.room.path().join("target")).unwrap();
-        let (journal, (_, again)) = bed.open().unwrap();
+        Journal::discard(&fixture.held, OsStr::new("target"));
+        assert!(fixture.journal().exists(), "its part is there still");
+        std::fs::rename(fixture.room.path().join(&name), fixture.room.path().join("target")).unwrap();
+        let (journal, (_, again)) = fixture.open().unwrap();
         assert!(journal.fresh() && again != name);
         drop(journal);
-        std::fs::remove_file(bed.room.path().join(&again)).unwrap();
-        Journal::discard(&bed.held, OsStr::new("target"));
-        assert!(!bed.journal().exists());
+        std::fs::remove_file(fixture.room.path().join(&again)).unwrap();
+        Journal::discard(&fixture.held, OsStr::new("target"));
+        assert!(!fixture.journal().exists());
     }
 
     #[test]

@@ -31,7 +31,7 @@ struct Copy {
 }
 
 /// What to do for a name.
-pub(super) enum Claim {
+pub(super) enum LinkAction {
     /// It is the first: it is to be copied, and [`Links::done`] or [`Links::failed`] to be called.
     First,
     /// Its file has a copy here.
@@ -42,15 +42,15 @@ pub(super) enum Claim {
 
 impl Links {
     /// Asks for a name of a file that has `names` names, if that is known.
-    pub(super) fn claim(&self, identity: (u64, u64), names: Option<u64>) -> Claim {
+    pub(super) fn claim(&self, identity: (u64, u64), names: Option<u64>) -> LinkAction {
         let mut copies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match copies.get_mut(&identity) {
             None => {
                 copies
                     .insert(identity, Copy { place: None, left: names.map(|names| names.saturating_sub(1)) });
-                Claim::First
+                LinkAction::First
             }
-            Some(Copy { place: None, .. }) => Claim::Later,
+            Some(Copy { place: None, .. }) => LinkAction::Later,
             Some(Copy { place: Some(place), left }) => {
                 *left = left.map(|left| left.saturating_sub(1));
                 let place = place.clone();
@@ -58,7 +58,7 @@ impl Links {
                     // The last: nobody asks for it again, and it need not be remembered.
                     copies.remove(&identity);
                 }
-                Claim::Linked(place)
+                LinkAction::Linked(place)
             }
         }
     }
@@ -82,13 +82,13 @@ impl Job<'_> {
     pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Stat) -> Copied<bool> {
         let names = (!self.follows_to_any(entry)).then_some(stat.st_nlink);
         let place = match self.links.claim((stat.st_dev, stat.st_ino), names) {
-            Claim::First => return Ok(true),
-            Claim::Later => {
+            LinkAction::First => return Ok(true),
+            LinkAction::Later => {
                 let later = (entry.directory.clone(), entry.source.to_owned(), entry.target.to_owned());
                 self.later.lock().unwrap_or_else(PoisonError::into_inner).push(later);
                 return Ok(false);
             }
-            Claim::Linked(place) => place,
+            LinkAction::Linked(place) => place,
         };
         let failed = |error: Errno| CopyError::Link {
             source: place.0.path().join(path(&place.1)),

@@ -293,7 +293,7 @@ impl CopyOptions {
 ///
 /// ```
 /// use fullbore::pattern::CopyEvent;
-/// let event = CopyEvent::Copied { source: "a".into(), target: "b".into(), backup: None, account: None };
+/// let event = CopyEvent::Copied { source: "a".into(), target: "b".into(), backup: None, stats: None };
 /// assert_eq!(event.to_string(), "a -> b");
 /// ```
 #[derive(Debug)]

@@ -216,7 +216,7 @@ impl Job<'_> {
             }
             match task {
                 CopyTask::Name(directory, source, target) => {
-                    if !self.again(&directory, &source, &target) {
+                    if !self.is_repeated_source(&directory, &source, &target) {
                         self.name(&mut worker, &directory, &source, &target, FileType::Unknown);
                     }
                     self.release(&mut worker, directory);
@@ -262,7 +262,7 @@ impl Job<'_> {
     }
 
     /// Whether a source was named before.
-    fn again(&self, directory: &Arc<Directory>, source: &CStr, target: &CStr) -> bool {
+    fn is_repeated_source(&self, directory: &Arc<Directory>, source: &CStr, target: &CStr) -> bool {
         if !self.several || !directory.is_outermost() {
             return false;
         }
