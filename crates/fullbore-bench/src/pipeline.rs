@@ -131,9 +131,9 @@ fn named(disks: &[&Device]) -> String {
             None => names.push((name, 1)),
         }
     }
-    let told =
+    let described =
         names.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count} × {name}") });
-    told.collect::<Vec<_>>().join(", ")
+    described.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

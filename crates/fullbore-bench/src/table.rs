@@ -97,15 +97,15 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
         sheet.heading("Peak of each path, by experiment");
     }
     for (experiment, lines) in all {
-        let told = verdict(document, &experiment, &lines);
-        if lines.is_empty() && told.is_empty() {
+        let described = verdict(document, &experiment, &lines);
+        if lines.is_empty() && described.is_empty() {
             continue;
         }
         let peaks: Vec<&Peak> =
             document.findings.peaks.iter().filter(|p| p.series.experiment == experiment.name).collect();
         sheet.block(&experiment.title, !peaks.is_empty());
         paths(sheet, document, peaks, pick(PATHS));
-        for sentence in told.iter().take(pick(SENTENCES)) {
+        for sentence in described.iter().take(pick(SENTENCES)) {
             sheet.wrapped(2, sentence);
         }
     }

@@ -98,16 +98,16 @@ fn fio_accepts_every_job_and_does_it() {
         let text = job(&labels, &target(&directory.path().join("file"))).unwrap();
         let path = directory.path().join("job.fio");
         std::fs::write(&path, &text).unwrap();
-        let told = |arguments: &[&str]| {
+        let output_of = |arguments: &[&str]| {
             let output =
                 Command::new("fio").args(arguments).arg(&path).current_dir(&directory).output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "{text}\n{said}");
             (String::from_utf8_lossy(&output.stdout).into_owned(), said)
         };
-        let (_, said) = told(&["--parse-only"]);
+        let (_, said) = output_of(&["--parse-only"]);
         assert_eq!(said, "", "{text}");
-        let (account, _) = told(&["--output-format=json"]);
+        let (account, _) = output_of(&["--output-format=json"]);
         let account: serde_json::Value =
             serde_json::from_str(&account[account.find('{').unwrap()..]).unwrap();
         let way = &account["jobs"][0][labels.operation.as_str()];

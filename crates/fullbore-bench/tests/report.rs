@@ -392,8 +392,8 @@ fn limits_behind_the_rates_are_reported() {
     let text = report::markdown(whole());
     // Three of the disks are all that what they share takes; a fourth adds less than a hundredth.
     let disks = rows(&text, "Disks added one by one", "What disks give together");
-    let told: Vec<_> = disks.iter().map(|row| (row[0], row[4])).collect();
-    assert_eq!(told, [("1", ""), ("2", ""), ("3", "bring nothing"), ("4", "")]);
+    let described: Vec<_> = disks.iter().map(|row| (row[0], row[4])).collect();
+    assert_eq!(described, [("1", ""), ("2", ""), ("3", "bring nothing"), ("4", "")]);
     let share = |row: &[&str]| row[3].trim_end_matches('%').parse::<f64>().unwrap();
     assert!((share(&disks[2]) - 96.7).abs() < 3.0 && (share(&disks[3]) - 73.0).abs() < 3.0, "{disks:?}");
     // 140 µs a request and 2.3 GB/s, with noise of 2 %.

@@ -130,7 +130,7 @@ impl CliRun<'_> {
     /// that is known; what is [printed](Self::print) meanwhile takes it aside.
     pub fn with_executor<T>(&self, what: &str, len: Option<u64>, job: impl FnOnce(&Executor<'_>) -> T) -> T {
         self.follow(what, len);
-        let explain = |path: &Path, plan: &Plan| self.explain(path, plan);
+        let explain = |path: &Path, plan: &Plan| self.print_plan(path, plan);
         let executor = Executor::new(&self.spec, &self.progress).with_profile(self.profile.as_ref());
         let result = match self.common.explain {
             true => job(&executor.explained(&explain, self.spec_text())),
@@ -210,7 +210,7 @@ impl CliRun<'_> {
     }
 
     /// Says how `path` is read, if that is asked for, and keeps it for the account.
-    pub fn explain(&self, path: &Path, plan: &Plan) {
+    pub fn print_plan(&self, path: &Path, plan: &Plan) {
         if !self.common.explain {
             return;
         }

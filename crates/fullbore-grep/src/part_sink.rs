@@ -123,7 +123,7 @@ pub(crate) struct PartSink<S> {
 }
 
 /// A line as the searcher tells of it.
-struct Line<'l> {
+struct SearchedLine<'l> {
     bytes: &'l [u8],
     start: usize,
     number: Option<u64>,
@@ -145,7 +145,7 @@ impl<S: SubmatchCounter> PartSink<S> {
     fn line(
         &mut self,
         searcher: &Searcher,
-        line: &Line<'_>,
+        line: &SearchedLine<'_>,
         print: impl FnOnce(&mut S) -> io::Result<bool>,
     ) -> io::Result<bool> {
         if line.start < self.own.start {
@@ -199,7 +199,7 @@ impl<S: SubmatchCounter> PartSink<S> {
         Ok(self.wants_more(line, end))
     }
 
-    fn wants_more(&mut self, line: &Line<'_>, end: usize) -> bool {
+    fn wants_more(&mut self, line: &SearchedLine<'_>, end: usize) -> bool {
         let Some(left) = &mut self.left else { return true };
         self.facts.checkpoints.push(Checkpoint {
             position: self.output.borrow().position(),
@@ -229,7 +229,7 @@ impl<S: SubmatchCounter> Sink for PartSink<S> {
     type Error = io::Error;
 
     fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        let line = Line {
+        let line = SearchedLine {
             bytes: found.bytes(),
             start: found.absolute_byte_offset() as usize,
             number: found.line_number(),
@@ -239,7 +239,7 @@ impl<S: SubmatchCounter> Sink for PartSink<S> {
     }
 
     fn context(&mut self, searcher: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
-        let line = Line {
+        let line = SearchedLine {
             bytes: found.bytes(),
             start: found.absolute_byte_offset() as usize,
             number: found.line_number(),

@@ -45,11 +45,11 @@ pub(super) fn task(labels: &Labels) -> String {
 
 /// The access method in words: `uring past the page cache`.
 pub(super) fn method(labels: &Labels) -> String {
-    let told = matches!(labels.method.as_str(), "direct" | "aio") || !past_cache(labels);
+    let described = matches!(labels.method.as_str(), "direct" | "aio") || !past_cache(labels);
     match labels.method.as_str() {
         "" => "an unnamed method".into(),
         "command" => "the command".into(),
-        name if told => name.into(),
+        name if described => name.into(),
         // A transformation's method names both ways; only the reading passes the cache by.
         name if name.contains('+') => format!("{name} (read past the page cache)"),
         name => format!("{name} past the page cache"),

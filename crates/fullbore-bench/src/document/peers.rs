@@ -42,13 +42,13 @@ impl PeerRatio {
     /// The ratios in words: `rate 1.02 (1.01 to 1.03), p50 0.98, p99 1.01, processor time 0.93`.
     pub fn text(&self) -> String {
         let Estimate { value, low, high } = self.rate.ratio;
-        let mut told = format!("rate {value:.2} ({low:.2} to {high:.2})");
+        let mut described = format!("rate {value:.2} ({low:.2} to {high:.2})");
         for (name, ratio) in [("p50", self.p50), ("p99", self.p99)] {
-            told += &ratio.map_or_else(String::new, |ratio| format!(", {name} {ratio:.2}"));
+            described += &ratio.map_or_else(String::new, |ratio| format!(", {name} {ratio:.2}"));
         }
         // Of the same requests both are one ratio.
         let processor = self.cpu_per_request.or(self.cpu_per_mb);
-        told + &processor.map_or_else(String::new, |ratio| format!(", processor time {ratio:.2}"))
+        described + &processor.map_or_else(String::new, |ratio| format!(", processor time {ratio:.2}"))
     }
 }
 
@@ -156,10 +156,11 @@ mod tests {
         assert!((one.rate.ratio.value - 1.25).abs() < 1e-9);
         assert_eq!((one.p50, one.p99), (Some(0.5), Some(0.5)));
         assert!((one.cpu_per_request.unwrap() - 0.8).abs() < 1e-9);
-        let told = one.text();
+        let described = one.text();
         assert!(
-            told.starts_with("rate 1.25 (") && told.ends_with(", p50 0.50, p99 0.50, processor time 0.80"),
-            "{told}"
+            described.starts_with("rate 1.25 (")
+                && described.ends_with(", p50 0.50, p99 0.50, processor time 0.80"),
+            "{described}"
         );
     }
 

@@ -289,15 +289,15 @@ fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
         .zip(all)
         .map(|(values, labels)| match &labels.strategy {
             Some(strategy) if by_strategy => {
-                let told = [CACHE, FILE_STATE, VARIANT]
+                let words = [CACHE, FILE_STATE, VARIANT]
                     .into_iter()
                     .filter(|&i| varies(i))
                     .filter_map(|i| values[i].clone());
-                std::iter::once(strategy.clone()).chain(told).collect::<Vec<_>>().join(", ")
+                std::iter::once(strategy.clone()).chain(words).collect::<Vec<_>>().join(", ")
             }
             _ => {
-                let told = (0..values.len()).filter(|&i| i == METHOD || varies(i));
-                told.filter_map(|i| values[i].clone()).collect::<Vec<_>>().join(", ")
+                let words = (0..values.len()).filter(|&i| i == METHOD || varies(i));
+                words.filter_map(|i| values[i].clone()).collect::<Vec<_>>().join(", ")
             }
         })
         .collect();

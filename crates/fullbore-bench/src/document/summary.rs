@@ -235,12 +235,12 @@ fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &La
         }
     }
     if summary.levels.len() > 2 {
-        let told: Vec<String> = summary
+        let text: Vec<String> = summary
             .levels
             .iter()
             .map(|level| format!("{} ({})", units::rate(level.value), units::percent(level.share)))
             .collect();
-        flags.push(format!("on {} levels: {}", told.len(), told.join(", ")));
+        flags.push(format!("on {} levels: {}", text.len(), text.join(", ")));
     } else if let Some(modes) = &summary.modes {
         flags.push(format!(
             "two-humped: {} ({}) and {} ({})",
@@ -303,8 +303,8 @@ mod tests {
         let samples: Vec<Sample> = rates.enumerate().map(sample).collect();
         let summary = summarise(&samples, &Labels::default(), &SummaryOptions::default()).unwrap();
         assert!(summary.warm_up.is_none_or(|warm_up| warm_up.left_out() == 0), "{:?}", summary.warm_up);
-        let told = summary.flags.iter().find(|flag| flag.starts_with("changed:")).unwrap();
-        assert!(told.ends_with("at sample 16"), "{told}");
+        let text = summary.flags.iter().find(|flag| flag.starts_with("changed:")).unwrap();
+        assert!(text.ends_with("at sample 16"), "{text}");
     }
 
     #[test]

@@ -45,8 +45,9 @@ pub(crate) fn caveat(labels: &Labels) -> Option<String> {
 
 /// Percentiles of the time from the call to the knowledge of its end, as ours is counted.
 pub(super) fn percentiles() -> [Setting; 3] {
-    let told = [("lat_percentiles", "1"), ("clat_percentiles", "0"), ("percentile_list", "50:90:99:99.9")];
-    told.map(|(name, value)| (name, value.into()))
+    let described =
+        [("lat_percentiles", "1"), ("clat_percentiles", "0"), ("percentile_list", "50:90:99:99.9")];
+    described.map(|(name, value)| (name, value.into()))
 }
 
 /// The shape of a cell.

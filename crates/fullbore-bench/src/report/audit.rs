@@ -75,8 +75,8 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
         [words("experiment"), figures("cells"), words("reason")],
         skipped.into_iter().map(|(e, r, n)| vec![e, n.to_string(), r]).collect(),
     );
-    let told = "<p class=\"note\">Outliers are labelled and kept; the median hardly feels them.</p>\n";
-    [("Cells to read with care", told, flagged), ("Not measured, and why", "", skipped)]
+    let described = "<p class=\"note\">Outliers are labelled and kept; the median hardly feels them.</p>\n";
+    [("Cells to read with care", described, flagged), ("Not measured, and why", "", skipped)]
         .into_iter()
         .filter(|(_, _, table)| !table.rows.is_empty())
         .collect()

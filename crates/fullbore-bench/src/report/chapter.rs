@@ -98,9 +98,9 @@ pub(crate) fn care(document: &Document, experiment: &str) -> Option<String> {
         ("with outliers", summaries().filter(|s| !s.outliers.is_empty()).count()),
         ("bound by the meter", summaries().filter(|s| s.tool_bound).count()),
     ];
-    let told: Vec<String> =
+    let text: Vec<String> =
         kinds.iter().filter(|k| k.1 > 0).map(|(what, count)| format!("{count} {what}")).collect();
-    (!told.is_empty()).then(|| format!("Of {}: {}.", units::count(measured, "cell"), told.join(", ")))
+    (!text.is_empty()).then(|| format!("Of {}: {}.", units::count(measured, "cell"), text.join(", ")))
 }
 
 /// Reasons why cells of an experiment were not measured, with their numbers.

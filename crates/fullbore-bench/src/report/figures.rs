@@ -1,7 +1,7 @@
 //! Which charts an experiment gets, and what each says of how to read it.
 
 use super::bar_chart::{Bar, BarChart};
-use super::line_chart::{Line, LineChart, Point};
+use super::line_chart::{ChartLine, LineChart, Point};
 use super::measure::{Measure, between, by_axis};
 use super::palette::Palette;
 use super::panels::{Facet, Panel, split};
@@ -87,19 +87,19 @@ impl ChartBuilder<'_> {
         }
     }
 
-    /// Adds a chart. `caption` ends without a stop; `told` begins with a space or is empty.
+    /// Adds a chart. `caption` ends without a stop; `described` begins with a space or is empty.
     pub(super) fn add(
         &mut self,
         stem: &str,
         caption: String,
-        told: String,
+        described: String,
         description: &str,
         picture: Picture,
     ) {
         let title = self.experiment.title.clone();
         let description = format!("{title}: {caption}. {description}");
         let stem = stem.to_owned();
-        self.charts.push(Chart { stem, number: 0, title, caption, told, description, picture });
+        self.charts.push(Chart { stem, number: 0, title, caption, described, description, picture });
     }
 
     fn lines(&mut self, panel: &Panel, measure: Measure) {
@@ -115,7 +115,7 @@ impl ChartBuilder<'_> {
         let (factor, unit) = measure.unit(highest);
         let line_styles =
             self.palette.line_styles(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
-        let drawn = panel.lines.iter().zip(line_styles).map(|((name, line), look)| Line {
+        let drawn = panel.lines.iter().zip(line_styles).map(|((name, line), look)| ChartLine {
             name: name.clone(),
             look,
             points: line
@@ -129,7 +129,7 @@ impl ChartBuilder<'_> {
             fitted: if axis == Axis::Request { self.fitted(line, measure, factor) } else { Vec::new() },
             half_power: if measure.is_cost() { None } else { self.half_power(name, line) },
         });
-        let drawn: Vec<Line> = drawn.filter(|l| !l.points.is_empty()).collect();
+        let drawn: Vec<ChartLine> = drawn.filter(|l| !l.points.is_empty()).collect();
         let roof = self.document.findings.roof.as_ref().filter(|_| measure == Measure::Rate);
         let (rule, off) = match roof {
             Some(roof) if roof.rate.value <= highest * ROOF_IN_SIGHT => {
@@ -148,16 +148,16 @@ impl ChartBuilder<'_> {
             lines: drawn,
             rule,
         };
-        let mut told = String::new();
+        let mut described = String::new();
         if chart.lines.iter().any(|l| l.half_power.is_some()) {
-            told += " Ring and foot: half-power point.";
+            described += " Ring and foot: half-power point.";
         }
         if chart.lines.iter().any(|l| !l.fitted.is_empty()) {
-            told += " Lines: fitted a + b · bytes; marks: measured.";
+            described += " Lines: fitted a + b · bytes; marks: measured.";
         }
-        told += &off;
+        described += &off;
         let (caption, spoken) = (self.caption(measure, panel), self.spoken(panel, measure));
-        self.add(measure.stem(), caption, told, &spoken, chart.picture());
+        self.add(measure.stem(), caption, described, &spoken, chart.picture());
     }
 
     fn caption(&self, measure: Measure, panel: &Panel) -> String {

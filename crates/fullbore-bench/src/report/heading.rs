@@ -63,8 +63,8 @@ pub(super) fn environment(document: &Document) -> Vec<(String, String)> {
     facts.extend(env.memory_bytes.map(|m| ("memory".into(), units::size(m))));
     let system = &env.file_system;
     if !system.kind.is_empty() {
-        let told = format!("{} at {} ({})", system.kind, system.mount_point, system.source);
-        facts.push(("file system".into(), told));
+        let text = format!("{} at {} ({})", system.kind, system.mount_point, system.source);
+        facts.push(("file system".into(), text));
     }
     facts.push(("mount options".into(), system.options.replace(',', ", ")));
     if run.directories.len() > 1 {

@@ -23,7 +23,7 @@ pub(super) fn disks(document: &Document, experiment: &Experiment) -> Titled {
         if found.len() > 1 {
             rows.push(vec![path.series.name.clone()]);
         }
-        let told = match (path.still_rising, path.sure) {
+        let text = match (path.still_rising, path.sure) {
             (true, _) => "were not measured",
             (false, true) => "bring nothing",
             (false, false) => "bring nothing that is sure",
@@ -34,7 +34,7 @@ pub(super) fn disks(document: &Document, experiment: &Experiment) -> Titled {
                 spanned(step.rate, units::rate),
                 step.expected.map_or_else(|| NOTHING.into(), units::rate),
                 step.efficiency.map_or_else(|| NOTHING.into(), units::percent),
-                if step.targets == path.at { told.into() } else { String::new() },
+                if step.targets == path.at { text.into() } else { String::new() },
             ]
         }));
     }

@@ -20,7 +20,7 @@ pub(super) struct Point {
 }
 
 /// One line.
-pub(super) struct Line {
+pub(super) struct ChartLine {
     pub(super) name: String,
     pub(super) look: LineStyle,
     pub(super) points: Vec<Point>,
@@ -35,7 +35,7 @@ pub(super) struct LineChart {
     pub(super) axis: Axis,
     pub(super) y_title: String,
     pub(super) logarithmic: bool,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<ChartLine>,
     /// A horizontal line across the chart, such as the roof.
     pub(super) rule: Option<(f64, String)>,
 }
@@ -125,7 +125,7 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     points.enumerate().map(|(i, (x, y))| format!("{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' })).collect()
 }
 
-fn draw(number: usize, line: &Line, x: &Scale, y: &Scale, band: bool) -> String {
+fn draw(number: usize, line: &ChartLine, x: &Scale, y: &Scale, band: bool) -> String {
     let mut svg = format!("<g class=\"series {}\" data-line=\"{number}\">\n", line.look.classes());
     let place = |p: &Point, value: f64| (x.place(p.at as f64), y.place(value));
     if line.points.len() > 1 {

@@ -98,8 +98,8 @@ pub(super) fn split<'a>(lines: &[&'a Series], apart: Option<Facet>, most: usize)
                 if parts.len() < 2 || apart != Some(facet) && parts.len() == group.len() {
                     return vec![(title, group)];
                 }
-                let told = |word: String| if title.is_empty() { word } else { format!("{title}, {word}") };
-                parts.into_iter().map(|(word, part)| (told(word), part)).collect()
+                let text = |word: String| if title.is_empty() { word } else { format!("{title}, {word}") };
+                parts.into_iter().map(|(word, part)| (text(word), part)).collect()
             })
             .collect();
     }
@@ -162,19 +162,19 @@ mod tests {
             line("uring, warm, sequential", CacheState::Warm, "sequential"),
         ];
         let lines: Vec<&Series> = all.iter().collect();
-        let told = |panels: Vec<Panel>| -> Vec<(String, Vec<String>)> {
+        let text = |panels: Vec<Panel>| -> Vec<(String, Vec<String>)> {
             panels.into_iter().map(|p| (p.title, p.lines.into_iter().map(|l| l.0).collect())).collect()
         };
         let names = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
         assert_eq!(split(&lines, None, 12).len(), 1);
         assert_eq!(
-            told(split(&lines, Some(Facet::Cache), 3)),
+            text(split(&lines, Some(Facet::Cache), 3)),
             [
                 ("cold, random".to_owned(), names(&["uring", "direct"])),
                 ("cold, sequential".to_owned(), names(&["uring", "direct"])),
                 ("warm".to_owned(), names(&["uring, sequential"])),
             ]
         );
-        assert_eq!(told(split(&lines[..2], Some(Facet::Cache), 3))[0].0, "");
+        assert_eq!(text(split(&lines[..2], Some(Facet::Cache), 3))[0].0, "");
     }
 }

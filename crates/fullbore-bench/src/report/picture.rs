@@ -31,7 +31,7 @@ pub(super) struct Chart {
     pub(super) title: String,
     pub(super) caption: String,
     /// How to read it, sentences after the caption.
-    pub(super) told: String,
+    pub(super) described: String,
     /// What it shows, in words, for those who do not see it.
     pub(super) description: String,
     pub(super) picture: Picture,
@@ -47,7 +47,7 @@ impl Chart {
              viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n{body}</svg></div>\n{}</figure>\n",
             self.number,
             set(&self.caption),
-            set(&self.told),
+            set(&self.described),
             escape(&self.description),
             self.legend()
         )

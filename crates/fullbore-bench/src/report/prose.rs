@@ -19,8 +19,8 @@ pub(super) fn html(document: &Document) -> String {
 
 /// Four to six sentences, each with its figures; fewer when less was measured.
 pub(super) fn sentences(document: &Document) -> Vec<String> {
-    let told = [scope(document), reading(document), writing(document), roof(document), waste(document)];
-    let mut sentences: Vec<String> = told.into_iter().flatten().collect();
+    let described = [scope(document), reading(document), writing(document), roof(document), waste(document)];
+    let mut sentences: Vec<String> = described.into_iter().flatten().collect();
     sentences.push(quality(document));
     sentences
 }

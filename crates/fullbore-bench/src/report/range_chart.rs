@@ -63,7 +63,7 @@ impl RangeChart {
             );
         }
         for percentile in 0..self.percentiles.len() {
-            let look = look(percentile);
+            let look = percentile_style(percentile);
             svg += &format!("<g class=\"series {}\" data-line=\"{percentile}\">\n", look.classes());
             for (row, range) in self.ranges.iter().enumerate() {
                 let Some(&seconds) = range.seconds.get(percentile).filter(|s| **s > 0.0) else { continue };
@@ -76,7 +76,7 @@ impl RangeChart {
             svg += "</g>\n";
         }
         let keys = self.percentiles.iter().enumerate().map(|(i, name)| Key {
-            look: look(i),
+            look: percentile_style(i),
             patch: false,
             name: (*name).to_owned(),
         });
@@ -85,7 +85,7 @@ impl RangeChart {
 }
 
 /// A percentile's look: the same in every chart of latencies.
-pub(super) fn look(percentile: usize) -> LineStyle {
+pub(super) fn percentile_style(percentile: usize) -> LineStyle {
     let colour = [2, 0, 4, 1][percentile % 4];
     LineStyle { colour, dash: 0, marker: percentile }
 }

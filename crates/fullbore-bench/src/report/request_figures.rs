@@ -2,11 +2,11 @@
 
 use super::cluster_chart::{Cluster, ClusterChart};
 use super::figures::{ChartBuilder, MOST_LINES};
-use super::line_chart::{Line, LineChart, Point};
+use super::line_chart::{ChartLine, LineChart, Point};
 use super::measure::by_axis;
 use super::panels::{Panel, split};
 use super::pipeline_chart;
-use super::range_chart::{Range, RangeChart, look};
+use super::range_chart::{Range, RangeChart, percentile_style};
 use super::stack_chart::{Stack, StackChart};
 use super::streams::{jain, stream_rates};
 use crate::document::{Axis, Cell, Latency, Phases, Series};
@@ -50,10 +50,10 @@ pub(super) fn parts(cell: &Cell) -> Option<[Option<f64>; 4]> {
 
 impl ChartBuilder<'_> {
     pub(super) fn latency(&mut self, lines: &[&Series]) {
-        let told = |line: &&&Series| {
+        let described = |line: &&&Series| {
             line.cells.iter().any(|&c| self.summary(c).is_some_and(|s| s.latency.is_some()))
         };
-        let lines: Vec<&Series> = lines.iter().filter(told).copied().collect();
+        let lines: Vec<&Series> = lines.iter().filter(described).copied().collect();
         if self.experiment.axis == Axis::None {
             for panel in split(&lines, None, MOST_ROWS) {
                 self.latency_rows(&panel);
@@ -73,9 +73,9 @@ impl ChartBuilder<'_> {
 
     /// One path: a line a percentile.
     fn latency_of(&mut self, line: &Series) {
-        let lines = PERCENTILES.iter().enumerate().map(|(i, (name, value))| Line {
+        let lines = PERCENTILES.iter().enumerate().map(|(i, (name, value))| ChartLine {
             name: (*name).to_owned(),
-            look: look(i),
+            look: percentile_style(i),
             points: self.latency_points(name, line, *value),
             fitted: Vec::new(),
             half_power: None,
@@ -87,7 +87,7 @@ impl ChartBuilder<'_> {
     fn latency_lines(&mut self, panel: &Panel, percentile: &str, value: Percentile) {
         let line_styles =
             self.palette.line_styles(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
-        let lines = panel.lines.iter().zip(line_styles).map(|((name, line), look)| Line {
+        let lines = panel.lines.iter().zip(line_styles).map(|((name, line), look)| ChartLine {
             name: name.clone(),
             look,
             points: self.latency_points(name, line, value),
@@ -110,14 +110,14 @@ impl ChartBuilder<'_> {
     }
 
     /// `caption` holds `{}` where the axis is told.
-    fn latency_chart(&mut self, mut lines: Vec<Line>, caption: &str, stem: &str) {
+    fn latency_chart(&mut self, mut lines: Vec<ChartLine>, caption: &str, stem: &str) {
         lines.retain(|l| !l.points.is_empty());
         let highest = lines.iter().flat_map(|l| l.points.iter().map(|p| p.y.value)).fold(0.0, f64::max);
         if highest <= 0.0 {
             return;
         }
         let (factor, unit) = if highest < 2e-3 { (1e6, "µs") } else { (1e3, "ms") };
-        let range = |line: &Line| {
+        let range = |line: &ChartLine| {
             let values = || line.points.iter().map(|p| p.y.value);
             let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
             format!("{}: {} to {}", line.name, units::seconds(low), units::seconds(high))
@@ -134,8 +134,8 @@ impl ChartBuilder<'_> {
             rule: None,
         };
         let caption = caption.replacen("{}", by_axis(self.experiment.axis), 1);
-        let told = " Medians over the samples of each sample’s percentile.".to_owned();
-        self.add(stem, caption, told, &spoken, chart.picture());
+        let described = " Medians over the samples of each sample’s percentile.".to_owned();
+        self.add(stem, caption, described, &spoken, chart.picture());
     }
 
     fn latency_rows(&mut self, panel: &Panel) {
@@ -164,8 +164,8 @@ impl ChartBuilder<'_> {
         let percentiles = PERCENTILES.map(|p| p.0).to_vec();
         let chart = RangeChart { percentiles, ranges };
         let caption = format!("Time a request takes{of}");
-        let told = " Least median first.".to_owned();
-        self.add("latency", caption, told, &(spoken.join("; ") + "."), chart.picture());
+        let described = " Least median first.".to_owned();
+        self.add("latency", caption, described, &(spoken.join("; ") + "."), chart.picture());
     }
 
     pub(super) fn phases(&mut self, lines: &[&Series]) {
@@ -212,20 +212,20 @@ impl ChartBuilder<'_> {
         let spoken: Vec<String> =
             stacks.iter().map(|s| format!("{} in all {}: {}", s.name, s.text, s.tips.join(", "))).collect();
         let unknown = stacks.iter().all(|s| s.sizes[1] <= 0.0 || s.sizes[2] <= 0.0);
-        let told = if unknown {
+        let described = if unknown {
             " Right: the whole time of a request. What is not known apart is within the parts beside it."
         } else {
             " Right: the whole time of a request."
         };
         let chart = StackChart { parts: PARTS.to_vec(), stacks };
         let caption = format!("Where a request’s time goes{of}");
-        self.add("phases", caption, told.to_owned(), &(spoken.join("; ") + "."), chart.picture());
+        self.add("phases", caption, described.to_owned(), &(spoken.join("; ") + "."), chart.picture());
     }
 
     pub(super) fn fairness(&mut self, lines: &[&Series]) {
-        let told = |c: usize| stream_rates(&self.document.cells[c]).len() > 1;
+        let described = |c: usize| stream_rates(&self.document.cells[c]).len() > 1;
         let lines: Vec<&Series> =
-            lines.iter().filter(|l| l.cells.iter().any(|&c| told(c))).copied().collect();
+            lines.iter().filter(|l| l.cells.iter().any(|&c| described(c))).copied().collect();
         let one = lines.len() == 1;
         for line in lines {
             let rated = line.cells.iter().map(|&c| (c, stream_rates(&self.document.cells[c])));
@@ -263,12 +263,12 @@ impl ChartBuilder<'_> {
                 clusters.iter().map(|c| format!("{}, Jain’s index {}", c.name, c.text)).collect();
             let of = if one { String::new() } else { format!(": {}", line.name) };
             let chart = ClusterChart { y_title: format!("{unit} of each"), clusters };
-            let told = " Below: Jain’s index of fairness, 1 when all get the same.".to_owned();
+            let described = " Below: Jain’s index of fairness, 1 when all get the same.".to_owned();
             let caption = format!(
                 "{} beside one another{of}",
                 if disks(line.cells[0]) { "The disks" } else { "The streams" }
             );
-            self.add("fairness", caption, told, &(spoken.join("; ") + "."), chart.picture());
+            self.add("fairness", caption, described, &(spoken.join("; ") + "."), chart.picture());
         }
     }
 
@@ -286,11 +286,11 @@ impl ChartBuilder<'_> {
                 format!("{} ({}): {advertised}{}", s.name, s.what, pipeline_chart::real(s))
             })
             .collect();
-        let told =
+        let described =
             " From the application’s memory to the device. Outlined: what is advertised; filled: what an \
                     application really gets through this stage."
                 .to_owned();
         let picture = pipeline_chart::picture(pipeline);
-        self.add("pipeline", "The storage pipeline".into(), told, &(spoken.join("; ") + "."), picture);
+        self.add("pipeline", "The storage pipeline".into(), described, &(spoken.join("; ") + "."), picture);
     }
 }

@@ -27,8 +27,8 @@ pub(super) fn svg(chart: &Chart) -> String {
     let picture = &chart.picture;
     let width = picture.width + 2.0 * MARGIN;
     let letters = (picture.width / LETTER) as usize;
-    let told = format!("{}: {}", chart.title, chart.caption);
-    let title = wrapped(&told, letters, 3);
+    let text = format!("{}: {}", chart.title, chart.caption);
+    let title = wrapped(&text, letters, 3);
     let head = MARGIN + title.len() as f64 * LINE + 6.0;
     let (legend, tall) = legend(&picture.keys, picture.width, head + picture.height + 12.0);
     let height = head + picture.height + 12.0 + tall + MARGIN;
@@ -36,7 +36,7 @@ pub(super) fn svg(chart: &Chart) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{}</title>\n<desc>{}</desc>\n<style>{STYLE}{}</style>\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n",
-        escape(&told),
+        escape(&text),
         escape(&chart.description),
         colours()
     );

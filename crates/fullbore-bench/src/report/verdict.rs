@@ -26,21 +26,21 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
     let mut jobs = grouped(&all, job);
     let more = jobs.len().saturating_sub(MOST_JOBS);
     jobs.truncate(MOST_JOBS);
-    let mut told = Vec::new();
+    let mut described = Vec::new();
     for (job, group) in &jobs {
-        told.extend(best(document, experiment, group, job, jobs.len() == 1));
-        told.extend(along(document, experiment, group, job));
+        described.extend(best(document, experiment, group, job, jobs.len() == 1));
+        described.extend(along(document, experiment, group, job));
     }
     if more > 0 {
-        told.push(format!(
+        described.push(format!(
             "{} more in the tables.",
             units::count(more, "kind of job").replace("jobs", "job")
         ));
     }
-    told.extend(cost(document, &all));
-    told.extend(super::verdict_requests::sentences(document, experiment, &all));
-    told.extend(super::peers::sentences(document, experiment));
-    told
+    described.extend(cost(document, &all));
+    described.extend(super::verdict_requests::sentences(document, experiment, &all));
+    described.extend(super::peers::sentences(document, experiment));
+    described
 }
 
 /// The fastest cell of a line.
@@ -153,7 +153,7 @@ fn cost(document: &Document, lines: &[&Series]) -> Option<String> {
     // An interval that holds nothing does not bear a cost out.
     let mut costs: Vec<_> = found.filter(|(_, c)| c.line.per_request.low > 0.0).collect();
     costs.sort_by(|a, b| a.1.line.per_request.value.total_cmp(&b.1.line.per_request.value));
-    let told = |(line, cost): &(&Series, &crate::document::SeriesCost)| {
+    let described = |(line, cost): &(&Series, &crate::document::SeriesCost)| {
         format!(
             "{} and {} a megabyte ({})",
             spanned(cost.line.per_request, units::seconds),
@@ -163,15 +163,15 @@ fn cost(document: &Document, lines: &[&Series]) -> Option<String> {
     };
     match costs.as_slice() {
         [] => None,
-        [only] => Some(format!("A request costs the processor {}.", told(only))),
+        [only] => Some(format!("A request costs the processor {}.", described(only))),
         [least, .., most] if most.1.line.per_request.low <= least.1.line.per_request.high => Some(format!(
             "A request costs the processor {}; the other paths are not told apart.",
-            told(least)
+            described(least)
         )),
         [least, .., most] => Some(format!(
             "A request costs the processor least with {}, most with {}.",
-            told(least),
-            told(most)
+            described(least),
+            described(most)
         )),
     }
 }
@@ -198,14 +198,14 @@ mod tests {
     #[test]
     fn overlapping_intervals_give_no_verdict() {
         let ratio = |value, low, high| Estimate { value, low, high };
-        let told = |verdict, ratio| against(&Comparison { ratio, verdict }, "mmap");
-        assert_eq!(told(Verdict::Faster, ratio(1.24, 1.2, 1.28)), "1.24 times mmap (1.20 to 1.28)");
+        let described = |verdict, ratio| against(&Comparison { ratio, verdict }, "mmap");
+        assert_eq!(described(Verdict::Faster, ratio(1.24, 1.2, 1.28)), "1.24 times mmap (1.20 to 1.28)");
         assert_eq!(
-            told(Verdict::Unclear, ratio(1.1, 0.9, 1.28)),
+            described(Verdict::Unclear, ratio(1.1, 0.9, 1.28)),
             "not told apart from mmap (ratio 0.90 to 1.28)"
         );
         assert_eq!(
-            told(Verdict::NoDifferenceThatMatters, ratio(1.0, 0.99, 1.01)),
+            described(Verdict::NoDifferenceThatMatters, ratio(1.0, 0.99, 1.01)),
             "no difference that matters to mmap"
         );
     }

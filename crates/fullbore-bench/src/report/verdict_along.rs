@@ -23,7 +23,7 @@ pub(super) fn along(
         .max_by(|a, b| a.2.total_cmp(&b.2))?;
     let cells: Vec<&Cell> = fastest.cells.iter().map(|&c| &document.cells[c]).collect();
     let walk = AxisVerdict { axis: experiment.axis, cells, name: if lines.len() > 1 { &name } else { "" } };
-    let told = match experiment.axis {
+    let described = match experiment.axis {
         Axis::Targets | Axis::Streams => walk.adding()?,
         Axis::File => walk.outgrowing()?,
         Axis::Offset => walk.misaligning()?,
@@ -32,7 +32,7 @@ pub(super) fn along(
     };
     let head: Vec<String> =
         [capital(job), walk.name.to_owned()].into_iter().filter(|w| !w.is_empty()).collect();
-    Some(if head.is_empty() { capital(&told) } else { format!("{}: {told}", head.join(", ")) })
+    Some(if head.is_empty() { capital(&described) } else { format!("{}: {described}", head.join(", ")) })
 }
 
 /// One more of something helps when it brings a tenth of what the first brought.

@@ -9,17 +9,17 @@ use crate::units;
 /// Sentences for the figures that an experiment asks for beyond rates and costs.
 pub(super) fn sentences(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Vec<String> {
     let asked = |figure: Figure| experiment.figures.contains(&figure);
-    let mut told = Vec::new();
+    let mut described = Vec::new();
     if asked(Figure::Latency) && experiment.axis != Axis::Load {
-        told.extend(latency(document, experiment, lines));
+        described.extend(latency(document, experiment, lines));
     }
     if asked(Figure::Phases) {
-        told.extend(phases(document, experiment, lines));
+        described.extend(phases(document, experiment, lines));
     }
     if asked(Figure::Pipeline) {
-        told.extend(pipeline(document));
+        described.extend(pipeline(document));
     }
-    told
+    described
 }
 
 fn latency(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Option<String> {
@@ -33,23 +33,23 @@ fn latency(document: &Document, experiment: &Experiment, lines: &[&Series]) -> O
         }
     }
     found.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    let told = |(name, tail): &(String, crate::stats::Estimate)| {
+    let described = |(name, tail): &(String, crate::stats::Estimate)| {
         format!("{} ({name})", spanned(*tail, units::seconds))
     };
     match found.as_slice() {
         [] => None,
-        [only] => Some(format!("99% of requests take no longer than {}.", told(only))),
+        [only] => Some(format!("99% of requests take no longer than {}.", described(only))),
         [least, .., most] => Some(format!(
             "99% of requests take no longer than {} at best and {} at worst.",
-            told(least),
-            told(most)
+            described(least),
+            described(most)
         )),
     }
 }
 
 fn phases(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Option<String> {
     let line = lines.iter().find(|l| l.cells.iter().any(|&c| parts(&document.cells[c]).is_some()))?;
-    let told = |&c: &usize| {
+    let described = |&c: &usize| {
         let cell = &document.cells[c];
         let sizes = parts(cell)?;
         let whole: f64 = sizes.iter().flatten().sum();
@@ -62,7 +62,7 @@ fn phases(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Op
         let share = units::percent(sizes[most].unwrap_or(0.0) / whole);
         Some(format!("{share} of {} in “{}” ({at})", units::seconds(whole), PARTS[most].0))
     };
-    let measured: Vec<String> = line.cells.iter().filter_map(told).collect();
+    let measured: Vec<String> = line.cells.iter().filter_map(described).collect();
     match measured.as_slice() {
         [] => None,
         [only] => Some(format!("Of a request’s time most is spent so: {only}.")),

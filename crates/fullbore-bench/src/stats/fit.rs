@@ -62,7 +62,7 @@ pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
 
 /// A solved line `a + b · x`.
 #[derive(Clone, Copy)]
-struct Line {
+struct LinearFit {
     a: f64,
     b: f64,
     /// The weighted mean of the costs.
@@ -73,7 +73,7 @@ struct Line {
 }
 
 /// Least squares of the relative residuals; `None` when all sizes are equal.
-fn solve(points: &[(f64, f64)]) -> Option<Line> {
+fn solve(points: &[(f64, f64)]) -> Option<LinearFit> {
     let scale = points.iter().map(|p| p.0).fold(0.0, f64::max);
     if scale <= 0.0 {
         return None;
@@ -91,7 +91,7 @@ fn solve(points: &[(f64, f64)]) -> Option<Line> {
     if determinant <= f64::EPSILON * w * wxx {
         return None;
     }
-    Some(Line {
+    Some(LinearFit {
         a: (wxx * wy - wx * wxy) / determinant,
         b: (w * wxy - wx * wy) / determinant / scale,
         mean: wy / w,
@@ -100,7 +100,7 @@ fn solve(points: &[(f64, f64)]) -> Option<Line> {
     })
 }
 
-impl Line {
+impl LinearFit {
     fn unexplained(&self, points: &[(f64, f64)]) -> f64 {
         points.iter().map(|&(x, y)| ((y - self.a - self.b * x) / y).powi(2)).sum()
     }

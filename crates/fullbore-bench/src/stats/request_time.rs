@@ -48,7 +48,7 @@ const EXPLAINED: f64 = 0.05;
 impl RequestTime {
     /// The time of a request of `bytes`, in seconds.
     pub fn at(&self, bytes: f64) -> f64 {
-        Line { a: self.per_request.value, b: self.per_byte.value }.at(self.law, bytes)
+        LawFit { a: self.per_request.value, b: self.per_byte.value }.at(self.law, bytes)
     }
 }
 
@@ -75,7 +75,7 @@ pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Opt
     let medians: Vec<(f64, f64)> =
         points.iter().filter_map(|(bytes, times)| Some((*bytes, median_of_sorted(times)?))).collect();
     let fits = [Law::Sum, Law::Larger].map(|law| fit(law, &medians).map(|line| (law, line)));
-    let misfit = |(law, line): &(Law, Line)| line.misfit(*law, &medians);
+    let misfit = |(law, line): &(Law, LawFit)| line.misfit(*law, &medians);
     let (law, line) =
         fits.into_iter().flatten().min_by(|one, other| misfit(one).total_cmp(&misfit(other)))?;
 
@@ -88,7 +88,7 @@ pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Opt
             out
         })
         .collect();
-    let again: Vec<Line> = (0..bootstrap.resamples)
+    let again: Vec<LawFit> = (0..bootstrap.resamples)
         .filter_map(|index| {
             let points: Vec<(f64, f64)> =
                 medians.iter().zip(&drawn).map(|((bytes, _), times)| (*bytes, times[index])).collect();
@@ -96,8 +96,9 @@ pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Opt
         })
         .collect();
     let fewest = points.iter().map(|(_, times)| times.len()).min().unwrap_or(0);
-    let estimate =
-        |of: &dyn Fn(&Line) -> f64| bootstrap.percentiles(of(&line), again.iter().map(of).collect(), fewest);
+    let estimate = |of: &dyn Fn(&LawFit) -> f64| {
+        bootstrap.percentiles(of(&line), again.iter().map(of).collect(), fewest)
+    };
     let (smallest, largest) = (medians[0].0, medians[medians.len() - 1].0);
     let residual = |(bytes, time): &(f64, f64)| ((time - line.at(law, *bytes)) / time).abs();
     Some(RequestTime {
@@ -113,12 +114,12 @@ pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Opt
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct LawFit {
     a: f64,
     b: f64,
 }
 
-impl Line {
+impl LawFit {
     fn at(self, law: Law, bytes: f64) -> f64 {
         match law {
             Law::Sum => self.a + self.b * bytes,
@@ -137,7 +138,7 @@ impl Line {
 }
 
 /// The line of a law that fits best; `None` if a part of it is not positive.
-fn fit(law: Law, points: &[(f64, f64)]) -> Option<Line> {
+fn fit(law: Law, points: &[(f64, f64)]) -> Option<LawFit> {
     let line = match law {
         Law::Sum => sum(points),
         // The points up to some size are flat, those beyond it lie on a line through nothing.
@@ -151,7 +152,7 @@ fn fit(law: Law, points: &[(f64, f64)]) -> Option<Line> {
                     });
                     up / down
                 };
-                Line { a: ratio(flat, |_| 1.0), b: ratio(sloped, |bytes| bytes) }
+                LawFit { a: ratio(flat, |_| 1.0), b: ratio(sloped, |bytes| bytes) }
             })
             .min_by(|one, other| one.misfit(law, points).total_cmp(&other.misfit(law, points))),
     }?;
@@ -159,7 +160,7 @@ fn fit(law: Law, points: &[(f64, f64)]) -> Option<Line> {
 }
 
 /// Least squares of the relative residuals of a straight line.
-fn sum(points: &[(f64, f64)]) -> Option<Line> {
+fn sum(points: &[(f64, f64)]) -> Option<LawFit> {
     // Scaled, so that squares of sizes do not swallow the digits of times.
     let scale = points.iter().map(|(bytes, _)| *bytes).fold(0.0, f64::max);
     let [mut w, mut wx, mut wy, mut wxx, mut wxy] = [0.0; 5];
@@ -172,7 +173,7 @@ fn sum(points: &[(f64, f64)]) -> Option<Line> {
         wxy += weight * x * time;
     }
     let determinant = w * wxx - wx * wx;
-    (determinant > 0.0).then(|| Line {
+    (determinant > 0.0).then(|| LawFit {
         a: (wxx * wy - wx * wxy) / determinant,
         b: (w * wxy - wx * wy) / determinant / scale,
     })

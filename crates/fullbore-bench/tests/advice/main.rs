@@ -171,9 +171,9 @@ fn duplicate_topics_keep_the_higher_confidence() {
         }
     }
     let all = room.advice();
-    let told: Vec<&Advice> = all.iter().filter(|a| a.text.starts_with("Request")).collect();
-    assert_eq!(told.len(), 1);
-    assert_eq!((told[0].experiment.as_str(), told[0].confidence), ("second", Confidence::High));
+    let described: Vec<&Advice> = all.iter().filter(|a| a.text.starts_with("Request")).collect();
+    assert_eq!(described.len(), 1);
+    assert_eq!((described[0].experiment.as_str(), described[0].confidence), ("second", Confidence::High));
 }
 
 #[test]

@@ -75,7 +75,7 @@ enum Reply {
 }
 
 impl Reply {
-    fn give(self) {
+    fn send(self) {
         match self {
             Self::Read(reply, data) => reply.data(&data),
             Self::Written(reply, len) => reply.written(len as u32),
@@ -101,13 +101,13 @@ struct ReplyQueue {
 }
 
 impl ReplyQueue {
-    fn give_all(&self) {
+    fn send_all(&self) {
         loop {
             let mut due = self.more.wait_while(self.due.lock().unwrap(), |due| due.is_empty()).unwrap();
             let (at, answer) = due.pop_front().unwrap();
             drop(due);
             std::thread::sleep(at.saturating_duration_since(Instant::now()));
-            answer.give();
+            answer.send();
         }
     }
 }
@@ -137,7 +137,7 @@ impl DiskServer {
 
     fn answer(&self, writes: bool, len: usize, answer: Reply) {
         if !self.go.exists() {
-            return answer.give();
+            return answer.send();
         }
         // Under one lock, so that the line is in order.
         let mut head = self.head.lock().unwrap();
@@ -213,7 +213,7 @@ pub(crate) fn served_here() -> bool {
     let bytes = tempfile::tempfile_in(Path::new(place).parent().unwrap()).unwrap();
     bytes.set_len(len).unwrap();
     let line: &'static ReplyQueue = Box::leak(Box::default());
-    std::thread::spawn(|| line.give_all());
+    std::thread::spawn(|| line.send_all());
     let head = Mutex::new(Head { free: Instant::now(), write_cache: write_cache == "true" });
     fuser::mount(DiskServer { bytes, len, go: go.into(), head, line }, place, &Config::default()).unwrap();
     true

@@ -192,7 +192,7 @@ impl Report {
         }
         self.write_outputs(files, || {
             if !self.json {
-                return Ok(table::render(document, look()).into_bytes());
+                return Ok(table::render(document, table_options()).into_bytes());
             }
             let mut text = Vec::new();
             document.write(&mut text).map_err(Exit::failure)?;
@@ -228,7 +228,7 @@ impl Report {
             files.push((path, cells));
         }
         self.write_outputs(files, || {
-            Ok(if self.json { comparison::json(&found) } else { comparison::render(&found, look()) }
+            Ok(if self.json { comparison::json(&found) } else { comparison::render(&found, table_options()) }
                 .into_bytes())
         })?;
         verdict(&found)
@@ -291,7 +291,7 @@ fn verdict(found: &Comparison) -> Result<(), Exit> {
 }
 
 /// How a table looks where standard output goes.
-pub(super) fn look() -> TableOptions {
+pub(super) fn table_options() -> TableOptions {
     let colour =
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| match size.ws_col {

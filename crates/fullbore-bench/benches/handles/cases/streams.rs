@@ -62,7 +62,7 @@ fn seek(forward: bool) -> Case {
 
 fn read_byte() -> Case {
     // The file again and again: the seek to the start is one in a million.
-    fn again(reader: &mut (impl Read + Seek), byte: &mut [u8]) -> std::io::Result<()> {
+    fn reread(reader: &mut (impl Read + Seek), byte: &mut [u8]) -> std::io::Result<()> {
         if reader.read(byte)? == 0 {
             reader.seek(SeekFrom::Start(0))?;
         }
@@ -72,18 +72,18 @@ fn read_byte() -> Case {
         .moving(1, 1)
         .with("std", |files| {
             let mut file = BufReader::with_capacity(BUFFER, fs::File::open(files.source(MIDDLE))?);
-            each(move |byte| Ok(again(&mut file, byte)?))
+            each(move |byte| Ok(reread(&mut file, byte)?))
         })
         .with("fullbore stream", |files| {
             let mut stream = FileStream::with_buffer(File::open(files.source(MIDDLE))?, BUFFER);
-            each(move |byte| Ok(again(&mut stream, byte)?))
+            each(move |byte| Ok(reread(&mut stream, byte)?))
         })
         .like_std("fullbore stream")
         .demand(Demand::AllocatesNothing("fullbore stream"))
 }
 
 fn write_byte() -> Case {
-    fn again(writer: &mut (impl Write + Seek), byte: &[u8], written: &mut u64) -> std::io::Result<()> {
+    fn reread(writer: &mut (impl Write + Seek), byte: &[u8], written: &mut u64) -> std::io::Result<()> {
         writer.write_all(byte)?;
         *written += 1;
         if *written == MIDDLE {
@@ -97,19 +97,19 @@ fn write_byte() -> Case {
         .with("std", |files| {
             let file = fs::File::options().write(true).open(files.filled(MIDDLE)?)?;
             let (mut file, mut written) = (BufWriter::with_capacity(BUFFER, file), 0);
-            each(move |byte| Ok(again(&mut file, byte, &mut written)?))
+            each(move |byte| Ok(reread(&mut file, byte, &mut written)?))
         })
         .with("fullbore stream", |files| {
             let file = File::open_write(files.filled(MIDDLE)?)?;
             let (mut stream, mut written) = (FileStream::with_buffer(file, BUFFER), 0);
-            each(move |byte| Ok(again(&mut stream, byte, &mut written)?))
+            each(move |byte| Ok(reread(&mut stream, byte, &mut written)?))
         })
         .like_std("fullbore stream")
         .demand(Demand::AllocatesNothing("fullbore stream"))
 }
 
 fn flush() -> Case {
-    fn again(writer: &mut (impl Write + Seek), byte: &[u8]) -> std::io::Result<()> {
+    fn reread(writer: &mut (impl Write + Seek), byte: &[u8]) -> std::io::Result<()> {
         writer.write_all(byte)?;
         writer.flush()
     }
@@ -117,11 +117,11 @@ fn flush() -> Case {
         .moving(1, 1)
         .with("std", |files| {
             let mut file = BufWriter::with_capacity(BUFFER, fs::File::create(files.target())?);
-            each(move |byte| Ok(again(&mut file, byte)?))
+            each(move |byte| Ok(reread(&mut file, byte)?))
         })
         .with("fullbore stream", |files| {
             let mut stream = create(files, BUFFER)?;
-            each(move |byte| Ok(again(&mut stream, byte)?))
+            each(move |byte| Ok(reread(&mut stream, byte)?))
         })
         .like_std("fullbore stream")
         .demand(Demand::AllocatesNothing("fullbore stream"))

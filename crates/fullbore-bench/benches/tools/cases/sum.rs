@@ -10,7 +10,7 @@ pub(super) const CASES: &[Row] = &[
     ("sum-blake3", "BLAKE3 of a cached file", |bench| one_file(bench, "blake3", "b3sum", 0.95)),
     ("sum-sha256", "SHA-256 of a cached file", |bench| one_file(bench, "sha256", "sha256sum", 0.40)),
     ("sum-three", "three hashes in one pass", three),
-    ("sum-many", "BLAKE3 of many small files", many),
+    ("sum-many", "BLAKE3 of many small files", many_files),
 ];
 
 fn one_file(bench: &mut Bench, hash: &str, peer: &'static str, bound: f64) -> Attempt<()> {
@@ -45,7 +45,7 @@ fn three(bench: &mut Bench) -> Attempt<()> {
         .run(bench)
 }
 
-fn many(bench: &mut Bench) -> Attempt<()> {
+fn many_files(bench: &mut Bench) -> Attempt<()> {
     let crowd = bench.place.of(Data::Crowd);
     let count = bench.place.some();
     let prepare = || states::warm_tree(&crowd);

@@ -209,8 +209,8 @@ impl CommandWorkload {
         let path = child::find(name).ok_or_else(|| refuse(format!("{name} is not installed")))?;
         if self.tool.name == "uutils" {
             // The GNU project's tools can be built as one program of the same name.
-            let told = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
-            if told.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).contains("GNU")) {
+            let described = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
+            if described.is_ok_and(|described| String::from_utf8_lossy(&described.stdout).contains("GNU")) {
                 return Err(refuse("the program coreutils is GNU's here, not that of uutils".into()));
             }
         }

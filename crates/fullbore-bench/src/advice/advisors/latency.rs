@@ -32,15 +32,15 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         return None;
     }
     let limit = PATIENCE * alone;
-    let told: Vec<(u64, EligibleCell<'_>, Estimate)> =
+    let described: Vec<(u64, EligibleCell<'_>, Estimate)> =
         sweep.points.iter().filter_map(|&(load, w)| Some((load, w, slow(&w, input)?))).collect();
     let bears = |(load, w, p99): &(u64, EligibleCell<'_>, Estimate)| {
         let carried = w.summary.requests_per_s.is_none_or(|n| n >= CARRIED * *load as f64);
         carried && p99.value <= limit
     };
-    let beyond = told.iter().position(|point| !bears(point)).unwrap_or(told.len());
-    let (load, held, p99) = told.get(..beyond)?.last()?;
-    let broken = told.get(beyond);
+    let beyond = described.iter().position(|point| !bears(point)).unwrap_or(described.len());
+    let (load, held, p99) = described.get(..beyond)?.last()?;
+    let broken = described.get(beyond);
     let (at, takes) = (units::requests_rate(*load as f64), units::seconds(p99.value));
     let what = format!("{} with {}", task(held.labels), way(&sweep.labels));
     let patience = format!("{} of the idle median ({})", times(PATIENCE), units::seconds(alone));

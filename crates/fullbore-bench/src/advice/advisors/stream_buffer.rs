@@ -31,10 +31,13 @@ fn name(size: u64) -> String {
 }
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
-    let told: Vec<EligibleCell<'_>> = input.own().into_iter().filter(|w| of(w).is_some()).collect();
+    let described: Vec<EligibleCell<'_>> = input.own().into_iter().filter(|w| of(w).is_some()).collect();
     // Across calls of all sizes: the same buffers, told apart by nothing else.
-    let groups =
-        groups_ignoring(&told, |l: &mut Labels| (l.variant, l.request_bytes) = (None, None), &["request"]);
+    let groups = groups_ignoring(
+        &described,
+        |l: &mut Labels| (l.variant, l.request_bytes) = (None, None),
+        &["request"],
+    );
     groups.iter().filter_map(|group| of_group(group, input)).collect()
 }
 

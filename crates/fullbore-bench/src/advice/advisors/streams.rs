@@ -30,18 +30,18 @@ fn fairness(eligible: &EligibleCell<'_>) -> Option<f64> {
 fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let (count, best) = sweep.peak()?;
     let (fewest, first) = sweep.points.first().copied()?;
-    let (most, crowd) = sweep.last()?;
+    let (most, highest_count) = sweep.last()?;
     let streams = |n: u64| units::count(n as usize, "stream");
     let what = format!("{} with {}", task(best.labels), way(&sweep.labels));
     let topic = format!("streams|{what}");
-    let fair = match fairness(&crowd) {
+    let fair = match fairness(&highest_count) {
         Some(share) if share < FAIR => {
             format!(" Of {} the slowest gets {} of the fastest.", most, units::percent(share))
         }
         Some(_) => format!(" All {most} get about the same."),
         None => String::new(),
     };
-    let falls = speed(best, crowd, input.bootstrap).filter(|found| found.is_greater());
+    let falls = speed(best, highest_count, input.bootstrap).filter(|found| found.is_greater());
     if let Some(found) = falls {
         let worth = found.estimate.value;
         let text = format!(
@@ -49,11 +49,11 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
             streams(count),
             units::rate(best.rate()),
             streams(most),
-            units::rate(crowd.rate()),
+            units::rate(highest_count.rate()),
             units::percent(1.0 - 1.0 / worth)
         );
-        let evidence = against((&streams(count), &best), (&streams(most), &crowd), &found);
-        return Some(Candidate::new(topic, &found, &[best, crowd], worth, text, evidence));
+        let evidence = against((&streams(count), &best), (&streams(most), &highest_count), &found);
+        return Some(Candidate::new(topic, &found, &[best, highest_count], worth, text, evidence));
     }
     let (enough, at) = sweep.reaching(super::AT_PEAK)?;
     let found = speed(at, first, input.bootstrap).filter(|found| found.is_greater())?;
@@ -66,5 +66,5 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         streams(fewest)
     );
     let evidence = against((&streams(enough), &at), (&streams(fewest), &first), &found);
-    Some(Candidate::new(topic, &found, &[at, first, crowd], worth, text, evidence))
+    Some(Candidate::new(topic, &found, &[at, first, highest_count], worth, text, evidence))
 }

@@ -35,16 +35,16 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         return Some(Candidate::new(topic, &found, &[chosen, base], found.estimate.value, text, evidence));
     }
     // One worker does, if the others are slower, or cost more for nothing.
-    let (most, crowd) = sweep.last()?;
-    let slower = speed(base, crowd, input.bootstrap)?;
-    let cpu_cost = cost(crowd, base, input.bootstrap);
-    let evidence = against((&name(fewest), &base), (&name(most), &crowd), &slower);
+    let (most, highest_count) = sweep.last()?;
+    let slower = speed(base, highest_count, input.bootstrap)?;
+    let cpu_cost = cost(highest_count, base, input.bootstrap);
+    let evidence = against((&name(fewest), &base), (&name(most), &highest_count), &slower);
     let enough = format!("{} for {what}: {}", name(fewest), units::rate(base.rate()));
     if slower.is_greater() {
         let cpu_cost = and_cost(cpu_cost.as_ref());
         let worth = slower.estimate.value;
         let text = format!("Use no more than {enough}; {most} take {} the time{cpu_cost}.", times(worth));
-        return Some(Candidate::new(topic, &slower, &[base, crowd], worth, text, evidence));
+        return Some(Candidate::new(topic, &slower, &[base, highest_count], worth, text, evidence));
     }
     let cpu_cost = cpu_cost.filter(|found| found.is_clear() && found.estimate.value * CHEAPER >= 1.0)?;
     let worth = cpu_cost.estimate.value;
@@ -52,5 +52,5 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         "Use no more than {enough}; {most} are no faster as far as can be told and cost {} the processor time.",
         times(worth)
     );
-    Some(Candidate::new(topic, &cpu_cost, &[base, crowd], worth, text, evidence))
+    Some(Candidate::new(topic, &cpu_cost, &[base, highest_count], worth, text, evidence))
 }

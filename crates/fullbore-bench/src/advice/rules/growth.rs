@@ -6,7 +6,7 @@ use super::super::input::{AdviceInput, EligibleCell, End, Growth, end, growth};
 use super::super::ratio::speed;
 use super::super::sweep::{DEPTH, sweeps};
 use super::super::words::{task, times, way};
-use super::tally::{RuleResult, RuleTally};
+use super::rule_tally::{RuleResult, RuleTally};
 use crate::document::Labels;
 use crate::stats::DEFAULT_MARGIN;
 
@@ -18,7 +18,7 @@ fn named(eligible: &EligibleCell<'_>) -> String {
     format!("{} with {}", task(&bare), way(&bare))
 }
 
-pub(super) fn preallocate(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn preallocation(input: &AdviceInput<'_>) -> RuleResult {
     let mut tally = RuleTally::new(1.0 + DEFAULT_MARGIN);
     for group in allocation_groups(input) {
         let with = |wanted| allocation_with(&group, wanted);

@@ -2,10 +2,10 @@
 
 mod growth;
 mod parallel;
+mod rule_tally;
 mod sizes;
-mod tally;
 
-use tally::RuleResult;
+use rule_tally::RuleResult;
 
 use super::input::AdviceInput;
 use crate::document::Rule;
@@ -34,7 +34,7 @@ const RULES: [(&str, Test); 10] = [
         sizes::buffering_helps,
     ),
     ("From 64 KiB on buffering is slower than passing it by.", sizes::buffering_hurts),
-    ("Preallocate a file to the size it will have.", growth::preallocate),
+    ("Preallocate a file to the size it will have.", growth::preallocation),
     ("Extending a file while writing puts its requests in line and slows them much.", growth::extending),
     (
         "Requests that straddle the boundaries of stripes or blocks are split, and slower for it.",

@@ -5,7 +5,7 @@ use super::super::input::{AdviceInput, EligibleCell, End, end, fastest};
 use super::super::ratio::speed;
 use super::super::sweep::{DEPTH, Sweep, groups_ignoring, sweeps};
 use super::super::words::{task, way};
-use super::tally::{RuleResult, RuleTally};
+use super::rule_tally::{RuleResult, RuleTally};
 use crate::document::Labels;
 use crate::stats::DEFAULT_MARGIN;
 use crate::units;
@@ -55,7 +55,7 @@ fn write_cache_on(labels: &Labels) -> Option<bool> {
 }
 
 pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
-    let told: Vec<EligibleCell<'_>> = input
+    let text: Vec<EligibleCell<'_>> = input
         .all()
         .iter()
         .copied()
@@ -69,7 +69,7 @@ pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
     };
     let clear = |l: &mut Labels| (l.variant, l.depth) = (None, None);
     let (mut small, mut deep) = (RuleTally::new(SIGNIFICANT), RuleTally::new(CLOSE));
-    for group in groups_ignoring(&told, clear, &["depth"]) {
+    for group in groups_ignoring(&text, clear, &["depth"]) {
         let find = |on, depth| of(&group, on, depth).and_then(|id| input.find(&id));
         let Some(with) = find(true, |d| d == 1) else { continue };
         let size = with.labels.request_bytes.unwrap_or(0);

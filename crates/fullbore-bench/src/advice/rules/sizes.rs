@@ -5,7 +5,7 @@ use super::super::input::{AdviceInput, EligibleCell, fastest, is_sequential};
 use super::super::ratio::{cost, speed};
 use super::super::sweep::{REQUEST, Sweep, sweeps};
 use super::super::words::{task, way};
-use super::tally::{RuleResult, RuleTally};
+use super::rule_tally::{RuleResult, RuleTally};
 use crate::stats::{DEFAULT_MARGIN, median};
 use crate::units;
 

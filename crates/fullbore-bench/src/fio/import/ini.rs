@@ -46,12 +46,12 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, ImportError> {
     for (index, whole) in text.lines().enumerate() {
         let line = index + 1;
         // fio ends a line at either sign, wherever it stands.
-        let told = whole.split([';', '#']).next().unwrap_or_default().trim();
-        if told.is_empty() {
+        let described = whole.split([';', '#']).next().unwrap_or_default().trim();
+        if described.is_empty() {
             continue;
         }
-        let wrong = |why: &str| ImportError { line, option: told.to_owned(), why: why.to_owned() };
-        if let Some(rest) = told.strip_prefix('[') {
+        let wrong = |why: &str| ImportError { line, option: described.to_owned(), why: why.to_owned() };
+        if let Some(rest) = described.strip_prefix('[') {
             let Some((name, "")) = rest.split_once(']') else { return Err(wrong("no name of a job in [ ]")) };
             in_global = name == "global";
             if !in_global {
@@ -59,9 +59,9 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, ImportError> {
             }
             continue;
         }
-        let (name, value) = match told.split_once('=') {
+        let (name, value) = match described.split_once('=') {
             Some((name, value)) => (name.trim(), Some(value.trim().to_owned())),
-            None => (told, None),
+            None => (described, None),
         };
         if name.split_whitespace().count() > 1 {
             return Err(match name.strip_prefix("include ") {
@@ -91,19 +91,19 @@ mod tests {
         let text = "; words\n[global]\nbs=4k # more\n direct = 1\n\n[a]\ntime_based\n[global]\nbs=8k\n[b c]\nrw=read";
         let jobs = sections(text).unwrap();
         assert_eq!(jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(), ["a", "b c"]);
-        let told = |job: &Section| {
+        let described = |job: &Section| {
             job.entries.iter().map(|e| (e.line, e.name.clone(), e.value.clone())).collect::<Vec<_>>()
         };
         let some = |value: &str| Some(value.to_owned());
         assert_eq!(
-            told(&jobs[0]),
+            described(&jobs[0]),
             [
                 (3, "bs".to_owned(), some("4k")),
                 (4, "direct".to_owned(), some("1")),
                 (7, "time_based".to_owned(), None)
             ]
         );
-        assert_eq!(told(&jobs[1])[2], (9, "bs".to_owned(), some("8k")));
+        assert_eq!(described(&jobs[1])[2], (9, "bs".to_owned(), some("8k")));
     }
 
     #[test]

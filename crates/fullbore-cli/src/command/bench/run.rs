@@ -16,7 +16,7 @@ use fullbore_cli::values::names;
 use super::list::unknown;
 use super::live::LiveDisplay;
 use super::results::ResultsFolder;
-use crate::command::report::look;
+use crate::command::report::table_options;
 use crate::exit::Exit;
 
 /// How to measure, whatever is measured.
@@ -262,7 +262,7 @@ impl MeasureArgs {
             document.write(&mut text).map_err(Exit::failure)?;
             Exit::print(&text)?;
         } else {
-            let mut text = table::render(&document.printable(), look());
+            let mut text = table::render(&document.printable(), table_options());
             text.push_str(&format!("\nreport:  {}\n", folder.path().join("report.html").display()));
             text.push_str(&format!(
                 "results: {} and results.csv\n",

@@ -327,7 +327,7 @@ fn explain_plans(run: &CliRun<'_>, request: &CmpRequest<'_>, files: [&File; 2]) 
     let plan = |place: usize| -> Result<Plan, Exit> {
         let found = plan(Some(files[place]), lens[place], None, &spec, run.spec_text(), run.profile());
         let plan = found.map_err(|error| report_error(&error))?.for_comparing(files[place], &spec);
-        run.explain(files[place].path(), &plan);
+        run.print_plan(files[place].path(), &plan);
         Ok(plan)
     };
     let explain_plans = [plan(0)?, plan(1)?];

@@ -99,7 +99,7 @@ impl Copy {
             CopyEvent::Repeated { source, directory } => {
                 run.without_progress_line(|| messages::eprint(&messages::repeated(&source, directory)));
             }
-            CopyEvent::Planned { source, plan } => run.explain(&source, &plan),
+            CopyEvent::Planned { source, plan } => run.print_plan(&source, &plan),
             CopyEvent::Failed(error) => {
                 run.without_progress_line(|| messages::eprint(&messages::failed(&error)))
             }

@@ -104,7 +104,7 @@ pub(super) fn find(
 ) -> std::result::Result<Found, Exit> {
     let (directories, sparse) = (Directories::default(), HashSet::new());
     let mut search = Search { executor, run, directories, sparse, failed: false, read: 0 };
-    let files = search.look(paths, bounds)?;
+    let files = search.find_files(paths, bounds)?;
     let by_len = alike(vec![files], |inode| Some(inode.len));
     let (short, long): (Vec<_>, Vec<_>) = by_len.into_iter().partition(|group| group[0].len <= NO_ENDS);
     let ends = |inode: &Inode, directories: &Directories, _: &Executor<'_>, _: &mut _| {
@@ -170,7 +170,7 @@ fn open(inode: &Inode, directories: &Directories) -> Result<File> {
 }
 
 /// What a look at a name gives; `None`: nothing of interest.
-fn look(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Option<FoundName>> {
+fn inspect(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Option<FoundName>> {
     let held = match held {
         Some(held) => held,
         None => HeldDir::of(&path).map_err(|error| Error::io("inspect", &path, error))?.0,
@@ -190,7 +190,7 @@ impl Search<'_> {
     }
 
     /// Every regular file of interest.
-    fn look(&mut self, paths: &[PathBuf], bounds: Bounds) -> Result<Vec<Inode>> {
+    fn find_files(&mut self, paths: &[PathBuf], bounds: Bounds) -> Result<Vec<Inode>> {
         let mut walk = Walk::new(paths.iter().cloned(), Rules { follow: false, hidden: bounds.hidden });
         let batches = std::iter::from_fn(move || {
             let batch: Vec<_> = walk.by_ref().take(LOOKS).collect();
@@ -201,14 +201,15 @@ impl Search<'_> {
         self.executor.map_ordered(
             batches,
             |batch, sender, _, _| {
-                let look = |(path, found): (PathBuf, Result<Option<HeldDir>>)| {
-                    found.and_then(|held| look(path, held, bounds))
+                let inspect_entry = |(path, found): (PathBuf, Result<Option<HeldDir>>)| {
+                    found.and_then(|held| inspect(path, held, bounds))
                 };
-                let seen: Vec<_> = batch.into_iter().filter_map(|one| look(one).transpose()).collect();
-                sender.send(seen, 128 * LOOKS).map(drop)
+                let inspected: Vec<_> =
+                    batch.into_iter().filter_map(|one| inspect_entry(one).transpose()).collect();
+                sender.send(inspected, 128 * LOOKS).map(drop)
             },
-            |seen| {
-                for one in seen {
+            |inspected| {
+                for one in inspected {
                     match one {
                         Ok(FoundName { path, held, identity, len, sparse: holes }) => {
                             directories.note(&path, held);
