@@ -13,7 +13,7 @@ use super::pass::{Pass, Payload};
 use super::{Completion, Interface, OpenConfig, buffer, handle, standard};
 
 /// A file that is read and written at offsets.
-trait PositionalIo: std::marker::Sync {
+trait PositionalIo: Sync {
     /// Fills `data`.
     fn read(&self, data: &mut [u8], offset: u64) -> Result<()>;
 

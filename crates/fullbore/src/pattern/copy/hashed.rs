@@ -142,7 +142,7 @@ impl Hashed<'_> {
     fn on_threads(
         &self,
         buffers: usize,
-        work: &(dyn Fn(&dyn Fn() -> bool, &mut [Buf]) -> Result<()> + std::marker::Sync),
+        work: &(impl Fn(&dyn Fn() -> bool, &mut [Buf]) -> Result<()> + Sync),
     ) -> Result<()> {
         let (failed, first) = (AtomicBool::new(false), FirstError::default());
         let size = (self.len.min(STRIPE) as usize).next_multiple_of(ALIGNMENT);
