@@ -6,7 +6,7 @@
 //!
 //! - [`Settings`] is what is asked for, in the words of `rg`'s flags; [`Query`] is that, ready to run.
 //! - [`WholeSearcher`] searches something as a whole: it is ripgrep's searcher before ripgrep's printer.
-//! - [`PartSearcher`] is the [`Search`](fullbore::operation::Search) over parts; what it [finds](Found) is numbered from the start of its
+//! - [`PartSearcher`] is the [`Search`](fullbore::operation::Search) over parts; what it [finds](PartResult) is numbered from the start of its
 //!   part, and [`FilePrinter`] makes the file's own numbers, separators and limits of it, in order.
 //!
 //! ```

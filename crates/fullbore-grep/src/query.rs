@@ -99,7 +99,7 @@ impl Query {
         WholeSearcher::new(self, Writer::new(&self.settings))
     }
 
-    /// As [`tool`](Self::tool), which hands on what it prints before it is much, instead of keeping it.
+    /// As [`whole_searcher`](Self::whole_searcher), which hands on what it prints before it is much, instead of keeping it.
     pub fn streaming_searcher<'w>(
         &self,
         forward: impl FnMut(&[u8]) -> std::io::Result<()> + Send + 'w,

@@ -391,7 +391,7 @@ impl OpenOptions {
         self
     }
 
-    /// Whether an option that is refused is an error instead of an [explanation](super::File::explain).
+    /// Whether an option that is refused is an error instead of a line of the [report](super::File::option_report).
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
