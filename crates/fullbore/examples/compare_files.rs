@@ -4,7 +4,7 @@
 
 use fullbore::file::File;
 use fullbore::pattern::{Comparison, Extent, Progress, Side, compare};
-use fullbore::strategy::{StrategySpec, plan};
+use fullbore::strategy::{Planner, Purpose, StrategySpec};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, one, two] = &std::env::args().collect::<Vec<_>>()[..] else {
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (left, right, spec) = (File::open(one)?, File::open(two)?, StrategySpec::default());
     let planned = |file: &File| -> fullbore::Result<_> {
-        Ok(plan(Some(file), file.seekable_len()?, None, &spec, None, None)?.for_comparing(file, &spec))
+        Ok(Planner::new(&spec).plan(Purpose::Compare, Some(file), file.seekable_len()?, None)?)
     };
     let (mine, other) = (planned(&left)?, planned(&right)?);
     let sides = [Side::new(&left, &mine.strategy), Side::new(&right, &other.strategy)];

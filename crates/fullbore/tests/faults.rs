@@ -13,7 +13,7 @@ use fullbore::fault::{Counts, Fault, Plan};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 use fullbore::pattern::{self, Progress};
-use fullbore::strategy::{NAMED, StrategySpec, plan};
+use fullbore::strategy::{NAMED, Planner, Purpose, StrategySpec};
 use ground::{bytes, everywhere};
 
 /// Requests in flight.
@@ -281,7 +281,12 @@ fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> R
     let source = File::open(input.0)?.with_faults(input.1);
     let target = Output::create(output.0, Placement::Replace, Some(&source))?.with_faults(output.1);
     let spec: StrategySpec = strategy.parse().unwrap();
-    let planned = match plan(Some(&source), source.seekable_len()?, Some(&target), &spec, None, None) {
+    let planned = match Planner::new(&spec).plan(
+        Purpose::Transform,
+        Some(&source),
+        source.seekable_len()?,
+        Some(&target),
+    ) {
         Ok(planned) => planned,
         Err(error) if error.kind() == Kind::Unsupported => return Ok(false),
         Err(error) => return Err(error),

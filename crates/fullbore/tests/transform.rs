@@ -10,7 +10,7 @@ use fullbore::error::{Error, Kind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel, Transform};
 use fullbore::pattern::{self, Progress};
-use fullbore::strategy::{Allocation, Model, NAMED, StrategySpec, plan};
+use fullbore::strategy::{Allocation, Model, NAMED, Planner, Purpose, StrategySpec};
 use ground::{bytes, directories, everywhere};
 use proptest::prelude::*;
 
@@ -41,7 +41,12 @@ fn run(
         None => Output::in_place(input)?,
     };
     let spec: StrategySpec = strategy.parse().unwrap();
-    let planned = match plan(Some(&source), source.seekable_len()?, Some(&target), &spec, None, None) {
+    let planned = match Planner::new(&spec).plan(
+        Purpose::Transform,
+        Some(&source),
+        source.seekable_len()?,
+        Some(&target),
+    ) {
         Ok(planned) => planned,
         Err(error) if error.kind() == Kind::Unsupported => {
             println!("skipped: {strategy}: {error}");
@@ -182,7 +187,8 @@ fn an_operation_is_not_skipped_where_bytes_are_unseen() {
     let source = File::open(&input).unwrap();
     let target = Output::create(&output, Placement::Replace, Some(&source)).unwrap();
     let spec: StrategySpec = "method=copy_file_range".parse().unwrap();
-    let planned = plan(Some(&source), Some(3), Some(&target), &spec, None, None).unwrap();
+    let planned =
+        Planner::new(&spec).plan(Purpose::Transform, Some(&source), Some(3), Some(&target)).unwrap();
     let error = pattern::transform(
         &*simd("upper"),
         &source,

@@ -4,7 +4,7 @@ use fullbore::Result;
 use fullbore::engine::{CachePolicy, Method};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::generate::Stamped;
-use fullbore::strategy::{Strategy, plan};
+use fullbore::strategy::{Planner, Purpose, Strategy};
 use serde::Deserialize;
 
 use super::requested_strategy::RequestedStrategy;
@@ -82,13 +82,14 @@ impl OneWayIo {
     /// If it cannot be had there, with the reason.
     pub(super) fn plan(&self, file: &File, len: u64) -> Result<Strategy> {
         let RequestedStrategy { spec, text } = &self.requested;
+        let planner = Planner::new(spec).with_text(Some(text));
         let planned = if self.writes() {
             let output = Output::create(file.path(), Placement::Overwrite, None)?;
-            let planned = plan(None, Some(len), Some(&output), spec, Some(text), None)?;
+            let planned = planner.plan(Purpose::Generate, None, Some(len), Some(&output))?;
             output.commit_len(len, Durability::None)?;
             planned
         } else {
-            plan(Some(file), Some(len), None, spec, Some(text), None)?
+            planner.plan(Purpose::Read, Some(file), Some(len), None)?
         };
         self.requested.check_granted(&planned, file.path())?;
         Ok(planned.strategy)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fullbore::error::{Error, Kind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
-use fullbore::strategy::{Strategy, plan};
+use fullbore::strategy::{Planner, Purpose, Strategy};
 use fullbore::{Result, pattern, size};
 use serde::Deserialize;
 
@@ -176,7 +176,12 @@ impl Workload for TransformWorkload {
         let (input, old, len) = self.files(test_files)?;
         let output = Output::create(old.path(), Placement::Overwrite, Some(&input))?;
         let RequestedStrategy { spec, text } = &self.requested;
-        let planned = plan(Some(&input), Some(len), Some(&output), spec, Some(text), None)?;
+        let planned = Planner::new(spec).with_text(Some(text)).plan(
+            Purpose::Transform,
+            Some(&input),
+            Some(len),
+            Some(&output),
+        )?;
         output.commit_len(len, Durability::None)?;
         self.requested.check_granted(&planned, input.path())?;
         self.strategy = Some(planned.strategy);

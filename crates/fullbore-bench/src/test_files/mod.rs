@@ -18,7 +18,7 @@ use fullbore::file::{Durability, File, Output, Placement, Temporary};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Text};
 use fullbore::pattern::{self, Progress, Scope};
-use fullbore::strategy::{Strategy, StrategySpec, plan};
+use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
 use fullbore::{Result, probe, size};
 
 /// The share of the file system that is left free.
@@ -254,7 +254,8 @@ impl TestFiles {
             return Err(Error::new(Kind::Invalid, "measure", path, what));
         }
         let output = Output::create(path, Placement::Overwrite, None)?;
-        let planned = plan(None, Some(len), Some(&output), &StrategySpec::default(), None, None)?;
+        let planned =
+            Planner::new(&StrategySpec::default()).plan(Purpose::Generate, None, Some(len), Some(&output))?;
         let scope = Scope { range: 0..len, order: pattern::Order::Sequential };
         pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, progress)?;
         output.commit_len(len, Durability::Data)?;
@@ -455,7 +456,7 @@ impl FileCreator<'_> {
         self.temporaries.push(temporary);
         let output = Output::create(file.path(), Placement::Overwrite, None)?;
         let spec = StrategySpec { read_cache: Some(CachePolicy::Keep), ..StrategySpec::default() };
-        let planned = plan(None, Some(len), Some(&output), &spec, None, None)?;
+        let planned = Planner::new(&spec).plan(Purpose::Generate, None, Some(len), Some(&output))?;
         let mut done = 0;
         while done < len && !enough(done) {
             let range = done..(done + STEP).min(len);

@@ -9,7 +9,7 @@ use clap::Args;
 use fullbore::file::{Durability, File, Output};
 use fullbore::pattern::{Progress, Stats};
 use fullbore::probe::ProcessUsage;
-use fullbore::strategy::{Plan, StrategySpec, plan};
+use fullbore::strategy::{Plan, Planner, Purpose, StrategySpec};
 use fullbore::{Result, size};
 use serde_json::json;
 
@@ -70,14 +70,9 @@ impl TransferArgs {
         let profile = load_profile();
         let spec_text = (self.strategy != "auto").then_some(self.strategy.as_str());
         let (start, before) = (Instant::now(), ProcessUsage::now().unwrap_or_default());
-        let plan = plan(
-            endpoints.input,
-            endpoints.len,
-            Some(&endpoints.output),
-            &spec,
-            spec_text,
-            profile.as_ref(),
-        )?;
+        let purpose = if endpoints.input.is_some() { Purpose::Transform } else { Purpose::Generate };
+        let planner = Planner::new(&spec).with_text(spec_text).with_profile(profile.as_ref());
+        let plan = planner.plan(purpose, endpoints.input, endpoints.len, Some(&endpoints.output))?;
         if self.explain {
             Exit::eprint(&plan.to_string());
         }

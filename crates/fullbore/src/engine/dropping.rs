@@ -23,7 +23,7 @@ impl Dropping {
         if drops_by_flag(file) {
             return Ok(Self { drop_behind: None });
         }
-        if crate::probe::device_facts(file).is_ok_and(|found| found.in_memory) {
+        if crate::probe::in_memory(file) {
             return Err(rustix::io::Errno::OPNOTSUPP.into());
         }
         Ok(Self { drop_behind: Some(DropBehind::of(file)) })

@@ -41,6 +41,7 @@ pub(crate) use dropping::drop_emulated;
 pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
 pub use registry::{METHODS, method};
+pub(crate) use survey::probe_once;
 pub use survey::{Unsupported, probe, survey};
 
 use crate::buf::{Completion, Pool, Request};

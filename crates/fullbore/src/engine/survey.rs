@@ -1,13 +1,15 @@
 //! Which access methods work on a file, found by using them: versions say nothing in a container.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::sync::{Mutex, PoisonError};
 
 use super::{CachePolicy, EngineConfig, IoQueue, METHODS, Method};
 use crate::buf::Pool;
 use crate::error::{Error, Result, message};
-use crate::file::File;
-use crate::probe::NoDirect;
+use crate::file::{File, FileKind};
+use crate::probe::{FileSystemId, NoDirect};
 
 /// Why an access method cannot be used here.
 ///
@@ -93,6 +95,33 @@ pub fn probe(
             None => refuse(error.to_string()),
         }
     })
+}
+
+/// As [`probe`] for a method that transfers, learned once a process for the regular files of a file system: an io_uring is made and
+/// thrown away to find out.
+///
+/// # Errors
+/// As [`probe`].
+pub(crate) fn probe_once(
+    method: &'static Method,
+    file: &File,
+    write: bool,
+    cache: CachePolicy,
+) -> std::result::Result<(), Unsupported> {
+    type Known = BTreeMap<(FileSystemId, &'static str, bool, u8), std::result::Result<(), Unsupported>>;
+    static LEARNED: Mutex<Known> = Mutex::new(BTreeMap::new());
+    if file.kind() != FileKind::Regular {
+        return probe(method, file, None, write, cache);
+    }
+    let Ok(id) = FileSystemId::of(file) else { return probe(method, file, None, write, cache) };
+    let key = (id, method.name, write, cache as u8);
+    let learned = || LEARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = learned().get(&key) {
+        return found.clone();
+    }
+    let found = probe(method, file, None, write, cache);
+    learned().insert(key, found.clone());
+    found
 }
 
 /// Opens a method that copies in the kernel and moves nothing: that asks the system all but the file systems' consent.

@@ -73,7 +73,7 @@ impl CacheMode {
         if drops_by_flag(file) {
             return Ok((Self::Flagged, Support::Native));
         }
-        if crate::probe::device_facts(file).is_ok_and(|found| found.in_memory) {
+        if crate::probe::in_memory(file) {
             return Err("the file system is memory: its pages are the file".to_owned());
         }
         Ok((Self::DropBehind(Box::new(DropBehind::of(file))), Support::Emulated(EMULATED.to_owned())))

@@ -10,7 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod choose;
-mod comparing;
+mod evidence;
 mod named;
 mod plan;
 mod profile;
@@ -19,9 +19,10 @@ mod spec;
 use std::fmt;
 use std::str::FromStr;
 
-pub use choose::{Alternative, Decision, PlanInput, Target, choose};
+pub use choose::{Decision, PlanInput, Purpose, Target, choose};
+pub use evidence::{Alternative, Evidence, Reason, Serial};
 pub use named::{NAMED, Named};
-pub use plan::{Plan, plan};
+pub use plan::{Plan, Planner};
 pub use profile::{CacheState, Entry, FileSystem, Job, Measured, Profile, ProfileError, key};
 pub use spec::{ParseSpecError, StrategySpec};
 

@@ -1,9 +1,9 @@
-//! From what was asked and what is there to a strategy that works here, with an account of it.
+//! The planner: learns the facts that a decision needs, and turns the decision and the user's spec into a strategy that works.
 
 use std::fmt;
 
-use super::choose::{Decision, PlanInput, Target, choose};
-use super::{Model, Profile, Strategy, StrategySpec, buffered};
+use super::choose::{Decision, PlanInput, Purpose, Target, choose};
+use super::{BUDGET, Model, Profile, Strategy, StrategySpec, buffered};
 use crate::engine::{self, CachePolicy, Method, method};
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind, Output};
@@ -12,9 +12,10 @@ use crate::{probe, size};
 /// A strategy that works here, and how it came about.
 ///
 /// ```
-/// # use fullbore::strategy::{StrategySpec, plan};
+/// # use fullbore::strategy::{Planner, Purpose, StrategySpec};
 /// # let input = fullbore::file::File::open("Cargo.toml")?;
-/// let plan = plan(Some(&input), input.seekable_len()?, None, &StrategySpec::default(), None, None)?;
+/// let spec = StrategySpec::default();
+/// let plan = Planner::new(&spec).plan(Purpose::Read, Some(&input), input.seekable_len()?, None)?;
 /// assert!(plan.to_string().starts_with("strategy: method=buffered,"));
 /// assert!(plan.to_string().contains("because: 1 worker"));
 /// # Ok::<(), fullbore::Error>(())
@@ -53,76 +54,137 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Decides how to bring `len` bytes (nothing: nobody knows before the end) of `input` (nothing: they are made) to `output`
-/// (nothing: they are only looked at). What is in `spec` overrides the choice, `asked` is its text for the account, and
-/// `profile` has what was measured.
+/// Plans runs: what the user specified, and what was measured on this machine.
 ///
 /// ```
 /// use fullbore::error::Kind;
-/// use fullbore::strategy::{StrategySpec, plan};
+/// use fullbore::strategy::{Planner, Purpose, StrategySpec};
 /// let input = fullbore::file::File::open("Cargo.toml")?;
-/// let asked = |text: &str| {
+/// let planned = |text: &str| {
 ///     let spec: StrategySpec = text.parse().unwrap();
-///     plan(Some(&input), input.seekable_len()?, None, &spec, Some(text), None)
+///     Planner::new(&spec).plan(Purpose::Read, Some(&input), input.seekable_len()?, None)
 /// };
-/// assert_eq!(asked("read=mmap")?.strategy.read.name, "mmap");
-/// assert_eq!(asked("read=null").unwrap_err().kind(), Kind::Unsupported);
+/// assert_eq!(planned("read=mmap")?.strategy.read.name, "mmap");
+/// assert_eq!(planned("read=null").unwrap_err().kind(), Kind::Unsupported);
 /// # Ok::<(), fullbore::Error>(())
 /// ```
-///
-/// # Errors
-/// [`Kind::Unsupported`] if the user insists on what cannot be had here, and the system's errors.
-pub fn plan(
-    input: Option<&File>,
-    len: Option<u64>,
-    output: Option<&Output>,
-    spec: &StrategySpec,
-    spec_text: Option<&str>,
-    profile: Option<&Profile>,
-) -> Result<Plan> {
-    let plan_input = plan_input(input, len, output)?;
-    let measured = match (profile, input, plan_input.job()) {
-        (Some(profile), Some(input), Some(job)) => {
-            super::key(input).ok().and_then(|key| profile.entry(&key, job).cloned())
-        }
-        _ => None,
-    };
-    let decision = choose(&plan_input, measured.as_ref());
-    let strategy = spec.apply(decision.strategy.clone());
-    let mut plan =
-        Plan { strategy, plan_input, decision, spec_text: spec_text.map(str::to_owned), notes: Vec::new() };
-    plan.settle_methods(input, output, spec)?;
-    plan.settle_sizes(spec);
-    Ok(plan)
+#[derive(Debug, Clone, Copy)]
+pub struct Planner<'a> {
+    spec: &'a StrategySpec,
+    spec_text: Option<&'a str>,
+    profile: Option<&'a Profile>,
+    units: Option<u64>,
 }
 
-/// Gathers the facts that decide.
-fn plan_input(input: Option<&File>, len: Option<u64>, output: Option<&Output>) -> Result<PlanInput> {
-    let target = match output {
-        None => Target::Nowhere,
-        Some(output) if !output.seekable() => Target::Stream,
-        Some(output) if output.overwrites() => Target::Existing,
-        Some(_) => Target::New,
-    };
-    let cached = input.zip(len).and_then(|(input, len)| {
-        probe::residency(input, 0..len).ok().and_then(|residency| residency.share())
-    });
-    let no_deep_reads = input.filter(|_| cached.is_some_and(|cached| cached < 0.5)).and_then(|input| {
-        let uring = method("uring")?;
-        engine::probe(uring, input, None, false, CachePolicy::Direct)
-            .err()
-            .map(|unsupported| unsupported.reason)
-    });
-    Ok(PlanInput {
-        len,
-        cached,
-        target,
-        target_in_memory: output
-            .is_some_and(|output| probe::device_facts(output.file()).is_ok_and(|found| found.in_memory)),
-        processors: probe::processors(),
-        rotational: input.is_some_and(|input| probe::device_facts(input).is_ok_and(|found| found.rotational)),
-        no_deep_reads,
-    })
+impl<'a> Planner<'a> {
+    /// Plans by facts; the fields of `spec` override the choice.
+    pub fn new(spec: &'a StrategySpec) -> Self {
+        Self { spec, spec_text: None, profile: None, units: None }
+    }
+
+    /// With the text of the spec, which the printed plan repeats.
+    #[must_use]
+    pub fn with_text(self, spec_text: Option<&'a str>) -> Self {
+        Self { spec_text, ..self }
+    }
+
+    /// With what was measured on this machine.
+    #[must_use]
+    pub fn with_profile(self, profile: Option<&'a Profile>) -> Self {
+        Self { profile, ..self }
+    }
+
+    /// For a copy that hashes or verifies units of `len` bytes: each worker reads and writes one at a time, by plain calls under
+    /// the cache policies of the plan.
+    #[must_use]
+    pub(crate) fn in_units(self, len: u64) -> Self {
+        Self { units: Some(len), ..self }
+    }
+
+    /// Plans a run over `len` bytes (`None`: unknown before the end) of `input` (`None`: they are generated) to `output` (`None`:
+    /// they are only looked at).
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`] if the spec insists on what cannot be had here, and the system's errors.
+    pub fn plan(
+        &self,
+        purpose: Purpose,
+        input: Option<&File>,
+        len: Option<u64>,
+        output: Option<&Output>,
+    ) -> Result<Plan> {
+        self.decide(self.learn(purpose, input, len, output), input, output)
+    }
+
+    /// Learns the facts that decide: each only where the choice depends on it.
+    pub(crate) fn learn(
+        &self,
+        purpose: Purpose,
+        input: Option<&File>,
+        len: Option<u64>,
+        output: Option<&Output>,
+    ) -> PlanInput {
+        let target = match output {
+            None => Target::Nowhere,
+            Some(output) if !output.seekable() => Target::Stream,
+            Some(output) if output.overwrites() => Target::Existing,
+            Some(_) => Target::New,
+        };
+        let spec = self.spec;
+        let mut facts = PlanInput {
+            purpose,
+            len,
+            cached: None,
+            target,
+            target_in_memory: target == Target::New
+                && output.is_some_and(|output| probe::in_memory(output.file())),
+            processors: probe::processors(),
+            budget: spec.budget.unwrap_or(BUDGET),
+            rotational: false,
+            no_deep_reads: None,
+            can_map: false,
+            serial: None,
+            units: self.units,
+        };
+        let (Some(input), Some(len), false) = (input, len, facts.is_small()) else { return facts };
+        facts.cached = probe::residency(input, 0..len).ok().and_then(|residency| residency.share());
+        facts.rotational = facts.is_cold() && probe::device_facts(input).is_ok_and(|found| found.rotational);
+        let works = |name: &str, cache: CachePolicy| -> Option<std::result::Result<(), String>> {
+            let found = engine::probe_once(method(name)?, input, false, cache);
+            Some(found.map_err(|unsupported| unsupported.reason))
+        };
+        if facts.is_uncached() && !facts.rotational {
+            facts.no_deep_reads = works("uring", CachePolicy::Direct).and_then(std::result::Result::err);
+        }
+        let left_open = spec.named.is_none() && spec.read.is_none() && spec.read_cache.is_none();
+        if left_open && purpose.views() && spec.model != Some(Model::Striped) && !facts.is_cold() {
+            facts.can_map = works("mmap", CachePolicy::Keep).is_some_and(|found| found.is_ok());
+        }
+        facts
+    }
+
+    /// Decides by these facts.
+    pub(crate) fn decide(
+        &self,
+        plan_input: PlanInput,
+        input: Option<&File>,
+        output: Option<&Output>,
+    ) -> Result<Plan> {
+        let measured = match (self.profile, input, plan_input.job()) {
+            (Some(profile), Some(input), Some(job)) if !plan_input.is_small() => {
+                super::key(input).ok().and_then(|key| profile.entry(&key, job).cloned())
+            }
+            _ => None,
+        };
+        let decision = choose(&plan_input, measured.as_ref());
+        let strategy = self.spec.apply(decision.strategy.clone());
+        let spec_text = self.spec_text.map(str::to_owned);
+        let mut plan = Plan { strategy, plan_input, decision, spec_text, notes: Vec::new() };
+        plan.settle_methods(input, output, self.spec)?;
+        plan.settle_sizes(self.spec);
+        plan.settle_units();
+        Ok(plan)
+    }
 }
 
 impl Plan {
@@ -235,6 +297,17 @@ impl Plan {
             self.notes.push("workers=1: model=serial has one".into());
             strategy.workers = 1;
         }
+        if let Some(reason) = self.plan_input.serial.filter(|_| strategy.workers > 1) {
+            self.notes.push(format!("workers=1: {reason}"));
+            strategy.workers = 1;
+        }
+        if self.plan_input.purpose == Purpose::Compare && strategy.model == Model::Striped {
+            self.notes.push(
+                "model=pool in place of striped: the search for the first difference starts at the front"
+                    .into(),
+            );
+            strategy.model = Model::Pool;
+        }
         self.settle_memory();
         let strategy = &mut self.strategy;
         if strategy.workers == 1 {
@@ -244,26 +317,27 @@ impl Plan {
 }
 
 impl Plan {
-    /// The plan for a copy that hashes or reads back runs of `stripe` bytes: each worker reads and writes one at a time, by
-    /// plain calls under the cache policies of the plan.
-    pub(crate) fn by_stripes(&mut self, stripe: u64) {
+    /// Makes the methods plain calls under the same cache policies, where units are hashed or verified.
+    fn settle_units(&mut self) {
+        let Some(units) = self.plan_input.units else { return };
         let strategy = &mut self.strategy;
-        for (way, cache) in
-            [(&mut strategy.read, &strategy.read_cache), (&mut strategy.write, &strategy.write_cache)]
-        {
-            let plain = match cache {
-                CachePolicy::Keep => buffered(),
-                CachePolicy::DontCache => method("uncached").unwrap_or(buffered()),
-                CachePolicy::Direct => method("direct").unwrap_or(buffered()),
-            };
-            let note = format!("{} in place of {}: stripes are hashed or read back", plain.name, way.name);
-            if way.name != plain.name && !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-            *way = plain;
-        }
+        let plain = |cache| match cache {
+            CachePolicy::Keep => buffered(),
+            CachePolicy::DontCache => method("uncached").unwrap_or(buffered()),
+            CachePolicy::Direct => method("direct").unwrap_or(buffered()),
+        };
+        let (read, write) = (plain(strategy.read_cache), plain(strategy.write_cache));
+        let replaced = [(strategy.read, read), (strategy.write, write)];
+        let mut notes: Vec<_> = (replaced.iter().filter(|(method, plain)| method.name != plain.name))
+            .map(|(method, plain)| {
+                format!("{} in place of {}: stripes are hashed or read back", plain.name, method.name)
+            })
+            .collect();
+        notes.dedup();
+        self.notes.extend(notes);
+        (strategy.read, strategy.write) = (read, write);
         strategy.depth = 1;
-        strategy.stripe = stripe;
+        strategy.stripe = units;
         if strategy.workers > 1 {
             strategy.model = Model::Pool;
         }
@@ -346,7 +420,9 @@ fn settled(
     };
     let reason = match contradiction {
         Some(reason) => reason.to_owned(),
-        None => match engine::probe(method, file, None, write, cache) {
+        // Calls of the oldest kind work on every file that could be opened.
+        None if method == buffered() && cache == CachePolicy::Keep => return Ok((method, None)),
+        None => match engine::probe_once(method, file, write, cache) {
             Ok(()) => return Ok((method, None)),
             Err(unsupported) => unsupported.reason,
         },

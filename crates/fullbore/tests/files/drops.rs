@@ -6,7 +6,7 @@ use fullbore::buf::Pool;
 use fullbore::engine::{self, EngineConfig, IoQueue, method};
 use fullbore::file::{CachePolicy, File, Support};
 use fullbore::probe;
-use fullbore::strategy::plan;
+use fullbore::strategy::{Planner, Purpose};
 
 use crate::ground::{bytes, everywhere};
 
@@ -133,7 +133,7 @@ fn a_plan_says_that_dropping_is_emulated_just_where_it_is() {
         let file = File::open(&path).unwrap();
         let support = file.with_cache(CachePolicy::DontCache).1;
         let spec = "method=uncached".parse().unwrap();
-        match plan(Some(&file), Some(100_000), None, &spec, None, None) {
+        match Planner::new(&spec).plan(Purpose::Read, Some(&file), Some(100_000), None) {
             Ok(plan) => {
                 let told = plan.to_string().contains("note: read: cache=drop is emulated");
                 assert_eq!(told, matches!(support, Support::Emulated(_)), "{support}: {plan}");

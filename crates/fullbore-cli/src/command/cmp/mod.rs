@@ -14,7 +14,7 @@ use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent, Side, Stats, compare, differences};
 use fullbore::quote::printable_bytes;
-use fullbore::strategy::{BUDGET, Plan, StrategySpec, plan};
+use fullbore::strategy::{BUDGET, Plan, Planner, Purpose, StrategySpec};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::standard::StandardOutput;
 use print::{List, Words};
@@ -325,8 +325,10 @@ fn explain_plans(run: &CliRun<'_>, request: &CmpRequest<'_>, files: [&File; 2]) 
     let budget = run.spec().budget.unwrap_or(BUDGET) / 2;
     let spec = StrategySpec { budget: Some(budget), ..run.spec().clone() };
     let plan = |place: usize| -> Result<Plan, Exit> {
-        let found = plan(Some(files[place]), lens[place], None, &spec, run.spec_text(), run.profile());
-        let plan = found.map_err(|error| report_error(&error))?.for_comparing(files[place], &spec);
+        let planner = Planner::new(&spec).with_text(run.spec_text()).with_profile(run.profile());
+        let plan = planner
+            .plan(Purpose::Compare, Some(files[place]), lens[place], None)
+            .map_err(|error| report_error(&error))?;
         run.print_plan(files[place].path(), &plan);
         Ok(plan)
     };

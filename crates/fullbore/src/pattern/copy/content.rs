@@ -16,7 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind, FileStamp, Output, clones, umask};
 use crate::operation::{Kernel, Split};
 use crate::pattern::{Progress, Scope, order, run, transfer_loop};
-use crate::strategy::{Allocation, BUDGET, Strategy, plan};
+use crate::strategy::{Allocation, BUDGET, Planner, Purpose, Strategy};
 use crate::{operation, pattern, probe};
 
 /// Below this length a thread, a plan and an allocation cost more than they bring, in bytes.
@@ -87,15 +87,7 @@ impl Content<'_> {
             let what = "a pipe, device or file of the system shares no blocks";
             return Err(Error::new(Kind::Unsupported, "clone", self.input.path(), what));
         }
-        let options = self.options;
-        let plan = plan(
-            Some(self.input),
-            len,
-            Some(output),
-            &options.spec,
-            options.spec_text.as_deref(),
-            options.profile.as_ref(),
-        )?;
+        let plan = self.planner().plan(Purpose::Copy, Some(self.input), len, Some(output))?;
         self.run(output, &Scope::whole(len.unwrap_or(0)), len, &plan.strategy)
     }
 
@@ -284,22 +276,19 @@ impl Content<'_> {
         Ok(())
     }
 
+    fn planner(&self) -> Planner<'_> {
+        let options = self.options;
+        Planner::new(&options.spec)
+            .with_text(options.spec_text.as_deref())
+            .with_profile(options.profile.as_ref())
+    }
+
     /// How the file is copied; `striped`: by [`Hashed`].
     fn plan(&self, output: &Output, len: u64, striped: bool) -> Result<Strategy> {
-        let options = self.options;
-        let mut plan = plan(
-            Some(self.input),
-            Some(len),
-            Some(output),
-            &options.spec,
-            options.spec_text.as_deref(),
-            options.profile.as_ref(),
-        )?;
-        if striped {
-            plan.by_stripes(STRIPE);
-        }
+        let planner = if striped { self.planner().in_units(STRIPE) } else { self.planner() };
+        let plan = planner.plan(Purpose::Copy, Some(self.input), Some(len), Some(output))?;
         let strategy = plan.strategy.clone();
-        if options.tell_plans {
+        if self.options.tell_plans {
             let source = self.input.path().to_owned();
             (self.tell)(CopyEvent::Planned { source, plan: Box::new(plan) });
         }

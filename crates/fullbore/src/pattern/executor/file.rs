@@ -9,7 +9,7 @@ use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind};
 use crate::operation::{Fold, Search, Split};
 use crate::pattern::{Stats, fold, fold_bytes, search, search_bytes};
-use crate::strategy::{Model, Strategy, plan};
+use crate::strategy::{Planner, Purpose, Serial, Strategy};
 
 /// Files up to this long are read by one worker: threads cost more than they bring (as `strategy::choose` has it), in bytes.
 const SMALL: u64 = 2 << 20;
@@ -21,17 +21,6 @@ enum Arrival {
     Read(usize),
     /// By a plan, or without one from front to back; the length, if it has one.
     Other(Option<u64>),
-}
-
-/// What a large file is read for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    /// Workers fold its parts.
-    Fold,
-    /// One worker folds it, each step on the one before.
-    Steps,
-    /// Workers search its parts, and what they find is given out before all of it was read.
-    Search,
 }
 
 impl Executor<'_> {
@@ -70,9 +59,8 @@ impl Executor<'_> {
                 fold_bytes(operation, &worker.bytes[..len]),
             )),
             Arrival::Other(len) => {
-                let purpose =
-                    if operation.split() == Split::Sequential { Purpose::Steps } else { Purpose::Fold };
-                self.with_plan(input, len, worker.place, purpose, |strategy| {
+                let sequential = operation.split() == Split::Sequential;
+                self.with_plan(input, len, worker.place, (Purpose::Fold, sequential), |strategy| {
                     fold(operation, input, strategy, self.progress)
                 })
             }
@@ -115,9 +103,11 @@ impl Executor<'_> {
                 search_bytes(operation, &worker.bytes[..len], emit)?;
                 Ok(Stats { bytes: len as u64, ..Stats::default() })
             }
-            Arrival::Other(len) => self.with_plan(input, len, worker.place, Purpose::Search, |strategy| {
-                search(operation, input, strategy, self.progress, emit)
-            }),
+            Arrival::Other(len) => {
+                self.with_plan(input, len, worker.place, (Purpose::Search, false), |strategy| {
+                    search(operation, input, strategy, self.progress, emit)
+                })
+            }
         }
     }
 
@@ -164,7 +154,7 @@ impl Executor<'_> {
         input: &File,
         len: Option<u64>,
         place: u64,
-        purpose: Purpose,
+        (purpose, sequential): (Purpose, bool),
         job: impl FnOnce(&Strategy) -> Result<T>,
     ) -> Result<T> {
         if self.plain
@@ -174,20 +164,16 @@ impl Executor<'_> {
         {
             return job(&Strategy::plain());
         }
-        let mut plan = plan(Some(input), len, None, self.spec, self.spec_text, self.profile)?;
-        if purpose == Purpose::Fold && plan.strategy.model != Model::Striped {
-            plan = plan.for_comparing(input, self.spec);
-        }
-        if purpose == Purpose::Steps && plan.strategy.workers > 1 {
-            // The other workers are free for other files.
-            plan.notes.push("workers=1: each step needs the one before".into());
-            plan.strategy.workers = 1;
-        }
+        let planner = Planner::new(self.spec).with_text(self.spec_text).with_profile(self.profile);
+        let mut facts = planner.learn(purpose, Some(input), len, None);
+        // The other workers are free for other files.
+        facts.serial = sequential.then_some(Serial::EachStepNeedsTheLast);
+        let mut plan = planner.decide(facts.clone(), Some(input), None)?;
         let all = plan.strategy.workers > 1 && self.workers > 1;
         let alone = if all { self.alone(place) } else { None };
         if all && alone.is_none() {
-            plan.notes.push("workers=1: the others are at a file that comes later".into());
-            plan.strategy.workers = 1;
+            facts.serial = Some(Serial::OthersAreBusy);
+            plan = planner.decide(facts, Some(input), None)?;
         }
         if let Some(planned) = self.planned {
             planned(input.path(), &plan);

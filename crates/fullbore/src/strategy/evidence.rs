@@ -1,0 +1,213 @@
+//! Reasons for and against strategies, as data that can be printed.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::profile::Job;
+use crate::size;
+
+/// One reason for a decision.
+///
+/// ```
+/// use fullbore::strategy::Evidence;
+/// let evidence = Evidence::Workers { workers: 2, processors: 2 };
+/// assert_eq!(evidence.to_string(), "2 workers: as many as processors (2)");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum Evidence {
+    /// Read by copying; the share of the input in the page cache, if known.
+    Buffered {
+        share: Option<f64>,
+    },
+    /// Mapped in windows of so many bytes, because so much is in the page cache.
+    Mapped {
+        window: u64,
+        share: f64,
+    },
+    /// Direct, so many requests of so many bytes in flight, because nothing is cached.
+    DeepReads {
+        depth: usize,
+        request: u64,
+    },
+    /// The request size of cached input.
+    Request {
+        len: u64,
+        new_file: bool,
+    },
+    Workers {
+        workers: usize,
+        processors: usize,
+    },
+    /// The input is read sequentially to its end.
+    NoLength,
+    Small {
+        len: u64,
+    },
+    Rotational,
+    /// The target's file system keeps its files in memory.
+    TargetInMemory,
+    Preallocate,
+    /// A rate of the profile, in bytes per second with its 95% interval.
+    Measured {
+        best: bool,
+        date: String,
+        job: Job,
+        rate: f64,
+        low: f64,
+        high: f64,
+    },
+    NotClearlyFaster {
+        other: String,
+    },
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Buffered { share: Some(share) } => {
+                write!(f, "buffered: {:.0}% of the input is in the page cache", share * 100.0)
+            }
+            Self::Buffered { share: None } => {
+                f.write_str("buffered: the share of the input in the page cache is unknown")
+            }
+            Self::Mapped { window, share } => write!(
+                f,
+                "mmap, {} at a time: {:.0}% of the input is in the page cache, and is looked at where it lies",
+                size::exact(*window),
+                share * 100.0
+            ),
+            Self::DeepReads { depth, request } => write!(
+                f,
+                "uring, direct, depth {depth}, {}: the input is not in the page cache",
+                size::exact(*request)
+            ),
+            Self::Request { len, new_file } => {
+                let why = if *new_file { "large folios in the new file" } else { "calls to cost nothing" };
+                write!(
+                    f,
+                    "{}: large enough for {why}, small enough for the processor's cache",
+                    size::exact(*len)
+                )
+            }
+            Self::Workers { workers: 1, processors: 1 } => f.write_str("1 worker: there is one processor"),
+            Self::Workers { workers, processors } if workers == processors => {
+                write!(f, "{workers} workers: as many as processors ({processors})")
+            }
+            Self::Workers { workers, processors } => {
+                write!(f, "{workers} workers: more gain nothing on one file ({processors} processors)")
+            }
+            Self::NoLength => f.write_str("the input is read sequentially: its length is unknown"),
+            Self::Small { len } => {
+                write!(f, "1 worker: {} take less time than starting a thread", size::human(*len))
+            }
+            Self::Rotational => f.write_str("1 worker, sequential: rotational media, where seeks cost most"),
+            Self::TargetInMemory => f.write_str(
+                "alloc=size: the file system keeps its files in memory, and preallocating would fill it twice",
+            ),
+            Self::Preallocate => {
+                f.write_str("alloc=preallocate: writers of an extending file wait for one another")
+            }
+            Self::Measured { best, date, job, rate, low, high } => write!(
+                f,
+                "measured {}here on {date} for {job}: {} (95% interval {} to {})",
+                if *best { "best " } else { "" },
+                size::rate(*rate),
+                size::rate(*low),
+                size::rate(*high)
+            ),
+            Self::NotClearlyFaster { other } => write!(f, "{other} was not clearly faster"),
+        }
+    }
+}
+
+/// The reason that a strategy was not chosen.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum Reason {
+    NeedsLength,
+    Seeks,
+    PageFaults,
+    /// It copies bytes that a mapping shows in place.
+    CopiesBytes,
+    ReadsFromDevice,
+    NothingToWaitFor,
+    ShallowReadAhead,
+    MovesEnd,
+    Unsupported(String),
+    /// A rate of the profile in bytes per second, and its ratio to the best.
+    Measured {
+        rate: f64,
+        share: f64,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NeedsLength => "need a file of known length",
+            Self::Seeks => "would make the disk seek",
+            Self::PageFaults => "a page fault every few pages costs more than copying them",
+            Self::CopiesBytes => {
+                "copying the bytes costs more than mapping them: BLAKE3 took 1.2 times as long, comparing 1.5 times"
+            }
+            Self::ReadsFromDevice => "would read from the device what memory holds",
+            Self::NothingToWaitFor => "has nothing to wait for in the page cache",
+            Self::ShallowReadAhead => "reads ahead less deep than the device can serve",
+            Self::MovesEnd => "allocates and moves the end of the file at every write",
+            Self::Unsupported(reason) => reason,
+            Self::Measured { rate, share } => {
+                return write!(f, "measured {}, {share:.2} of that", size::rate(*rate));
+            }
+        })
+    }
+}
+
+/// A strategy that was not chosen.
+///
+/// ```
+/// use fullbore::strategy::{PlanInput, Reason, choose};
+/// let decision = choose(&PlanInput::reading(1 << 30), None);
+/// let uring = decision.alternatives.iter().find(|other| other.strategy == "uring").unwrap();
+/// assert_eq!(uring.reason, Reason::NothingToWaitFor);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Alternative {
+    /// The strategy, as `--strategy` names it.
+    pub strategy: String,
+    /// The reason against it.
+    pub reason: Reason,
+}
+
+/// The reason that a file has one worker though others are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Serial {
+    /// The operation cannot be split.
+    EachStepNeedsTheLast,
+    /// The other workers process a file that comes later.
+    OthersAreBusy,
+}
+
+impl fmt::Display for Serial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EachStepNeedsTheLast => "each step needs the one before",
+            Self::OthersAreBusy => "the others process a later file",
+        })
+    }
+}
+
+impl Serialize for Evidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
