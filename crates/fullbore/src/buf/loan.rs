@@ -1,18 +1,18 @@
-//! What an operation in flight owns: a buffer without its type, in a fixed number of words, and the memory that
-//! the system was shown. No allocation: the words hold the value itself.
+//! Buffers of operations in flight: a buffer without its type, in a fixed number of words, and the memory whose address
+//! was passed to the system. Nothing is allocated: the words hold the value itself.
 
 use std::mem::{MaybeUninit, align_of, size_of};
 
 use super::owned::Buffer;
 use super::request::Direction;
 
-/// The widest buffer, in words: a [`Buf`](super::Buf) has five.
+/// Maximum width of a buffer in words; a [`Buf`](super::Buf) has five.
 const WORDS: usize = 8;
 
-/// The most segments that go into one call; a longer list is transferred in several.
+/// Maximum number of segments of one call; a longer list is transferred in several calls.
 pub(crate) const PIECES: usize = 8;
 
-/// A buffer whose type only its borrower knows.
+/// A buffer whose type is known only to the code that lent it.
 pub(crate) struct Loan {
     words: [MaybeUninit<u64>; WORDS],
     discard: unsafe fn(*mut u64),
@@ -25,12 +25,12 @@ pub(crate) struct Loan {
 unsafe impl Send for Loan {}
 
 unsafe fn discard<B>(place: *mut u64) {
-    // SAFETY: the words hold a `B`, and whoever calls this does not use them again.
+    // SAFETY: the words hold a `B`, and the caller does not use them again.
     unsafe { place.cast::<B>().drop_in_place() }
 }
 
 impl Loan {
-    /// Takes over `buffer` and notes what of it a transfer in `direction` moves when `skip` bytes are done.
+    /// Takes `buffer` and records the part of it that a transfer in `direction` moves after `skip` bytes are done.
     pub(crate) fn new<B: Buffer>(buffer: B, direction: Direction, skip: usize) -> Self {
         const {
             assert!(size_of::<B>() <= size_of::<[u64; WORDS]>(), "the buffer type is wider than eight words");
@@ -45,9 +45,9 @@ impl Loan {
             bytes: 0,
         };
         let place = loan.words.as_mut_ptr().cast::<B>();
-        // SAFETY: size and alignment were checked above, and nothing stands there yet.
+        // SAFETY: size and alignment were checked above, and the words hold no value yet.
         unsafe { place.write(buffer) };
-        // Pointers are taken after the move: from here on the value is moved as words only.
+        // Pointers are taken after the move: from here on the value moves only as words.
         // SAFETY: the value was just written.
         let buffer = unsafe { &mut *place };
         let mut skip = skip;
@@ -71,10 +71,10 @@ impl Loan {
         loan
     }
 
-    /// Gives the buffer back.
+    /// Returns the buffer.
     ///
     /// # Safety
-    /// It was made from a `B`.
+    /// The loan was created from a `B`.
     pub(crate) unsafe fn into<B: Buffer>(self) -> B {
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: the words hold a `B`, which is not dropped here.
@@ -86,7 +86,7 @@ impl Loan {
         &self.pieces[..self.count]
     }
 
-    /// Lends no more than the first `most` bytes, of no more than the first `pieces` pieces.
+    /// Limits the loan to the first `most` bytes and the first `pieces` pieces.
     pub(crate) fn shorten(&mut self, pieces: usize, most: usize) {
         let mut left = most;
         let mut count = 0;
@@ -101,7 +101,7 @@ impl Loan {
         (self.count, self.bytes) = (count, most - left);
     }
 
-    /// How many bytes that is.
+    /// Length of that memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -109,7 +109,7 @@ impl Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        // SAFETY: the words hold the value that `discard` was made for, and this is its end.
+        // SAFETY: the words hold the value that `discard` was created for, and nothing uses it afterwards.
         unsafe { (self.discard)(self.words.as_mut_ptr().cast()) }
     }
 }
@@ -127,7 +127,7 @@ impl std::fmt::Debug for Loan {
 mod tests {
     use super::*;
 
-    /// As the system would.
+    /// Fills the memory as the system would.
     fn fill(loan: &Loan, byte: u8) {
         for piece in loan.pieces() {
             // SAFETY: the loan owns the memory.
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loan_that_nobody_takes_back_frees_its_buffer() {
+    fn a_dropped_loan_frees_its_buffer() {
         struct Counted(Box<[u8]>, #[allow(dead_code, reason = "counted")] std::sync::Arc<()>);
         // SAFETY: as for the box in it.
         unsafe impl Buffer for Counted {

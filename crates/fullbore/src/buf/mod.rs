@@ -1,7 +1,7 @@
-//! Page-aligned buffers and the pool they come from.
+//! Page-aligned buffers and their pool.
 //!
-//! A buffer is a slot of one anonymous mapping, so that direct I/O may use it, an io_uring may register the
-//! whole pool at once, and the memory of a run is known before it starts.
+//! A buffer is a slot of one anonymous mapping. Direct I/O can therefore use it, an io_uring can register the whole
+//! pool at once, and the memory of a run is known before it starts.
 #![allow(unsafe_code)]
 
 mod loan;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// What the start of every buffer, and the place of data in it, is aligned to, in bytes. Direct I/O asks for
-/// 512 or 4096 on every device known (`STATX_DIOALIGN`).
+/// Alignment in bytes of the start of every buffer and of the data in it. Direct I/O requires 512 or 4096 on every
+/// known device (`STATX_DIOALIGN`).
 pub const ALIGNMENT: usize = 4096;
 
 pub(crate) use loan::Loan;
@@ -31,10 +31,10 @@ struct Region {
     len: usize,
 }
 
-/// The size of a huge page, in bytes: worth asking for from this length on.
+/// Size of a huge page in bytes; regions of at least this length request huge pages.
 const HUGE: usize = 2 << 20;
 
-// SAFETY: a region is only memory; who may touch which part is settled by the `Buf`s, which never overlap.
+// SAFETY: a region is only memory. The `Buf`s, which never overlap, decide which thread accesses which part.
 unsafe impl Send for Region {}
 // SAFETY: as above.
 unsafe impl Sync for Region {}
@@ -42,7 +42,7 @@ unsafe impl Sync for Region {}
 impl Region {
     fn new(len: usize) -> io::Result<Self> {
         let huge = len >= HUGE;
-        // Whole huge pages, wherever the kernel puts the mapping.
+        // Room for whole huge pages at any address that the kernel chooses.
         let mapped = if huge {
             len.checked_next_multiple_of(HUGE).and_then(|len| len.checked_add(HUGE)).ok_or_else(too_much)?
         } else {
@@ -61,35 +61,36 @@ impl Region {
         let shift = if huge { base.as_ptr().align_offset(HUGE) } else { 0 };
         // SAFETY: at most `HUGE` bytes into a mapping that is longer than that by `len`.
         let start = unsafe { base.add(shift) };
-        // Miri knows mappings and no advice.
+        // Miri supports mappings but not `madvise`.
         if huge && !cfg!(miri) {
-            // A hint. A buffer on a huge page is one segment to the device, not one a page. To the end of the last huge page,
-            // because io_uring keeps a registered buffer by huge pages only if all of it lies on them: with a tail of small
-            // ones each request of 1 MiB was put together of 256, for half as much processor time again.
+            // A hint. A buffer on a huge page is one segment for the device instead of one per page. The range extends
+            // to the end of the last huge page, because io_uring handles a registered buffer in huge pages only if all
+            // of it is on them: with a tail of small pages each request of 1 MiB consisted of 256 segments and took
+            // half as much CPU time again.
             let whole = len.next_multiple_of(HUGE);
-            // SAFETY: the range lies within the mapping, which is `HUGE` longer than that, less than which was passed over;
-            // the advice keeps its contents.
+            // SAFETY: the range is within the mapping, which is longer by `HUGE`, of which less was skipped for
+            // alignment; the hint keeps the contents.
             let _ = unsafe { madvise(start.as_ptr().cast(), whole, Advice::LinuxHugepage) };
         }
         Ok(Self { base, mapped, start, len })
     }
 }
 
-/// No memory is as large as that.
+/// The error for a length that no memory can have.
 fn too_much() -> io::Error {
     io::ErrorKind::OutOfMemory.into()
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and every `Buf` into it holds an `Arc` of this region, so none is left.
+        // SAFETY: this region owns the mapping, and every `Buf` into it holds an `Arc` of this region, so none is left.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
     }
 }
 
-/// A buffer: a slot of a pool's memory and the run of data that stands in it.
+/// A buffer: a slot of a pool's memory and the run of data in it.
 ///
-/// It owns its slot alone, so it can be handed to the kernel and taken back.
+/// It is the only owner of its slot, so it can be passed to the kernel and returned.
 ///
 /// ```
 /// use fullbore::buf::Pool;
@@ -110,24 +111,14 @@ pub struct Buf {
 }
 
 impl Buf {
-    /// Makes room for `len` bytes that stand at `offset` of a file. The data starts at the same distance from
-    /// an alignment boundary as `offset` does, so that the aligned middle of an unaligned run can be
-    /// transferred directly.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// let mut buffer = pool.take().expect("one of one");
-    /// buffer.place(1000, 100);
-    /// assert_eq!((buffer.len(), buffer.data().as_ptr().addr() % 4096), (100, 1000));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Makes room for `len` bytes of a file at `offset`. The data starts at the same distance from an alignment
+    /// boundary as `offset`, so the aligned middle of an unaligned run can be transferred directly.
     ///
     /// # Panics
-    /// If the run does not fit: the pool was made for smaller requests.
+    /// If the run does not fit: the pool was created for smaller requests.
     pub fn place(&mut self, offset: u64, len: usize) {
         let start = (offset % ALIGNMENT as u64) as usize;
-        // Not `start + len`, which can wrap: what this lets pass is memory that gets touched.
+        // Not `start + len`, which can wrap: the result decides which memory is accessed.
         let fits = self.capacity.checked_sub(start).is_some_and(|room| len <= room);
         assert!(fits, "{len} bytes at {start} in a buffer of {}", self.capacity);
         self.start = start;
@@ -135,19 +126,8 @@ impl Buf {
     }
 
     /// Widens or narrows the data: it starts `head` bytes later (negative: earlier) and is `len` bytes long.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// let mut buffer = pool.take().expect("one of one");
-    /// buffer.place(100, 50);
-    /// buffer.shift(-100, 4096);
-    /// assert_eq!((buffer.len(), buffer.data().as_ptr().addr() % 4096), (4096, 0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Panics
-    /// If that reaches out of the buffer.
+    /// If the new range exceeds the buffer.
     pub fn shift(&mut self, head: isize, len: usize) {
         let fits = |start: &usize| self.capacity.checked_sub(*start).is_some_and(|room| len <= room);
         let start = self.start.checked_add_signed(head).filter(fits);
@@ -156,81 +136,36 @@ impl Buf {
     }
 
     /// Keeps the first `len` bytes of the data.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// let mut buffer = pool.take().expect("one of one");
-    /// buffer.place(0, 50);
-    /// buffer.truncate(7);
-    /// assert_eq!(buffer.len(), 7);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
     /// The data.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// let mut buffer = pool.take().expect("one of one");
-    /// buffer.place(0, 3);
-    /// assert_eq!(buffer.data(), [0; 3]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn data(&self) -> &[u8] {
-        // SAFETY: the slot is this buffer's alone, mapped and zeroed by the kernel at the least, and
-        // `start + len` is within its capacity.
+        // SAFETY: this buffer owns the slot, the kernel has mapped and zeroed it, and `start + len` is within its
+        // capacity.
         unsafe { std::slice::from_raw_parts(self.pointer(), self.len) }
     }
 
-    /// The data, to be changed.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// let mut buffer = pool.take().expect("one of one");
-    /// buffer.place(0, 3);
-    /// buffer.data_mut().fill(7);
-    /// assert_eq!(buffer.data(), [7; 3]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The data, mutable.
     pub fn data_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `data`, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.len) }
     }
 
-    /// How many bytes of data it holds.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// let mut buffer = pool.take().expect("one of one");
-    /// buffer.place(0, 3);
-    /// assert_eq!(buffer.len(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Length of the data in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it holds no data.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// assert!(pool.take().expect("one of one").is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if the buffer holds no data.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Where the data starts in memory. It stays there as long as the buffer lives.
+    /// Address of the data, constant for the life of the buffer.
     pub(crate) fn pointer(&self) -> *mut u8 {
-        // SAFETY: slot and start lie within the region.
+        // SAFETY: slot and start are within the region.
         unsafe { self.region.start.as_ptr().add(self.slot + self.start) }
     }
 }
@@ -251,17 +186,9 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of `count` buffers, each with room for a run of `request` bytes at any offset.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// assert_eq!(Pool::new(8, 256 << 10)?.free(), 8);
-    /// assert!(Pool::new(8, usize::MAX).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
+    /// Creates a pool of `count` buffers, each with room for a run of `request` bytes at any offset.
     /// # Errors
-    /// If the memory is not to be had.
+    /// If the memory cannot be allocated.
     pub fn new(count: usize, request: usize) -> io::Result<Self> {
         let count = count.max(1);
         let capacity = Self::capacity(request);
@@ -276,57 +203,25 @@ impl Pool {
         Ok(Self { region, free })
     }
 
-    /// The memory one buffer for requests of `request` bytes takes, in bytes; the most there is for requests that no
-    /// memory can hold.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// assert_eq!(Pool::capacity(10_000), 16_384);
-    /// ```
+    /// Memory in bytes of one buffer for requests of `request` bytes; `usize::MAX` for requests that no memory can
+    /// hold.
     pub fn capacity(request: usize) -> usize {
-        // An unaligned request touches one block more than an aligned one of that size.
+        // An unaligned request touches one block more than an aligned one of the same length.
         let blocks = request.checked_next_multiple_of(ALIGNMENT);
         blocks.and_then(|len| len.checked_add(ALIGNMENT)).unwrap_or(usize::MAX)
     }
 
-    /// Takes a buffer out, if one is free.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// let buffer = pool.take();
-    /// assert!(buffer.is_some() && pool.take().is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Takes a free buffer, if there is one.
     pub fn take(&mut self) -> Option<Buf> {
         self.free.pop()
     }
 
-    /// Puts a buffer back.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// let buffer = pool.take().expect("one of one");
-    /// pool.put(buffer);
-    /// assert_eq!(pool.free(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns a buffer to the pool.
     pub fn put(&mut self, buf: Buf) {
         self.free.push(buf);
     }
 
-    /// Lets `prepare` write into the whole memory of each free buffer.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(1, 4096)?;
-    /// pool.prepare(|memory| memory.fill(7));
-    /// let mut buffer = pool.take().expect("one of one");
-    /// buffer.place(0, 2);
-    /// assert_eq!(buffer.data(), [7, 7]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Lets `prepare` write to the whole memory of each free buffer.
     pub fn prepare(&mut self, mut prepare: impl FnMut(&mut [u8])) {
         for buf in &mut self.free {
             buf.start = 0;
@@ -336,20 +231,12 @@ impl Pool {
         }
     }
 
-    /// How many buffers are free.
-    ///
-    /// ```
-    /// use fullbore::buf::Pool;
-    /// let mut pool = Pool::new(2, 4096)?;
-    /// let _one = pool.take();
-    /// assert_eq!(pool.free(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Number of free buffers.
     pub fn free(&self) -> usize {
         self.free.len()
     }
 
-    /// The whole memory, for registering it with the kernel.
+    /// Start and length of the whole memory, for registration with the kernel.
     pub(crate) fn memory(&self) -> (*mut u8, usize) {
         (self.region.start.as_ptr(), self.region.len)
     }
@@ -375,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn data_stands_where_its_offset_stands_in_a_block() {
+    fn data_keeps_its_offset_within_a_block() {
         let mut pool = Pool::new(1, 5000).unwrap();
         let mut buf = pool.take().unwrap();
         buf.place(3 * 4096 + 4095, 5000);
@@ -383,6 +270,10 @@ mod tests {
         assert_eq!(buf.len(), 5000);
         buf.truncate(7);
         assert_eq!(buf.data(), &[0; 7]);
+        buf.place(100, 50);
+        buf.shift(-100, 4096);
+        assert_eq!((buf.len(), buf.pointer() as usize % ALIGNMENT), (4096, 0));
+        assert_eq!(Pool::capacity(10_000), 16_384);
     }
 
     #[test]
@@ -391,9 +282,9 @@ mod tests {
         Pool::new(1, 4096).unwrap().take().unwrap().place(4095, 8192);
     }
 
-    /// A wrapped sum would make a buffer reach where its memory does not.
+    /// A wrapped sum would let a buffer exceed its memory.
     #[test]
-    fn lengths_that_no_memory_has_are_refused() {
+    fn impossible_lengths_are_refused() {
         for (count, request) in [
             (1, usize::MAX),
             (1, usize::MAX - ALIGNMENT),
@@ -416,7 +307,7 @@ mod tests {
         refused(&mut |buf| buf.shift(isize::MIN, 0));
     }
 
-    /// The kernel is handed address and length: neither may leave the data.
+    /// The kernel receives address and length: neither may leave the data.
     #[test]
     fn a_request_never_reaches_out_of_its_buffer() {
         let mut buf = Pool::new(1, 4096).unwrap().take().unwrap();

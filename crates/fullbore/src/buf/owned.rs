@@ -1,28 +1,22 @@
-//! Buffers that an operation owns while it runs: any type that promises to keep its bytes where they are.
+//! Buffers that an operation owns while it runs: any type that guarantees the address of its bytes.
 
 use super::Buf;
 
 /// A run of memory that a [`Buffer`] lends to the system.
-///
-/// ```
-/// use fullbore::buf::Buffer;
-/// let segment = vec![1, 2, 3].segment(0);
-/// assert_eq!(segment.len, 3);
-/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
-    /// Where it starts.
+    /// Address of its first byte.
     pub start: *mut u8,
-    /// How many bytes of data it holds: what a write writes.
+    /// Bytes of data in it: the length of a write.
     pub len: usize,
-    /// How many bytes a read may fill.
+    /// Bytes that a read may fill.
     pub room: usize,
 }
 
-/// Memory that an asynchronous operation takes over and gives back.
+/// Memory that an asynchronous operation takes and returns.
 ///
-/// A read fills it from the start and tells [`filled`](Self::filled); a write writes what it holds. A `Vec` of
-/// buffers is a buffer too: its segments are read and written in one call, scattered and gathered.
+/// A read fills it from the start and then calls [`filled`](Self::filled); a write writes its data. A `Vec` of buffers
+/// is a buffer too: its segments are read and written in one call (scatter/gather).
 ///
 /// ```
 /// use fullbore::buf::Buffer;
@@ -33,36 +27,36 @@ pub struct Segment {
 /// ```
 ///
 /// # Safety
-/// Every [`Segment`] must stay valid, at its place and nobody else's, when the value is moved and until it is
-/// dropped: `room` bytes for writing, the first `len` of them initialised, `len` not above `room`. Dropping the
-/// value may be the first thing that happens to it after the segments were used, on another thread.
+/// Every [`Segment`] must stay valid, at its address and without another user, when the value moves and until it is
+/// dropped: `room` bytes for writing, the first `len` of them initialised, `len` not above `room`. The value may be
+/// dropped directly after the segments were used, on another thread.
 ///
-/// A type wider than eight words is refused when the program is compiled.
+/// A type wider than eight words is a compile error.
 pub unsafe trait Buffer: Send + Sized + 'static {
-    /// How many segments it has.
+    /// Number of segments.
     fn segments(&self) -> usize {
         1
     }
 
-    /// The segment number `index`, from 0.
+    /// Segment number `index`, from 0.
     fn segment(&mut self, index: usize) -> Segment;
 
-    /// Learns that a read filled the first `count` bytes, counted through all segments.
+    /// Records that a read filled the first `count` bytes, counted across all segments.
     ///
     /// # Safety
-    /// That many bytes are initialised, and there is room for them.
+    /// That many bytes are initialised, and the buffer has room for them.
     unsafe fn filled(&mut self, count: usize);
 }
 
-// SAFETY: a vector's heap memory does not move with it; the capacity is its own.
+// SAFETY: a vector's heap memory does not move with it, and it owns its capacity.
 unsafe impl Buffer for Vec<u8> {
     fn segment(&mut self, _: usize) -> Segment {
         Segment { start: self.as_mut_ptr(), len: self.len(), room: self.capacity() }
     }
 
-    /// The vector is as long as what was read.
+    /// Sets the length of the vector to `count`.
     unsafe fn filled(&mut self, count: usize) {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.set_len(count) }
     }
 }
@@ -73,22 +67,22 @@ unsafe impl Buffer for Box<[u8]> {
         Segment { start: self.as_mut_ptr(), len: self.len(), room: self.len() }
     }
 
-    /// It keeps its length: the result of the read counts.
+    /// Keeps the length: the caller uses the count that the read returned.
     unsafe fn filled(&mut self, _: usize) {}
 }
 
-// SAFETY: a slot of a mapping that lives as long as the buffer, and the buffer's alone.
+// SAFETY: a slot of a mapping that lives as long as the buffer, owned by this buffer only.
 unsafe impl Buffer for Buf {
-    /// The data as it was placed.
+    /// The data at its place.
     fn segment(&mut self, _: usize) -> Segment {
         Segment { start: self.pointer(), len: self.len(), room: self.len() }
     }
 
-    /// It keeps its length: the result of the read counts.
+    /// Keeps the length: the caller uses the count that the read returned.
     unsafe fn filled(&mut self, _: usize) {}
 }
 
-// SAFETY: the elements' segments stay where they are when the elements move.
+// SAFETY: the elements' segments keep their addresses when the elements move.
 unsafe impl<B: Buffer> Buffer for Vec<B> {
     fn segments(&self) -> usize {
         self.iter().map(Buffer::segments).sum()

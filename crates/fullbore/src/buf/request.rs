@@ -1,15 +1,10 @@
-//! A request: one read or write of an owned buffer, on its way to the system and back.
+//! A request: one read or write of an owned buffer, until its completion.
 
 use std::io;
 
 use super::Buf;
 
-/// Which way the bytes go.
-///
-/// ```
-/// use fullbore::buf::Direction;
-/// assert_ne!(Direction::Read, Direction::Write);
-/// ```
+/// Direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the file into the buffer.
@@ -30,104 +25,57 @@ pub enum Direction {
 /// ```
 #[derive(Debug)]
 pub struct Request {
-    /// The caller's name for it.
+    /// Caller's token, returned on completion.
     pub token: u64,
-    /// Which way.
+    /// Direction of the transfer.
     pub direction: Direction,
-    /// Where in the file the transfer starts, in bytes.
+    /// Position in the file of the first byte to transfer.
     pub offset: u64,
-    /// The data's place.
+    /// Buffer of the data.
     pub buf: Buf,
-    /// The transfer covers the data from this byte of it on.
+    /// First byte of the data to transfer.
     pub from: usize,
-    /// The most bytes that this transfer may ask for.
+    /// Maximum number of bytes to transfer.
     pub most: usize,
 }
 
 impl Request {
-    /// How many bytes the transfer covers: none if it starts past the data.
-    ///
-    /// ```
-    /// use fullbore::buf::{Direction, Pool, Request};
-    /// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
-    /// buf.place(0, 100);
-    /// let request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
-    /// assert_eq!(request.len(), 50);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Length of the transfer in bytes: 0 if it starts after the data.
     pub fn len(&self) -> usize {
-        // The kernel is given what this says, so it must not wrap.
+        // The kernel receives this length, so it must not wrap.
         self.buf.len().saturating_sub(self.from).min(self.most)
     }
 
-    /// Whether there is nothing to transfer.
-    ///
-    /// ```
-    /// use fullbore::buf::{Direction, Pool, Request};
-    /// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
-    /// buf.place(0, 100);
-    /// let request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
-    /// assert!(!request.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if there is nothing to transfer.
     pub fn is_empty(&self) -> bool {
         self.buf.len() <= self.from
     }
 
     /// The bytes to write.
-    ///
-    /// ```
-    /// use fullbore::buf::{Direction, Pool, Request};
-    /// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
-    /// buf.place(0, 100);
-    /// let request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
-    /// assert_eq!(request.data(), [0; 50]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn data(&self) -> &[u8] {
         &self.buf.data()[self.from.min(self.buf.len())..][..self.len()]
     }
 
-    /// The room to read into.
-    ///
-    /// ```
-    /// use fullbore::buf::{Direction, Pool, Request};
-    /// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
-    /// buf.place(0, 100);
-    /// let mut request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
-    /// request.data_mut().fill(7);
-    /// assert_eq!(request.buf.data()[40..90], [7; 50]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The memory to read into.
     pub fn data_mut(&mut self) -> &mut [u8] {
         let (from, len) = (self.from.min(self.buf.len()), self.len());
         &mut self.buf.data_mut()[from..][..len]
     }
 
-    /// The memory to transfer, for the kernel: start and length.
+    /// Address and length of the memory to transfer, for the kernel.
     pub(crate) fn memory(&self) -> (*mut u8, u32) {
-        // At most the data's length, so the address stays within the buffer; a length that a call cannot have
-        // is a shorter transfer.
+        // At most the data's length, so the address stays within the buffer. A length that exceeds `u32` becomes a
+        // shorter transfer.
         let from = self.from.min(self.buf.len());
         (self.buf.pointer().wrapping_add(from), u32::try_from(self.len()).unwrap_or(u32::MAX))
     }
 }
 
-/// A request that came back.
-///
-/// ```
-/// use fullbore::buf::{Completion, Direction, Pool, Request};
-/// let mut buf = Pool::new(1, 4096)?.take().expect("one of one");
-/// buf.place(0, 100);
-/// let request = Request { token: 1, direction: Direction::Write, offset: 0, buf, from: 40, most: 50 };
-/// let completion = Completion { request, result: Ok(50) };
-/// assert_eq!(completion.result?, 50);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A completed request.
 #[derive(Debug)]
 pub struct Completion {
     /// The request, with its buffer.
     pub request: Request,
-    /// Bytes moved, which may be fewer than asked, or the system's error.
+    /// Bytes moved, possibly fewer than requested, or the system's error.
     pub result: io::Result<usize>,
 }

@@ -1,17 +1,17 @@
-//! What a stream has read ahead and what it has yet to write: plain memory, no file.
+//! Bytes that a stream has read ahead and bytes that it has yet to write: plain memory, no file.
 
 use crate::error::Result;
 
-/// Bytes of the file that were read before they were asked for.
+/// Bytes of the file read ahead of their use.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     memory: Vec<u8>,
-    /// Where in the file they stand, in bytes.
+    /// Their offset in the file.
     start: u64,
 }
 
 impl Ahead {
-    /// How many bytes of memory it has.
+    /// Allocated memory in bytes.
     #[cfg(test)]
     pub(super) fn room(&self) -> usize {
         self.memory.capacity()
@@ -27,7 +27,7 @@ impl Ahead {
         }
     }
 
-    /// Copies the bytes from `position` on, as many as there are and fit.
+    /// Copies the bytes from `position` on, as many as are held and fit.
     #[inline]
     pub(super) fn take(&self, position: u64, data: &mut [u8]) -> usize {
         let held = self.from(position);
@@ -36,7 +36,7 @@ impl Ahead {
         count
     }
 
-    /// Replaces them by what `read` reads into memory with room for `size` bytes, at `position`.
+    /// Replaces the bytes by those that `read` reads at `position` into memory with room for `size` bytes.
     pub(super) fn fill(
         &mut self,
         size: usize,
@@ -53,25 +53,25 @@ impl Ahead {
         read
     }
 
-    /// They may not be the file's any more.
+    /// Discards the bytes, because the file may have changed.
     #[inline]
     pub(super) fn forget(&mut self) {
         self.memory.clear();
     }
 }
 
-/// Bytes that count as written and are not yet the file's.
+/// Bytes accepted for writing that the file does not have yet.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     memory: Vec<u8>,
-    /// How many of them the system has taken.
+    /// Number of these bytes that the system has written.
     taken: usize,
-    /// Where in the file the first stands, in bytes.
+    /// Offset in the file of the first byte.
     start: u64,
 }
 
 impl Pending {
-    /// How many bytes of memory it has.
+    /// Allocated memory in bytes.
     #[cfg(test)]
     pub(super) fn room(&self) -> usize {
         self.memory.capacity()
@@ -82,18 +82,18 @@ impl Pending {
         self.memory.is_empty()
     }
 
-    /// Those that the system has not taken.
+    /// The bytes that the system has not written.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.memory[self.taken..]
     }
 
-    /// Where in the file they end, if there are any.
+    /// Offset in the file of their end, if there are any.
     pub(super) fn end(&self) -> Option<u64> {
         (!self.is_empty()).then(|| self.start + self.memory.len() as u64)
     }
 
-    /// Adds `data`, which stands at `position`, where the others end.
+    /// Adds `data` at `position`, which is the end of the other bytes.
     #[inline]
     pub(super) fn push(&mut self, size: usize, position: u64, data: &[u8]) {
         if self.memory.is_empty() {
@@ -105,14 +105,14 @@ impl Pending {
 
     #[inline]
     fn put(&mut self, data: &[u8]) {
-        // One byte needs no call of a function that copies many.
+        // A single byte does not need a call of a function that copies many.
         match data {
             [byte] => self.memory.push(*byte),
             many => self.memory.extend_from_slice(many),
         }
     }
 
-    /// Adds `data` to others, if there are any and the memory has the room: the short way of most small writes.
+    /// Adds `data` if bytes are pending and the memory has room: the fast path of most small writes.
     #[inline]
     pub(super) fn add(&mut self, data: &[u8]) -> bool {
         let len = self.memory.len();
@@ -123,20 +123,20 @@ impl Pending {
         true
     }
 
-    /// Takes back up to `len` of the last, those that the system has not taken.
+    /// Removes up to `len` of the last bytes, of those that the system has not written.
     pub(super) fn pull(&mut self, len: usize) {
         let count = len.min(self.bytes().len());
         self.memory.truncate(self.memory.len() - count);
-        // None may be left: then there is nothing to write, rather than no bytes.
+        // If none is left, nothing is pending: not a write of no bytes.
         self.written(0);
     }
 
-    /// What is to be written next, and where.
+    /// The bytes to write next, and their offset.
     pub(super) fn next(&self) -> Option<(&[u8], u64)> {
         (!self.is_empty()).then(|| (self.bytes(), self.start + self.taken as u64))
     }
 
-    /// The system took `count` more.
+    /// Records that the system wrote `count` more bytes.
     pub(super) fn written(&mut self, count: usize) {
         self.taken += count;
         if self.taken == self.memory.len() {
@@ -144,7 +144,7 @@ impl Pending {
         }
     }
 
-    /// They will not be written.
+    /// Discards the bytes without writing them.
     pub(super) fn forget(&mut self) {
         self.memory.clear();
         self.taken = 0;

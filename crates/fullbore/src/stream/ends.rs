@@ -1,4 +1,4 @@
-//! The file under a stream: read and written at offsets, or, if it has none, as it flows.
+//! The file under a stream: read and written at offsets, or sequentially if it has none.
 
 use std::io::{self, IoSlice};
 
@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind, landed};
 
-/// A file, and whether it has offsets: found out by the first transfer, which costs nothing.
+/// A file and its seekability, which the first transfer detects at no cost.
 #[derive(Debug)]
 pub(super) struct Ends {
     pub(super) file: File,
@@ -17,11 +17,11 @@ pub(super) struct Ends {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nature {
-    /// Nothing was moved yet.
+    /// Nothing was transferred yet.
     Unknown,
     /// It has offsets.
     Placed,
-    /// It has none: a pipe, a socket, a terminal.
+    /// It has no offsets: a pipe, a socket, a terminal.
     Flows,
 }
 
@@ -31,24 +31,24 @@ impl Ends {
         Self { file, nature: Nature::Unknown, appends }
     }
 
-    /// Whether it is known to have no offsets.
+    /// True if it is known to have no offsets.
     #[inline]
     pub(super) fn flows(&self) -> bool {
         self.nature == Nature::Flows
     }
 
-    /// Whether it is known to have offsets.
+    /// True if it is known to have offsets.
     pub(super) fn placed(&self) -> bool {
         self.nature == Nature::Placed
     }
 
-    /// Whether whatever is written goes to the end.
+    /// True if all writes go to the end.
     #[inline]
     pub(super) fn appends(&self) -> bool {
         self.appends
     }
 
-    /// Fails unless it can be sought.
+    /// Fails unless the file is seekable.
     pub(super) fn sought(&mut self) -> Result<()> {
         if self.nature == Nature::Unknown {
             let placed = matches!(self.file.kind(), FileKind::Regular | FileKind::BlockDevice);
@@ -69,7 +69,7 @@ impl Ends {
         }
     }
 
-    /// Reads once at an offset; `None` if there are none.
+    /// Reads once at an offset; `None` if the file has no offsets.
     fn read_unless_flowing(&mut self, data: &mut [u8], offset: u64) -> Result<Option<usize>> {
         if self.flows() {
             return Ok(None);
@@ -78,7 +78,8 @@ impl Ends {
         self.learn(result)
     }
 
-    /// The same into memory that is not cleared before, with room for `size` bytes.
+    /// Reads once at an offset into memory that is not cleared first, with room for `size` bytes; `None` if the file
+    /// has no offsets.
     pub(super) fn read_fresh(
         &mut self,
         memory: &mut Vec<u8>,
@@ -89,7 +90,7 @@ impl Ends {
         self.learn(result)
     }
 
-    /// Writes once; how many bytes.
+    /// Writes once; returns the number of bytes written.
     pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<usize> {
         if !self.flows() {
             let result = self.file.write_at(data, offset);
@@ -100,7 +101,7 @@ impl Ends {
         self.file.write_next(data)
     }
 
-    /// Writes all.
+    /// Writes all of `data`.
     pub(super) fn write_all(&mut self, data: &[u8], offset: u64) -> Result<()> {
         let mut written = 0;
         while written < data.len() {
@@ -109,8 +110,8 @@ impl Ends {
         Ok(())
     }
 
-    /// Writes all of `buffers`, in as few calls as that takes; how many bytes, fewer only if an error came after them: whoever
-    /// writes the rest meets it.
+    /// Writes all of `buffers` in as few calls as possible; returns the number of bytes written. It is lower only if an
+    /// error followed: a write of the rest returns that error.
     pub(super) fn write_gathered(&mut self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
         let (mut next, mut place, mut written) = (0, 0, 0);
         while let Some(first) = buffers.get(next) {
@@ -121,7 +122,7 @@ impl Ends {
             let at = offset + written as u64;
             let result = match place {
                 0 => self.write_vector(&buffers[next..], at),
-                // It stopped within this buffer, which is completed by itself.
+                // The last call stopped within this buffer; its rest is written separately.
                 _ => self.write(&first[place..], at),
             };
             let count = match result {
@@ -136,7 +137,7 @@ impl Ends {
         Ok(written)
     }
 
-    /// Writes buffers by one call; how many bytes. The first is not empty.
+    /// Writes buffers in one call; returns the number of bytes written. The first buffer is not empty.
     fn write_vector(&mut self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
         if !self.flows() {
             let result = self.file.write_vectored_at(buffers, offset);
@@ -147,7 +148,7 @@ impl Ends {
         self.file.write_vectored_next(buffers)
     }
 
-    /// Of some bytes at least one is written, or that is an error: whoever asked again would ask for ever.
+    /// Turns a write of 0 bytes, for a request of more, into an error: a caller that repeats it would loop forever.
     fn some(&self, count: usize, offset: u64) -> Result<usize> {
         match count {
             0 => Err(Error::io("write", self.file.path(), io::ErrorKind::WriteZero.into()).at(offset)),
@@ -155,7 +156,7 @@ impl Ends {
         }
     }
 
-    /// What a transfer at an offset says of the file.
+    /// Records the seekability that the result of a transfer at an offset implies.
     fn learn(&mut self, result: Result<usize>) -> Result<Option<usize>> {
         match result {
             Ok(count) => {

@@ -1,7 +1,7 @@
 //! A file as a stream: a position in memory, an optional buffer, `Read`, `Write`, `Seek` and `BufRead`.
 //!
 //! The layers are those of .NET's `FileStream` (Sitnik, "File IO improvements in .NET 6"): positional calls of a
-//! [`File`], a position that lives here and never in the kernel (`ends`), a buffer, and this facade.
+//! [`File`], a position that is kept here and never in the kernel (`ends`), a buffer, and this facade.
 #![forbid(unsafe_code)]
 
 mod buffer;
@@ -18,20 +18,20 @@ pub use loss::on_loss;
 use crate::error::{Error, Kind, Result};
 use crate::file::{Durability, File};
 
-/// The size of the buffer unless told, in bytes: what std's `BufReader` and `BufWriter` have.
+/// Default size of the buffer in bytes: that of std's `BufReader` and `BufWriter`.
 const BUFFER: usize = 8 << 10;
 
-/// A file that is read and written at a position, which is kept in memory: seeking makes no system call, and streams
-/// over clones of one [`File`] have positions of their own.
+/// A file read and written at a position that is kept in memory: seeking makes no system call, and streams over clones
+/// of one [`File`] have separate positions.
 ///
-/// The buffer comes into being when it is needed. A read or write of at least its size passes it by, and a write
-/// completes or fails, as everywhere in this crate. What cannot be sought (pipes, sockets, terminals) is read and
-/// written as it comes: a read asks the system for no more than it was asked for, so that two ends of a pipe never wait
-/// for each other; only [`BufRead`](std::io::BufRead) fills the buffer there. A file opened to append is written at its
-/// end, wherever the position is.
+/// The buffer is allocated on first use. A read or write of at least its size bypasses it, and a write completes or
+/// fails, as everywhere in this crate. Files that are not seekable (pipes, sockets, terminals) are read and written
+/// sequentially: a read requests no more bytes from the system than its caller, so that the two ends of a pipe never
+/// wait for each other; only [`BufRead`](std::io::BufRead) fills the buffer there. A file opened to append is written
+/// at its end, whatever the position.
 ///
-/// [`close`](Self::close) tells the error that dropping cannot: a stream that is dropped writes what is pending, and if
-/// that fails the file is poisoned (no clone of it writes again) and [`on_loss`] is told.
+/// [`close`](Self::close) returns the error that dropping cannot: a dropped stream writes its pending bytes, and if
+/// that fails, the file is poisoned (no clone of it writes again) and the hook of [`on_loss`] receives the error.
 ///
 /// ```
 /// use std::io::{BufRead, Read, Seek, SeekFrom, Write};
@@ -43,7 +43,7 @@ const BUFFER: usize = 8 << 10;
 /// let mut stream = FileStream::new(File::create_new(directory.path().join("lines"))?);
 /// writeln!(stream, "one")?;
 /// writeln!(stream, "two")?;
-/// assert_eq!(stream.len()?, 8, "what is pending counts");
+/// assert_eq!(stream.len()?, 8, "pending bytes count");
 /// stream.seek(SeekFrom::Start(4))?;
 /// let mut line = String::new();
 /// stream.read_line(&mut line)?;
@@ -55,42 +55,24 @@ const BUFFER: usize = 8 << 10;
 #[derive(Debug)]
 pub struct FileStream {
     ends: Ends,
-    /// Where the next byte is read or written. For what cannot be sought: how much was read.
+    /// Position of the next read or write. For a file that is not seekable: the number of bytes read.
     position: u64,
-    /// Bytes were appended since: the position is the end of the file, wherever that is.
+    /// True if bytes were appended since: the position is then the end of the file.
     adrift: bool,
-    /// The buffer's size in bytes; at most 1: there is none.
+    /// Size of the buffer in bytes; 0 and 1 mean no buffer.
     size: usize,
     ahead: Ahead,
     pending: Pending,
 }
 
 impl FileStream {
-    /// A stream at the start of a file, with a buffer of 8 KiB. Over a descriptor that was handed over
-    /// ([`File::from_fd`], standard input and output) it begins where that stood.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// let stream = fullbore::stream::FileStream::new(fullbore::file::File::open("Cargo.toml")?);
-    /// assert!(stream.len()? > 0);
-    /// # Ok(()) }
-    /// ```
+    /// Creates a stream at the start of a file, with a buffer of 8 KiB. Over an existing descriptor ([`File::from_fd`],
+    /// standard input and output) it starts at the descriptor's position.
     pub fn new(file: File) -> Self {
         Self::with_buffer(file, BUFFER)
     }
 
-    /// As [`new`](Self::new), with a buffer of `size` bytes, at most 1 GiB; 0 and 1 are no buffer.
-    ///
-    /// ```
-    /// # use std::io::Read;
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// let mut stream = fullbore::stream::FileStream::with_buffer(file, 0);
-    /// let mut all = String::new();
-    /// stream.read_to_string(&mut all)?;
-    /// assert_eq!(all, std::fs::read_to_string("Cargo.toml")?);
-    /// # Ok(()) }
-    /// ```
+    /// As [`new`](Self::new), with a buffer of `size` bytes, at most 1 GiB; 0 and 1 mean no buffer.
     pub fn with_buffer(file: File, size: usize) -> Self {
         Self {
             position: file.start(),
@@ -103,29 +85,13 @@ impl FileStream {
     }
 
     /// The file.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// let stream = fullbore::stream::FileStream::new(fullbore::file::File::open("Cargo.toml")?);
-    /// assert_eq!(stream.file().path().to_str(), Some("Cargo.toml"));
-    /// # Ok(()) }
-    /// ```
     pub fn file(&self) -> &File {
         &self.ends.file
     }
 
-    /// The length in bytes that the file has when what is pending is written.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// let stream = fullbore::stream::FileStream::new(fullbore::file::File::open("Cargo.toml")?);
-    /// assert!(!stream.is_empty()?);
-    /// assert_eq!(stream.len()?, stream.file().stamp()?.len);
-    /// # Ok(()) }
-    /// ```
-    ///
+    /// Length of the file in bytes once the pending bytes are written.
     /// # Errors
-    /// If the system cannot say.
+    /// If the system cannot determine it.
     pub fn len(&self) -> Result<u64> {
         let len = self.ends.file.stamp()?.len;
         Ok(if self.ends.appends() {
@@ -135,36 +101,14 @@ impl FileStream {
         })
     }
 
-    /// Whether the length is 0; [`len`](Self::len) shows it.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::{file::File, stream::FileStream};
-    /// let stream = FileStream::new(File::create_new(directory.path().join("file"))?);
-    /// assert!(stream.is_empty()?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
+    /// True if the length is 0; see [`len`](Self::len).
     /// # Errors
-    /// If the system cannot say.
+    /// If the system cannot determine it.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// Writes what is pending and sets the length in bytes. A position behind the new end moves there.
-    ///
-    /// ```
-    /// # use std::io::Seek;
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// let mut stream = fullbore::stream::FileStream::new(file);
-    /// std::io::Write::write_all(&mut stream, b"123456")?;
-    /// stream.set_len(4)?;
-    /// assert_eq!((stream.len()?, stream.stream_position()?), (4, 4));
-    /// # Ok(()) }
-    /// ```
-    ///
+    /// Writes the pending bytes and sets the length in bytes. A position behind the new end moves to it.
     /// # Errors
     /// If the system refuses.
     pub fn set_len(&mut self, len: u64) -> Result<()> {
@@ -176,18 +120,7 @@ impl FileStream {
         Ok(())
     }
 
-    /// Writes what is pending and brings it to the device.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// let mut stream = fullbore::stream::FileStream::new(file);
-    /// std::io::Write::write_all(&mut stream, b"bytes")?;
-    /// stream.sync(fullbore::file::Durability::Data)?;
-    /// # Ok(()) }
-    /// ```
-    ///
+    /// Writes the pending bytes and syncs the file.
     /// # Errors
     /// If the system refuses either.
     pub fn sync(&mut self, durability: Durability) -> Result<()> {
@@ -196,14 +129,6 @@ impl FileStream {
     }
 
     /// [`sync`](Self::sync) with [`Durability::Data`].
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// fullbore::stream::FileStream::new(file).sync_data()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`sync`](Self::sync).
     pub fn sync_data(&mut self) -> Result<()> {
@@ -211,21 +136,13 @@ impl FileStream {
     }
 
     /// [`sync`](Self::sync) with [`Durability::Full`].
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// fullbore::stream::FileStream::new(file).sync_all()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`sync`](Self::sync).
     pub fn sync_all(&mut self) -> Result<()> {
         self.sync(Durability::Full)
     }
 
-    /// Writes what is pending and gives up the file: the end of a stream whose errors matter.
+    /// Writes the pending bytes and closes the file: reports the errors that a drop would hide.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -237,7 +154,7 @@ impl FileStream {
     /// ```
     ///
     /// # Errors
-    /// If the system refuses; what is pending is lost then, and this is who is told.
+    /// If the system refuses. The pending bytes are lost then, and this error is the report.
     pub fn close(mut self) -> Result<()> {
         let written = self.write_pending();
         self.pending.forget();
@@ -247,7 +164,7 @@ impl FileStream {
         written.and(closed)
     }
 
-    /// The position. What was appended moved it to the end of the file.
+    /// The position. Appending moves it to the end of the file.
     fn here(&mut self) -> Result<u64> {
         if self.adrift {
             self.position = self.len()?;
@@ -256,7 +173,7 @@ impl FileStream {
         Ok(self.position)
     }
 
-    /// Moves the position; nothing is asked of the system but, for a distance from the end, the length.
+    /// Moves the position. The only system call is that for the length, for a distance from the end.
     fn go(&mut self, to: SeekFrom) -> Result<u64> {
         if to == SeekFrom::Current(0) {
             self.ends.sought()?;
@@ -272,7 +189,7 @@ impl FileStream {
         let Some(position) =
             from.checked_add_signed(distance).filter(|offset| i64::try_from(*offset).is_ok())
         else {
-            let what = format!("{distance} bytes from offset {from} is no place in a file");
+            let what = format!("{distance} bytes from offset {from} is outside the range of file offsets");
             return Err(Error::new(Kind::Invalid, "seek in", self.file().path(), what)
                 .advise("give an offset from 0 to 2^63 - 1"));
         };
@@ -281,7 +198,7 @@ impl FileStream {
         Ok(position)
     }
 
-    /// Reads what the buffer does not hold whole.
+    /// Reads more than the buffer holds.
     fn read_on(&mut self, data: &mut [u8]) -> Result<usize> {
         if data.is_empty() {
             return Ok(0);
@@ -290,21 +207,21 @@ impl FileStream {
         let here = self.here()?;
         let held = self.ahead.take(here, data);
         self.position += held as u64;
-        // A pipe may have no more, and whoever reads it wants what is there.
+        // A pipe may have no more bytes now, and its reader needs those that are available.
         if held == data.len() || held > 0 && self.ends.flows() {
             return Ok(held);
         }
         match self.read_more(&mut data[held..]) {
             Ok(count) => Ok(held + count),
-            // Not lost: the next read meets it first.
+            // The error is not lost: the next read returns it.
             Err(_) if held > 0 => Ok(held),
             Err(error) => Err(error),
         }
     }
 
-    /// Reads once, past the buffer or through it.
+    /// Reads once, bypassing the buffer or through it.
     fn read_more(&mut self, data: &mut [u8]) -> Result<usize> {
-        // What flows is not read ahead, and whether it does is known after the first attempt.
+        // A file without offsets is not read ahead; its seekability is known after the first attempt.
         if self.size > 1 && data.len() < self.size && !self.ends.flows() && self.fill(false)? {
             let count = self.ahead.take(self.position, data);
             self.position += count as u64;
@@ -315,8 +232,8 @@ impl FileStream {
         Ok(count)
     }
 
-    /// Fills the buffer at the position. `false`: nothing was read, because the file turned out to flow and that
-    /// shall not be read ahead.
+    /// Fills the buffer at the position. Returns `false` if nothing was read, because the file has no offsets and
+    /// `flowing` is false.
     fn fill(&mut self, flowing: bool) -> Result<bool> {
         let (ends, position) = (&mut self.ends, self.position);
         let (size, mut refused) = (self.size.max(1), false);
@@ -353,7 +270,7 @@ impl FileStream {
         let (now, later) = data.split_at(data.len().min(room));
         self.hold(now);
         if !later.is_empty() {
-            // What the buffer took counts as written: if it cannot be, the rest was not.
+            // Bytes in the buffer count as written: if they cannot be written, the rest was not.
             if let Err(error) = self.write_pending() {
                 self.unhold(now.len());
                 return Err(error);
@@ -369,8 +286,8 @@ impl FileStream {
         self.wrote(data.len());
     }
 
-    /// Takes back the last bytes held, of a write that failed. Where the system took some of them the position goes back
-    /// all the same, so that whoever writes them again writes them over themselves.
+    /// Removes the last held bytes, those of a write that failed. The position goes back even if the system took some
+    /// of them, so that a repeated write overwrites them with the same bytes.
     fn unhold(&mut self, len: usize) {
         self.pending.pull(len);
         if !self.ends.appends() && !self.ends.flows() {
@@ -387,7 +304,7 @@ impl FileStream {
         }
     }
 
-    /// Writes what is pending. What the system did not take stays pending.
+    /// Writes the pending bytes. Those that the system did not take stay pending.
     fn write_pending(&mut self) -> Result<()> {
         while let Some((bytes, offset)) = self.pending.next() {
             let count = self.ends.write(bytes, offset)?;
@@ -411,7 +328,7 @@ mod tests {
 
     use super::*;
 
-    /// .NET's rule, which nothing outside can see.
+    /// .NET's rule; no public function shows it.
     #[test]
     fn the_buffer_is_allocated_lazily() {
         let directory = tempfile::tempdir().unwrap();
@@ -423,13 +340,13 @@ mod tests {
         stream.rewind().unwrap();
         assert!(stream.read(&mut [0; 5000]).unwrap() > 0);
         assert_eq!(stream.len().unwrap(), 5000);
-        assert_eq!(held(&stream), (0, 0), "large requests pass it by");
+        assert_eq!(held(&stream), (0, 0), "large requests bypass the buffer");
         stream.seek(SeekFrom::Start(0)).unwrap();
         assert_eq!(stream.fill_buf().unwrap()[0], 7);
         assert_eq!(held(&stream), (4096, 0));
         stream.write_all(&[1]).unwrap();
         assert_eq!(held(&stream), (4096, 4096));
-        // A buffer larger than any memory costs nothing until it is used.
+        // A buffer larger than any memory takes none until it is used.
         let huge = FileStream::with_buffer(stream.file().clone(), usize::MAX);
         assert_eq!(held(&huge), (0, 0));
     }

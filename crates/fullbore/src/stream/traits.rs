@@ -7,7 +7,7 @@ use super::FileStream;
 impl Read for FileStream {
     #[inline]
     fn read(&mut self, data: &mut [u8]) -> io::Result<usize> {
-        // With something pending, nothing is read ahead.
+        // If bytes are pending, none are read ahead.
         let held = self.ahead.from(self.position);
         if data.len() <= held.len() && !data.is_empty() {
             let count = data.len();
@@ -38,7 +38,7 @@ impl Read for FileStream {
 impl Write for FileStream {
     #[inline]
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        // Once something is pending, nothing is read ahead and the position is where it ends.
+        // If bytes are pending, none are read ahead and the position is their end.
         if self.pending.add(data) {
             self.wrote(data.len());
             return Ok(data.len());
@@ -72,7 +72,7 @@ impl Write for FileStream {
             match self.write_on(buffer) {
                 Ok(()) => written += buffer.len(),
                 Err(error) if written == 0 => return Err(error.into()),
-                // What was taken is told, and whoever writes the rest meets the error.
+                // Returns the bytes taken; a write of the rest returns the error.
                 Err(_) => return Ok(written),
             }
         }

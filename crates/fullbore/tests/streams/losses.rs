@@ -36,7 +36,7 @@ fn tokio_6325_errors_at_flush_and_close_are_told_and_a_drop_poisons() {
     stream.write_all(b"123456789012345").unwrap();
     drop(stream);
     let told = TOLD.lock().unwrap().clone();
-    assert!(told.len() == 1 && told[0].contains("5 bytes that were pending are lost"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("5 pending bytes are lost"), "{told:?}");
     assert_eq!(file.poisoned().unwrap().raw_os_error(), Some(28));
     // What failed is said, and no sync did.
     let said = file.write_at(b"x", 0).unwrap_err().to_string();
@@ -120,7 +120,7 @@ fn a_hook_that_loses_something_itself_is_not_waited_for_by_itself() {
         let output = in_a_process(name).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         // The hook's own loss is told where the hook cannot be.
-        assert!(String::from_utf8_lossy(&output.stderr).contains("4 bytes that were pending are lost"));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("4 pending bytes are lost"));
         return;
     }
     let (send, receive) = mpsc::channel();
