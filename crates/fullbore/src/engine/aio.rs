@@ -1,4 +1,4 @@
-//! `aio`: Linux native asynchronous I/O, past the page cache. (Through the cache it would be synchronous.)
+//! `aio`: Linux native asynchronous I/O with `O_DIRECT`. (Through the page cache it would be synchronous.)
 
 use std::io;
 
@@ -20,7 +20,7 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
 
 struct Aio {
     context: Context,
-    /// Requests that were refused at submission and wait to be reaped.
+    /// Requests rejected at submission, not yet reaped.
     refused: Vec<Completion>,
 }
 

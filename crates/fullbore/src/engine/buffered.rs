@@ -19,7 +19,7 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     Ok(Synchronous::boxed(Buffered { file: config.file.clone() }))
 }
 
-/// `pread` and `pwrite` on a descriptor, whatever flags it is open with.
+/// `pread` and `pwrite` on a descriptor with any flags.
 pub(super) struct Buffered {
     pub(super) file: File,
 }

@@ -1,5 +1,4 @@
-//! `copy_file_range`: from file to file in the kernel, shared or server-side where the file system can; the
-//! bytes are never seen.
+//! `copy_file_range`: copies from file to file in the kernel, by shared blocks or on the server where the file system can.
 
 use std::io;
 
@@ -8,7 +7,7 @@ use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
     name: "copy_file_range",
-    summary: "from file to file in the kernel, shared where the file system can (bytes unseen)",
+    summary: "file to file in the kernel, by shared blocks where the file system can",
     capabilities: Capabilities { transfers: false, copies_in_kernel: true, ..SYNCHRONOUS },
     open,
 };

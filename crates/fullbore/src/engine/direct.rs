@@ -1,4 +1,4 @@
-//! `direct`: `pread` and `pwrite` past the page cache (`O_DIRECT`), one request at a time.
+//! `direct`: `pread` and `pwrite` that bypass the page cache (`O_DIRECT`), one request at a time.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 
 pub(super) static METHOD: Method = Method {
     name: "direct",
-    summary: "pread and pwrite past the page cache (O_DIRECT)",
+    summary: "pread and pwrite that bypass the page cache (O_DIRECT)",
     capabilities: Capabilities { direct: Choice::Always, ..SYNCHRONOUS },
     open,
 };

@@ -1,4 +1,4 @@
-//! How engines drop the pages they bring in: by a flag with each transfer, or from behind.
+//! Dropping of the pages that engines bring in: by a flag with each transfer, or behind.
 
 use std::io;
 
@@ -7,18 +7,18 @@ use rustix::io::ReadWriteFlags;
 use crate::buf::{Completion, Direction};
 use crate::file::{DONTCACHE, DropBehind, File, drops_by_flag};
 
-/// What `cache=drop` means for one open file.
+/// The mechanism of `cache=drop` for one open file.
 #[derive(Debug)]
 pub(super) struct Dropping {
-    /// Drops from behind, where the flag is not known.
+    /// Drops behind, where the flag is unavailable.
     drop_behind: Option<DropBehind>,
 }
 
 impl Dropping {
-    /// Found out by asking the file.
+    /// Determines the mechanism by a test on the file.
     ///
     /// # Errors
-    /// `EOPNOTSUPP` where the pages are the file itself: in memory.
+    /// `EOPNOTSUPP` on file systems in memory, where the pages are the file.
     pub(super) fn find(file: &File) -> io::Result<Self> {
         if drops_by_flag(file) {
             return Ok(Self { drop_behind: None });
@@ -29,17 +29,17 @@ impl Dropping {
         Ok(Self { drop_behind: Some(DropBehind::of(file)) })
     }
 
-    /// Whether the flag goes with each transfer.
+    /// True if each transfer carries the flag.
     pub(super) fn by_flag(&self) -> bool {
         self.drop_behind.is_none()
     }
 
-    /// The flags of each transfer.
+    /// Returns the flags of each transfer.
     pub(super) fn flags(&self) -> ReadWriteFlags {
         if self.by_flag() { DONTCACHE } else { ReadWriteFlags::empty() }
     }
 
-    /// `count` bytes at `offset` were moved.
+    /// Accounts for `count` bytes moved at `offset`.
     pub(super) fn moved(&self, direction: Direction, offset: u64, count: usize) {
         match (&self.drop_behind, direction) {
             (None, _) => {}
@@ -48,7 +48,7 @@ impl Dropping {
         }
     }
 
-    /// These requests came back.
+    /// Accounts for completed requests.
     pub(super) fn completed(&self, done: &[Completion]) {
         for Completion { request, result } in done {
             if let Ok(count) = result {
@@ -58,7 +58,7 @@ impl Dropping {
     }
 }
 
-/// How `cache=drop` is emulated on `file`; `None` if the system does it, or nobody.
+/// Describes the emulation of `cache=drop` on `file`; `None` if the kernel drops the pages or dropping is unsupported.
 pub(crate) fn drop_emulated(file: &File) -> Option<&'static str> {
     Dropping::find(file).ok().filter(|dropping| !dropping.by_flag()).map(|_| crate::file::EMULATED)
 }

@@ -1,16 +1,16 @@
-//! How long requests took: counts in buckets a fixed share wide, so that any number of requests takes the same room.
+//! Request latencies, counted in buckets of constant relative width, so that the memory does not depend on their number.
 //!
-//! The layout is that of Gil Tene's HdrHistogram and of fio's `clat` buckets: below [`STEPS`] nanoseconds a bucket each,
-//! above that every doubling is cut into [`STEPS`] equal buckets. A bucket is then at most `1 / STEPS` of its values wide, and
-//! its middle at most half of that off: 0.4%.
+//! The layout is that of Gil Tene's HdrHistogram and of fio's `clat` buckets: one bucket per nanosecond below [`STEPS`]
+//! nanoseconds, and [`STEPS`] equal buckets per doubling above that. A bucket is at most `1 / STEPS` of its values wide, so
+//! its middle is off by at most half of that: 0.4%.
 
 use std::time::Duration;
 
-/// Buckets a doubling, a power of two.
+/// Buckets per doubling, a power of two.
 const STEPS: u64 = 1 << STEP_BITS;
 const STEP_BITS: u32 = 7;
 
-/// Times of requests by their length.
+/// A histogram of request latencies.
 ///
 /// ```
 /// use std::time::Duration;
@@ -23,7 +23,7 @@ const STEP_BITS: u32 = 7;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Latencies {
-    /// None before the first is recorded, then one for each length there may be.
+    /// Empty before the first latency is recorded, then one count per possible bucket.
     buckets: Vec<u64>,
     count: u64,
     total: u128,
@@ -31,13 +31,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Counts a request that took so long.
-    ///
-    /// ```
-    /// let mut latencies = fullbore::engine::Latencies::default();
-    /// latencies.record(std::time::Duration::from_nanos(100));
-    /// assert_eq!(latencies.count(), 1);
-    /// ```
+    /// Counts a request with latency `time`.
     pub fn record(&mut self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         if self.buckets.is_empty() {
@@ -49,17 +43,7 @@ impl Latencies {
         self.longest = self.longest.max(nanos);
     }
 
-    /// Adds what another counted.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use fullbore::engine::Latencies;
-    /// let (mut one, mut other) = (Latencies::default(), Latencies::default());
-    /// one.record(Duration::from_millis(1));
-    /// other.record(Duration::from_millis(3));
-    /// one.add(&other);
-    /// assert_eq!((one.count(), one.mean()), (2, Some(Duration::from_millis(2))));
-    /// ```
+    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &Self) {
         if self.buckets.is_empty() {
             self.buckets.clone_from(&other.buckets);
@@ -71,24 +55,12 @@ impl Latencies {
         self.longest = self.longest.max(other.longest);
     }
 
-    /// How many requests were counted.
-    ///
-    /// ```
-    /// assert_eq!(fullbore::engine::Latencies::default().count(), 0);
-    /// ```
+    /// Returns the number of requests counted.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The time that no more than `share` of the requests, 0 to 1, were shorter than, to 0.4%; `None` if none were counted.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// let mut latencies = fullbore::engine::Latencies::default();
-    /// [1, 1, 1, 9].map(|nanos| latencies.record(Duration::from_nanos(nanos)));
-    /// assert_eq!(latencies.quantile(0.75), Some(Duration::from_nanos(1)));
-    /// assert_eq!(latencies.quantile(0.99), Some(Duration::from_nanos(9)));
-    /// ```
+    /// Returns the quantile at `share` (0 to 1), to 0.4%; `None` if no request was counted.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let rank = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -99,37 +71,26 @@ impl Latencies {
         Some(Duration::from_nanos(middle(bucket).min(self.longest)))
     }
 
-    /// The longest, exactly; `None` if none were counted.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// let mut latencies = fullbore::engine::Latencies::default();
-    /// latencies.record(Duration::from_nanos(1_234_567));
-    /// assert_eq!(latencies.longest(), Some(Duration::from_nanos(1_234_567)));
-    /// ```
+    /// Returns the exact maximum; `None` if no request was counted.
     pub fn longest(&self) -> Option<Duration> {
         (self.count > 0).then(|| Duration::from_nanos(self.longest))
     }
 
-    /// The mean, to a nanosecond; `None` if none were counted.
-    ///
-    /// ```
-    /// assert_eq!(fullbore::engine::Latencies::default().mean(), None);
-    /// ```
+    /// Returns the mean, to a nanosecond; `None` if no request was counted.
     pub fn mean(&self) -> Option<Duration> {
         let nanos = self.total.checked_div(u128::from(self.count))?;
         Some(Duration::from_nanos(nanos as u64))
     }
 }
 
-/// The bucket of a length in nanoseconds.
+/// Returns the bucket of a latency in nanoseconds.
 fn place(nanos: u64) -> usize {
     let doublings = nanos.max(1).ilog2().saturating_sub(STEP_BITS);
-    // Within its doubling the highest bit stands: that is where the next doubling's buckets begin.
+    // The shifted value keeps its highest bit, worth STEPS: it carries over into the buckets of the next doubling.
     (u64::from(doublings) * STEPS + (nanos >> doublings)) as usize
 }
 
-/// The middle of a bucket, in nanoseconds.
+/// Returns the middle of a bucket, in nanoseconds.
 fn middle(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     if bucket < 2 * STEPS {
@@ -147,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_length_has_its_bucket_in_order_without_a_gap() {
+    fn buckets_are_in_order_without_gaps() {
         let mut last = 0;
         for nanos in 0..1 << 17 {
             let bucket = place(nanos);
@@ -164,7 +125,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against all lengths kept and sorted.
+        /// Compares with all latencies, sorted.
         #[test]
         fn quantiles_are_those_of_the_sorted_lengths(
             mut lengths in proptest::collection::vec(0u64..3_000_000_000, 1..400),
@@ -189,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_counted_says_nothing() {
+    fn an_empty_histogram_has_no_quantiles() {
         let mut none = Latencies::default();
         assert_eq!((none.quantile(0.5), none.longest(), none.mean()), (None, None, None));
         none.add(&Latencies::default());

@@ -1,4 +1,4 @@
-//! `mmap`: the file mapped into memory, whole or by windows that are unmapped as they pass.
+//! `mmap`: the file mapped into memory, whole or in parts that are unmapped once passed.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::sys::map::Map;
 
 pub(super) static METHOD: Method = Method {
     name: "mmap",
-    summary: "the file mapped into memory, whole or by windows",
+    summary: "the file mapped into memory, whole or in parts",
     capabilities: Capabilities { mapped: true, ..SYNCHRONOUS },
     open,
 };
@@ -28,7 +28,7 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     Ok(Box::new(Mapped { copying: Synchronous::new(mapping) }))
 }
 
-/// The file and the window of it that is mapped now.
+/// A file and its currently mapped part.
 struct Mapping {
     file: File,
     write: bool,
@@ -38,7 +38,7 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// Maps the window with `len` bytes at `offset` in it, and returns it with the place of `offset` there.
+    /// Maps the part that contains `len` bytes at `offset`; returns it with the position of `offset` in it.
     fn window(&mut self, offset: u64, len: usize) -> io::Result<(&mut Map, usize)> {
         let end = offset + len as u64;
         let held = self
@@ -47,7 +47,7 @@ impl Mapping {
             .is_some_and(|(start, map)| *start <= offset && end <= *start + map.bytes().len() as u64);
         if !held {
             if let Some((_, passed)) = self.current.take() {
-                // A fault in a window that passes would be forgotten with it.
+                // A fault in the old part must be reported before the part is unmapped.
                 if !passed.check() {
                     return Err(missing());
                 }
@@ -68,7 +68,7 @@ impl Mapping {
             let length = usize::try_from(stop - start)
                 .map_err(|_| io::Error::new(io::ErrorKind::OutOfMemory, "larger than the address space"))?;
             let map = Map::new(std::os::fd::AsFd::as_fd(&self.file), start, length, self.write)?;
-            // A hint: without it the mapping works all the same.
+            // Only a hint: the mapping works without it.
             let _ = map.advise(self.advice);
             self.current = Some((start, map));
         }
@@ -85,12 +85,12 @@ impl Mapping {
     }
 }
 
-/// The pages are not there: what reading past the end gives.
+/// The error of a missing page, the same as for a read past the end.
 fn missing() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "a mapped page is gone")
 }
 
-/// Requests with buffers copy out of the window and into it.
+/// Requests with buffers copy from and to the mapped part.
 impl Calls for Mapping {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
         let size = rustix::fs::fstat(&self.file)?.st_size as u64;

@@ -1,9 +1,9 @@
-//! Access methods: one file each, behind one trait, named in one registry.
+//! Access methods: one file each, behind one trait, in one registry.
 //!
-//! An engine is one open file under one access method, used by one worker. One loop serves synchronous and
-//! asynchronous engines alike, as fio's `ioengine_ops` showed: requests are queued, committed and reaped, and
-//! a synchronous engine completes at queueing. Engines never retry, reorder or interpret: short transfers,
-//! `EINTR` and alignment are handled once, above them, by [`IoQueue`].
+//! An engine is one open file under one access method, used by one worker. Requests are queued, committed and reaped; a
+//! synchronous engine completes a request when it is queued, so one loop serves synchronous and asynchronous engines (an
+//! idea of fio's `ioengine_ops`). Engines never retry, reorder or interpret: [`IoQueue`] handles short transfers, `EINTR`
+//! and alignment once, above all of them.
 //!
 //! ```
 //! use fullbore::engine::{CachePolicy, METHODS, probe};
@@ -48,67 +48,52 @@ use crate::buf::{Completion, Pool, Request};
 pub use crate::file::CachePolicy;
 use crate::file::File;
 
-/// What an access method can do.
-///
-/// ```
-/// use fullbore::engine::method;
-/// let (uring, mmap) = (method("uring").unwrap().capabilities, method("mmap").unwrap().capabilities);
-/// assert!(uring.depth > 1 && !uring.mapped);
-/// assert!(mmap.depth == 1 && mmap.mapped);
-/// ```
+/// The capabilities of an access method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether it can read and write: take requests with buffers.
+    /// True if it reads and writes by requests with buffers.
     pub transfers: bool,
-    /// The most requests it keeps in flight, or takes in one call if it is [`batched`](Self::batched).
+    /// Maximum number of requests in flight, or per call if it is [`batched`](Self::batched).
     pub depth: usize,
-    /// Whether several queued requests become one system call, so that they are best queued together.
+    /// True if several queued requests become one system call, so that they are best queued together.
     pub batched: bool,
-    /// Whether it lends the file's bytes in place ([`Engine::view`]).
+    /// True if it lends the file's bytes in place ([`Engine::view`]).
     pub mapped: bool,
-    /// Whether it moves bytes from file to file unseen ([`Engine::copy_in_kernel`]).
+    /// True if it copies between two files inside the kernel ([`Engine::copy_in_kernel`]).
     pub copies_in_kernel: bool,
-    /// Whether it may pass the page cache by: always, never, or as told.
+    /// Bypass of the page cache.
     pub direct: Choice,
-    /// Whether it drops what it brought into the page cache: always, never, or as told.
+    /// Dropping of the pages that it brings into the page cache.
     pub drops: Choice,
 }
 
 impl Capabilities {
-    /// Whether a method with these passes the page cache by when it is told `cache`.
+    /// True if the method bypasses the page cache under the policy `cache`.
     ///
     /// ```
     /// use fullbore::engine::{CachePolicy, method};
-    /// let passes = |name, cache| method(name).unwrap().capabilities.passes_cache(cache);
-    /// assert!(passes("direct", CachePolicy::Keep), "it cannot do otherwise");
-    /// assert!(passes("uring", CachePolicy::Direct) && !passes("uring", CachePolicy::Keep), "as told");
-    /// assert!(!passes("buffered", CachePolicy::Direct), "it never does");
+    /// let bypasses = |name, cache| method(name).unwrap().capabilities.passes_cache(cache);
+    /// assert!(bypasses("direct", CachePolicy::Keep), "always");
+    /// assert!(bypasses("uring", CachePolicy::Direct) && !bypasses("uring", CachePolicy::Keep), "as specified");
+    /// assert!(!bypasses("buffered", CachePolicy::Direct), "never");
     /// ```
     pub fn passes_cache(&self, cache: CachePolicy) -> bool {
         matches!((self.direct, cache), (Choice::Always, _) | (Choice::AsTold, CachePolicy::Direct))
     }
 }
 
-/// Whether an access method does a thing.
-///
-/// ```
-/// use fullbore::engine::{Choice, method};
-/// let direct = |name| method(name).unwrap().capabilities.direct;
-/// assert_eq!(direct("buffered"), Choice::Never);
-/// assert_eq!(direct("uring"), Choice::AsTold);
-/// assert_eq!(direct("aio"), Choice::Always);
-/// ```
+/// Availability of a behaviour in an access method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// It never does.
+    /// The method never does it.
     Never,
-    /// It does if told.
+    /// The cache policy decides.
     AsTold,
-    /// It cannot do otherwise.
+    /// The method always does it.
     Always,
 }
 
-/// What a plain synchronous method can do: the base from which others differ.
+/// Capabilities of a plain synchronous method; the others override some of them.
 const SYNCHRONOUS: Capabilities = Capabilities {
     transfers: true,
     depth: 1,
@@ -119,25 +104,16 @@ const SYNCHRONOUS: Capabilities = Capabilities {
     drops: Choice::Never,
 };
 
-/// An access method: its name, what it can do, and how to put a file under it.
-///
-/// ```
-/// let copies_in_kernel: Vec<_> = fullbore::engine::METHODS
-///     .iter()
-///     .filter(|method| method.capabilities.copies_in_kernel)
-///     .map(|method| method.name)
-///     .collect();
-/// assert!(copies_in_kernel.contains(&"splice"));
-/// ```
+/// An access method: name, capabilities and constructor.
 #[derive(Debug)]
 pub struct Method {
-    /// The name that `--strategy method=` takes.
+    /// The name in `--strategy method=`.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// What it can do.
+    /// Capabilities.
     pub capabilities: Capabilities,
-    /// Puts a file under it.
+    /// Opens an engine.
     pub(crate) open: fn(&EngineConfig<'_>) -> io::Result<Box<dyn Engine>>,
 }
 
@@ -147,7 +123,7 @@ impl PartialEq for Method {
     }
 }
 
-/// What an engine is opened with.
+/// The parameters of an engine.
 ///
 /// ```
 /// use fullbore::engine::{CachePolicy, IoQueue, EngineConfig, method};
@@ -171,33 +147,33 @@ impl PartialEq for Method {
 pub struct EngineConfig<'a> {
     /// The file. An engine that needs other flags opens it again.
     pub file: &'a File,
-    /// The file to copy from, for methods that move bytes from file to file.
+    /// The source, for methods that copy between two files.
     pub from: Option<&'a File>,
-    /// Whether the file will be written; it is then open for reading too.
+    /// True if the file will be written; it is then open for reading too.
     pub write: bool,
-    /// What becomes of the page cache.
+    /// The cache policy.
     pub cache: CachePolicy,
-    /// How many requests may be in flight, at least 1.
+    /// Maximum number of requests in flight, at least 1.
     pub depth: usize,
-    /// The buffers that requests will use, for registering them.
+    /// The buffers of the requests, for registration with the kernel.
     pub pool: Option<&'a Pool>,
-    /// The size of the windows of a mapping, in bytes; `None`: the whole file at once.
+    /// Length of the mapped part, in bytes; `None` maps the whole file.
     pub window: Option<usize>,
-    /// Whether the requests will come here and there, not from front to back.
+    /// True if the requests come in random order instead of front to back.
     pub random: bool,
 }
 
 /// One open file under one access method.
 ///
-/// A method that transfers takes requests ([`queue`](Self::queue), [`commit`](Self::commit), [`reap`](Self::reap));
-/// one that only [copies in the kernel](Self::copy_in_kernel) has none of its own and takes none.
+/// A method that transfers takes requests ([`queue`](Self::queue), [`commit`](Self::commit), [`reap`](Self::reap)). A
+/// method that only [copies in the kernel](Self::copy_in_kernel) refuses them.
 ///
 /// ```
 /// use std::io;
 ///
 /// use fullbore::engine::Engine;
 ///
-/// /// Lends bytes that are in memory already.
+/// /// Lends bytes that are in memory.
 /// struct Memory(Vec<u8>);
 /// impl Engine for Memory {
 ///     fn view(&mut self, offset: u64, len: usize) -> io::Result<&[u8]> {
@@ -212,19 +188,8 @@ pub struct EngineConfig<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Engine {
-    /// Queues a request; gives it back if no more can be taken before some are reaped.
-    ///
-    /// ```
-    /// use fullbore::engine::Engine;
-    /// # use fullbore::buf::{Direction, Pool, Request};
-    /// # let buf = Pool::new(1, 4096)?.take().unwrap();
-    /// # let request = Request { token: 1, direction: Direction::Read, offset: 0, buf, from: 0, most: usize::MAX };
-    /// struct KernelCopy; // takes no requests, as every engine that does not say otherwise
-    /// impl Engine for KernelCopy {}
-    /// let refused = KernelCopy.queue(request).unwrap_err();
-    /// assert_eq!(refused.token, 1, "it comes back with its buffer");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Queues a request, or returns it if the queue is full until some requests are reaped. A method that takes no requests
+    /// always returns it.
     ///
     /// # Errors
     /// The request, if the queue is full.
@@ -232,50 +197,16 @@ pub trait Engine {
         Err(request)
     }
 
-    /// Tells the system of all that is queued.
-    ///
-    /// ```
-    /// use fullbore::engine::Engine;
-    /// struct Batch(Vec<u64>);
-    /// impl Engine for Batch {
-    ///     fn commit(&mut self) -> std::io::Result<()> {
-    ///         self.0.clear(); // all of it is the system's now
-    ///         Ok(())
-    ///     }
-    /// }
-    /// let mut batch = Batch(vec![1, 2, 3]);
-    /// batch.commit()?;
-    /// assert!(batch.0.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Submits the queued requests to the system.
     ///
     /// # Errors
-    /// If the system takes none of it; errors of single requests come with their completions.
+    /// If the system accepts none of them. Errors of single requests are in their completions.
     fn commit(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Commits what is queued, waits until `least` requests are complete (0: does not wait) and moves the
-    /// completions that are there to the end of `done`.
-    ///
-    /// ```
-    /// use fullbore::buf::Completion;
-    /// use fullbore::engine::Engine;
-    /// struct Finished(Vec<Completion>);
-    /// impl Engine for Finished {
-    ///     fn reap(&mut self, _least: usize, done: &mut Vec<Completion>) -> std::io::Result<()> {
-    ///         done.append(&mut self.0);
-    ///         Ok(())
-    ///     }
-    /// }
-    /// # use fullbore::buf::{Direction, Pool, Request};
-    /// # let buf = Pool::new(1, 4096)?.take().unwrap();
-    /// # let request = Request { token: 1, direction: Direction::Read, offset: 0, buf, from: 0, most: usize::MAX };
-    /// let (mut engine, mut done) = (Finished(vec![Completion { request, result: Ok(0) }]), Vec::new());
-    /// engine.reap(1, &mut done)?;
-    /// assert_eq!((engine.0.len(), done.len()), (0, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Commits the queued requests, waits until at least `least` requests are complete (0 does not wait) and appends the
+    /// available completions to `done`.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -284,37 +215,16 @@ pub trait Engine {
         Ok(())
     }
 
-    /// Lends `len` bytes at `offset` in place. They count only if [`check`](Self::check) finds nothing.
-    ///
-    /// ```
-    /// use fullbore::engine::Engine;
-    /// struct KernelCopy; // lends nothing, as every engine that does not say otherwise
-    /// impl Engine for KernelCopy {}
-    /// assert_eq!(KernelCopy.view(0, 1).unwrap_err().kind(), std::io::ErrorKind::Unsupported);
-    /// ```
+    /// Lends `len` bytes at `offset` in place. They are valid only if [`check`](Self::check) succeeds afterwards.
     ///
     /// # Errors
-    /// If the method does not map, or the system refuses the window.
+    /// If the method does not map, or mapping fails.
     fn view(&mut self, offset: u64, len: usize) -> io::Result<&[u8]> {
         let _ = (offset, len);
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// As [`view`](Self::view), to be changed.
-    ///
-    /// ```
-    /// use fullbore::engine::Engine;
-    /// struct Memory([u8; 5]);
-    /// impl Engine for Memory {
-    ///     fn view_mut(&mut self, offset: u64, len: usize) -> std::io::Result<&mut [u8]> {
-    ///         Ok(&mut self.0[offset as usize..][..len])
-    ///     }
-    /// }
-    /// let mut memory = Memory(*b"bytes");
-    /// memory.view_mut(0, 1)?.make_ascii_uppercase();
-    /// assert_eq!(&memory.0, b"Bytes");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Lends `len` bytes at `offset` for writing, as [`view`](Self::view).
     ///
     /// # Errors
     /// As [`view`](Self::view).
@@ -323,70 +233,48 @@ pub trait Engine {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Whether every byte lent so far was the file's.
-    ///
-    /// ```
-    /// use fullbore::engine::Engine;
-    /// struct Mapped { missing: bool }
-    /// impl Engine for Mapped {
-    ///     fn check(&self) -> std::io::Result<()> {
-    ///         if self.missing { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
-    ///     }
-    /// }
-    /// assert!(Mapped { missing: false }.check().is_ok());
-    /// assert!(Mapped { missing: true }.check().is_err());
-    /// ```
+    /// Checks that every byte lent so far was a byte of the file.
     ///
     /// # Errors
-    /// `UnexpectedEof` if a page was missing: the file was truncated, could not be read or had no room.
+    /// `UnexpectedEof` if a page was missing: the file was truncated, could not be read or had no space.
     fn check(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Moves up to `len` bytes from `offset` of the file copied from to `target` of this one, both in bytes; how many
-    /// bytes it moved.
-    ///
-    /// ```
-    /// use fullbore::engine::Engine;
-    /// struct Pipe; // moves what one page holds at a time: whoever calls goes on from there
-    /// impl Engine for Pipe {
-    ///     fn copy_in_kernel(&mut self, _offset: u64, _target: u64, len: usize) -> std::io::Result<usize> {
-    ///         Ok(len.min(4096))
-    ///     }
-    /// }
-    /// assert_eq!(Pipe.copy_in_kernel(0, 0, 10_000)?, 4096);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Copies up to `len` bytes from `offset` of the source to `target` of this file, both in bytes. Returns the number of
+    /// bytes copied; the caller continues after a short copy.
     ///
     /// # Errors
-    /// If the method does not copy in the kernel, or the system refuses.
+    /// If the method does not copy in the kernel, or the call fails.
     fn copy_in_kernel(&mut self, offset: u64, target: u64, len: usize) -> io::Result<usize> {
         let _ = (offset, target, len);
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Hands over to the system what the method itself holds back.
-    ///
-    /// ```
-    /// use std::io::{self, BufWriter, Write};
-    ///
-    /// use fullbore::engine::Engine;
-    /// struct Buffered(BufWriter<Vec<u8>>);
-    /// impl Engine for Buffered {
-    ///     fn flush(&mut self) -> io::Result<()> {
-    ///         self.0.flush()
-    ///     }
-    /// }
-    /// let mut buffered = Buffered(BufWriter::new(Vec::new()));
-    /// buffered.0.write_all(b"bytes")?;
-    /// buffered.flush()?;
-    /// assert_eq!(buffered.0.get_ref(), b"bytes");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Writes out the bytes that the method buffers itself.
     ///
     /// # Errors
-    /// If the system refuses it.
+    /// If the write fails.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buf::Direction;
+
+    struct KernelCopy;
+    impl Engine for KernelCopy {}
+
+    #[test]
+    fn requests_and_views_are_refused_by_default() {
+        let buf = Pool::new(1, 4096).unwrap().take().unwrap();
+        let request =
+            Request { token: 1, direction: Direction::Read, offset: 0, buf, from: 0, most: usize::MAX };
+        assert_eq!(KernelCopy.queue(request).unwrap_err().token, 1);
+        assert_eq!(KernelCopy.view(0, 1).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        assert_eq!(KernelCopy.view_mut(0, 1).unwrap_err().kind(), io::ErrorKind::Unsupported);
     }
 }

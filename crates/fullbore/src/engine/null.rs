@@ -1,4 +1,4 @@
-//! `null`: no storage. Every request succeeds at once and moves nothing: what is left is the meter's own cost.
+//! `null`: no storage. Every request succeeds at once and moves nothing, which leaves the meter's own cost.
 
 use std::io;
 

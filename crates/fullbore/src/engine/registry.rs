@@ -1,15 +1,10 @@
-//! The access methods there are. A new one is a file beside this and a line here.
+//! The registry of access methods. A new method is a file in this folder and a line here.
 
 use super::{
     Method, aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, uncached, uring, vectored,
 };
 
-/// Every access method of this platform.
-///
-/// ```
-/// let names: Vec<_> = fullbore::engine::METHODS.iter().map(|method| method.name).collect();
-/// assert!(names.contains(&"buffered") && names.contains(&"uring"));
-/// ```
+/// All access methods of this platform.
 pub static METHODS: &[&Method] = &[
     &buffered::METHOD,
     &uncached::METHOD,
@@ -24,13 +19,7 @@ pub static METHODS: &[&Method] = &[
     &null::METHOD,
 ];
 
-/// The access method of that name.
-///
-/// ```
-/// use fullbore::engine::method;
-/// assert_eq!(method("mmap").map(|method| method.name), Some("mmap"));
-/// assert_eq!(method("floppy"), None);
-/// ```
+/// Returns the access method of that name.
 pub fn method(name: &str) -> Option<&'static Method> {
     METHODS.iter().copied().find(|method| method.name == name)
 }

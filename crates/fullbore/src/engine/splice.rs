@@ -1,4 +1,4 @@
-//! `splice`: from file to file through a pipe in the kernel; the bytes are never seen.
+//! `splice`: copies from file to file through a pipe in the kernel, without mapping the bytes into the process.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,18 +10,18 @@ use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
     name: "splice",
-    summary: "from file to file through a pipe in the kernel (bytes unseen)",
+    summary: "file to file through a pipe in the kernel",
     capabilities: Capabilities { transfers: false, copies_in_kernel: true, ..SYNCHRONOUS },
     open,
 };
 
-/// The pipe's size asked for, in bytes: the most that needs no privilege (`/proc/sys/fs/pipe-max-size`).
+/// Requested capacity of the pipe, in bytes: the most that needs no privilege (`/proc/sys/fs/pipe-max-size`).
 const PIPE: usize = 1 << 20;
 
 fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
     let (exit, entry) = pipe_with(PipeFlags::CLOEXEC)?;
-    // A smaller pipe moves less a call and is right all the same.
+    // A smaller pipe only moves less per call.
     let _ = fcntl_setpipe_size(&entry, PIPE);
     Ok(Box::new(Splice { from, to: config.file.clone(), entry, exit }))
 }
@@ -36,7 +36,7 @@ struct Splice {
 impl Engine for Splice {
     fn copy_in_kernel(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
         let moved = splice(&self.from, Some(&mut offset), &self.entry, None, len, SpliceFlags::MOVE)?;
-        // What is in the pipe must leave it, or the next call would find it there.
+        // The pipe must be empty before the next call, which would read leftover bytes first.
         let mut left = moved;
         while left > 0 {
             match splice(&self.exit, None, &self.to, Some(&mut target), left, SpliceFlags::MOVE) {

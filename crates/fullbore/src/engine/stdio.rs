@@ -1,4 +1,4 @@
-//! `stdio`: the C library's `FILE*` with its own buffer, as most programs read and write.
+//! `stdio`: the C library's `FILE*` with its own buffer, as most programs use it.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub(super) static METHOD: Method = Method {
 };
 
 fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
-    // A stream owns its descriptor and its position, so it gets an open file of its own.
+    // A `FILE*` owns its descriptor and its position, so it needs an open file description of its own.
     let fd = config.file.reopen_fd(config.write)?;
     Ok(Synchronous::boxed(Stream::new(fd, config.write)?))
 }

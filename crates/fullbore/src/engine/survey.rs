@@ -1,4 +1,4 @@
-//! Which access methods work on a file, found by using them: versions say nothing in a container.
+//! Tests access methods on a file by using them: in a container, the kernel version does not show what is permitted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,13 +11,7 @@ use crate::error::{Error, Result, message};
 use crate::file::{File, FileKind};
 use crate::probe::{FileSystemId, NoDirect};
 
-/// Why an access method cannot be used here.
-///
-/// ```
-/// use fullbore::engine::Unsupported;
-/// let unsupported = Unsupported { method: "uring", reason: "forbidden here".into() };
-/// assert_eq!(unsupported.to_string(), "uring: forbidden here");
-/// ```
+/// The reason why an access method is unavailable on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
     /// The method's name.
@@ -32,20 +26,20 @@ impl fmt::Display for Unsupported {
     }
 }
 
-/// Finds out whether `method` works on `file` under the policy `cache`: by one small read, or, if it moves bytes from file
-/// to file, by moving none of `from`. `write`: the engine is opened for writing too; nothing is written.
+/// Tests if `method` works on `file` under the policy `cache`: by one small read, or, for a method that copies in the
+/// kernel, by a copy of no bytes of `from`. With `write` the engine is opened for writing too; nothing is written.
 ///
 /// ```
 /// use fullbore::engine::{CachePolicy, method, probe};
 /// let file = fullbore::file::File::open("Cargo.toml")?;
 /// assert!(probe(method("buffered").unwrap(), &file, None, false, CachePolicy::Keep).is_ok());
 /// let unsupported = probe(method("splice").unwrap(), &file, None, true, CachePolicy::Keep).unwrap_err();
-/// assert_eq!(unsupported.reason, "needs a source to move bytes from");
+/// assert_eq!(unsupported.reason, "needs a file to copy from");
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 ///
 /// # Errors
-/// The reason, if it does not work.
+/// The reason, if the method does not work.
 pub fn probe(
     method: &'static Method,
     file: &File,
@@ -55,7 +49,7 @@ pub fn probe(
 ) -> std::result::Result<(), Unsupported> {
     let refuse = |reason: String| Unsupported { method: method.name, reason };
     if method.capabilities.copies_in_kernel {
-        let Some(from) = from else { return Err(refuse("needs a source to move bytes from".into())) };
+        let Some(from) = from else { return Err(refuse("needs a file to copy from".into())) };
         return kernel_copy_works(method, file, from, cache).map_err(|error| refuse(explain_error(&error)));
     }
     if method.capabilities.passes_cache(cache)
@@ -78,7 +72,7 @@ pub fn probe(
         };
         let mut queue = IoQueue::open(method, &config, None).map_err(name)?;
         if method.capabilities.mapped {
-            // Reading by copy would do, but views are what the method is for.
+            // A read by copy would succeed too, but views are the purpose of the method.
             let len = file.stamp()?.len.min(1) as usize;
             queue.view(0, len)?;
             return queue.check("read", 0);
@@ -97,8 +91,8 @@ pub fn probe(
     })
 }
 
-/// As [`probe`] for a method that transfers, learned once a process for the regular files of a file system: an io_uring is made and
-/// thrown away to find out.
+/// Tests a method that transfers, as [`probe`], once per process and file system for regular files: the test creates and
+/// discards an io_uring.
 ///
 /// # Errors
 /// As [`probe`].
@@ -124,7 +118,8 @@ pub(crate) fn probe_once(
     found
 }
 
-/// Opens a method that copies in the kernel and moves nothing: that asks the system all but the file systems' consent.
+/// Opens a method that copies in the kernel and copies at an offset beyond the end of `from`, which moves no bytes. This
+/// tests everything except the file systems' support for the pair.
 fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePolicy) -> io::Result<()> {
     let config = EngineConfig {
         file,
@@ -139,23 +134,23 @@ fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePoli
     (method.open)(&config)?.copy_in_kernel(u64::from(u32::MAX) << 16, 0, 1).map(drop)
 }
 
-/// What an error of the system means for an access method.
+/// Describes an error of the system in terms of access methods.
 fn explain_error(error: &io::Error) -> String {
     use rustix::io::Errno;
     let meaning = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::OPNOTSUPP) => "the file system does not support it",
         Some(Errno::INVAL) => "the file system or the kernel does not support it here",
         Some(Errno::PERM | Errno::ACCESS) => "forbidden here (seccomp, sysctl or permissions)",
-        Some(Errno::NOSYS) => "the kernel does not have it, or it is forbidden here",
+        Some(Errno::NOSYS) => "missing from the kernel, or forbidden here",
         Some(Errno::NODEV) => "files of this kind cannot be mapped",
-        Some(Errno::XDEV) => "not from one file system to another",
-        Some(Errno::NOMEM) => "a memory limit forbids it (RLIMIT_MEMLOCK)",
+        Some(Errno::XDEV) => "not between two file systems",
+        Some(Errno::NOMEM) => "a memory limit prevents it (RLIMIT_MEMLOCK)",
         _ => return message(error),
     };
     format!("{meaning} ({})", message(error))
 }
 
-/// What every access method that transfers says to `file`.
+/// Tests every access method that transfers on `file`.
 pub fn survey(file: &File) -> Vec<(&'static Method, std::result::Result<(), Unsupported>)> {
     METHODS
         .iter()

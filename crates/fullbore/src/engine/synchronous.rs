@@ -1,37 +1,37 @@
-//! What synchronous methods share: a request is complete when it is queued.
+//! The common part of synchronous methods: a request is complete when it is queued.
 
 use std::io;
 
 use super::Engine;
 use crate::buf::{Completion, Direction, Request};
 
-/// A method whose calls return when the bytes are moved.
+/// The calls of a method that return when the bytes are moved.
 pub(super) trait Calls {
-    /// Reads at `offset`, in bytes; 0 is the end of the file.
+    /// Reads at `offset`, in bytes; returns 0 at the end of the file.
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize>;
 
     /// Writes at `offset`, in bytes.
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize>;
 
-    /// Hands over what the method holds back.
+    /// Writes out the bytes that the method buffers itself.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// An engine of such a method.
+/// An engine over synchronous calls.
 pub(super) struct Synchronous<C> {
     pub(super) calls: C,
     done: Vec<Completion>,
 }
 
 impl<C: Calls + 'static> Synchronous<C> {
-    /// An engine that makes the method's calls.
+    /// Creates an engine from the method's calls.
     pub(super) fn new(calls: C) -> Self {
         Self { calls, done: Vec::with_capacity(1) }
     }
 
-    /// As [`new`](Self::new), boxed.
+    /// Creates an engine as [`new`](Self::new), boxed.
     pub(super) fn boxed(calls: C) -> Box<dyn Engine> {
         Box::new(Self::new(calls))
     }

@@ -1,4 +1,4 @@
-//! `uncached`: buffered, but the pages brought in are dropped again (`RWF_DONTCACHE`, Linux 6.14, or from behind).
+//! `uncached`: buffered transfers that drop the pages they bring in (`RWF_DONTCACHE`, Linux 6.14, or dropping behind).
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::file::File;
 
 pub(super) static METHOD: Method = Method {
     name: "uncached",
-    summary: "pread and pwrite that leave no pages behind (RWF_DONTCACHE or emulated)",
+    summary: "pread and pwrite, pages dropped after use (RWF_DONTCACHE or emulated)",
     capabilities: Capabilities { drops: Choice::Always, ..SYNCHRONOUS },
     open,
 };

@@ -1,4 +1,4 @@
-//! `uring`: io_uring, many requests in flight, registered buffers and file, through the cache or past it.
+//! `uring`: io_uring with many requests in flight, registered buffers and file, buffered or direct.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! `vectored`: `preadv` and `pwritev`, the queued neighbours of a run in one call.
+//! `vectored`: `preadv` and `pwritev`, one call for queued requests that are adjacent in the file.
 
 use std::io;
 
@@ -9,12 +9,12 @@ use super::{CachePolicy, Capabilities, Choice, Engine, EngineConfig, Method, SYN
 use crate::buf::{Completion, Direction, Request};
 use crate::file::File;
 
-/// The most buffers one call takes (`IOV_MAX`, `man 2 readv`).
+/// Maximum number of buffers per call (`IOV_MAX`, `man 2 readv`).
 const MOST: usize = 1024;
 
 pub(super) static METHOD: Method = Method {
     name: "vectored",
-    summary: "preadv and pwritev, as many buffers a call as the depth says",
+    summary: "preadv and pwritev, up to `depth` buffers per call",
     capabilities: Capabilities {
         depth: MOST,
         batched: true,
@@ -44,7 +44,7 @@ struct Vectored {
 }
 
 impl Vectored {
-    /// Transfers a run of requests that follow one another in one call.
+    /// Transfers a run of adjacent requests in one call.
     fn call(&self, run: &mut [Request]) -> io::Result<usize> {
         let offset = run[0].offset;
         Ok(match run[0].direction {
@@ -61,7 +61,7 @@ impl Vectored {
     }
 }
 
-/// How many of the first requests follow one another in the file, the same way.
+/// Returns the number of leading requests that are adjacent in the file and have the same direction.
 fn run_length(requests: &[Request]) -> usize {
     let follows = |pair: &[Request]| {
         pair[0].offset + pair[0].len() as u64 == pair[1].offset && pair[0].direction == pair[1].direction
@@ -79,7 +79,7 @@ impl Engine for Vectored {
     }
 
     fn commit(&mut self) -> io::Result<()> {
-        // The calls are made when their results are asked for, so that neighbours can still join.
+        // The calls are made by `reap`, so that adjacent requests can still join.
         Ok(())
     }
 
@@ -98,7 +98,7 @@ impl Engine for Vectored {
                     share(run, total, done);
                 }
                 Err(error) => {
-                    // One error for all: each request gets it and is judged by itself.
+                    // One error for all: each request gets a copy and is handled separately.
                     let code = error.raw_os_error();
                     done.extend(run.into_iter().map(|request| Completion {
                         request,
@@ -111,8 +111,8 @@ impl Engine for Vectored {
     }
 }
 
-/// Gives each request of a run its part of the bytes moved. A request that the call did not reach, though it
-/// moved something, is to be asked again: for it nothing says yet that the file ended.
+/// Divides the bytes moved among the requests of a run. A request that a non-empty transfer did not reach is to be repeated
+/// (`Interrupted`): the file need not have ended there.
 fn share(run: Vec<Request>, total: usize, done: &mut Vec<Completion>) {
     let mut left = total;
     for (index, request) in run.into_iter().enumerate() {

@@ -1,8 +1,8 @@
-//! One worker's way to one file: what every engine needs above it and none should contain.
+//! The I/O queue: an engine plus everything that all engines need and none should contain.
 //!
-//! A queue completes short transfers, asks again after `EINTR`, aligns what direct I/O wants aligned
-//! (reading wider than asked, bouncing the unaligned edges of writes), tells the end of a file from a file
-//! that was cut short, and counts.
+//! A queue continues short transfers, repeats requests after `EINTR` and `EAGAIN`, aligns direct I/O (reads are widened to
+//! whole blocks, the unaligned edges of writes are read, modified and written), distinguishes the end of a file from a file
+//! that was truncated, and counts.
 
 mod io_stats;
 mod view;
@@ -19,49 +19,37 @@ use crate::buf::{Buf, Completion, Direction};
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileStamp};
 
-/// A read or write that is whole.
-///
-/// ```
-/// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-/// # let file = File::open("Cargo.toml")?;
-/// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-/// #     pool: None, window: None, random: false };
-/// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-/// queue.read(7, 1, 7, Pool::new(1, 4096)?.take().unwrap())?;
-/// let done = queue.next()?.unwrap();
-/// assert_eq!((done.token, done.offset, done.buf.data()), (7, 1, &b"package"[..]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A completed read or write.
 #[derive(Debug)]
 pub struct Done {
-    /// The name it was given.
+    /// Caller's token of the request.
     pub token: u64,
-    /// Where its data stands in the file, in bytes.
+    /// Offset of the data in the file, in bytes.
     pub offset: u64,
-    /// The data. A read at the end of a file of unknown length may be shorter than asked.
+    /// The data. A read at the end of a file of unknown length may be shorter than requested.
     pub buf: Buf,
 }
 
-/// What a request in flight was asked for.
+/// The parameters of a request in flight.
 #[derive(Debug, Clone, Copy, Default)]
 struct PendingRequest {
     token: u64,
-    /// Where and how much the caller asked.
+    /// Offset of the caller's request.
     offset: u64,
     len: usize,
-    /// How many bytes before that are read along, or written apart.
+    /// Bytes before the caller's data: read along with it, or written separately.
     head: usize,
 }
 
-/// When the requests in flight were asked for, and how long those took that are done.
+/// Start times of the requests in flight, and latencies of the completed ones.
 #[derive(Debug)]
 struct Timing {
-    /// By slot, as [`PendingRequest`].
+    /// Indexed by slot, as [`PendingRequest`].
     since: Vec<Instant>,
     latencies: Latencies,
 }
 
-/// An engine with what is above every engine.
+/// An engine with short transfers, interruptions, alignment, end of file and counting handled.
 ///
 /// ```
 /// use fullbore::buf::Pool;
@@ -89,23 +77,23 @@ struct Timing {
 pub struct IoQueue {
     engine: Box<dyn Engine>,
     file: File,
-    /// For transfers that must be aligned: to what, in bytes, and the handle for their edges.
+    /// For direct transfers: the alignment, in bytes, and the handle for the edges.
     direct: Option<(usize, File)>,
-    /// The length of a file that is read, when it was opened, if that is known.
+    /// Length of an input when it was opened, if known.
     limit: Option<u64>,
-    /// A mapped input as it was before its pages were looked at: tells why one is gone.
+    /// Stamp of a mapped input before its pages are read; shows later why a page is missing.
     before: Option<FileStamp>,
     pending: Vec<PendingRequest>,
     vacant: Vec<usize>,
     in_flight: usize,
     arrived: Vec<Completion>,
-    /// What is whole, with the moment it was asked for if that was taken.
+    /// Completed requests, with their start times if these are taken.
     done: VecDeque<(Done, Option<Instant>)>,
     bounce: Option<Buf>,
     mapped: bool,
     draining: bool,
     stats: IoStats,
-    /// Only where somebody asked: clocks are not free.
+    /// Only if latencies are requested, since reading the clock costs time.
     timing: Option<Box<Timing>>,
 }
 
@@ -119,21 +107,11 @@ impl std::fmt::Debug for IoQueue {
 }
 
 impl IoQueue {
-    /// Puts a file under an access method. `limit` is the length of a file that is read, in bytes: less is an
-    /// error of its own ([`Kind::Changed`]). Without one the first empty read is the end.
-    ///
-    /// ```
-    /// use fullbore::engine::{CachePolicy, IoQueue, EngineConfig, method};
-    /// # let file = fullbore::file::File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// assert!(IoQueue::open(method("buffered").unwrap(), &config, None).is_ok());
-    /// assert!(IoQueue::open(method("splice").unwrap(), &config, None).is_err(), "from where?");
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// Opens a file under an access method. `limit` is the length of an input, in bytes: if the file ends sooner, the error
+    /// is [`Kind::Changed`]. Without a limit, the first empty read is the end.
     ///
     /// # Errors
-    /// If the method refuses the file.
+    /// If the method cannot open the file.
     pub fn open(method: &Method, config: &EngineConfig<'_>, limit: Option<u64>) -> io::Result<Self> {
         #[cfg(not(feature = "fault"))]
         let engine = (method.open)(config)?;
@@ -164,149 +142,61 @@ impl IoQueue {
         })
     }
 
-    /// Takes the time of every request from here on, from the call that asks for it to the moment it is handed over, which is
-    /// when its user learns that it is done: two looks at the clock a request. A request that is done while the one before is
-    /// still worked on has to wait for that, so the mean of the times is the depth over the rate, as Little's law has it.
-    /// Bytes lent in place and bytes copied in the kernel are no requests and have none.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// queue.time_requests();
-    /// queue.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
-    /// queue.next()?;
-    /// assert_eq!(queue.take_latencies().count(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Records the latency of every request from now on, from the call that queues it to its delivery by
+    /// [`next`](Self::next) or [`ready`](Self::ready), at two clock readings per request. A completed request waits
+    /// while the caller processes the one before it, so the mean latency is the depth over the rate (Little's law).
+    /// Bytes lent in place and bytes copied in the kernel are not requests and have no latency.
     pub fn time_requests(&mut self) {
         let now = Instant::now();
         let since = vec![now; self.pending.len()];
         self.timing = Some(Box::new(Timing { since, latencies: Latencies::default() }));
     }
 
-    /// How long the requests took that are done since the last call; none if they were not
-    /// [timed](Self::time_requests).
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// queue.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
-    /// queue.next()?;
-    /// assert_eq!(queue.take_latencies().count(), 0, "nobody asked");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the latencies of the requests completed since the last call; none unless they are
+    /// [recorded](Self::time_requests).
     pub fn take_latencies(&mut self) -> Latencies {
         self.timing.as_mut().map(|timing| std::mem::take(&mut timing.latencies)).unwrap_or_default()
     }
 
-    /// Whether it lends the file in place.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("mmap").unwrap(), &config, None)?;
-    /// assert!(queue.mapped());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if the engine lends the file in place.
     pub fn mapped(&self) -> bool {
         self.mapped
     }
 
-    /// Says that no more requests will come: the depth from here on is nobody's measure.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// queue.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
-    /// queue.drain();
-    /// queue.next()?;
-    /// assert_eq!(queue.stats().waits, 0, "this wait was not counted");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Announces that no more requests will come. Later waits do not count towards the mean depth.
     pub fn drain(&mut self) {
         self.draining = true;
     }
 
-    /// How many requests are on their way.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// queue.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
-    /// assert_eq!(queue.in_flight(), 1);
-    /// queue.next()?;
-    /// assert_eq!(queue.in_flight(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the number of requests in flight, including completed ones that are not delivered yet.
     pub fn in_flight(&self) -> usize {
         self.in_flight + self.done.len()
     }
 
-    /// What was counted so far.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// assert_eq!(queue.stats(), fullbore::engine::IoStats::default());
-    /// queue.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
-    /// queue.next()?;
-    /// assert_eq!(queue.stats().bytes, 9);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the counts so far.
     pub fn stats(&self) -> IoStats {
         self.stats
     }
 
-    /// Fails for a range where no file reaches: blocks and sums of it would not be numbers any more.
+    /// Fails for a range that no file can contain, so that sums and block offsets below cannot overflow.
     fn reachable(&self, doing: &'static str, offset: u64, len: usize) -> Result<()> {
         // Direct transfers are widened to blocks, which are no longer than this.
         const BLOCK: u64 = 1 << 20;
         match offset.checked_add(len as u64) {
             Some(end) if end <= i64::MAX as u64 - BLOCK => Ok(()),
             _ => {
-                let what = format!("no file has {len} bytes there");
+                let what = format!("the range of {len} bytes exceeds the largest file size");
                 Err(Error::new(Kind::Invalid, doing, self.file.path(), what).at(offset))
             }
         }
     }
 
-    /// Asks for `len` bytes at `offset` in `buf`; `token` is the name of what [`next`](Self::next) gives then. At most the depth opened with may be on their way.
-    ///
-    /// ```
-    /// use fullbore::error::Kind;
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// let mut pool = Pool::new(2, 4096)?;
-    /// queue.read(0, 0, 9, pool.take().unwrap())?;
-    /// assert_eq!(queue.next()?.unwrap().buf.data(), b"[package]");
-    /// let error = queue.read(0, u64::MAX, 9, pool.take().unwrap()).unwrap_err();
-    /// assert_eq!(error.kind(), Kind::Invalid);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Queues a read of `len` bytes at `offset` into `buf`; [`next`](Self::next) returns it with `token`. The number of
+    /// requests in flight is limited by the depth of the queue.
     ///
     /// # Errors
-    /// If the system refuses the request; [`Kind::Invalid`] for a range where no file reaches, here and wherever
-    /// an offset is taken.
+    /// If the request fails; [`Kind::Invalid`] for a range that no file can contain, here and in every method that takes an
+    /// offset.
     pub fn read(&mut self, token: u64, offset: u64, len: usize, mut buf: Buf) -> Result<()> {
         self.reachable("read", offset, len)?;
         buf.place(offset, len);
@@ -318,28 +208,11 @@ impl IoQueue {
         self.send(Direction::Read, PendingRequest { token, offset, len, head }, offset - head as u64, buf)
     }
 
-    /// Writes the data of `buf`, which was [placed](Buf::place) at `offset`, in bytes; `token` as for [`read`](Self::read).
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("file");
-    /// # std::fs::write(&path, "bytes")?;
-    /// # let file = File::open_write(&path)?;
-    /// # let config = EngineConfig { file: &file, from: None, write: true, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// let mut buf = Pool::new(1, 4096)?.take().unwrap();
-    /// buf.place(2, 3);
-    /// buf.data_mut().copy_from_slice(b"TES");
-    /// queue.write(0, 2, buf)?;
-    /// while queue.next()?.is_some() {}
-    /// assert_eq!(std::fs::read(&path)?, b"byTES");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Queues a write of the data of `buf`, which was [placed](Buf::place) at `offset`, in bytes; `token` as for
+    /// [`read`](Self::read).
     ///
     /// # Errors
-    /// If the system refuses the request.
+    /// If the request fails.
     pub fn write(&mut self, token: u64, offset: u64, mut buf: Buf) -> Result<()> {
         let len = buf.len();
         self.reachable("write", offset, len)?;
@@ -372,45 +245,21 @@ impl IoQueue {
         self.send(Direction::Write, pending, start, buf)
     }
 
-    /// Tells the system of what was asked for.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// queue.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
-    /// queue.commit()?; // now it is on its way, whatever else is done before the next wait
-    /// assert_eq!(queue.next()?.unwrap().buf.len(), 9);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Submits the queued requests, so that they are in flight while the caller does other work.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If submission fails.
     pub fn commit(&mut self) -> Result<()> {
         self.engine.commit().map_err(|error| Error::io("submit to", self.file.path(), error))
     }
 
-    /// A transfer that is whole; waits for one if none is, as long as any is on its way.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// queue.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
-    /// assert!(queue.next()?.is_some());
-    /// assert!(queue.next()?.is_none(), "nothing more was asked for");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns a completed transfer, waiting for one if necessary; `None` if no request is in flight.
     ///
     /// # Errors
     /// The system's error of a transfer, and [`Kind::Changed`] if the file ended before its length.
     #[allow(
         clippy::should_implement_trait,
-        reason = "more can be asked for after it gave none, and it fails"
+        reason = "more requests can follow after `None`, and it can fail"
     )]
     pub fn next(&mut self) -> Result<Option<Done>> {
         while self.done.is_empty() && self.in_flight > 0 {
@@ -419,19 +268,7 @@ impl IoQueue {
         Ok(self.hand_over())
     }
 
-    /// A transfer that is whole already, without waiting.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None)?;
-    /// assert!(queue.ready()?.is_none(), "nothing was asked for");
-    /// queue.read(0, 0, 9, Pool::new(1, 4096)?.take().unwrap())?;
-    /// assert!(queue.ready()?.is_some(), "a synchronous method completes at queueing");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns a completed transfer without waiting.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -450,35 +287,44 @@ impl IoQueue {
         Some(done)
     }
 
-    /// Hands over to the system what the method holds back; nothing may be on its way.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("file");
-    /// # std::fs::write(&path, "bytes")?;
-    /// # let file = File::open_write(&path)?;
-    /// # let config = EngineConfig { file: &file, from: None, write: true, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("stdio").unwrap(), &config, None)?;
-    /// let mut buf = Pool::new(1, 4096)?.take().unwrap();
-    /// buf.place(0, 5);
-    /// buf.data_mut().copy_from_slice(b"BYTES");
-    /// queue.write(0, 0, buf)?;
-    /// queue.next()?;
-    /// queue.flush()?; // until now the C library may hold it
-    /// assert_eq!(std::fs::read(&path)?, b"BYTES");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Writes out the bytes that the method buffers itself (`stdio`). No request may be in flight.
     ///
     /// # Errors
-    /// If the system refuses it.
+    /// If the write fails.
     pub fn flush(&mut self) -> Result<()> {
         self.engine.flush().map_err(|error| Error::io("write", self.file.path(), error))
     }
 
-    /// Fails if a sync of the file failed: what is written after that may be lost too, and nobody would say so.
+    /// Fails if a sync of the file failed: later writes may be lost too, without an error.
     fn sound(&self, offset: u64) -> Result<()> {
         self.file.sound().map_err(|error| Error::io("write", self.file.path(), error).at(offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buf::Pool;
+    use crate::engine::{CachePolicy, method};
+
+    #[test]
+    fn waits_after_drain_are_not_counted() {
+        let file = File::open("Cargo.toml").unwrap();
+        let config = EngineConfig {
+            file: &file,
+            from: None,
+            write: false,
+            cache: CachePolicy::Keep,
+            depth: 1,
+            pool: None,
+            window: None,
+            random: false,
+        };
+        let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None).unwrap();
+        queue.read(0, 0, 9, Pool::new(1, 4096).unwrap().take().unwrap()).unwrap();
+        assert_eq!(queue.in_flight(), 1);
+        queue.drain();
+        queue.next().unwrap();
+        assert_eq!((queue.in_flight(), queue.stats().waits), (0, 0));
     }
 }

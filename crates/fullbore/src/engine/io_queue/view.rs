@@ -1,25 +1,15 @@
-//! A queue over a mapped file, whose bytes are looked at where they lie, and one that copies in the kernel between two files.
+//! Methods for mapped files, whose bytes are lent in place, and for copies inside the kernel.
 
 use super::IoQueue;
 use super::whole::{Judged, is_retryable};
 use crate::error::{Error, Kind, Result};
 
 impl IoQueue {
-    /// Lends `len` bytes at `offset` of the file in place; [`check`](Self::check) afterwards whether they were there.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("mmap").unwrap(), &config, None)?;
-    /// assert_eq!(queue.view(1, 7)?, b"package");
-    /// queue.check("read", 8)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Lends `len` bytes at `offset` of the file in place. Call [`check`](Self::check) before using a result computed from
+    /// them.
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file has become shorter, and the system's.
+    /// [`Kind::Changed`] if the file became shorter, and the system's.
     pub fn view(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
         self.reachable("read", offset, len)?;
         self.stats.bytes += len as u64;
@@ -28,22 +18,7 @@ impl IoQueue {
         self.engine.view(offset, len).map_err(|error| judged.fault("read", offset, error))
     }
 
-    /// As [`view`](Self::view), to be changed.
-    ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("file");
-    /// # std::fs::write(&path, "bytes")?;
-    /// # let file = File::open_write(&path)?;
-    /// # let config = EngineConfig { file: &file, from: None, write: true, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("mmap").unwrap(), &config, None)?;
-    /// queue.view_mut(0, 5)?.make_ascii_uppercase();
-    /// queue.check("write", 5)?;
-    /// assert_eq!(std::fs::read(&path)?, b"BYTES");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Lends `len` bytes at `offset` for writing, as [`view`](Self::view).
     ///
     /// # Errors
     /// As [`view`](Self::view).
@@ -60,45 +35,19 @@ impl IoQueue {
         Judged { file: &self.file, limit: self.limit, before: self.before }
     }
 
-    /// Whether all bytes lent so far, up to `offset`, were the file's. `doing` is what an error says could not be done:
+    /// Checks that all bytes lent so far, up to `offset`, were bytes of the file. `doing` is the verb of the error message:
     /// "read", "write".
     ///
-    /// ```
-    /// # use fullbore::{buf::Pool, engine::{CachePolicy, IoQueue, EngineConfig, method}, file::File};
-    /// # let file = File::open("Cargo.toml")?;
-    /// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// # let mut queue = IoQueue::open(method("mmap").unwrap(), &config, None)?;
-    /// let ones = queue.view(0, 9)?.iter().filter(|&&byte| byte == b'a').count();
-    /// queue.check("read", 9)?; // before the result is believed
-    /// assert_eq!(ones, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
-    /// [`Kind::Changed`] if the file was cut short under a reader, [`Kind::NoSpace`] if there was no room under
-    /// a writer.
+    /// [`Kind::Changed`] if the file was truncated during a read, [`Kind::NoSpace`] if there was no space for a write.
     pub fn check(&self, doing: &'static str, offset: u64) -> Result<()> {
         self.engine.check().map_err(|error| self.judged().fault(doing, offset, error))
     }
 
-    /// Moves `len` bytes at `offset`, in bytes, of the file copied from to the same place of this one, whole.
-    ///
-    /// ```
-    /// use fullbore::engine::{CachePolicy, IoQueue, EngineConfig, method};
-    /// use fullbore::file::File;
-    /// # let directory = tempfile::tempdir()?;
-    /// let (from, to) = (File::open("Cargo.toml")?, File::create_new(directory.path().join("copy"))?);
-    /// # let config = EngineConfig { file: &to, from: Some(&from), write: true, cache: CachePolicy::Keep, depth: 1,
-    /// #     pool: None, window: None, random: false };
-    /// let mut queue = IoQueue::open(method("splice").unwrap(), &config, None)?;
-    /// queue.copy_in_kernel(0, 9)?;
-    /// assert_eq!(std::fs::read(directory.path().join("copy"))?, b"[package]");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Copies exactly `len` bytes at `offset`, in bytes, from the source to the same offset of this file.
     ///
     /// # Errors
-    /// The system's, and [`Kind::Changed`] if the source ended before.
+    /// The system's, and [`Kind::Changed`] if the source ends sooner.
     pub fn copy_in_kernel(&mut self, offset: u64, len: usize) -> Result<()> {
         self.reachable("copy to", offset, len)?;
         self.sound(offset)?;
@@ -134,9 +83,9 @@ mod tests {
     use crate::engine::{CachePolicy, EngineConfig, method};
     use crate::file::File;
 
-    /// A page was gone for a moment only: the file has its length again when it is asked why.
+    /// The file has its old length again when the queue determines the cause of the missing page.
     #[test]
-    fn a_mapped_file_that_was_cut_and_grew_again_has_changed() {
+    fn a_mapped_file_truncated_and_extended_again_has_changed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, vec![b'x'; 64 << 10]).unwrap();

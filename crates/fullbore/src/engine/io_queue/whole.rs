@@ -1,5 +1,5 @@
-//! Making requests whole: short transfers are continued, interrupted ones asked again, and the end of a file is told from a file
-//! that was cut short.
+//! Completion of requests: short transfers are continued, interrupted ones repeated, and the end of a file is distinguished
+//! from a truncated file.
 
 use std::io;
 use std::time::Instant;
@@ -24,7 +24,7 @@ impl IoQueue {
                 Kind::Invalid,
                 "queue a request for",
                 self.file.path(),
-                "more than the depth at once",
+                "more requests in flight than the depth",
             ));
         };
         self.pending[slot] = pending;
@@ -35,7 +35,7 @@ impl IoQueue {
         self.submit(Request { token: slot as u64, direction, offset, buf, from: 0, most: LONGEST })
     }
 
-    /// Queues a request, making room first if there is none.
+    /// Queues a request; reaps completions first if the engine's queue is full.
     fn submit(&mut self, mut request: Request) -> Result<()> {
         self.stats.requests += 1;
         request.most = LONGEST;
@@ -47,7 +47,7 @@ impl IoQueue {
         Ok(())
     }
 
-    /// Waits for completions and handles all that are there.
+    /// Waits for `least` completions and handles all that are available.
     pub(super) fn reap(&mut self, least: usize) -> Result<()> {
         if least > 0 && !self.draining {
             self.stats.waits += 1;
@@ -67,7 +67,7 @@ impl IoQueue {
             .map_err(|error| Error::io("wait for", self.file.path(), error))
     }
 
-    /// Ends a request that is whole and asks again for what is left of one that is not.
+    /// Ends a complete request, or queues the rest of an incomplete one.
     fn handle_completion(&mut self, Completion { mut request, result }: Completion) -> Result<()> {
         let pending = self.pending[request.token as usize];
         let writes = request.direction == Direction::Write;
@@ -83,7 +83,7 @@ impl IoQueue {
         };
         self.stats.bytes += count as u64;
         let had = request.from + count;
-        // Where the data must reach for the request to be whole: its end, or the file's if that comes first.
+        // The request is complete once the data reaches its end, or the end of the file if that is nearer.
         let start = request.offset - request.from as u64;
         let wanted = if writes {
             request.buf.len()
@@ -91,7 +91,7 @@ impl IoQueue {
             let end = pending.offset + pending.len as u64;
             (self.limit.map_or(end, |limit| end.min(limit)) - start) as usize
         };
-        // Past the cache, only the end of the file stops in the middle of a block.
+        // With direct I/O, only the end of the file stops a read in the middle of a block.
         let ended = !writes
             && (count == 0 || self.direct.as_ref().is_some_and(|(align, _)| !had.is_multiple_of(*align)));
         if had >= wanted || ended {
@@ -121,8 +121,8 @@ impl IoQueue {
         self.submit(request)
     }
 
-    /// Writes a part of one block: reads the block, changes the part, writes the block. Beyond the end of the
-    /// file the block is filled with zeros, and whoever ends the output sets its length.
+    /// Writes a part of one block: reads the block, changes the part, writes the block. Beyond the end of the file the block
+    /// is filled with zeros; the commit of the output sets its length.
     pub(super) fn edge(&mut self, offset: u64, part: &[u8], align: usize) -> Result<()> {
         let Some((_, handle)) = &self.direct else { return Ok(()) };
         let fail = |doing, error: io::Error| Error::io(doing, self.file.path(), error).at(offset);
@@ -146,7 +146,7 @@ impl IoQueue {
             if count == 0 {
                 return Err(fail("write", io::ErrorKind::WriteZero.into()));
             }
-            // A block that was cut short is written again from its start: what was written was the same.
+            // A short write is repeated from the start of the block: the bytes are the same.
             whole = count == align;
         }
         self.stats.requests += 2;
@@ -156,7 +156,7 @@ impl IoQueue {
     }
 }
 
-/// Whether a call failed only because it was not the moment.
+/// True if the call may succeed when repeated at once.
 pub(super) fn is_retryable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
@@ -174,7 +174,7 @@ fn shortened(file: &File, at: u64) -> Error {
     Error::new(Kind::Changed, "read", file.path(), "the file became shorter while it was read").at(at)
 }
 
-/// A file under a reader or writer, as a missing page is judged by.
+/// A file and its state before the transfers, to classify a missing page.
 #[derive(Clone, Copy)]
 pub(super) struct Judged<'a> {
     pub(super) file: &'a File,
@@ -183,8 +183,7 @@ pub(super) struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// The meaning of a missing page: the file is shorter than it was, or was for a moment, or the device gave an error or had no
-    /// room.
+    /// Classifies a missing page: the file is shorter or was shorter for a moment, the device failed, or there was no space.
     pub(super) fn fault(&self, doing: &'static str, offset: u64, error: io::Error) -> Error {
         let system = |error: io::Error| Error::io(doing, self.file.path(), error).at(offset);
         if error.kind() != io::ErrorKind::UnexpectedEof {
@@ -196,7 +195,7 @@ impl Judged<'_> {
         if len < limit {
             return shortened(self.file, len);
         }
-        // It has its length again, but somebody wrote to it: no read of the device failed.
+        // The length is back but the stamp differs: the file was modified, the device did not fail.
         if self.before.is_some() && now != self.before {
             let what = "the file was modified while it was read";
             return Error::new(Kind::Changed, doing, self.file.path(), what).at(offset);
