@@ -1,4 +1,4 @@
-//! The one error type: what was done to which path, where in it, what went wrong and what to do about it.
+//! The error type: path, operation, offset, cause and advice.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -8,55 +8,46 @@ use std::path::{Path, PathBuf};
 use crate::quote::Shown;
 
 /// `Result` with this crate's [`Error`].
-///
-/// ```
-/// fn length(path: &str) -> fullbore::Result<u64> {
-///     fullbore::file::File::open(path)?.len()
-/// }
-/// assert!(length("Cargo.toml").is_ok() && length("missing").is_err());
-/// ```
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What sort of trouble an [`Error`] is. A caller that turns errors into exit codes looks here.
-///
-/// ```
-/// use fullbore::error::{Error, Kind};
-/// let error = fullbore::file::File::open("src").unwrap().len().unwrap_err();
-/// assert_eq!(error.kind(), Kind::Unsupported);
-/// ```
+/// The category of an [`Error`], for exit codes and decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The system refused or failed a call; `source()` has its error.
+    /// A system call failed; `source()` is the system's error.
     Io,
-    /// An input got shorter or was modified while it was read: its result would be worth nothing.
+    /// An input was truncated or modified while it was read: no valid result.
     Changed,
-    /// There is no room left where the output goes.
+    /// No space is left at the output.
     NoSpace,
-    /// More memory is needed than the run may take.
+    /// The run needs more memory than its budget.
     Memory,
-    /// Somebody else holds a lock against it.
+    /// Another process holds a conflicting lock.
     Locked,
     /// Input and output are the same file.
     SameFile,
-    /// What was asked cannot be done with this file, file system or machine.
+    /// This file, file system or machine does not support the operation.
     Unsupported,
-    /// The request contradicts itself or is out of range.
+    /// The request is contradictory or out of range.
     Invalid,
-    /// The run was told to stop.
+    /// The run was cancelled.
     Interrupted,
-    /// The reader of the output went away.
+    /// The reader of the output closed it.
     BrokenPipe,
 }
 
-/// An operation on a path that failed.
+/// A failed operation on a path.
 ///
 /// ```
+/// use fullbore::error::{Error, Kind};
 /// let error = fullbore::file::File::open("missing").unwrap_err();
 /// assert_eq!(error.to_string(), "missing: cannot open: No such file or directory");
+/// assert_eq!((error.kind(), error.operation(), error.raw_os_error()), (Kind::Io, "open", Some(2)));
+/// let error = Error::new(Kind::Invalid, "read", "file", "the range is empty").at(512).advise("name a range");
+/// assert_eq!(error.to_string(), "file: cannot read at offset 512: the range is empty; name a range");
 /// ```
 #[derive(Debug)]
 pub struct Error {
-    /// Apart, so that results that are no error are small.
+    /// Boxed, so that a successful `Result` is small.
     inner: Box<Inner>,
 }
 
@@ -72,13 +63,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of the system at `path` while `doing` (a verb phrase: "open", "read").
-    ///
-    /// ```
-    /// use fullbore::error::{Error, Kind};
-    /// let error = Error::io("write", "file", std::io::Error::from_raw_os_error(28));
-    /// assert_eq!(error.kind(), Kind::NoSpace);
-    /// ```
+    /// An error of the system at `path`; `doing` is a verb phrase ("open", "read").
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let (kind, advice) = match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => {
@@ -86,11 +71,11 @@ impl Error {
             }
             Some(rustix::io::Errno::PIPE) => (Kind::BrokenPipe, None),
             Some(rustix::io::Errno::FBIG) => {
-                (Kind::NoSpace, Some("the file system holds no file as large as that"))
+                (Kind::NoSpace, Some("the file system does not support files of this size"))
             }
             Some(rustix::io::Errno::ROFS) => (Kind::Io, Some("the file system is mounted read-only")),
             Some(rustix::io::Errno::ISDIR) => (Kind::Unsupported, Some("name a file")),
-            Some(rustix::io::Errno::TXTBSY) => (Kind::Io, Some("it is a program that is running")),
+            Some(rustix::io::Errno::TXTBSY) => (Kind::Io, Some("it is a running program")),
             _ => (Kind::Io, None),
         };
         let inner = Inner {
@@ -105,13 +90,7 @@ impl Error {
         Self { inner: Box::new(inner) }
     }
 
-    /// An error that is not the system's: `what` is wrong with `path` while `doing`.
-    ///
-    /// ```
-    /// use fullbore::error::{Error, Kind};
-    /// let error = Error::new(Kind::Invalid, "open", "file", "it names no file");
-    /// assert_eq!(error.to_string(), "file: cannot open: it names no file");
-    /// ```
+    /// An error that the system did not report: `what` went wrong at `path`; `doing` is a verb phrase.
     pub fn new(kind: Kind, doing: &'static str, path: impl AsRef<Path>, what: impl Into<String>) -> Self {
         let inner = Inner {
             kind,
@@ -125,84 +104,47 @@ impl Error {
         Self { inner: Box::new(inner) }
     }
 
-    /// Says where in the file it happened, in bytes.
-    ///
-    /// ```
-    /// use fullbore::error::{Error, Kind};
-    /// let error = Error::new(Kind::Changed, "read", "file", "it ends there").at(512);
-    /// assert_eq!(error.to_string(), "file: cannot read at offset 512: it ends there");
-    /// ```
+    /// Adds the offset in the file, in bytes.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.inner.offset = Some(offset);
         self
     }
 
-    /// The same error under another name of the path.
+    /// Replaces the path.
     pub(crate) fn naming(mut self, path: impl AsRef<Path>) -> Self {
         self.inner.path = path.as_ref().to_owned();
         self
     }
 
-    /// Says what to do about it.
-    ///
-    /// ```
-    /// use fullbore::error::{Error, Kind};
-    /// let error = Error::new(Kind::Invalid, "open", "dir", "it is a directory").advise("name a file");
-    /// assert!(error.to_string().ends_with("name a file"));
-    /// ```
+    /// Adds advice.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.inner.advice = Some(advice.into());
         self
     }
 
-    /// The sort of trouble.
-    ///
-    /// ```
-    /// use fullbore::error::{Error, Kind};
-    /// assert_eq!(Error::new(Kind::Locked, "lock", "file", "it is held").kind(), Kind::Locked);
-    /// ```
+    /// The category.
     pub fn kind(&self) -> Kind {
         self.inner.kind
     }
 
-    /// The operation that failed, a verb phrase.
-    ///
-    /// ```
-    /// let error = fullbore::file::File::open("missing").unwrap_err();
-    /// assert_eq!(error.operation(), "open");
-    /// ```
+    /// The operation that failed: a verb phrase.
     pub fn operation(&self) -> &'static str {
         self.inner.doing
     }
 
-    /// What was wrong, in words, if the system did not say it.
-    ///
-    /// ```
-    /// use fullbore::error::{Error, Kind};
-    /// assert_eq!(Error::new(Kind::Locked, "lock", "file", "it is held").what(), Some("it is held"));
-    /// ```
+    /// The cause, if the system did not report the error.
     pub fn what(&self) -> Option<&str> {
         self.inner.what.as_deref()
     }
 
-    /// The system's number for the error, if it is the system's.
-    ///
-    /// ```
-    /// let error = fullbore::file::File::open("missing").unwrap_err();
-    /// assert_eq!(error.raw_os_error(), Some(2));
-    /// ```
+    /// The error number, if the system reported the error.
     pub fn raw_os_error(&self) -> Option<i32> {
         self.inner.source.as_ref().and_then(io::Error::raw_os_error)
     }
 
-    /// The path that the operation was on.
-    ///
-    /// ```
-    /// let error = fullbore::file::File::open("missing").unwrap_err();
-    /// assert_eq!(error.path().to_str(), Some("missing"));
-    /// ```
+    /// The path of the operation.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
@@ -233,11 +175,11 @@ impl std::error::Error for Error {
     }
 }
 
-/// For the traits of `std::io`: of the kind that the system's error has, with the whole message.
+/// For the traits of `std::io`: the kind of the system's error, with the whole message.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match (&error.inner.source, error.inner.kind) {
-            // Whoever loops over `std::io` asks again after an interruption, and this one is meant to end things.
+            // Loops over `std::io` retry `ErrorKind::Interrupted`; a cancelled run must end.
             (_, Kind::Interrupted) => io::ErrorKind::Other,
             (Some(source), _) => source.kind(),
             (None, Kind::Changed) => io::ErrorKind::UnexpectedEof,
@@ -267,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_path_operation_offset_cause_and_remedy() {
+    fn displays_path_operation_offset_cause_and_advice() {
         let error = Error::io("write", "/data/out", io::Error::from_raw_os_error(28)).at(4096);
         assert_eq!(error.kind(), Kind::NoSpace);
         assert_eq!(

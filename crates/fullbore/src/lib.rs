@@ -1,10 +1,10 @@
-//! Find how fast this machine can move a file's bytes, then move them that fast.
+//! Measures how fast this machine moves a file's bytes, and moves them at that speed.
 //!
-//! The rooms, from the system up: `sys` (system calls) → [`mod@file`] (handles, safe outputs), with [`stream`] and
-//! [`asynchronous`] on top for programs that want a position or futures → [`buf`] and
-//! [`engine`] (one file an access method) → [`pattern`] (transform, fold, generate over many workers) with
-//! [`operation`] (what is done to the bytes) and [`strategy`] (how they move). [`probe`] tells the facts of a
-//! path. `docs/architecture.md` has the picture.
+//! Layers, from the system up: `sys` (system calls) → [`mod@file`] (handles, safe outputs), with [`stream`] (position
+//! and buffer) and [`asynchronous`] (futures) on top → [`buf`] and [`engine`] (one open file under one access method) →
+//! [`pattern`] (transform, fold, search, compare, copy over many workers) with [`operation`] (computation on the bytes)
+//! and [`strategy`] (everything that decides speed). [`probe`] determines the facts of a path. See
+//! `docs/architecture.md`.
 #![deny(unsafe_code)]
 
 pub mod asynchronous;
@@ -25,7 +25,7 @@ mod sys;
 
 pub use error::{Error, Result};
 
-/// The examples of `docs/files.md`, which so stay true.
+/// Runs the examples of `docs/files.md` as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/files.md")]
 mod files_page {}

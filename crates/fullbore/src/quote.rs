@@ -1,6 +1,6 @@
-//! Names and texts in messages: nothing in them acts on a terminal.
+//! Names and texts in messages, free of sequences that act on a terminal.
 //!
-//! Names are quoted as by the GNU tools: left as they are, or so that a shell reads them back.
+//! Names are quoted as by the GNU tools: unchanged where possible, else so that a shell reads them back.
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
@@ -10,8 +10,8 @@ use std::path::Path;
 
 use crate::operation::Encoding;
 
-/// A name for a message, as the GNU tools write it: `always` in quotes, or only if it has something that a shell or a reader would
-/// stumble over.
+/// Quotes a name as the GNU tools do: if `always`, or if it contains a character that is special to a shell or unclear
+/// to a reader.
 ///
 /// ```
 /// use fullbore::operation::Encoding;
@@ -21,17 +21,11 @@ use crate::operation::Encoding;
 /// assert_eq!(quoted("two\nlines".as_ref(), Encoding::Utf8, false), "'two'$'\\n''lines'");
 /// ```
 pub fn quoted(name: &Path, encoding: Encoding, always: bool) -> String {
-    // What stays is printable, and so it is text.
+    // The remaining bytes are printable, hence text.
     String::from_utf8_lossy(&quoted_bytes(name.as_os_str().as_bytes(), encoding, always)).into_owned()
 }
 
-/// A path as it is, or [`quoted`] if it has a character that cannot be printed, such as an escape sequence for a terminal.
-///
-/// ```
-/// use fullbore::quote::Shown;
-/// assert_eq!(Shown("two words".as_ref()).to_string(), "two words");
-/// assert_eq!(Shown("red\x1b[31m".as_ref()).to_string(), "'red'$'\\033''[31m'");
-/// ```
+/// A path, [`quoted`] if it has an unprintable character, such as a terminal's escape sequence.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a>(pub &'a Path);
 
@@ -46,7 +40,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// A text whose control characters are escapes (`\u001b`), line ends and tabs apart.
+/// Replaces control characters by escapes (`\u001b`), except newlines and tabs.
 ///
 /// ```
 /// use fullbore::quote::printable;
@@ -67,12 +61,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     safe.into()
 }
 
-/// As [`printable`], of bytes; those of 0x80 to 0x9f that are in no character are escaped too: some terminals obey them.
-///
-/// ```
-/// use fullbore::quote::printable_bytes;
-/// assert_eq!(*printable_bytes(b"\x1b[31m\x9b\xff"), *b"\\u001b[31m\\u009b\xff");
-/// ```
+/// As [`printable`], for bytes; bytes 0x80 to 0x9f outside characters are escaped too, because some terminals obey
+/// them.
 pub fn printable_bytes(text: &[u8]) -> Cow<'_, [u8]> {
     let harmless = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     if text.iter().all(harmless) {
@@ -91,13 +81,7 @@ pub fn printable_bytes(text: &[u8]) -> Cow<'_, [u8]> {
     safe.into()
 }
 
-/// A message that quotes a document: of lines of more than 160 characters the beginning only.
-///
-/// ```
-/// use fullbore::quote::clipped;
-/// assert_eq!(clipped("short\nlines"), "short\nlines");
-/// assert_eq!(clipped(&"x".repeat(1000)).chars().count(), 161);
-/// ```
+/// Clips the lines of a message that quotes a document to 160 characters each.
 pub fn clipped(message: &str) -> Cow<'_, str> {
     const LONGEST: usize = 160;
     if message.lines().all(|line| line.len() <= LONGEST) {
@@ -125,17 +109,17 @@ fn quoted_bytes(bytes: &[u8], encoding: Encoding, always: bool) -> Vec<u8> {
         return [b"\"", bytes, b"\""].concat();
     }
     let (text, escaping) = between_quotes(&pieces, false);
-    // The GNU tools look at a name with a quote twice, and begin the second time in the state in which the first one ended.
+    // The GNU tools scan a name with a quote twice; the second scan begins in the state at the end of the first.
     if bytes.contains(&b'\'') { between_quotes(&pieces, escaping).0 } else { text }
 }
 
-/// The name between single quotes, and whether it ends in escapes; what comes first may go on with some.
+/// The name between single quotes, and true if it ends in escapes; `escaping`: escapes come before it.
 fn between_quotes(pieces: &[Piece<'_>], mut escaping: bool) -> (Vec<u8>, bool) {
     let mut text = vec![b'\''];
     for &piece in pieces {
         match piece {
             Piece::Character(b"'") => {
-                // What is escaped ends with a quote by itself.
+                // The quote ends the escapes.
                 text.extend(b"'\\''");
                 escaping = false;
             }
@@ -157,7 +141,7 @@ fn between_quotes(pieces: &[Piece<'_>], mut escaping: bool) -> (Vec<u8>, bool) {
     (text, escaping)
 }
 
-/// A part of a name: a character that can be printed, or a byte that cannot.
+/// A part of a name: a printable character, or a byte that is not printable.
 #[derive(Debug, Clone, Copy)]
 enum Piece<'a> {
     Character(&'a [u8]),
@@ -165,7 +149,7 @@ enum Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// Whether it needs no quotes, as the character `at`.
+    /// True if it needs no quotes as character number `at`.
     fn plain(self, at: usize, whole: &[u8]) -> bool {
         match self {
             Self::Unprintable(_) => false,
@@ -176,7 +160,7 @@ impl Piece<'_> {
         }
     }
 
-    /// Whether it means itself between double quotes, as the character `at`.
+    /// True if it stands for itself between double quotes as character number `at`.
     fn fits_double_quotes(self, at: usize) -> bool {
         match self {
             Self::Unprintable(_) => false,
@@ -226,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_quoted_where_a_reader_would_stumble() {
+    fn names_are_quoted_as_by_the_gnu_tools() {
         for (name, wanted) in [
             (&b"plain-name_1.txt"[..], &b"plain-name_1.txt"[..]),
             (b"two words", b"'two words'"),
@@ -235,7 +219,7 @@ mod tests {
             (b"it's $5", b"'it'\\''s $5'"),
             (b"nl\nx", b"'nl'$'\\n''x'"),
             (b"\x01\x02'a", b"''$'\\001\\002'\\''a'"),
-            // As they are: not what one would expect, but the same.
+            // As the GNU tools print them, unexpected as they are.
             (b"it's\n", b"'''it'\\''s'$'\\n'"),
             (b"\x01'\n", b"'\\001'\\'''$'\\n'"),
             (b"caf\xc3\xa9", b"caf\xc3\xa9"),
@@ -249,5 +233,18 @@ mod tests {
         }
         assert_eq!(quoted("x".as_ref(), Encoding::Bytes, true), "'x'");
         assert_eq!(quoted("é".as_ref(), Encoding::Bytes, false), "''$'\\303\\251'");
+    }
+
+    #[test]
+    fn paths_and_texts_have_no_control_characters() {
+        assert_eq!(Shown("two words".as_ref()).to_string(), "two words");
+        assert_eq!(Shown("red\x1b[31m".as_ref()).to_string(), "'red'$'\\033''[31m'");
+        assert_eq!(*printable_bytes(b"\x1b[31m\x9b\xff"), *b"\\u001b[31m\\u009b\xff");
+    }
+
+    #[test]
+    fn long_lines_are_clipped() {
+        assert_eq!(clipped("short\nlines"), "short\nlines");
+        assert_eq!(clipped(&"x".repeat(1000)).chars().count(), 161);
     }
 }

@@ -1,20 +1,15 @@
-//! Sizes as people write them: `640MB`, `256K`, `1.5GiB`; and rates as people read them.
+//! Parses sizes (`640MB`, `256K`, `1.5GiB`) and formats sizes and rates.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
-/// The unit letters, smallest first: the letter at place `i` is 1024^(i+1) or 1000^(i+1) bytes.
+/// The unit letters, smallest first: letter `i` stands for 1024^(i+1) or 1000^(i+1) bytes.
 const LETTERS: &str = "KMGTPE";
 
-/// More digits than this after the point cannot change a whole number of bytes, and fit the arithmetic.
+/// Digits beyond these cannot change a whole number of bytes; these fit the arithmetic.
 const MAX_FRACTION_DIGITS: u32 = 20;
 
-/// A size that could not be understood.
-///
-/// ```
-/// let error = fullbore::size::parse("12 parsecs").unwrap_err();
-/// assert!(error.to_string().contains("unknown unit"));
-/// ```
+/// A text that is not a size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseSizeError {
     text: String,
@@ -37,10 +32,10 @@ impl fmt::Display for ParseSizeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "invalid size {:?}: ", self.text)?;
         match &self.problem {
-            Problem::Empty => write!(out, "nothing is given")?,
+            Problem::Empty => write!(out, "it is empty")?,
             Problem::Negative => write!(out, "a size cannot be negative")?,
-            Problem::NoNumber => write!(out, "it does not begin with a number")?,
-            Problem::MisplacedSeparator => write!(out, "`_` may only stand between two digits")?,
+            Problem::NoNumber => write!(out, "it must begin with a number")?,
+            Problem::MisplacedSeparator => write!(out, "`_` is allowed only between two digits")?,
             Problem::PartOfAByte => write!(out, "a fraction needs a unit larger than the byte")?,
             Problem::LongFraction => {
                 write!(out, "more than {MAX_FRACTION_DIGITS} digits after the point")?;
@@ -54,11 +49,11 @@ impl fmt::Display for ParseSizeError {
 
 impl std::error::Error for ParseSizeError {}
 
-/// Reads a size in bytes.
+/// Parses a size in bytes.
 ///
-/// `K M G T P E` and `KiB` … `EiB` are powers of 1024, `KB` … `EB` powers of 1000, `B` or nothing bytes; upper or
-/// lower case, with or without a space before the unit. `_` may separate digits. A fraction of a unit is
-/// rounded down to whole bytes.
+/// `K M G T P E` and `KiB` … `EiB` are powers of 1024, `KB` … `EB` powers of 1000, `B` or no unit means bytes; in upper
+/// or lower case, with or without a space before the unit. `_` may separate digits. A fraction of a unit is rounded
+/// down to whole bytes.
 ///
 /// ```
 /// use fullbore::size::parse;
@@ -99,7 +94,7 @@ fn bytes(text: &str) -> Result<u64, Problem> {
     u64::try_from(total).map_err(|_| Problem::TooLarge)
 }
 
-/// The value of decimal digits that `_` may separate.
+/// Parses decimal digits that `_` may separate.
 fn digits(text: &str) -> Result<u128, Problem> {
     if text.is_empty() || text.contains('.') {
         return Err(Problem::NoNumber);
@@ -113,7 +108,7 @@ fn digits(text: &str) -> Result<u128, Problem> {
     })
 }
 
-/// How many bytes a unit as written stands for.
+/// Bytes per unit.
 fn unit_bytes(unit: &str) -> Result<u128, Problem> {
     let upper = unit.to_ascii_uppercase();
     if upper.is_empty() || upper == "B" {
@@ -129,12 +124,8 @@ fn unit_bytes(unit: &str) -> Result<u128, Problem> {
     }
 }
 
-/// The shortest way to write exactly `bytes` with a whole number and a power of 1024: `256K`, `4K`, `1000`.
-/// [`parse`] reads it back.
-///
-/// ```
-/// assert_eq!(fullbore::size::exact(262_144), "256K");
-/// ```
+/// Formats exactly `bytes` as the shortest whole number with a power of 1024: `256K`, `4K`, `1000`. [`parse`] reads it
+/// back.
 #[must_use]
 pub fn exact(bytes: u64) -> String {
     let mut number = bytes;
@@ -147,22 +138,14 @@ pub fn exact(bytes: u64) -> String {
     unit.map_or_else(|| number.to_string(), |letter| format!("{number}{letter}"))
 }
 
-/// A size in bytes for reading, to three digits, in powers of 1000: `640 MB`, `1.07 GB`, `12 B`.
-///
-/// ```
-/// assert_eq!(fullbore::size::human(1_073_741_824), "1.07 GB");
-/// ```
+/// Formats a size with three digits and powers of 1000: `640 MB`, `1.07 GB`, `12 B`.
 #[must_use]
 pub fn human(bytes: u64) -> String {
     if bytes < 1000 { format!("{bytes} B") } else { three_digits(bytes as f64) }
 }
 
-/// A rate for reading, to three digits, in powers of 1000: `10.4 GB/s`. A rate that is no number or below zero
-/// (nothing was moved, or no time passed) is `n/a`.
-///
-/// ```
-/// assert_eq!(fullbore::size::rate(10.4e9), "10.4 GB/s");
-/// ```
+/// Formats a rate with three digits and powers of 1000: `10.4 GB/s`. A rate that is not finite or is negative (no bytes
+/// moved, or no time passed) is `n/a`.
 #[must_use]
 pub fn rate(bytes_per_second: f64) -> String {
     if bytes_per_second.is_finite() && bytes_per_second >= 0.0 {
@@ -176,7 +159,7 @@ fn three_digits(bytes: f64) -> String {
     let mut value = bytes;
     let mut unit = String::from("B");
     for letter in LETTERS.chars() {
-        // 999.5 and more would print as 1000.
+        // 999.5 and more would be printed as 1000.
         if value < 999.5 {
             break;
         }
@@ -197,7 +180,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn reads_every_form() {
+    fn parses_every_form() {
         for (text, bytes) in [
             ("0", 0),
             ("4096", 4096),
@@ -229,19 +212,19 @@ mod tests {
     }
 
     #[test]
-    fn refuses_with_the_reason_the_text_and_the_forms() {
+    fn errors_name_the_reason_the_text_and_the_forms() {
         for (text, reason) in [
-            ("", "nothing is given"),
-            ("  ", "nothing is given"),
+            ("", "it is empty"),
+            ("  ", "it is empty"),
             ("-1", "cannot be negative"),
             ("-1K", "cannot be negative"),
-            ("K", "does not begin with a number"),
-            (".5K", "does not begin with a number"),
-            ("5.K", "does not begin with a number"),
-            ("1.2.3K", "does not begin with a number"),
-            ("1__0", "`_` may only"),
-            ("_1", "`_` may only"),
-            ("1_K", "`_` may only"),
+            ("K", "must begin with a number"),
+            (".5K", "must begin with a number"),
+            ("5.K", "must begin with a number"),
+            ("1.2.3K", "must begin with a number"),
+            ("1__0", "`_` is allowed only"),
+            ("_1", "`_` is allowed only"),
+            ("1_K", "`_` is allowed only"),
             ("1.5", "a fraction needs a unit"),
             ("1.5B", "a fraction needs a unit"),
             ("1.000000000000000000001K", "more than 20 digits"),
@@ -281,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn three_digits_for_reading() {
+    fn three_digits_are_shown() {
         for (bytes, text) in [
             (0, "0 B"),
             (999, "999 B"),
@@ -313,21 +296,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exact_comes_back(number: u64, shift in 0u32..64) {
+        fn exact_sizes_parse_back(number: u64, shift in 0u32..64) {
             let bytes = number >> shift << (shift / 2);
             prop_assert_eq!(parse(&exact(bytes)), Ok(bytes));
         }
 
         #[test]
         fn human_is_within_half_a_percent(bytes: u64) {
-            // The largest sizes may round up past what a size can hold.
+            // The largest sizes may round up beyond `u64`.
             prop_assume!(bytes < u64::MAX / 100 * 99);
             let read = parse(&human(bytes)).unwrap() as f64;
             prop_assert!((read - bytes as f64).abs() <= bytes as f64 * 0.00501, "{read}");
         }
 
         #[test]
-        fn any_text_is_answered(text: String) {
+        fn any_text_parses_or_is_an_invalid_size(text: String) {
             if let Err(error) = parse(&text) {
                 prop_assert!(error.to_string().contains("invalid size"));
             }

@@ -1,29 +1,29 @@
-//! Boundaries: what a block cannot tell alone because records, or what bears on them, go on in its neighbours.
+//! Boundaries between blocks: records cut at a block's ends, and the records within reach of them.
 
 use std::ops::Range;
 
 use crate::operation::Part;
 
-/// What one block leaves to be looked at together with its neighbours.
+/// The parts of a block that are searched together with the neighbouring blocks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// All of it.
+    /// The whole block.
     All(Vec<u8>),
     /// Its head and its tail.
     Some {
-        /// The bytes from the start on that the boundary before it needs.
+        /// The first bytes, which the preceding boundary needs.
         head: Vec<u8>,
-        /// How many of them the boundary answers for.
+        /// Bytes of the head that the preceding boundary reports on.
         head_own: usize,
-        /// The bytes up to the end that the boundary behind it needs.
+        /// The last bytes, which the following boundary needs.
         tail: Vec<u8>,
-        /// From which of them on that boundary answers.
+        /// Start of the bytes in the tail that the following boundary reports on.
         tail_own: usize,
     },
 }
 
 impl Ends {
-    /// What they keep, in bytes.
+    /// Memory held, in bytes.
     pub(super) fn weight(&self) -> usize {
         match self {
             Self::All(bytes) => bytes.capacity(),
@@ -32,8 +32,8 @@ impl Ends {
     }
 }
 
-/// Cuts the block that stands at `offset` into what it can answer for alone, if anything, and what is left for its boundaries.
-/// `first`: it begins the file.
+/// Cuts the block at `offset` into the part that can be searched without its neighbours, if any, and the ends for its
+/// boundaries. `first`: it begins the file.
 pub(super) fn cut(
     block: &[u8],
     offset: u64,
@@ -62,17 +62,17 @@ pub(super) fn cut(
 struct Middle {
     /// The whole records of the block.
     whole: Range<usize>,
-    /// Those that nothing outside the block bears on.
+    /// The records out of reach of anything outside the block.
     own: Range<usize>,
-    /// Up to where the boundary before needs the block.
+    /// End of the bytes that the preceding boundary needs.
     head: usize,
-    /// From where the boundary behind needs it.
+    /// Start of the bytes that the following boundary needs.
     tail: usize,
 }
 
-/// `None`: the block is too short to have one.
+/// Finds the middle of a block; `None` if the block is too short.
 fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Middle> {
-    // Where the records end that begin here.
+    // Ends of the records that begin in the block.
     let mut ends = memchr::memchr_iter(delimiter, block).map(|place| place + 1);
     let start = if first { 0 } else { ends.next()? };
     let own_start = if first || reach == 0 { start } else { ends.nth(reach - 1)? };
@@ -87,7 +87,7 @@ fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Midd
     let end = ends.next()?;
     let own_end = if reach == 0 { end } else { ends.nth(reach - 1)? };
     let tail = if reach == 0 { own_end } else { ends.nth(reach - 1).unwrap_or(0) };
-    // The records that bear on the end may begin no earlier than those that bear on the start.
+    // The records within reach of the end must not begin before those within reach of the start.
     (own_start < own_end && tail >= start && head <= end).then_some(Middle {
         whole: start..end,
         own: own_start..own_end,
@@ -96,32 +96,33 @@ fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Midd
     })
 }
 
-/// The boundary between blocks: grows until a block ends it.
+/// The boundary between two blocks; it grows until a block ends it.
 #[derive(Debug, Default)]
 pub(super) struct BoundaryBuffer {
     bytes: Vec<u8>,
     own: usize,
-    /// Where `bytes` stands in the file.
+    /// Offset of `bytes` in the file.
     offset: u64,
 }
 
 impl BoundaryBuffer {
-    /// Before the first block, which stands at `offset`.
+    /// An empty boundary before the first block, which begins at `offset`.
     pub(super) fn new(offset: u64) -> Self {
         Self { bytes: Vec::new(), own: 0, offset }
     }
 
-    /// How many bytes it has.
+    /// Length in bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Where it begins in the file.
+    /// Offset in the file.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Goes on with what the next block, which ends at `end`, left. `look` is shown the boundary that it ends, if it ends one.
+    /// Appends the ends of the next block, which ends at `end`. Passes the boundary to `look` if that block completes
+    /// it.
     pub(super) fn join<R>(&mut self, ends: Ends, end: u64, look: impl FnOnce(&Part<'_>) -> R) -> Option<R> {
         match ends {
             Ends::All(bytes) => {
@@ -135,7 +136,7 @@ impl BoundaryBuffer {
                     (!own.is_empty()).then(|| look(&Part { bytes: &self.bytes, own, offset: self.offset }));
                 self.offset = end - tail.len() as u64;
                 self.bytes.clear();
-                // A long record is rare: its memory is not kept for the next boundary.
+                // Long records are rare: their memory is not kept for the next boundary.
                 self.bytes.shrink_to(1 << 20);
                 self.bytes.extend_from_slice(&tail);
                 self.own = tail_own;
@@ -144,7 +145,7 @@ impl BoundaryBuffer {
         }
     }
 
-    /// What is left at the end of the file, if anything.
+    /// The rest at the end of the file, if any.
     pub(super) fn rest(&self) -> Option<Part<'_>> {
         let own = self.own..self.bytes.len();
         (!own.is_empty()).then_some(Part { bytes: &self.bytes, own, offset: self.offset })
@@ -157,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// What a search would be shown of `text`, cut into blocks that end at `cuts`.
+    /// The parts of `text`, cut into blocks that end at `cuts`, that a search receives.
     fn parts(text: &[u8], cuts: &[usize], reach: usize) -> Vec<(Vec<u8>, Range<usize>, u64)> {
         let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
         places.extend([0, text.len()]);
@@ -178,7 +179,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
-        fn parts_are_the_file_in_whole_records_with_all_that_bears_on_them(
+        fn parts_cover_the_file_in_whole_records_with_their_reach(
             text in "[ab\n]{0,60}", cuts in proptest::collection::vec(any::<usize>(), 0..20), reach in 0usize..4,
         ) {
             let text = text.as_bytes();

@@ -1,27 +1,28 @@
-//! Carrying over a cut: folds that want whole records, or runs of bytes that overlap, made of folds that may be cut anywhere.
+//! Carry-over: makes folds that need whole records, or overlapping runs, from folds that may be cut anywhere.
 
 use crate::operation::Fold;
 
-/// Gives `fold` whole records: what is cut off at both ends of a part is carried until its neighbour comes.
+/// Passes whole records to `fold`; records cut at the ends of a part are carried until the neighbouring part is merged.
 pub(super) struct Records<'f, F> {
     pub(super) fold: &'f F,
     pub(super) delimiter: u8,
 }
 
-/// What is known of a part: its first bytes up to the first delimiter, the records behind, and the beginning of one more.
+/// The state of a part: its bytes up to the first delimiter, the folded records after that, and the beginning of one
+/// more.
 pub(super) struct CarryOver<S> {
-    /// Where the head starts.
+    /// Offset of the head.
     start: u64,
     head: Vec<u8>,
-    /// Of the records behind the head; `None`: there is no delimiter, all is head.
+    /// State of the records after the head; `None`: the part has no delimiter and is all head.
     records: Option<S>,
-    /// Where the tail starts.
+    /// Offset of the tail.
     tail_start: u64,
     tail: Vec<u8>,
 }
 
 impl<F: Fold> Records<'_, F> {
-    /// The value, when nothing follows.
+    /// The final state, after the last part.
     pub(super) fn finish(&self, carry_over: CarryOver<F::State>) -> F::State {
         let mut state = self.fold.identity();
         self.fold_in(&mut state, carry_over.start, &carry_over.head);
@@ -67,7 +68,7 @@ impl<F: Fold> Fold for Records<'_, F> {
             }
             return;
         };
-        // Up to where something is still to be joined with what is carried already.
+        // Bytes up to here are joined with bytes carried from before.
         let mut joined = 0;
         let first = memchr::memchr(self.delimiter, bytes).map_or(0, |place| place + 1);
         let records = match &mut carry_over.records {
@@ -124,13 +125,14 @@ impl<F: Fold> Fold for Records<'_, F> {
     }
 }
 
-/// Gives `fold` parts of which neighbours share `shared` bytes, so that it sees every run of one byte more once.
+/// Passes parts to `fold` whose neighbours share `shared` bytes, so that every run of `shared + 1` bytes is seen
+/// exactly once.
 pub(super) struct Overlapping<'f, F> {
     pub(super) fold: &'f F,
     pub(super) shared: usize,
 }
 
-/// What is known of a part: its first and last bytes, as many as neighbours share, and what its runs gave.
+/// The state of a part: its first and last bytes, as many as neighbours share, and the state of its runs.
 pub(super) struct Edges<S> {
     state: S,
     start: u64,
@@ -140,7 +142,7 @@ pub(super) struct Edges<S> {
 }
 
 impl<F: Fold> Overlapping<'_, F> {
-    /// The value, when nothing follows. What is too short for one run is given as it is.
+    /// The final state, after the last part. Input too short for one run is passed as one block.
     pub(super) fn finish(&self, mut edges: Edges<F::State>) -> F::State {
         if edges.len > 0 && edges.len <= self.shared as u64 {
             self.fold.block(&mut edges.state, edges.start, &edges.head);
@@ -183,7 +185,7 @@ impl<F: Fold> Fold for Overlapping<'_, F> {
             *left = right;
             return;
         }
-        // Every run that begins in what left has at its end and ends in what right has at its start.
+        // Every run that begins in the end of `left` and ends in the start of `right`.
         let mut boundary = std::mem::take(&mut left.tail);
         let boundary_start = left.start + left.len - boundary.len() as u64;
         boundary.extend_from_slice(&right.head);
@@ -196,7 +198,7 @@ impl<F: Fold> Fold for Overlapping<'_, F> {
             left.head.extend_from_slice(&right.head[..more.min(right.head.len())]);
         }
         left.tail = if right.tail.len() < self.shared {
-            // All of right is its tail.
+            // All of `right` belongs to its tail.
             boundary.split_off(boundary.len().saturating_sub(self.shared))
         } else {
             right.tail
@@ -211,7 +213,7 @@ mod tests {
 
     use super::*;
 
-    /// Remembers what it was shown.
+    /// Records the blocks it receives.
     struct Shown;
 
     impl Fold for Shown {
@@ -230,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Folds `text` cut at `cuts`, the parts merged as a tree that `order` chooses.
+    /// Folds `text` cut at `cuts`; merges the parts as a tree chosen by `order`.
     fn folded<F: Fold>(fold: &F, text: &[u8], cuts: &[usize], order: &[usize]) -> F::State {
         let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
         places.extend([0, text.len()]);
@@ -239,7 +241,7 @@ mod tests {
             .windows(2)
             .map(|pair| {
                 let mut state = fold.identity();
-                // Each part in two blocks, as workers see it.
+                // Two blocks per part, as a worker reads them.
                 let half = pair[0].midpoint(pair[1]);
                 fold.block(&mut state, pair[0] as u64, &text[pair[0]..half]);
                 fold.block(&mut state, half as u64, &text[half..pair[1]]);
@@ -258,7 +260,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
-        fn records_are_shown_whole_in_order_and_once(
+        fn records_are_passed_whole_in_order_and_once(
             text in "[ab\n]{0,40}", cuts in proptest::collection::vec(any::<usize>(), 0..12),
             order in proptest::collection::vec(any::<usize>(), 1..6),
         ) {
@@ -276,7 +278,7 @@ mod tests {
         }
 
         #[test]
-        fn every_run_is_shown_once(
+        fn every_run_is_passed_once(
             text in "[ab]{0,40}", cuts in proptest::collection::vec(any::<usize>(), 0..12),
             order in proptest::collection::vec(any::<usize>(), 1..6), shared in 0usize..6,
         ) {

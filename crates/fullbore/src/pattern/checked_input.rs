@@ -1,13 +1,13 @@
-//! An input that is read whole, and what it was when that began.
+//! An input that is read whole, with its state at the start of the run.
 
 use super::{Stats, stream_reader, transfer_loop};
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind, FileStamp};
 
-/// An input that is looked at again when it was read.
+/// An input that is checked for changes after the run.
 pub(super) struct CheckedInput<'a> {
     file: &'a File,
-    /// In bytes; `None`: it is read from front to back.
+    /// Length in bytes; `None`: it is read sequentially.
     pub(super) len: Option<u64>,
     pub(super) before: FileStamp,
 }
@@ -17,7 +17,7 @@ impl<'a> CheckedInput<'a> {
         Ok(Self { file, before: file.stamp()?, len: file.seekable_len()? })
     }
 
-    /// Where the blocks of it come from. A `patient` reader of a pipe waits for whole requests.
+    /// The source of its blocks. A `patient` reader of a pipe waits for whole requests.
     pub(super) fn source(&self, patient: bool) -> transfer_loop::Source<'a> {
         match self.len {
             Some(len) => transfer_loop::Source::File { file: self.file, len },
@@ -27,26 +27,24 @@ impl<'a> CheckedInput<'a> {
         }
     }
 
-    /// The length that a regular file had; `None` for what may have no more than one state.
+    /// The length of a regular file; `None` for inputs whose length is not fixed.
     fn regular_len(&self) -> Option<u64> {
         self.len.filter(|_| self.file.kind() == FileKind::Regular)
     }
 
-    /// Whether all of it was read.
+    /// Fails if not all of it was read.
     pub(super) fn was_whole(&self, stats: &Stats) -> Result<()> {
         match self.regular_len() {
-            Some(len) if stats.bytes != len => {
-                Err(self.changed("read", "the file became shorter while it was read"))
-            }
+            Some(len) if stats.bytes != len => Err(self.changed("read", "truncated while being read")),
             _ => Ok(()),
         }
     }
 
-    /// Whether what was read was one state of it.
+    /// Fails if it changed since the start.
     pub(super) fn is_unchanged(&self) -> Result<()> {
         match self.regular_len() {
             Some(_) if self.file.stamp()? != self.before => {
-                Err(self.changed("trust", "the file was modified while it was read"))
+                Err(self.changed("read", "modified while being read"))
             }
             _ => Ok(()),
         }

@@ -1,7 +1,7 @@
-//! The comparison of what is read from front to back: pipes, devices, what has no length, and what is smaller than a request.
+//! Sequential comparison: for pipes, devices, inputs without a length, and inputs smaller than a request.
 //!
-//! Each side has one reader, so that a slow one does not keep the other waiting: the left is read by who compares, the
-//! right by a thread beside. What is there is compared at once; nobody waits for a block to be full.
+//! Each side has its own reader, so that a slow side does not delay the other: the comparing thread reads the left, a
+//! second thread the right. Available bytes are compared at once; no reader waits for a full block.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,26 +19,26 @@ use crate::pattern::{Progress, Stats};
 #[derive(Debug)]
 pub(super) struct Flow<'a> {
     file: &'a File,
-    /// Where the next byte stands, if it has offsets.
+    /// Offset of the next byte, if the file has offsets.
     at: Option<u64>,
-    /// How many bytes are passed over first.
+    /// Bytes to skip first.
     skip: u64,
-    /// How many bytes may be read after those.
+    /// Bytes that may be read after that.
     left: u64,
     ended: bool,
 }
 
 impl<'a> Flow<'a> {
-    /// The bytes of `file` from `base` on, where it has offsets, else from where it stands; at most `limit` after `skip`.
+    /// Reads `file` from `base`, or from its current position if it has no offsets; at most `limit` bytes after `skip`.
     pub(super) fn of(file: &'a File, base: u64, skip: u64, limit: Option<u64>) -> Self {
         let at = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice).then_some(base + skip);
         let skip = if at.is_some() { 0 } else { skip };
-        // The system would call a place that no file reaches an error, and there just is nothing.
+        // Offsets that no file reaches are an error to the system; here they are the end.
         let ended = at.is_some_and(|at| at > i64::MAX as u64 - (1 << 30));
         Self { file, at, skip, left: limit.unwrap_or(u64::MAX), ended }
     }
 
-    /// Reads into `buf` what comes next; nothing at the end. With `stop`, no bytes too if that ends while it waits.
+    /// Reads the next bytes into `buf`; none at the end. Also returns no bytes if `stop` closes while it waits.
     fn read(&mut self, buf: &mut Buf, request: usize, stop: Option<&OwnedFd>) -> Result<()> {
         while self.skip > 0 && !self.ended {
             let len = self.skip.min(request as u64) as usize;
@@ -51,7 +51,7 @@ impl<'a> Flow<'a> {
         let len = self.left.min(request as u64) as usize;
         buf.place(0, len);
         let mut held = 0;
-        // What has come is compared before more is waited for.
+        // Bytes that have arrived are compared before waiting for more.
         while held < len && !self.ended && (held == 0 || self.ready(Some(Timespec::default()), None)) {
             match self.once(&mut buf.data_mut()[held..], stop)? {
                 0 => self.ended = true,
@@ -76,7 +76,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Whether reading would not wait; `false` if `stop` ends first.
+    /// True if a read would not block; false if `stop` closes first.
     fn ready(&self, patience: Option<Timespec>, stop: Option<&OwnedFd>) -> bool {
         if self.at.is_some() {
             return true;
@@ -84,7 +84,7 @@ impl<'a> Flow<'a> {
         loop {
             let file = PollFd::new(self.file, PollFlags::IN);
             let (mut both, mut one);
-            let asked: &mut [PollFd<'_>] = match stop {
+            let polled: &mut [PollFd<'_>] = match stop {
                 Some(stop) => {
                     both = [file, PollFd::new(stop, PollFlags::IN)];
                     &mut both
@@ -94,30 +94,30 @@ impl<'a> Flow<'a> {
                     &mut one
                 }
             };
-            match poll(asked, patience.as_ref()) {
+            match poll(polled, patience.as_ref()) {
                 Err(rustix::io::Errno::INTR) => {}
-                // Reading will say what is wrong.
+                // The read reports the error.
                 Err(_) => return true,
-                Ok(_) if asked.get(1).is_some_and(|stop| !stop.revents().is_empty()) => return false,
-                Ok(_) => return !asked[0].revents().is_empty(),
+                Ok(_) if polled.get(1).is_some_and(|stop| !stop.revents().is_empty()) => return false,
+                Ok(_) => return !polled[0].revents().is_empty(),
             }
         }
     }
 }
 
-/// How a comparison from front to back ended.
+/// The end of a sequential comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     /// Both ended, or the limit was reached.
     Both,
-    /// One ended, and the other goes on.
+    /// The left ended before the right.
     Left,
     Right,
-    /// Whoever looked had seen enough.
+    /// The visitor stopped the comparison.
     Enough,
 }
 
-/// The right side as who compares sees it: a block, and how much of it was looked at.
+/// The right side as the comparing thread sees it: a block and the bytes of it already compared.
 struct Right<'a> {
     block: Option<Buf>,
     used: usize,
@@ -126,9 +126,9 @@ struct Right<'a> {
 }
 
 enum Reader<'a> {
-    /// It never keeps anybody waiting long, so it is read when it is needed.
+    /// Never blocks for long: read on demand by the comparing thread.
     Here(Flow<'a>),
-    /// A thread reads it: blocks that are free go there, read ones come back; an empty one is the end.
+    /// Read by a second thread: free blocks go there, filled ones come back; an empty one marks the end.
     Beside { free: SyncSender<Buf>, given: Receiver<Result<Buf>> },
 }
 
@@ -137,7 +137,7 @@ impl Right<'_> {
         self.block.as_ref().map_or(&[], |block| &block.data()[self.used..])
     }
 
-    /// Sees to it that there is data, or the end.
+    /// Reads until data or the end is there.
     fn fill(&mut self, request: usize) -> Result<()> {
         if self.ended || !self.data().is_empty() {
             return Ok(());
@@ -152,7 +152,7 @@ impl Right<'_> {
             }
             Reader::Beside { free, given } => {
                 if let Some(block) = self.block.take() {
-                    // Who has read all takes no more.
+                    // The reader may have ended; then the block is not needed.
                     let _ = free.send(block);
                 }
                 self.block = given.recv().ok().transpose()?;
@@ -163,10 +163,10 @@ impl Right<'_> {
     }
 }
 
-/// How many blocks the reader beside may be ahead.
+/// Blocks that the second thread may read ahead.
 const BLOCKS: usize = 4;
 
-/// Compares two flows: `block` looks at the runs of both that stand at an offset, and says whether to go on.
+/// Compares two flows: passes runs of both sides at the same offset to `block`, which returns true to continue.
 pub(super) fn flow(
     mut left: Flow<'_>,
     right: Flow<'_>,
@@ -175,12 +175,12 @@ pub(super) fn flow(
     mut block: impl FnMut(u64, &[u8], &[u8]) -> Result<bool>,
 ) -> Result<(Stats, Ended)> {
     let start = Instant::now();
-    let nothing = |error| Error::io("take buffers from", "memory", error);
+    let nothing = |error| Error::io("allocate", "buffers", error);
     let buffer = || Pool::new(1, request).map(|mut pool| pool.take()).map_err(nothing);
     let mut buf = buffer()?.ok_or_else(|| nothing(io::ErrorKind::OutOfMemory.into()))?;
     let mut offset = 0u64;
     let ended = std::thread::scope(|scope| -> Result<Ended> {
-        // The end of a pipe that stays open as long as anybody needs what the reader beside waits for.
+        // Write end of the pipe; closing it ends a wait of the second thread.
         let _needed;
         let mut right = if right.at.is_some() {
             let block = buffer()?.map(|mut block| {
@@ -207,7 +207,7 @@ pub(super) fn flow(
         let mut used = 0;
         loop {
             if progress.is_cancelled() {
-                return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
+                return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
             }
             if used == buf.len() && !left.ended {
                 left.read(&mut buf, request, None)?;

@@ -1,10 +1,10 @@
-//! The frontier: up to where everything is compared, whoever did it, and the turn of who has something to say.
+//! The frontier: the offset up to which every byte is compared, by any worker, and the order of emitted results.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Up to where every byte is done, from the front on, and what was counted there.
+/// The end of the contiguous range that is done, and the count in that range.
 #[derive(Debug, Default)]
 pub(super) struct Frontier {
     state: Mutex<FrontierState>,
@@ -15,7 +15,7 @@ pub(super) struct Frontier {
 struct FrontierState {
     next: u64,
     count: u64,
-    /// What is done farther on, by start: the end, and what was counted.
+    /// Ranges done beyond it, by start: the end, and the count.
     ahead: BTreeMap<u64, (u64, u64)>,
     over: bool,
 }
@@ -25,7 +25,7 @@ impl Frontier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that a range is done, and that `count` was counted in it.
+    /// Marks a range as done, with its `count`.
     pub(super) fn done(&self, range: Range<u64>, count: u64) {
         let mut state = self.lock();
         if range.start != state.next {
@@ -45,7 +45,7 @@ impl Frontier {
         self.changed.notify_all();
     }
 
-    /// Waits until all before `offset` is done; `false` if that is not wanted any more.
+    /// Waits until everything before `offset` is done; false if the wait was cancelled.
     pub(super) fn wait(&self, offset: u64) -> bool {
         let mut state = self.lock();
         while state.next < offset && !state.over {
@@ -54,13 +54,13 @@ impl Frontier {
         !state.over
     }
 
-    /// Lets nobody wait any more: a worker failed, or enough was seen.
+    /// Cancels all waits: a worker failed, or the visitor has seen enough.
     pub(super) fn cancel(&self) {
         self.lock().over = true;
         self.changed.notify_all();
     }
 
-    /// Up to where all is done, and what was counted there.
+    /// The end of the contiguous range that is done, and the count in it.
     pub(super) fn reached(&self) -> (u64, u64) {
         let state = self.lock();
         (state.next, state.count)
@@ -75,13 +75,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_moves_on_when_what_was_missing_is_done(lens in proptest::collection::vec(1u64..5, 1..40), seed: u64) {
+        fn it_advances_when_gaps_close(lens in proptest::collection::vec(1u64..5, 1..40), seed: u64) {
             let mut starts: Vec<(u64, u64)> = lens
                 .iter()
                 .scan(0, |next, len| { *next += len; Some((*next - len, *len)) })
                 .collect();
             let total: u64 = lens.iter().sum();
-            // In any order: sorted by a hash of the place.
+            // In any order: sorted by a hash of the offset.
             starts.sort_by_key(|(start, _)| (start ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let frontier = Frontier::default();
             let mut done = vec![false; total as usize];
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_let_go() {
+    fn cancelling_ends_a_wait() {
         let frontier = Frontier::default();
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| frontier.wait(5));

@@ -1,10 +1,10 @@
-//! Where two files hold data: what is dealt to the workers, and what is a hole in both and read by nobody.
+//! Data and holes of two files: data is distributed to the workers; holes common to both are not read.
 
 use std::ops::Range;
 
 use crate::file::{File, FileKind};
 
-/// What is known of the holes of one file. Offsets count from `base` on.
+/// The hole and the data found last in one file. Offsets count from `base`.
 #[derive(Debug)]
 pub(super) struct Holes<'a> {
     file: &'a File,
@@ -15,7 +15,7 @@ pub(super) struct Holes<'a> {
 }
 
 impl<'a> Holes<'a> {
-    /// Looks at the bytes of `file` from `base` on, `end` of them.
+    /// Examines `end` bytes of `file` from `base`.
     pub(super) fn of(file: &'a File, base: u64, end: u64) -> Self {
         let mut holes = Self { file, base, end, hole: 0..0, data: 0..0 };
         if !may_have_holes(file) {
@@ -24,7 +24,7 @@ impl<'a> Holes<'a> {
         holes
     }
 
-    /// Where the next data stands at or after `offset`: the end if there is none.
+    /// Offset of the next data at or after `offset`; the end if there is none.
     fn data_from(&mut self, offset: u64) -> u64 {
         if self.data.contains(&offset) {
             return offset;
@@ -47,39 +47,39 @@ impl<'a> Holes<'a> {
                 self.hole = offset..data - self.base;
                 self.data = data - self.base..(hole - self.base).max(data - self.base);
             }
-            // Where nobody says, all is data.
+            // Without `SEEK_DATA` everything is data.
             Err(_) => self.data = 0..u64::MAX,
         }
     }
 }
 
-/// Whether a file has fewer blocks than bytes.
+/// True if a file has fewer blocks than bytes.
 fn may_have_holes(file: &File) -> bool {
     file.kind() == FileKind::Regular
         && rustix::fs::fstat(file)
             .is_ok_and(|stat| (stat.st_blocks as u64).saturating_mul(512) < stat.st_size as u64)
 }
 
-/// Deals stripes from front to back.
+/// Distributes stripes from front to back.
 #[derive(Debug)]
 pub(super) struct StripeQueue<'a> {
     next: u64,
     end: u64,
     stripe: u64,
-    /// What the first offset lacks to the start of a stripe, so that stripes end where blocks of the file do.
+    /// Distance of the first offset from the start of a stripe, so that stripes end at block boundaries of the file.
     shift: u64,
     sides: Vec<Holes<'a>>,
 }
 
 impl<'a> StripeQueue<'a> {
-    /// Deals the bytes up to `end` in stripes of `stripe`.
+    /// Distributes the bytes up to `end` in stripes of `stripe`.
     pub(super) fn new(end: u64, stripe: u64, sides: Vec<Holes<'a>>) -> Self {
         let stripe = stripe.max(1);
         let shift = sides.first().map_or(0, |side| side.base % stripe);
         Self { next: 0, end, stripe, shift, sides }
     }
 
-    /// The next stripe that some side has data in; `hole` hears of what is passed over before it.
+    /// The next stripe in which some side has data; passes the holes before it to `hole`.
     pub(super) fn next_stripe(&mut self, mut hole: impl FnMut(Range<u64>)) -> Option<Range<u64>> {
         while self.next < self.end {
             let at = self.next;
@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_byte_is_dealt_or_passed_over_once(
+        fn every_byte_is_distributed_or_skipped_once(
             base in 0u64..100, end in 0u64..1000, stripe in 0u64..100,
         ) {
             let file = File::open("Cargo.toml").unwrap();
@@ -114,7 +114,7 @@ mod tests {
                 Holes { file: &file, base: 0, end, hole: 0..0, data: 0..u64::MAX },
             ]);
             let mut next = 0;
-            while let Some(range) = stripes.next_stripe(|_| panic!("no hole was told of")) {
+            while let Some(range) = stripes.next_stripe(|_| panic!("there is no hole")) {
                 prop_assert_eq!(range.start, next);
                 prop_assert!(range.end > range.start && range.end - range.start <= stripe.max(1));
                 prop_assert!(range.end == end || (range.end + base).is_multiple_of(stripe.max(1)));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_hole_on_both_sides_is_passed_over() {
+    fn common_holes_are_skipped() {
         let directory = tempfile::tempdir_in(".").unwrap();
         let sparse = |name: &str, data: &[(u64, usize)]| {
             let file = File::create_new(directory.path().join(name)).unwrap();
@@ -138,7 +138,7 @@ mod tests {
         let (left, right) =
             (sparse("left", &[(1 << 20, 10), (9 << 20, 10)]), sparse("right", &[(20 << 20, 10)]));
         if left.seek_data(0).unwrap() == Some(0) {
-            println!("skipped: this file system knows of no holes");
+            println!("skipped: this file system has no holes");
             return;
         }
         let end = 64 << 20;

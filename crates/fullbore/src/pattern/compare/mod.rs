@@ -1,8 +1,8 @@
-//! Two sources side by side: whether they are the same, where they differ first, or every place where they differ, in order.
+//! Comparison of two inputs: equality, the first difference, or every difference in order.
 //!
-//! Two files are striped over the workers from the front; the least differing offset wins, and what lies behind it is given
-//! up. What is a hole in both is not read at all. What has no offsets (pipes, devices) is read by one reader a side, from
-//! front to back.
+//! Two files are striped over the workers from the front; the least differing offset wins, and workers abandon
+//! everything after it. Holes common to both are not read. Inputs without offsets (pipes, devices) are read
+//! sequentially, by one reader per side.
 
 mod flow;
 mod frontier;
@@ -25,50 +25,31 @@ use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind, FileStamp};
 use crate::strategy::Strategy;
 
-/// One of the two that are compared, and how it is read.
-///
-/// ```
-/// use fullbore::{file::File, pattern::Side, strategy::Strategy};
-/// let (file, strategy) = (File::open("Cargo.toml")?, Strategy::plain());
-/// let side = Side { skip: 1, ..Side::new(&file, &strategy) };
-/// assert_eq!(side.file.path().to_str(), Some("Cargo.toml"));
-/// # Ok::<(), fullbore::Error>(())
-/// ```
+/// One of two inputs to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
-    /// The file, pipe or device. One that was handed over is read from where it stands.
+    /// The file, pipe or device. A descriptor that was passed in is read from its position.
     pub file: &'a File,
-    /// How its bytes are read. Request size, stripe and workers are those of both sides: the longer request, the shorter
-    /// stripe, the fewer workers; the method, its depth and its cache policy are each side's own.
+    /// Access to the bytes. Both sides use the longer request, the shorter stripe and the fewer workers of the two;
+    /// method, depth and cache policy are per side.
     pub strategy: &'a Strategy,
-    /// How many bytes at its start do not count.
+    /// Bytes to skip at its start.
     pub skip: u64,
 }
 
 impl<'a> Side<'a> {
-    /// All of a file.
-    ///
-    /// ```
-    /// # use fullbore::{file::File, pattern::Side, strategy::Strategy};
-    /// assert_eq!(Side::new(&File::open("Cargo.toml")?, &Strategy::plain()).skip, 0);
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// A whole file.
     pub fn new(file: &'a File, strategy: &'a Strategy) -> Self {
         Self { file, strategy, skip: 0 }
     }
 
-    /// Where its first byte that counts stands in the file.
+    /// Offset in the file of the first byte compared.
     fn base(&self) -> u64 {
         self.file.start().saturating_add(self.skip)
     }
 }
 
-/// Which of the two.
-///
-/// ```
-/// use fullbore::pattern::Which;
-/// assert_eq!(["one", "two"][Which::Right as usize], "two");
-/// ```
+/// One of the two inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
     /// The first.
@@ -77,48 +58,30 @@ pub enum Which {
     Right = 1,
 }
 
-/// What is wanted of a comparison.
-///
-/// ```
-/// use fullbore::pattern::Extent;
-/// assert_eq!(Extent::default(), Extent { limit: None, lines: false });
-/// ```
+/// The extent of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// How many bytes are compared at most.
+    /// The most bytes to compare.
     pub limit: Option<u64>,
-    /// Whether the lines before the difference are counted.
+    /// True to count the lines before the difference.
     pub lines: bool,
 }
 
-/// A byte in which the two differ.
-///
-/// ```
-/// use fullbore::pattern::Difference;
-/// let places: Vec<u64> = Difference::between(10, b"abcd", b"aBcD").map(|found| found.offset).collect();
-/// assert_eq!(places, [11, 13]);
-/// ```
+/// A byte that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference {
-    /// How many bytes stand before it, of those that count.
+    /// Its offset from the first byte compared.
     pub offset: u64,
-    /// What the left has there.
+    /// The byte of the left input.
     pub left: u8,
-    /// What the right has there.
+    /// The byte of the right input.
     pub right: u8,
 }
 
 impl Difference {
-    /// Every difference between two runs that stand at `offset`, as far as both reach.
-    ///
-    /// ```
-    /// use fullbore::pattern::Difference;
-    /// let mut found = Difference::between(0, b"abc", b"abd");
-    /// assert_eq!(found.next(), Some(Difference { offset: 2, left: b'c', right: b'd' }));
-    /// assert_eq!(found.next(), None);
-    /// ```
+    /// Every difference between two runs at `offset`, up to the end of the shorter.
     pub fn between<'a>(offset: u64, left: &'a [u8], right: &'a [u8]) -> impl Iterator<Item = Self> + 'a {
-        // Short, so that a run with one difference costs little more than a run without.
+        // Short, so that a run with one difference takes little longer than a run without.
         const RUN: usize = 256;
         let runs = left.chunks(RUN).zip(right.chunks(RUN)).enumerate();
         let differ = runs.filter(|(_, (left, right))| left != right);
@@ -130,48 +93,36 @@ impl Difference {
     }
 }
 
-/// Where one ended and the other goes on.
-///
-/// ```
-/// use fullbore::pattern::{End, Which};
-/// let end = End { side: Which::Left, offset: 6, lines: 1, fresh: false };
-/// assert!(!end.fresh, "a line of two bytes was cut short");
-/// ```
+/// The end of the shorter of two inputs, if it equals the beginning of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
-    /// The shorter.
+    /// The shorter input.
     pub side: Which,
-    /// How many bytes it had, of those that count.
+    /// Its length from the first byte compared, in bytes.
     pub offset: u64,
-    /// How many lines ended before, if that was asked, else 0.
+    /// Lines that ended before, if requested, else 0.
     pub lines: u64,
-    /// Whether its last byte ended a line.
+    /// True if its last byte ended a line.
     pub fresh: bool,
 }
 
-/// What a comparison found.
-///
-/// ```
-/// use fullbore::pattern::{Comparison, Difference};
-/// let found = Comparison::Differ { at: Difference { offset: 0, left: 1, right: 2 }, lines: 0 };
-/// assert_ne!(found, Comparison::Equal);
-/// ```
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// No difference, as far as was asked.
+    /// No difference within the extent.
     Equal,
-    /// The first byte in which they differ.
+    /// The inputs differ.
     Differ {
-        /// Where, and what stands there.
+        /// The first byte that differs.
         at: Difference,
-        /// How many lines ended before, if that was asked, else 0.
+        /// Lines that ended before, if requested, else 0.
         lines: u64,
     },
-    /// One is the beginning of the other.
+    /// One input is the beginning of the other.
     End(End),
 }
 
-/// Finds out whether two are the same, and if not, where they differ first.
+/// Compares two inputs and finds the first difference.
 ///
 /// ```
 /// use fullbore::file::File;
@@ -191,7 +142,7 @@ pub enum Comparison {
 /// ```
 ///
 /// # Errors
-/// Those of the system with path and offset; [`Kind::Changed`] if a file became shorter or was modified meanwhile;
+/// The system's, with path and offset; [`Kind::Changed`] if a file was truncated or modified during the run;
 /// [`Kind::Interrupted`] if it was cancelled.
 pub fn compare(
     left: &Side<'_>,
@@ -205,23 +156,19 @@ pub fn compare(
     Ok(found)
 }
 
-/// What was seen of a comparison of every byte.
-///
-/// ```
-/// use fullbore::pattern::Differences;
-/// assert!(!Differences::default().differ);
-/// ```
+/// The summary of a comparison of every byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Differences {
-    /// Whether any byte differed that both have.
+    /// True if any byte differed that both inputs have.
     pub differ: bool,
-    /// Where one ended and the other went on. Unknown after `emit` broke off.
+    /// The end of the shorter input. Unknown after `emit` returned `Break`.
     pub end: Option<End>,
 }
 
-/// Finds every byte in which two differ. `find` is given runs that differ in their first byte, with their offset, on any
-/// worker; what it makes of them comes to `emit` in the order of the files, one at a time. Results wait for those before
-/// them, one a worker, so make them no larger than the runs are times a little; `Break`: no more are wanted.
+/// Finds every byte in which two inputs differ. `find` receives runs that differ in their first byte, with their
+/// offset, on any worker; its results go to `emit` in the order of the files, one at a time. Each worker holds one
+/// result while it waits for those before it, so a result should not be much larger than its run. `Break` ends the
+/// comparison.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -267,12 +214,12 @@ pub fn differences<R: Send>(
     Ok(found)
 }
 
-/// How long a file at most is whose length is not believed, in bytes: the attributes of `/sys` say a page and hold less.
+/// Lengths up to this are not trusted, in bytes: attributes in `/sys` report a page and hold less.
 const PAGE: u64 = 4096;
-/// How long a request is at most where every difference is wanted, in bytes: what is made of a run can be many times as long.
+/// Longest request where every difference is reported, in bytes: the result for a run can be many times as long.
 const RUN: usize = 256 << 10;
 
-/// Two sides that were looked at.
+/// Two sides with their state at the start.
 struct Pair<'a> {
     left: Side<'a>,
     right: Side<'a>,
@@ -282,7 +229,7 @@ struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     fn inspect(left: &Side<'a>, right: &Side<'a>, limit: Option<u64>) -> Result<Self> {
-        // A length of nothing may be a lie (`/proc`), and says nothing about what has no offsets.
+        // A length of zero may be wrong (`/proc`), and has no meaning for inputs without offsets.
         let known = |side: &Side<'_>| match side.file.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 side.file.stamp().map(|stamp| (stamp.len > 0).then_some(stamp))
@@ -293,19 +240,19 @@ impl<'a> Pair<'a> {
         Ok(Self { left: *left, right: *right, before: [known(left)?, known(right)?], limit })
     }
 
-    /// How many bytes each side has, if both say so and are believed.
+    /// The lengths of both sides, if both report one that can be trusted.
     fn lens(&self, page: u64) -> Option<[u64; 2]> {
         let [Some(left), Some(right)] = self.before else { return None };
         let lens = [left.len.saturating_sub(self.left.base()), right.len.saturating_sub(self.right.base())];
         (left.len > page && right.len > page && self.common(lens) > page).then_some(lens)
     }
 
-    /// How many bytes are compared at most of sides of these lengths.
+    /// The most bytes compared of sides of these lengths.
     fn common(&self, lens: [u64; 2]) -> u64 {
         lens[0].min(lens[1]).min(self.limit.unwrap_or(u64::MAX))
     }
 
-    /// Whether both are one file from one place on: then every byte equals itself.
+    /// True if both are the same file from the same offset: then every byte equals itself.
     fn one_and_the_same(&self) -> bool {
         let [Some(left), Some(right)] = self.before else { return false };
         left.identity == right.identity && self.left.base() == self.right.base()
@@ -328,8 +275,8 @@ impl<'a> Pair<'a> {
         let Some(lens) = self.lens(page) else { return self.compare_flow(extent, progress) };
         let end = self.common(lens);
         let places = self.places();
-        // What passes the cache by is not read twice: its lines are counted on the way. What is in the cache is counted
-        // afterwards, if a difference makes the count worth anything.
+        // Uncached data is not read twice: its lines are counted during the comparison. Cached data is counted
+        // afterwards, and only if there is a difference.
         let strategy = self.left.strategy;
         let passes = strategy.read.capabilities.passes_cache(strategy.read_cache);
         let on_the_way = extent.lines && (passes || strategy.read_cache != CachePolicy::Keep);
@@ -366,7 +313,7 @@ impl<'a> Pair<'a> {
         Ok((stats, comparison))
     }
 
-    /// Whether the byte before `offset` ends a line.
+    /// True if the byte before `offset` ends a line.
     fn fresh(&self, offset: u64) -> Result<bool> {
         let mut last = [0];
         let Some(before) = offset.checked_sub(1) else { return Ok(false) };
@@ -438,15 +385,15 @@ impl<'a> Pair<'a> {
         Ok((stats, Differences { differ, end }))
     }
 
-    /// Fails if a file is not as it was before: its bytes were compared as they never stood together.
+    /// Fails if a file changed during the run: then its bytes did not all exist at one moment.
     fn unchanged(&self) -> Result<()> {
         for (side, before) in [&self.left, &self.right].into_iter().zip(&self.before) {
             let regular = side.file.kind() == FileKind::Regular;
             if let Some(before) = before.filter(|_| regular)
                 && side.file.stamp()? != before
             {
-                let what = "the file was modified while it was read";
-                return Err(Error::new(Kind::Changed, "trust", side.file.path(), what));
+                let what = "modified while being read";
+                return Err(Error::new(Kind::Changed, "read", side.file.path(), what));
             }
         }
         Ok(())

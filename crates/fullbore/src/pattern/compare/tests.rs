@@ -1,4 +1,4 @@
-//! The law of comparing: whatever the strategy, the cut and the number of workers, the answer is that of a plain loop.
+//! The law of comparison: for any strategy, cut and number of workers the result equals that of a plain loop.
 
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use super::*;
 use crate::engine::{METHODS, method, probe};
 use crate::strategy::{Model, Strategy};
 
-/// What is compared of two byte strings.
+/// The bytes compared of two byte strings.
 fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {
     let one = |side: usize| {
         let rest = &data[side][data[side].len().min(skip[side] as usize)..];
@@ -20,7 +20,7 @@ fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {
     [one(0), one(1)]
 }
 
-/// Where one of two ends first.
+/// The end of the shorter of two strings.
 fn end([left, right]: [&[u8]; 2], lines: u64) -> Option<End> {
     let common = left.len().min(right.len());
     let side = if left.len() < right.len() { Which::Left } else { Which::Right };
@@ -28,7 +28,7 @@ fn end([left, right]: [&[u8]; 2], lines: u64) -> Option<End> {
     (left.len() != right.len()).then_some(End { side, offset: common as u64, lines, fresh })
 }
 
-/// What a plain loop finds.
+/// The result of a plain loop.
 fn plainly([left, right]: [&[u8]; 2]) -> Comparison {
     let mut lines = 0;
     for (offset, (&left, &right)) in (0..).zip(left.iter().zip(right)) {
@@ -40,7 +40,7 @@ fn plainly([left, right]: [&[u8]; 2]) -> Comparison {
     end([left, right], lines).map_or(Comparison::Equal, Comparison::End)
 }
 
-/// Every difference by a plain loop.
+/// Every difference, by a plain loop.
 fn all_plainly([left, right]: [&[u8]; 2]) -> Vec<Difference> {
     let both = (0u64..).zip(left.iter().zip(right));
     both.filter(|(_, (left, right))| left != right)
@@ -48,14 +48,14 @@ fn all_plainly([left, right]: [&[u8]; 2]) -> Vec<Difference> {
         .collect()
 }
 
-/// How a byte string is handed over.
+/// Kind of input for a byte string.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum By {
     File,
     Pipe,
 }
 
-/// A byte string as a file, and who writes it if it is a pipe.
+/// A byte string as a file, and its writer if it is a pipe.
 struct Source(File, Option<JoinHandle<()>>);
 
 impl Source {
@@ -72,7 +72,7 @@ impl Source {
                 let data = data.to_vec();
                 let writes = std::thread::spawn(move || {
                     for part in data.chunks(data.len().div_ceil(3).max(1)) {
-                        // Whoever reads may have seen enough.
+                        // The reader may have closed the pipe.
                         let _ = writer.write_all(part);
                     }
                 });
@@ -81,7 +81,7 @@ impl Source {
         }
     }
 
-    /// Closes it, and lets whoever writes it end.
+    /// Closes the file and waits for the writer.
     fn close(self) {
         let Self(file, writes) = self;
         drop(file);
@@ -96,7 +96,7 @@ fn strategy(request: usize, stripe: u64, workers: usize, depth: usize, name: &st
     Strategy { read, request, stripe, workers, depth, model: Model::Pool, ..Strategy::plain() }
 }
 
-/// Compares in both ways and holds the answers against the plain loop.
+/// Compares by both functions and checks the results against the plain loop.
 fn check(
     data: [&[u8]; 2],
     skip: [u64; 2],
@@ -110,7 +110,7 @@ fn check(
         let [left, right] = strategies;
         format!("{:?} {:?}, skip {skip:?}, limit {limit:?}, {by:?}, {left}, {right}", data[0], data[1])
     };
-    // Without the fast path of one and the same file: the sources are two.
+    // Two sources, so that the shortcut for a file compared with itself does not apply.
     let run = |every: bool| {
         let sources = [Source::of(by[0], data[0]), Source::of(by[1], data[1])];
         let side =
@@ -211,7 +211,7 @@ proptest! {
                 right[place] ^= 1;
             }
         }
-        // As often as not both begin with the same after what is skipped.
+        // Often both begin with the same bytes after the skipped ones.
         let prefix = vec![b'-'; skip[0].abs_diff(skip[1]) as usize];
         if skip[0] > skip[1] { left.splice(0..0, prefix) } else { right.splice(0..0, prefix) };
         left.truncate(left.len().saturating_sub(shorter));
@@ -221,7 +221,7 @@ proptest! {
             strategy(others, stripe, workers, depths[1], names[1]),
         ];
         if on_the_way && names[0] == "buffered" {
-            // Lines are counted on the way where the cache is not to keep anything.
+            // Lines are counted during the comparison if the cache policy is not `keep`.
             strategies[0].read_cache = CachePolicy::DontCache;
         }
         let [one, two] = &strategies;
@@ -273,7 +273,7 @@ fn a_terabyte_of_holes_is_compared_at_once() {
     };
     let files = [sparse("one", b"ends\n"), sparse("two", b"ends\n"), sparse("three", b"endz\n")];
     if files[0].seek_data(0).unwrap() == Some(0) {
-        println!("skipped: this file system knows of no holes");
+        println!("skipped: this file system has no holes");
         return;
     }
     for cache in [CachePolicy::Keep, CachePolicy::DontCache] {
@@ -298,14 +298,14 @@ fn a_terabyte_of_holes_is_compared_at_once() {
 }
 
 #[test]
-fn a_difference_is_told_of_although_a_pipe_stays_open() {
+fn a_difference_is_found_while_a_pipe_stays_open() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     writer.write_all(b"abc").unwrap();
     let pipe = File::from_fd(OwnedFd::from(reader), "pipe").unwrap();
     let Source(file, _) = Source::of(By::File, b"abd");
     let strategy = Strategy::plain();
     let sides = [Side::new(&pipe, &strategy), Side::new(&file, &strategy)];
-    // On the right a thread reads it, which must not be waited for.
+    // If the pipe is on the right, a thread reads it; the comparison must not wait for that thread.
     for (left, right) in [(0, 1), (1, 0)] {
         writer.write_all(b"abc").unwrap();
         let (_, found) =
@@ -334,7 +334,7 @@ fn a_limit_leaves_the_rest_of_a_pipe_to_others() {
 }
 
 #[test]
-fn what_changes_meanwhile_is_an_error_of_its_own() {
+fn a_file_that_changes_meanwhile_is_an_error() {
     let data = vec![b'x'; 64 << 10];
     for shorter in [true, false] {
         let (Source(left, _), Source(right, _)) = (Source::of(By::File, &data), Source::of(By::File, &data));
@@ -352,7 +352,7 @@ fn what_changes_meanwhile_is_an_error_of_its_own() {
 }
 
 #[test]
-fn whoever_has_seen_enough_gets_no_more() {
+fn break_ends_the_comparison() {
     let (left, right) = (vec![b'a'; 1 << 20], vec![b'b'; 1 << 20]);
     for by in [By::File, By::Pipe] {
         let sources = [Source::of(by, &left), Source::of(By::File, &right)];

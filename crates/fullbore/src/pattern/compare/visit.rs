@@ -1,4 +1,4 @@
-//! What the workers look for: the first difference, the lines before it, or every difference in order.
+//! Visitors of a comparison: the first difference, the lines before it, or every difference in order.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,14 +9,14 @@ use super::frontier::Frontier;
 use super::walk::Visit;
 use crate::error::Result;
 
-/// How many bytes are compared at once before it is asked where they differ.
+/// Bytes compared at once before differences in them are located.
 const STEP: usize = 4096;
 
-/// Where two runs differ first, as far as both reach.
+/// Offset of the first difference of two runs, up to the end of the shorter.
 pub(super) fn first_difference(left: &[u8], right: &[u8]) -> Option<usize> {
     let len = left.len().min(right.len());
     let (left, right) = (&left[..len], &right[..len]);
-    // The processor compares vectors; only a run that differs is looked at by the byte.
+    // Slices are compared with vector instructions; only a run that differs is searched byte by byte.
     if left == right {
         return None;
     }
@@ -25,13 +25,13 @@ pub(super) fn first_difference(left: &[u8], right: &[u8]) -> Option<usize> {
     Some(run + byte)
 }
 
-/// How many lines end in a run.
+/// Counts the line ends in a run.
 pub(super) fn newlines(data: &[u8]) -> u64 {
     static PROCESSOR: LazyLock<pulp::Arch> = LazyLock::new(pulp::Arch::new);
     PROCESSOR.dispatch(Newlines(data))
 }
 
-/// The count as a plain loop, which is compiled for the processor's widest vectors.
+/// The count as a plain loop, compiled for the processor's widest vectors.
 struct Newlines<'d>(&'d [u8]);
 
 impl pulp::NullaryFnOnce for Newlines<'_> {
@@ -39,7 +39,7 @@ impl pulp::NullaryFnOnce for Newlines<'_> {
 
     #[inline(always)]
     fn call(self) -> u64 {
-        // Sums of bytes, in steps too short to overflow one.
+        // Byte sums, over chunks too short to overflow a byte.
         let sum = |step: &[u8]| step.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
         self.0.chunks(192).map(|step| u64::from(sum(step))).sum()
     }
@@ -49,7 +49,7 @@ impl pulp::NullaryFnOnce for Newlines<'_> {
 pub(super) struct Least<'a> {
     least: AtomicU64,
     found: Mutex<Option<Difference>>,
-    /// Counts lines on the way, if that is wanted.
+    /// Counts lines during the comparison, if requested.
     lines: Option<&'a Frontier>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Least<'a> {
         Self { least: AtomicU64::new(u64::MAX), found: Mutex::new(None), lines }
     }
 
-    /// What was found.
+    /// The first difference.
     pub(super) fn found(self) -> Option<Difference> {
         self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,7 +93,7 @@ impl Visit for Least<'_> {
     }
 }
 
-/// Counts the lines that end on the one side that is read.
+/// Counts the line ends of one side.
 #[derive(Default)]
 pub(super) struct Lines(AtomicU64);
 
@@ -116,12 +116,12 @@ impl Visit for Lines {
     }
 }
 
-/// What is made of the runs that differ, on any worker, and what takes it, in order.
+/// Passes the runs that differ to `find` on any worker, and the results to `emit` in order.
 pub(super) struct Every<F, E> {
     find: F,
     emit: Mutex<Emit<E>>,
     frontier: Frontier,
-    /// From where on nothing is wanted any more.
+    /// Nothing at or after this offset is needed.
     wanted: AtomicU64,
 }
 
@@ -137,7 +137,7 @@ impl<F, E> Every<F, E> {
         Self { find, emit, frontier: Frontier::default(), wanted: AtomicU64::new(u64::MAX) }
     }
 
-    /// Whether anything differed, and whether whoever takes it had enough.
+    /// Two flags: a byte differed; `emit` returned `Break`.
     pub(super) fn seen(self) -> (bool, bool) {
         let emit = self.emit.into_inner().unwrap_or_else(PoisonError::into_inner);
         (emit.differ, emit.enough)
@@ -190,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_difference_is_what_a_plain_loop_finds(
+        fn the_first_difference_is_that_of_a_plain_loop(
             left in proptest::collection::vec(0u8..3, 0..9000), cut in 0usize..9000, places in proptest::collection::vec(0usize..9000, 0..3),
         ) {
             let mut right = left.clone();
@@ -205,7 +205,7 @@ mod tests {
         }
 
         #[test]
-        fn lines_are_what_a_plain_loop_counts(data in proptest::collection::vec(9u8..12, 0..2000)) {
+        fn lines_are_counted_as_by_a_plain_loop(data in proptest::collection::vec(9u8..12, 0..2000)) {
             prop_assert_eq!(newlines(&data), data.iter().filter(|&&byte| byte == b'\n').count() as u64);
         }
     }

@@ -1,5 +1,5 @@
-//! The workers that go over one file or two at once: stripes from the queue, requests as deep as each side's strategy says,
-//! blocks of both sides at the same place to a visitor.
+//! Workers that read one file, or two at once: stripes from the queue, requests at each side's depth, blocks of both
+//! sides at the same offset to a visitor.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,52 +16,52 @@ use crate::pattern::threads::{FirstError, Started, on_threads};
 use crate::pattern::{Progress, Stats};
 use crate::strategy::{Model, Strategy};
 
-/// A file, and how it is read.
+/// A file and its strategy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) file: &'a File,
     pub(super) strategy: &'a Strategy,
-    /// Where it begins, in bytes of the file.
+    /// Offset in the file of the first byte read.
     pub(super) base: u64,
-    /// The length of the file when all began: if it has less, it became shorter.
+    /// The length of the file at the start of the run; if less is read, it was truncated.
     pub(super) len: u64,
 }
 
-/// Who looks at the blocks.
+/// A visitor of the blocks.
 pub(super) trait Visit: Sync {
-    /// Looks at what stands at `offset` on both sides; `right` is empty where one side alone is read.
+    /// Receives the blocks of both sides at `offset`; `right` is empty if one side is read.
     fn block(&self, offset: u64, left: &[u8], right: &[u8]) -> Result<()>;
 
-    /// Hears of a range that holds nothing but zeros on both sides.
+    /// Receives a range that is a hole on both sides.
     fn hole(&self, range: Range<u64>);
 
-    /// Whether what stands at `offset` can still say anything.
+    /// True if bytes at `offset` can still affect the result.
     fn wanted(&self, offset: u64) -> bool;
 
-    /// Hears that a worker failed: nobody may wait for it.
+    /// Called when a worker failed, so that no other waits for it.
     fn fail(&self) {}
 }
 
-/// A way over the first `end` bytes of one place or two.
+/// A read over the first `end` bytes of one file or two.
 pub(super) struct Walk<'a> {
     pub(super) sides: &'a [Place<'a>],
     pub(super) end: u64,
-    /// Requests are no longer than this, in bytes.
+    /// The longest request, in bytes.
     pub(super) longest: usize,
     pub(super) progress: &'a Progress,
 }
 
-/// How many bytes pass between two reports of progress, so that it costs nothing.
+/// Bytes between two updates of the progress, which keeps their cost negligible.
 const REPORT: u64 = 1 << 20;
 
 impl Walk<'_> {
-    /// Every side is read in the same requests: the longest that any of them asks for.
+    /// The request size of all sides: the largest of theirs.
     fn request(&self) -> usize {
         let request = self.sides.iter().map(|side| side.strategy.request).max().unwrap_or(1);
         request.clamp(1, self.longest.max(1))
     }
 
-    /// As many as the most careful side has, and no more than there are stripes.
+    /// The smallest number of workers of any side, and no more than there are stripes.
     fn workers(&self, stripe: u64) -> usize {
         let workers = |side: &Place<'_>| match side.strategy.model {
             Model::Serial => 1,
@@ -71,7 +71,7 @@ impl Walk<'_> {
         workers.min(usize::try_from(self.end.div_ceil(stripe)).unwrap_or(usize::MAX)).max(1)
     }
 
-    /// Goes over it with all workers.
+    /// Reads all of it with all workers.
     pub(super) fn run(&self, visit: &dyn Visit) -> Result<Stats> {
         let start = Instant::now();
         let request = self.request();
@@ -110,7 +110,7 @@ impl Walk<'_> {
         let results = on_threads(self.workers(stripe), &one, &lost);
         first.result()?;
         if self.progress.is_cancelled() {
-            return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
+            return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
         }
         let mut stats = Stats { seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
         for (bytes, io_stats) in results {
@@ -127,7 +127,7 @@ struct Worker<'a> {
     stripes: &'a Mutex<StripeQueue<'a>>,
     failed: &'a AtomicBool,
     visit: &'a dyn Visit,
-    /// What is left of the stripe it has.
+    /// The rest of the worker's stripe.
     stripe: Range<u64>,
     bytes: u64,
     unreported: u64,
@@ -145,7 +145,7 @@ impl Worker<'_> {
             if self.failed.load(Ordering::Relaxed) || self.walk.progress.is_cancelled() {
                 break;
             }
-            // What differs often differs early: it goes deeper as long as nothing is found.
+            // Files that differ often differ early: the depth grows while no difference is found.
             let depth = deepest.min(1 << due.min(20));
             while pending.len() < depth
                 && let Some(extent) = self.next(request)
@@ -171,7 +171,7 @@ impl Worker<'_> {
         Ok(io_stats)
     }
 
-    /// The next request: of the stripe it has, or of the next one.
+    /// The next request: of the worker's stripe, or of the next one.
     fn next(&mut self, request: usize) -> Option<(u64, usize)> {
         if self.stripe.is_empty() {
             let mut passed = 0;
@@ -214,7 +214,7 @@ impl Worker<'_> {
     }
 }
 
-/// One worker's way to one side.
+/// One worker's reader of one side.
 struct Reader {
     queue: IoQueue,
     file: File,
@@ -222,7 +222,7 @@ struct Reader {
     base: u64,
     depth: usize,
     batched: bool,
-    /// How many requests it has asked for.
+    /// Requests submitted.
     submitted: u64,
     early: Vec<Done>,
 }
@@ -232,8 +232,7 @@ impl Reader {
         let method = side.strategy.read;
         let depth = side.strategy.depth.min(method.capabilities.depth).max(1);
         let count = if method.capabilities.mapped { 1 } else { depth };
-        let pool =
-            Pool::new(count, request).map_err(|error| Error::io("take buffers from", "memory", error))?;
+        let pool = Pool::new(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
         let file = side.file.reopen(false);
         file.expect_sequential();
         let config = EngineConfig {
@@ -262,7 +261,7 @@ impl Reader {
         })
     }
 
-    /// Asks for as many of the requests from number `due` on as its depth allows.
+    /// Submits as many of the requests from number `due` on as the depth allows.
     fn ask(&mut self, due: u64, pending: &VecDeque<(u64, usize)>) -> Result<()> {
         if self.queue.mapped() {
             return Ok(());
@@ -279,7 +278,7 @@ impl Reader {
         self.queue.commit()
     }
 
-    /// Waits for request `due`. What is mapped needs no waiting, and gives none.
+    /// Waits for request `due`. A mapped file needs no buffer: `None`.
     fn take(&mut self, due: u64, offset: u64, len: usize) -> Result<Option<Buf>> {
         if self.queue.mapped() {
             return Ok(None);
@@ -290,21 +289,20 @@ impl Reader {
                 if buf.len() == len {
                     return Ok(Some(buf));
                 }
-                let what = "the file became shorter while it was read";
+                let what = "truncated while being read";
                 return Err(Error::new(Kind::Changed, "read", self.file.path(), what).at(self.base + offset));
             }
             match self.queue.next()? {
                 Some(done) => self.early.push(done),
                 None => {
-                    return Err(
-                        Error::new(Kind::Invalid, "read", self.file.path(), "a request was lost").at(offset)
-                    );
+                    let what = "internal error: a request was lost";
+                    return Err(Error::new(Kind::Invalid, "read", self.file.path(), what).at(offset));
                 }
             }
         }
     }
 
-    /// The bytes of a block that was taken.
+    /// The bytes of a block.
     fn data<'b>(&'b mut self, block: &'b Option<Buf>, offset: u64, len: usize) -> Result<&'b [u8]> {
         match block {
             Some(buf) => Ok(buf.data()),
@@ -312,7 +310,7 @@ impl Reader {
         }
     }
 
-    /// Gives a block back that was looked at.
+    /// Returns a block to the pool, or checks the mapping.
     fn put(&mut self, block: Option<Buf>, offset: u64) -> Result<()> {
         match block {
             Some(buf) => {
