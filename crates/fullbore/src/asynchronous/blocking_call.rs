@@ -1,4 +1,4 @@
-//! A call that only threads can make, as a future: opening, syncing, closing.
+//! A blocking call as a future: opening, syncing, closing.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -14,16 +14,8 @@ use crate::error::{Error, Result};
 
 type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 
-/// A call that begins when the future is first polled. Dropped before it has a thread, it never runs; after that,
-/// what it brings (an open file) is closed again.
-///
-/// ```
-/// use fullbore::asynchronous::{AsyncFile, Driver};
-/// use fullbore::file::File;
-/// let open = AsyncFile::open_with(&Driver::shared()?, || File::open("Cargo.toml"));
-/// assert!(futures_lite::future::block_on(open).is_ok());
-/// # Ok::<(), fullbore::Error>(())
-/// ```
+/// A call that starts at the first poll of the future. If the future is dropped before a thread has started the call, the
+/// call never runs; if later, its result (an open file) is closed.
 pub struct BlockingCall<T> {
     driver: Driver,
     doing: &'static str,
@@ -49,7 +41,7 @@ impl<T: Send + 'static> BlockingCall<T> {
         Self { driver, doing, work: Some(Box::new(work)), place: Arc::default(), key: None }
     }
 
-    /// One that is over already.
+    /// Creates a call that is complete.
     pub(super) fn ready(driver: Driver, doing: &'static str, result: Result<T>) -> Self {
         Self { driver, doing, work: None, place: Arc::new(Mutex::new(Some(result))), key: None }
     }
@@ -63,7 +55,7 @@ impl<T: Send + 'static> Future for BlockingCall<T> {
     type Output = Result<T>;
 
     /// # Panics
-    /// If it is polled after its end.
+    /// If it is polled after completion.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let dispatch = this.driver.dispatch().clone();
@@ -90,14 +82,14 @@ impl<T: Send + 'static> Future for BlockingCall<T> {
             }
         }
         let result = this.place.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Poll::Ready(result.expect("polled after its end"))
+        Poll::Ready(result.expect("polled after completion"))
     }
 }
 
 impl<T> Drop for BlockingCall<T> {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
-            // One that waits for a thread need not run any more.
+            // A call that still waits for a thread is removed.
             self.driver.dispatch().cancel(key);
             self.driver.dispatch().detach(key);
         }

@@ -1,4 +1,4 @@
-//! Where operations are let in, started, reaped and told: one lock, a ring, and threads.
+//! Admission, start, reaping and completion of operations: one lock, a ring, and threads.
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
@@ -18,27 +18,27 @@ use crate::sys::transfer;
 #[derive(Debug)]
 struct Core {
     slots: Slots<Operation>,
-    /// Started, and waiting for a thread.
+    /// Started, waiting for a thread.
     ready: VecDeque<Key>,
     workers: usize,
     idle: usize,
     on_ring: usize,
-    /// Those on the ring that end soon: transfers of files that have offsets, not of pipes.
+    /// Operations on the ring that complete soon: transfers at offsets, not of pipes.
     prompt: usize,
     closing: bool,
-    /// Whom to wake and what to drop when the lock is free: both may run code of others.
+    /// Wakers to call and operations to drop once the lock is released: both may run foreign code.
     wakes: Vec<Waker>,
     gone: Vec<Operation>,
 }
 
-/// What the clones of a driver, its threads and its futures share.
+/// The state shared by the clones of a driver, its threads and its futures.
 #[derive(Debug)]
 pub(super) struct Dispatch {
     core: Mutex<Core>,
     work: Condvar,
     ring: Option<SharedRing>,
     threads: usize,
-    /// As of when it was made.
+    /// Number of forks when the driver was created.
     forks: u32,
 }
 
@@ -68,9 +68,9 @@ impl Dispatch {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes and drops what was noted, without the lock.
+    /// Releases the lock, then calls the noted wakers and drops the noted operations.
     fn unlock<'a>(&'a self, mut core: Locked<'a>) {
-        // A few at a time and on the stack: lists that are taken away would be made again.
+        // A few at a time on the stack: taking the vectors would allocate new ones.
         while !core.wakes.is_empty() || !core.gone.is_empty() {
             let wakes: [Option<Waker>; 8] = std::array::from_fn(|_| core.wakes.pop());
             let gone = core.gone.pop();
@@ -81,17 +81,17 @@ impl Dispatch {
         }
     }
 
-    /// Whether the driver can be used at all.
+    /// Fails in a forked child.
     fn admit(&self) -> io::Result<()> {
         if forks() == self.forks {
             return Ok(());
         }
-        // The threads stayed with the parent, and its ring must not be touched from here.
-        Err(io::Error::other("the driver was made before this process was forked; make another"))
+        // The threads exist only in the parent, and its ring must not be used here.
+        Err(io::Error::other("the driver was created before this process was forked: create another"))
     }
 
-    /// Takes over an operation; gives it back if it cannot run.
-    // Boxing what comes back would allocate, which no operation may.
+    /// Accepts an operation, or returns it if it cannot run.
+    // Boxing the returned operation would allocate, which no operation may.
     #[allow(clippy::result_large_err)]
     pub(super) fn submit(
         self: &Arc<Self>,
@@ -109,7 +109,7 @@ impl Dispatch {
         Ok(key)
     }
 
-    /// Starts what may be in flight by now. What it queues on the ring is handed over by [`hand_over`](Self::hand_over).
+    /// Starts waiting operations up to the limit. [`hand_over`](Self::hand_over) submits those queued on the ring.
     fn start(self: &Arc<Self>, core: &mut Core) {
         while let Some(key) = core.slots.start() {
             match (core.slots.flight(key), &self.ring) {
@@ -127,9 +127,9 @@ impl Dispatch {
         }
     }
 
-    /// Hands what is queued to the kernel, unless the thread that waits for the ring soon will: while many transfers are
-    /// in flight it comes by with every completion, and one system call is saved for each. No more than a
-    /// fifth of what is in flight waits so.
+    /// Submits the queued operations, unless the thread that waits for the ring will do so soon: with many transfers in
+    /// flight it does so after every completion, which saves one system call each. At most a fifth of the operations in
+    /// flight wait this way.
     fn hand_over(&self, core: &Core) {
         const MANY: usize = 8;
         let Some(ring) = &self.ring else { return };
@@ -143,7 +143,7 @@ impl Dispatch {
         }
     }
 
-    /// Sees to it that a thread takes what is ready.
+    /// Ensures that a thread takes the ready operations.
     fn hire(self: &Arc<Self>, core: &mut Core) {
         if core.idle >= core.ready.len() {
             self.work.notify_one();
@@ -155,7 +155,7 @@ impl Dispatch {
             if thread.spawn(move || this.work()).is_ok() {
                 core.workers += 1;
             } else if core.workers == 0 {
-                // Nobody will ever come: say so instead of waiting.
+                // No thread will ever take them: fail instead of waiting.
                 while let Some(key) = core.ready.pop_front() {
                     self.finish(core, key, Err(io::ErrorKind::OutOfMemory.into()));
                 }
@@ -164,14 +164,14 @@ impl Dispatch {
         self.work.notify_one();
     }
 
-    /// Notes an outcome.
+    /// Notes a result.
     fn finish(&self, core: &mut Core, key: Key, outcome: IoResult) {
         let (waker, operation) = core.slots.complete(key, outcome);
         core.wakes.extend(waker);
         core.gone.extend(operation);
     }
 
-    /// The life of a thread.
+    /// Body of a worker thread.
     fn work(self: Arc<Self>) {
         let mut core = self.lock();
         loop {
@@ -188,9 +188,10 @@ impl Dispatch {
                 Some(Operation::Blocking(task)) => {
                     let task = task.take();
                     drop(core);
-                    // A panic must not take the thread along and leave a future that waits for ever.
+                    // A panic must neither end the thread nor leave a future that waits forever.
                     let run = std::panic::AssertUnwindSafe(|| task.map_or(Ok(0), |task| task()));
-                    std::panic::catch_unwind(run).unwrap_or_else(|_| Err(io::Error::other("it panicked")))
+                    std::panic::catch_unwind(run)
+                        .unwrap_or_else(|_| Err(io::Error::other("the call panicked")))
                 }
                 Some(Operation::Transfer(movement)) => {
                     let file = movement.file.clone();
@@ -222,7 +223,7 @@ impl Dispatch {
         }
     }
 
-    /// The life of the thread that waits for the ring.
+    /// Body of the thread that waits for the ring.
     pub(super) fn watch(self: Arc<Self>) {
         let Some(ring) = &self.ring else { return };
         loop {
@@ -235,13 +236,13 @@ impl Dispatch {
             if over {
                 return;
             }
-            // SAFETY: operations in flight own what their entries name, and `push` leaves no entry with a list of
-            // pieces in the queue.
+            // SAFETY: operations in flight own the memory that their entries refer to, and `push` leaves no entry with a
+            // list of pieces in the queue.
             unsafe { ring.submit_and_wait(queued) };
         }
     }
 
-    /// Notes what the ring has completed.
+    /// Notes the completions of the ring.
     fn reap(self: &Arc<Self>, core: &mut Core) {
         let Some(ring) = &self.ring else { return };
         let (mut any, mut again) = (false, false);
@@ -255,8 +256,8 @@ impl Dispatch {
                     (code, core.slots.flight(key))
                     && !movement.cancelled
                 {
-                    // The kernel cancels what a thread submitted when that thread ends: nobody asked for
-                    // that. Positional transfers may be begun again.
+                    // The kernel cancels operations of a thread that ends, without a request. Positional
+                    // transfers can be restarted.
                     push(ring, key, movement);
                     again = true;
                     return;
@@ -276,7 +277,7 @@ impl Dispatch {
         }
     }
 
-    /// Takes the outcome of an operation, or leaves word whom to wake.
+    /// Takes the result of an operation, or stores the waker.
     pub(super) fn poll(self: &Arc<Self>, key: Key, waker: &Waker) -> Poll<(Operation, IoResult)> {
         let mut core = self.lock();
         self.reap(&mut core);
@@ -284,10 +285,10 @@ impl Dispatch {
         let polled = core.slots.poll(key, waker);
         self.unlock(core);
         // A key is polled by the one future that has it, until it is ready.
-        polled.expect("the operation is there until it was taken")
+        polled.expect("an operation exists until its result is taken")
     }
 
-    /// Asks for the end of an operation, which its future then finds.
+    /// Cancels an operation; its future receives the result.
     pub(super) fn cancel(self: &Arc<Self>, key: Key) {
         let mut core = self.lock();
         let cancelled = || io::Error::from_raw_os_error(libc::ECANCELED);
@@ -313,8 +314,8 @@ impl Dispatch {
         self.unlock(core);
     }
 
-    /// The future of an operation is gone. A read that nobody waits for is cancelled where that can be done; what has
-    /// begun keeps all that it owns until it is over.
+    /// Detaches an operation whose future is dropped. A read is cancelled where possible; a started operation keeps its
+    /// resources until it completes.
     pub(super) fn detach(self: &Arc<Self>, key: Key) {
         let mut core = self.lock();
         let gone = core.slots.detach(key);
@@ -329,7 +330,7 @@ impl Dispatch {
         }
     }
 
-    /// No handle of the driver is left: threads end when what is in flight is over.
+    /// Closes the driver after its last handle: the threads end once the operations in flight are complete.
     pub(super) fn close(&self) {
         let mut core = self.lock();
         core.closing = true;
@@ -343,32 +344,32 @@ impl Dispatch {
         }
     }
 
-    /// How many operations wait or are in flight.
+    /// Returns the number of operations that wait and the number in flight.
     pub(super) fn open(&self) -> (usize, usize) {
         let core = self.lock();
         (core.slots.open() - core.slots.flying(), core.slots.flying())
     }
 }
 
-/// Queues a transfer on the ring, and hands over at once what must not stay in the queue.
+/// Queues a transfer on the ring, and submits it at once if it must not stay in the queue.
 fn push(ring: &SharedRing, key: Key, movement: &Movement) {
     let write = movement.direction == Direction::Write;
     let (fd, pieces) = (movement.file.as_fd(), movement.loan.pieces());
-    // SAFETY: only called with the lock held. The slot owns file and memory until the completion is reaped. A list
-    // of pieces is read when it is submitted, and moves when the operation does: never under this lock.
+    // SAFETY: only called with the lock held. The slot owns file and memory until the completion is reaped. A list of pieces
+    // is read at submission, and moves only when the operation does: never under this lock.
     unsafe {
         ring.transfer(key.to_bits(), fd, pieces, movement.offset, write, movement.flags);
-        // A pipe may take for ever: nobody comes by meanwhile.
+        // A pipe may take forever, and no completion would cause its submission meanwhile.
         if pieces.len() != 1 || movement.offset.is_none() {
             ring.submit();
         }
     }
 }
 
-/// A transfer as the file's cache policy wants it.
+/// Executes a transfer according to the file's cache policy.
 ///
 /// # Safety
-/// The pieces are valid, for writing if it is a read, and nobody else's.
+/// The pieces are valid (for writing, if it is a read) and exclusively the caller's.
 unsafe fn by_cache_mode(file: &File, direction: Direction, pieces: &[libc::iovec], offset: u64) -> IoResult {
     let mut done = 0;
     for piece in pieces {
@@ -376,7 +377,7 @@ unsafe fn by_cache_mode(file: &File, direction: Direction, pieces: &[libc::iovec
         let at = offset + done as u64;
         let moved = match direction {
             Direction::Read => {
-                // SAFETY: promised by the caller. The memory need not have been initialised, so it is now.
+                // SAFETY: promised by the caller. The memory may be uninitialised, so it is initialised here.
                 let data = unsafe {
                     start.write_bytes(0, len);
                     std::slice::from_raw_parts_mut(start, len)
@@ -400,7 +401,7 @@ unsafe fn by_cache_mode(file: &File, direction: Direction, pieces: &[libc::iovec
     Ok(done)
 }
 
-/// Again while a signal comes between.
+/// Repeats a call that a signal interrupts.
 pub(super) fn interrupted(mut call: impl FnMut() -> IoResult) -> IoResult {
     loop {
         match call() {

@@ -1,4 +1,4 @@
-//! Who carries operations out: a ring with threads beside it, or threads alone.
+//! The driver of asynchronous operations: a ring with threads, or threads only.
 #![forbid(unsafe_code)]
 
 use std::sync::{Arc, OnceLock};
@@ -7,40 +7,27 @@ use super::dispatch::Dispatch;
 use crate::error::{Error, Kind, Result};
 use crate::sys::shared_ring::SharedRing;
 
-/// What carries transfers out.
-///
-/// ```
-/// use fullbore::asynchronous::{Backend, Driver, DriverConfig};
-/// let config = DriverConfig { backend: Backend::Auto, ..DriverConfig::default() };
-/// assert_ne!(Driver::new(config)?.backend(), Backend::Auto);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
+/// The mechanism that executes transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Backend {
-    /// An io_uring where the kernel lets one be used, found out by using it; threads otherwise.
+    /// An io_uring if a test shows that the kernel permits it; threads otherwise.
     #[default]
     Auto,
-    /// An io_uring for reads and for direct writes, threads for what it would hand to threads of its own: buffered
+    /// An io_uring for reads and direct writes; threads for calls that io_uring would pass to kernel threads: buffered
     /// writes, opening, syncing, closing.
     Uring,
-    /// Threads for everything.
+    /// Threads for all operations.
     Threads,
 }
 
-/// How a [`Driver`] is made.
-///
-/// ```
-/// use fullbore::asynchronous::{Backend, DriverConfig};
-/// let config = DriverConfig { backend: Backend::Threads, ..DriverConfig::default() };
-/// assert_eq!(config.in_flight, 256);
-/// ```
+/// The parameters of a [`Driver`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DriverConfig {
-    /// What carries transfers out.
+    /// The mechanism that executes transfers.
     pub backend: Backend,
-    /// At most so many operations are in flight, 1 to 4096; further ones wait, first come, first served.
+    /// Maximum number of operations in flight, 1 to 4096; further ones wait in order of arrival.
     pub in_flight: usize,
-    /// At most so many threads for blocking calls, 1 to 1024, started when they are needed.
+    /// Maximum number of threads for blocking calls, 1 to 1024; they are started on demand.
     pub threads: usize,
 }
 
@@ -50,12 +37,12 @@ impl Default for DriverConfig {
     }
 }
 
-/// Carries asynchronous operations out. A clone is the same driver.
+/// An executor of asynchronous operations. A clone is the same driver.
 ///
-/// When the last clone, file and future of it is gone, what is in flight goes on alone, keeps its memory and its
-/// descriptors until it is over, and ends the driver's threads. Dropping never waits.
+/// After the last clone, file and future of a driver is dropped, operations in flight continue, keep their memory and
+/// descriptors until they complete, and then end the driver's threads. Dropping never blocks.
 ///
-/// After a `fork` the child must make a driver of its own: operations on the parent's fail there.
+/// After a `fork` the child must create a driver of its own: operations on the parent's driver fail there.
 ///
 /// ```
 /// use fullbore::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
@@ -68,7 +55,7 @@ pub struct Driver {
     handle: Arc<Handle>,
 }
 
-/// Tells the threads when the last driver is gone: they hold the dispatch themselves.
+/// Closes the dispatch when the last driver is dropped: the threads hold the dispatch, so its own count never reaches zero.
 #[derive(Debug)]
 struct Handle(Arc<Dispatch>);
 
@@ -79,24 +66,18 @@ impl Drop for Handle {
 }
 
 impl Driver {
-    /// Makes a driver.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::{Driver, DriverConfig};
-    /// assert!(Driver::new(DriverConfig { in_flight: 0, ..DriverConfig::default() }).is_err());
-    /// assert!(Driver::new(DriverConfig { in_flight: 8, ..DriverConfig::default() }).is_ok());
-    /// ```
+    /// Creates a driver.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for limits out of range, [`Kind::Unsupported`] if [`Backend::Uring`] is asked for and the
-    /// kernel does not let it be used.
+    /// [`Kind::Invalid`] for limits out of range, [`Kind::Unsupported`] for [`Backend::Uring`] if the kernel does not permit
+    /// io_uring.
     pub fn new(config: DriverConfig) -> Result<Self> {
         let invalid = |what: &str| Err(Error::new(Kind::Invalid, "start", "asynchronous driver", what));
         if !(1..=4096).contains(&config.in_flight) {
-            return invalid("in_flight is not within 1 to 4096");
+            return invalid("in_flight must be 1 to 4096");
         }
         if !(1..=1024).contains(&config.threads) {
-            return invalid("threads is not within 1 to 1024");
+            return invalid("threads must be 1 to 1024");
         }
         let refused = |error: std::io::Error| {
             Error::new(Kind::Unsupported, "start", "asynchronous driver", format!("no io_uring: {error}"))
@@ -118,15 +99,10 @@ impl Driver {
         Ok(Self { handle: Arc::new(Handle(dispatch)) })
     }
 
-    /// The driver that the whole process shares, with default [`DriverConfig`].
+    /// Returns the driver shared by the whole process, created with the default [`DriverConfig`].
     ///
     /// # Errors
     /// As [`new`](Self::new); the next call tries again.
-    ///
-    /// ```
-    /// let driver = fullbore::asynchronous::Driver::shared()?;
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
     pub fn shared() -> Result<Self> {
         static SHARED: OnceLock<Driver> = OnceLock::new();
         if let Some(driver) = SHARED.get() {
@@ -136,29 +112,34 @@ impl Driver {
         Ok(SHARED.get_or_init(|| made).clone())
     }
 
-    /// What it found to carry transfers out with: [`Backend::Uring`] or [`Backend::Threads`].
-    ///
-    /// ```
-    /// use fullbore::asynchronous::{Backend, Driver};
-    /// assert!([Backend::Uring, Backend::Threads].contains(&Driver::shared()?.backend()));
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// Returns the backend in use: [`Backend::Uring`] or [`Backend::Threads`].
     pub fn backend(&self) -> Backend {
         if self.handle.0.has_ring() { Backend::Uring } else { Backend::Threads }
     }
 
-    /// How many operations wait for their turn, and how many are in flight.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::{Driver, DriverConfig};
-    /// assert_eq!(Driver::new(DriverConfig::default())?.load(), (0, 0));
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// Returns the number of operations that wait to start and the number in flight.
     pub fn load(&self) -> (usize, usize) {
         self.handle.0.open()
     }
 
     pub(super) fn dispatch(&self) -> &Arc<Dispatch> {
         &self.handle.0
+    }
+}
+
+#[cfg(all(test, not(fullbore_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_checked_and_auto_is_resolved() {
+        let start =
+            |in_flight, threads| Driver::new(DriverConfig { in_flight, threads, ..DriverConfig::default() });
+        for (in_flight, threads) in [(0, 1), (4097, 1), (1, 0), (1, 1025)] {
+            assert_eq!(start(in_flight, threads).unwrap_err().kind(), Kind::Invalid);
+        }
+        let driver = start(1, 1).unwrap();
+        assert_ne!(driver.backend(), Backend::Auto);
+        assert_eq!(driver.load(), (0, 0));
     }
 }

@@ -18,10 +18,10 @@ use crate::error::Result;
 use crate::file::{Durability, File, FileKind};
 use crate::sys::transfer;
 
-/// A [`File`] and the [`Driver`] that moves its bytes. A clone is the same open file.
+/// A [`File`] with the [`Driver`] that executes its transfers. A clone is the same open file.
 ///
-/// Transfers are positional and may run side by side. Pipes and terminals have no offsets: there it is ignored. A
-/// `Vec` of buffers is read scattered and written gathered. The cache policy of the file ([`File::with_cache`]) counts here too.
+/// Transfers are positional and may run concurrently. Pipes and terminals have no offsets, so the offset is ignored. A `Vec`
+/// of buffers is one scattered read or gathered write. The cache policy of the file ([`File::with_cache`]) applies.
 ///
 /// ```
 /// use fullbore::asynchronous::{AsyncFile, Driver};
@@ -29,7 +29,7 @@ use crate::sys::transfer;
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("f");
 /// # std::fs::write(&path, "hello")?;
-/// let (direct, _honoured) = File::open(&path)?.with_cache(CachePolicy::Direct);
+/// let (direct, _support) = File::open(&path)?.with_cache(CachePolicy::Direct);
 /// let file = AsyncFile::new(direct, &Driver::shared()?);
 /// let (result, parts) = futures_lite::future::block_on(file.read_exact_at(vec![vec![0; 2], vec![0; 3]], 0));
 /// assert_eq!((result?, parts), (5, vec![b"he".to_vec(), b"llo".to_vec()]));
@@ -45,38 +45,25 @@ struct Inner {
     file: File,
     driver: Driver,
     direct: bool,
-    /// Open for reading only: closing it has nothing to write back.
+    /// True if the file is open for reading only, so that closing it writes nothing back.
     reads_only: bool,
-    /// Whether reads are made at once: [`NEVER`], [`NO_WAIT`] or [`ALWAYS`]. Not with direct I/O, which would wait all
-    /// the same.
+    /// Condition for reads in the first poll: [`NEVER`], [`NO_WAIT`] or [`ALWAYS`]. Direct I/O waits for the device in any
+    /// case.
     reads: AtomicU8,
-    /// Whether writes are: not with those that are synced each.
+    /// The same for writes; [`NEVER`] if each write is synced.
     writes: AtomicU8,
 }
 
-/// It would wait, and cannot be told not to.
+/// The call would wait, and no flag prevents that.
 const NEVER: u8 = 0;
-/// Tried with `RWF_NOWAIT`.
+/// The call is tried with `RWF_NOWAIT`.
 const NO_WAIT: u8 = 1;
-/// It never waits: the file system is memory.
+/// The call never waits: the file system is in memory.
 const ALWAYS: u8 = 2;
 
 impl AsyncFile {
-    /// Opens a file for reading, with the shared driver. At once if the system knows the way by heart, else on a
-    /// thread. Dropped before its end, nothing stays open.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::AsyncFile;
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::open(&path).await?;
-    /// assert_eq!(file.file().len()?, 5);
-    /// assert!(AsyncFile::open("/missing").await.is_err());
-    /// # Ok::<(), fullbore::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Opens a file for reading with the shared driver: at once if the kernel has the path in its cache, otherwise on a
+    /// thread. If the future is dropped, no descriptor stays open.
     ///
     /// # Errors
     /// As [`File::open`] and [`Driver::shared`].
@@ -95,7 +82,7 @@ impl AsyncFile {
         Self::open_with(&driver, open).await
     }
 
-    /// Opens a file the way `how` says, on a thread of `driver`. Dropped before its end, nothing stays open.
+    /// Opens a file by calling `how` on a thread of `driver`. If the future is dropped, no descriptor stays open.
     ///
     /// ```
     /// use fullbore::asynchronous::{AsyncFile, Driver};
@@ -124,13 +111,6 @@ impl AsyncFile {
     }
 
     /// Makes an open file asynchronous.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::{AsyncFile, Driver};
-    /// let file = AsyncFile::new(fullbore::file::File::open("Cargo.toml")?, &Driver::shared()?);
-    /// assert_eq!(file.file().path().to_str(), Some("Cargo.toml"));
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
     pub fn new(file: File, driver: &Driver) -> Self {
         let flags = rustix::fs::fcntl_getfl(file.as_fd()).unwrap_or(OFlags::empty());
         Self::with_flags(file, driver, flags)
@@ -142,7 +122,7 @@ impl AsyncFile {
         let synced = flags.intersects(OFlags::DSYNC | OFlags::SYNC);
         let reads = match (file.kind() == FileKind::Regular, direct) {
             (true, false) => NO_WAIT,
-            // There is nothing that the cache could be passed by for.
+            // In memory there is no cache to bypass.
             (true, true) if crate::probe::in_memory(&file) => ALWAYS,
             _ => NEVER,
         };
@@ -151,61 +131,23 @@ impl AsyncFile {
         Self { inner: Arc::new(Inner { file, driver: driver.clone(), direct, reads_only, reads, writes }) }
     }
 
-    /// The file, for what does not wait: its path, length, explanations.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::AsyncFile;
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::open(&path).await?;
-    /// assert_eq!(file.file().len()?, 5);
-    /// # Ok::<(), fullbore::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the file, for calls that do not wait: its path, length, option report.
     pub fn file(&self) -> &File {
         &self.inner.file
     }
 
-    /// What moves its bytes.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::AsyncFile;
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::open(&path).await?;
-    /// assert_eq!(file.driver().load(), (0, 0));
-    /// # Ok::<(), fullbore::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the driver.
     pub fn driver(&self) -> &Driver {
         &self.inner.driver
     }
 
-    /// Reads once, from `offset` on, as much as the buffer has room for: a `Vec<u8>` is filled up to its
-    /// capacity. Fewer bytes may come, 0 only at the end of the file. What the page cache holds is read in the
-    /// first poll.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::AsyncFile;
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::open(&path).await?;
-    /// let (count, bytes) = file.read_at(vec![0; 64], 5).await;
-    /// assert_eq!((count?, bytes.len()), (0, 0));
-    /// # Ok::<(), fullbore::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Reads once at `offset`, up to the capacity of the buffer: a `Vec<u8>` is filled up to its capacity. The read may be
+    /// short; it returns 0 only at the end of the file. Bytes in the page cache are read in the first poll.
     pub fn read_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
         Transfer::new(self.clone(), Direction::Read, buffer, offset, false)
     }
 
-    /// As [`read_at`](Self::read_at) until the buffer is full; that the file ends before is an error.
+    /// Reads at `offset` until the buffer is full. An earlier end of the file is an error.
     ///
     /// ```
     /// use fullbore::asynchronous::AsyncFile;
@@ -224,75 +166,27 @@ impl AsyncFile {
         Transfer::new(self.clone(), Direction::Read, buffer, offset, true)
     }
 
-    /// Writes once what the buffer holds, to `offset`. Fewer bytes may be written.
-    ///
-    /// ```
-    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::new(File::open_write(&path)?, &Driver::shared()?);
-    /// let (count, bytes) = file.write_at(b"J".to_vec(), 0).await;
-    /// assert_eq!((count?, &bytes[..]), (1, &b"J"[..]));
-    /// # Ok::<(), fullbore::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Writes the buffer's bytes to `offset` once. The write may be short.
     pub fn write_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
         Transfer::new(self.clone(), Direction::Write, buffer, offset, false)
     }
 
-    /// As [`write_at`](Self::write_at) until all is written.
-    ///
-    /// ```
-    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::new(File::open_write(&path)?, &Driver::shared()?);
-    /// let (count, _bytes) = file.write_all_at(b"JELLO".to_vec(), 0).await;
-    /// assert_eq!(count?, 5);
-    /// # assert_eq!(std::fs::read(&path).unwrap(), b"JELLO");
-    /// # Ok::<(), fullbore::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Writes all of the buffer's bytes to `offset`.
     pub fn write_all_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
         Transfer::new(self.clone(), Direction::Write, buffer, offset, true)
     }
 
-    /// Waits until the bytes, or with [`Durability::Full`] all that is known of the file, are on the device. As with
-    /// [`File::sync`], a failure poisons every handle of the file.
-    ///
-    /// ```
-    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::new(File::open_write(&path)?, &Driver::shared()?);
-    /// file.write_all_at(b"JELLO".to_vec(), 0).await.0?;
-    /// file.sync_data().await?;
-    /// # Ok::<(), fullbore::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Waits until the bytes, or with [`Durability::Full`] the metadata too, are on the device. As with [`File::sync`], a
+    /// failure poisons every handle of the file.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the sync fails.
     pub fn sync(&self, durability: Durability) -> BlockingCall<()> {
         let file = self.inner.file.clone();
         BlockingCall::new(self.inner.driver.clone(), "sync", move || file.sync(durability))
     }
 
-    /// [`sync`](Self::sync) with [`Durability::Data`], as [`File::sync_data`].
-    ///
-    /// ```
-    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
-    /// # let dir = tempfile::tempdir()?;
-    /// let file = AsyncFile::new(File::create_new(dir.path().join("f"))?, &Driver::shared()?);
-    /// futures_lite::future::block_on(file.sync_data())?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Syncs with [`Durability::Data`], as [`File::sync_data`].
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
@@ -300,15 +194,7 @@ impl AsyncFile {
         self.sync(Durability::Data)
     }
 
-    /// [`sync`](Self::sync) with [`Durability::Full`], as [`File::sync_all`].
-    ///
-    /// ```
-    /// use fullbore::{asynchronous::{AsyncFile, Driver}, file::File};
-    /// # let dir = tempfile::tempdir()?;
-    /// let file = AsyncFile::new(File::create_new(dir.path().join("f"))?, &Driver::shared()?);
-    /// futures_lite::future::block_on(file.sync_all())?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Syncs with [`Durability::Full`], as [`File::sync_all`].
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
@@ -316,29 +202,17 @@ impl AsyncFile {
         self.sync(Durability::Full)
     }
 
-    /// Closes the file and tells the error that a network file system may keep until then. Clones keep it open, and so
-    /// does a transfer that is not over: then there is nothing to tell yet.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::AsyncFile;
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::open(&path).await?;
-    /// file.close().await?;
-    /// # Ok::<(), fullbore::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Closes the file and returns the error that a network file system may report only then. While a clone or a transfer
+    /// in flight keeps the file open, there is no error to return yet.
     ///
     /// # Errors
-    /// What `close(2)` says.
+    /// Those of `close(2)`.
     pub fn close(self) -> BlockingCall<()> {
         let driver = self.inner.driver.clone();
         let Some(Inner { file, reads_only, .. }) = Arc::into_inner(self.inner) else {
             return BlockingCall::ready(driver, "close", Ok(()));
         };
-        // Nothing is written back, so nothing is waited for: dropping would do the same.
+        // Without anything to write back, closing does not wait; dropping would have the same effect.
         if reads_only && file.kind() == FileKind::Regular {
             return BlockingCall::ready(driver, "close", file.close());
         }
@@ -349,8 +223,8 @@ impl AsyncFile {
         matches!(self.inner.file.kind(), FileKind::Regular | FileKind::BlockDevice)
     }
 
-    /// Makes a transfer here and now, if that does not wait for a device: what the page cache holds, or has room for where
-    /// the file system can say so (not ext4), and all that is memory.
+    /// Executes a transfer at once if it does not wait for a device: a read that the page cache holds, a write that it has
+    /// room for where the file system supports `RWF_NOWAIT` writes (not ext4), and any transfer in memory.
     ///
     /// # Safety
     /// As [`transfer::once`].
@@ -374,7 +248,7 @@ impl AsyncFile {
                     let memory = crate::probe::in_memory(fd);
                     known.store(if memory { ALWAYS } else { NEVER }, Ordering::Relaxed);
                 }
-                // What is wrong besides is told by the call that may wait.
+                // Other errors are reported by the call that may wait.
                 Err(_) => return None,
                 done => return Some(done),
             }
@@ -382,8 +256,8 @@ impl AsyncFile {
         (known.load(Ordering::Relaxed) == ALWAYS).then(|| call(flags))
     }
 
-    /// Whether a transfer is the ring's: reads, and writes past the page cache. Buffered writes would go to the kernel's
-    /// own threads, one after the other on ext4.
+    /// True if the ring executes the transfer: reads and direct writes. Buffered writes would go to kernel threads, which
+    /// ext4 serialises.
     pub(super) fn by_ring(&self, direction: Direction) -> bool {
         direction == Direction::Read || self.inner.direct || !self.seekable()
     }

@@ -1,5 +1,5 @@
-//! Asynchronous files on any executor: futures that need no run-time, an io_uring where it helps and a bounded number of
-//! threads where it does not.
+//! Asynchronous files for any executor: futures that need no run-time, served by an io_uring where it helps and by a bounded
+//! number of threads elsewhere.
 //!
 //! ```
 //! use fullbore::asynchronous::{AsyncFile, Driver};
@@ -17,9 +17,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A future owns its buffer and a clone of its file; once started, the driver owns them until the system is done
-//! with them. So a future may be dropped at any time: the operation goes on alone, or is cancelled, and what it
-//! owned is freed after its end and not before.
+//! A future owns its buffer and a clone of its file. Once the operation is started, the driver owns them until the system
+//! has finished with them. A future may therefore be dropped at any time: the operation continues without it or is
+//! cancelled, and buffer and file are freed after its end.
 
 mod blocking_call;
 mod dispatch;

@@ -1,4 +1,4 @@
-//! What an operation in flight owns.
+//! The resources that an operation in flight owns.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -9,12 +9,12 @@ use super::slots::IoResult;
 use crate::buf::{Direction, Loan};
 use crate::file::File;
 
-/// Something for a driver to do, with all that it needs to live until it is over.
-// Transfers are the many, and may not allocate.
+/// An operation for a driver, with all resources that must live until its completion.
+// Most operations are transfers, and these may not allocate.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Operation {
     Transfer(Movement),
-    /// What a thread does: opening, syncing, closing.
+    /// A call on a thread: opening, syncing, closing.
     Blocking(Option<Box<dyn FnOnce() -> IoResult + Send>>),
 }
 
@@ -26,20 +26,20 @@ pub(super) struct Movement {
     pub(super) offset: Option<u64>,
     pub(super) loan: Loan,
     pub(super) how: How,
-    /// Of the call.
+    /// Flags of the call.
     pub(super) flags: ReadWriteFlags,
-    /// Somebody asked for its end: `ECANCELED` is the answer and no accident.
+    /// True if cancellation was requested, so that `ECANCELED` is the expected result.
     pub(super) cancelled: bool,
 }
 
-/// Who carries a read or a write out.
+/// The executor of a read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
-    /// The ring, where there is one; else as `Call`.
+    /// The ring if there is one, otherwise as `Call`.
     Ring,
-    /// A thread, with one system call.
+    /// A thread, by one system call.
     Call,
-    /// A thread, the way the file goes: what its cache policy asks for is more than one call.
+    /// A thread, by the file's methods: its cache policy takes more than one system call.
     CacheMode,
 }
 

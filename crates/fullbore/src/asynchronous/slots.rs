@@ -1,5 +1,5 @@
-//! The bookkeeping of operations: vacant → waiting → in flight → done or detached. No system calls and no locks in
-//! here, so that every interleaving can be tried:
+//! The states of operations: vacant → waiting → in flight → done or detached. The module makes no system calls and takes
+//! no locks, so that every interleaving can be tested:
 //!
 //! ```text
 //! RUSTFLAGS="--cfg fullbore_loom" cargo test --release -p fullbore --lib asynchronous::slots
@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 /// The result of an operation: bytes moved, or the system's error.
 pub(super) type IoResult = io::Result<usize>;
 
-/// Which slot, and which of its uses.
+/// A slot and the generation of its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) index: u32,
@@ -21,12 +21,12 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// As 64 bits for the kernel to carry.
+    /// Encodes the key as the 64 bits that the kernel returns with a completion.
     pub(super) fn to_bits(self) -> u64 {
         u64::from(self.turn) << 32 | u64::from(self.index)
     }
 
-    /// The key that gave these bits.
+    /// Decodes a key.
     pub(super) fn from_bits(bits: u64) -> Self {
         Self { index: bits as u32, turn: (bits >> 32) as u32 }
     }
@@ -37,7 +37,7 @@ enum SlotState<T> {
     Vacant,
     Waiting(T, Option<Waker>),
     Flight(T, Option<Waker>),
-    /// In flight, and its future is gone.
+    /// In flight, future dropped.
     Detached(T),
     Done(T, IoResult),
 }
@@ -53,14 +53,14 @@ struct Slot<T> {
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,
     vacant: Vec<u32>,
-    /// First come, first served.
+    /// In order of arrival.
     waiting: VecDeque<u32>,
     flying: usize,
     limit: usize,
 }
 
 impl<T> Slots<T> {
-    /// Room for `limit` operations in flight, made at once.
+    /// Creates slots for `limit` operations in flight.
     pub(super) fn new(limit: usize) -> Self {
         let slot = |_| Slot { turn: 0, state: SlotState::Vacant };
         Self {
@@ -72,17 +72,17 @@ impl<T> Slots<T> {
         }
     }
 
-    /// How many are in flight.
+    /// Returns the number of operations in flight.
     pub(super) fn flying(&self) -> usize {
         self.flying
     }
 
-    /// How many wait or are in flight.
+    /// Returns the number of operations that wait or are in flight.
     pub(super) fn open(&self) -> usize {
         self.flying + self.waiting.len()
     }
 
-    /// Takes over an operation, which waits for its turn.
+    /// Inserts an operation, which waits to start.
     pub(super) fn insert(&mut self, operation: T, waker: Option<Waker>) -> Key {
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.slots.push(Slot { turn: 0, state: SlotState::Vacant });
@@ -94,7 +94,7 @@ impl<T> Slots<T> {
         Key { index, turn: slot.turn }
     }
 
-    /// The next operation to start, if there may be one more in flight, which it is from now on.
+    /// Starts the next waiting operation if the limit permits.
     pub(super) fn start(&mut self) -> Option<Key> {
         if self.flying == self.limit {
             return None;
@@ -108,7 +108,7 @@ impl<T> Slots<T> {
         Some(Key { index, turn: slot.turn })
     }
 
-    /// The operation in flight.
+    /// Returns the operation in flight.
     pub(super) fn flight(&mut self, key: Key) -> Option<&mut T> {
         match &mut self.slot(key)?.state {
             SlotState::Flight(operation, _) | SlotState::Detached(operation) => Some(operation),
@@ -116,7 +116,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// An operation in flight is over. Tells whom to wake, and gives back what a detached one owned.
+    /// Completes an operation in flight. Returns the waker to call, and the operation if it was detached.
     pub(super) fn complete(&mut self, key: Key, result: IoResult) -> (Option<Waker>, Option<T>) {
         let Some(slot) = self.slot(key) else { return (None, None) };
         match std::mem::replace(&mut slot.state, SlotState::Vacant) {
@@ -137,7 +137,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Takes the result, or leaves word whom to wake. `None`: there is no such operation.
+    /// Takes the result, or stores the waker. `None` if there is no such operation.
     pub(super) fn poll(&mut self, key: Key, waker: &Waker) -> Option<Poll<(T, IoResult)>> {
         let slot = self.slot(key)?;
         match &mut slot.state {
@@ -159,7 +159,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Takes back what an operation that waits or is done owned.
+    /// Removes and returns an operation that waits or is done.
     fn withdraw(&mut self, key: Key) -> Option<T> {
         let slot = self.slot(key)?;
         match std::mem::replace(&mut slot.state, SlotState::Vacant) {
@@ -179,7 +179,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Ends an operation that waits, with this result; its future finds it. `false`: it does not wait.
+    /// Ends a waiting operation with this result for its future. False if it does not wait.
     pub(super) fn recall(&mut self, key: Key, result: IoResult) -> bool {
         let Some(slot) = self.slot(key) else { return false };
         match std::mem::replace(&mut slot.state, SlotState::Vacant) {
@@ -195,7 +195,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The future is gone: what it owned comes back now, or with the completion.
+    /// Detaches an operation whose future is dropped. Returns it if it does not run; otherwise its completion does.
     pub(super) fn detach(&mut self, key: Key) -> Option<T> {
         if let Some(operation) = self.withdraw(key) {
             return Some(operation);
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_come_first_served_within_the_limit() {
+    fn operations_start_in_order_within_the_limit() {
         let mut slots = Slots::new(1);
         let [a, b, c] = [1, 2, 3].map(|number| slots.insert(number, None));
         assert_eq!(slots.start(), Some(a));
@@ -242,7 +242,7 @@ mod tests {
         slots.start();
         assert_eq!(slots.detach(key), None);
         assert!(matches!(slots.complete(key, Ok(0)), (None, Some("buffer"))));
-        // A second completion, or a key of an earlier turn, finds nothing.
+        // A second completion, or a key of an earlier generation, has no effect.
         let next = slots.insert("next", None);
         assert_ne!(key, next);
         assert!(matches!(slots.complete(key, Ok(0)), (None, None)));
@@ -256,7 +256,7 @@ mod interleavings {
     use loom::sync::{Arc, Mutex};
     use loom::thread;
 
-    /// One operation, in flight.
+    /// Returns slots with one operation, in flight.
     fn flying() -> (Arc<Mutex<Slots<()>>>, Key) {
         let mut slots = Slots::new(1);
         let key = slots.insert((), None);
@@ -264,7 +264,7 @@ mod interleavings {
         (Arc::new(Mutex::new(slots)), key)
     }
 
-    /// The kernel completes while the future is dropped: the buffer is given back once, whoever is first.
+    /// The kernel completes while the future is dropped: exactly one of them returns the buffer.
     #[test]
     fn dropped_and_completed_at_once() {
         loom::model(|| {
@@ -280,7 +280,7 @@ mod interleavings {
         });
     }
 
-    /// A future that finds its operation in flight leaves its waker, and the completion finds it.
+    /// A future that polls an operation in flight stores its waker, and the completion returns it.
     #[test]
     fn no_wakeup_is_lost() {
         loom::model(|| {

@@ -1,4 +1,4 @@
-//! A position in memory over an asynchronous file, for the traits that know no offsets.
+//! A stream over an asynchronous file, for traits without offsets. The position is in memory.
 #![forbid(unsafe_code)]
 
 use std::future::Future;
@@ -9,14 +9,14 @@ use std::task::{Context, Poll, ready};
 use super::file::AsyncFile;
 use super::transfer::Transfer;
 
-/// Bytes moved by one operation, at most: what callers hand over piece by piece is copied once.
+/// Maximum number of bytes per operation: bytes that callers pass piecemeal are copied once.
 const ROOM: usize = 64 << 10;
 
-/// Reads and writes an [`AsyncFile`] from a position on. With the features `tokio` and `futures` it has their
+/// A sequential reader and writer over an [`AsyncFile`]. With the features `tokio` and `futures` it implements their
 /// `AsyncRead`, `AsyncWrite` and `AsyncSeek`.
 ///
-/// A write returns when it was begun. Its range is reserved by then, and its error is told by the next write, read,
-/// seek, flush or shutdown: **flush before dropping it**.
+/// A write returns once it has started. Its range is reserved by then; its error is returned by the next write, read, seek,
+/// flush or shutdown: **flush before dropping the stream**.
 ///
 /// ```
 /// use fullbore::asynchronous::{AsyncFile, AsyncStream, Driver};
@@ -31,10 +31,10 @@ const ROOM: usize = 64 << 10;
 #[derive(Debug)]
 pub struct AsyncStream {
     file: AsyncFile,
-    /// Where the next byte is read or written.
+    /// Offset of the next byte to read or write.
     position: u64,
     buffer: Vec<u8>,
-    /// Read and not yet handed over: `buffer[taken..]`.
+    /// Bytes read ahead and not yet returned: `buffer[taken..]`.
     taken: usize,
     busy: Option<Busy>,
 }
@@ -42,7 +42,7 @@ pub struct AsyncStream {
 #[derive(Debug)]
 enum Busy {
     Read(Transfer<Vec<u8>>),
-    /// With where it began.
+    /// With the offset of its first byte.
     Write(Transfer<Vec<u8>>, u64),
 }
 
@@ -51,46 +51,22 @@ fn plain(error: crate::Error) -> io::Error {
 }
 
 impl AsyncStream {
-    /// Starts at the file's start.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::{AsyncFile, AsyncStream, Driver};
-    /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// let stream = AsyncStream::new(AsyncFile::new(file, &Driver::shared()?));
-    /// assert_eq!(stream.position(), 0);
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// Creates a stream at the start of the file.
     pub fn new(file: AsyncFile) -> Self {
         Self { file, position: 0, buffer: Vec::new(), taken: 0, busy: None }
     }
 
-    /// Where the next byte is read or written, from the start of the file, in bytes.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::{AsyncFile, AsyncStream, Driver};
-    /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// let stream = AsyncStream::new(AsyncFile::new(file, &Driver::shared()?));
-    /// assert_eq!(stream.position(), 0);
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// Returns the offset of the next byte to read or write, in bytes from the start of the file.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// The file. What was read ahead and what is being written stay with the cursor: flush first.
-    ///
-    /// ```
-    /// use fullbore::asynchronous::{AsyncFile, AsyncStream, Driver};
-    /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// let stream = AsyncStream::new(AsyncFile::new(file, &Driver::shared()?));
-    /// assert_eq!(stream.file().file().path().to_str(), Some("Cargo.toml"));
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// Returns the file. Bytes read ahead and writes in flight belong to the stream: flush first.
     pub fn file(&self) -> &AsyncFile {
         &self.file
     }
 
-    /// Waits for what is under way.
+    /// Waits for the transfer in flight.
     fn poll_pending(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.busy {
             None => Poll::Ready(Ok(())),
@@ -106,7 +82,7 @@ impl AsyncStream {
                 let began = *began;
                 let (result, buffer) = ready!(Pin::new(&mut *write).poll(context));
                 if result.is_err() {
-                    // The range was reserved; what was written of it counts.
+                    // The range was reserved; only the bytes written of it count.
                     self.position = began + write.moved() as u64;
                 }
                 (self.busy, self.buffer) = (None, buffer);
@@ -117,7 +93,7 @@ impl AsyncStream {
         }
     }
 
-    /// Reads into `out`; 0 at the end.
+    /// Reads into `out`; returns 0 at the end.
     fn read(&mut self, context: &mut Context<'_>, out: &mut [u8]) -> Poll<io::Result<usize>> {
         if out.is_empty() {
             return Poll::Ready(Ok(0));
@@ -139,7 +115,7 @@ impl AsyncStream {
         Poll::Ready(Ok(count))
     }
 
-    /// Begins to write some of `data`.
+    /// Starts writing some of `data`.
     fn write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_pending(context))?;
         if data.is_empty() {
@@ -255,11 +231,11 @@ mod for_tokio {
     }
 
     impl tokio::io::AsyncSeek for AsyncStream {
-        /// Seeks at once, as the position is in memory; with a write under way, which would be in doubt, it refuses.
+        /// Seeks at once, since the position is in memory. Fails while a write is in flight, whose end position is unknown.
         fn start_seek(mut self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
             match self.seek(&mut Context::from_waker(std::task::Waker::noop()), to) {
                 Poll::Ready(result) => result.map(drop),
-                Poll::Pending => Err(io::Error::other("a transfer is under way; flush before seeking")),
+                Poll::Pending => Err(io::Error::other("a transfer is in flight: flush before seeking")),
             }
         }
 
@@ -277,13 +253,13 @@ mod tests {
     use futures_lite::future::{block_on, poll_fn};
 
     fn stream(file: File) -> AsyncStream {
-        let settings = DriverConfig { backend: Backend::Threads, ..DriverConfig::default() };
-        AsyncStream::new(AsyncFile::new(file, &Driver::new(settings).unwrap()))
+        let config = DriverConfig { backend: Backend::Threads, ..DriverConfig::default() };
+        AsyncStream::new(AsyncFile::new(file, &Driver::new(config).unwrap()))
     }
 
-    /// tokio#6325: errors lost at flush.
+    /// Regression in the manner of tokio#6325: errors lost at flush.
     #[test]
-    fn a_write_that_fails_later_is_told_at_flush_and_its_range_given_back() {
+    fn a_failed_write_is_reported_at_flush_and_its_range_released() {
         let mut full = stream(File::open_write("/dev/full").unwrap());
         let begun = block_on(poll_fn(|context| full.write(context, b"abc")));
         let flushed = block_on(poll_fn(|context| full.poll_pending(context)));
@@ -292,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_it_wrote_after_a_seek() {
+    fn a_seek_back_reads_the_written_bytes() {
         let dir = tempfile::tempdir().unwrap();
         let mut stream = stream(File::create_new(dir.path().join("f")).unwrap());
         let data: Vec<u8> = (0..200_000u32).map(|i| (i / 7) as u8).collect();

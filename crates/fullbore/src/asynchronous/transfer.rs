@@ -14,34 +14,21 @@ use super::slots::{IoResult, Key};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, Kind, Result};
 
-/// A read or a write that begins when it is first polled. It gives the buffer back with the result: bytes
-/// moved, or the error.
+/// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
+/// error.
 ///
-/// ```
-/// use fullbore::asynchronous::AsyncFile;
-/// # let dir = tempfile::tempdir()?;
-/// # let path = dir.path().join("f");
-/// # std::fs::write(&path, "hello")?;
-/// # futures_lite::future::block_on(async {
-/// let file = AsyncFile::open(&path).await?;
-/// let (count, bytes): (fullbore::Result<usize>, Vec<u8>) = file.read_exact_at(vec![0; 5], 0).await;
-/// assert_eq!((count?, &bytes[..]), (5, &b"hello"[..]));
-/// # Ok::<(), fullbore::Error>(()) })?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// Dropping it is safe at any time. A write that has begun goes on; a read is cancelled where that can be done. The
-/// buffer and the file are freed when the system is done with them.
+/// It may be dropped at any time. A write that has started continues; a read is cancelled where possible. The buffer and the
+/// file are freed when the system has finished with them.
 #[derive(Debug)]
 pub struct Transfer<B: Buffer> {
     file: AsyncFile,
     direction: Direction,
     offset: u64,
-    /// Until all bytes are moved, not only the first some.
+    /// True if all bytes are to be moved, by several calls if necessary.
     whole: bool,
     done: usize,
     cancelled: bool,
-    /// Whether the direct handle refused it, so that the file's way is gone step by step.
+    /// True if the direct handle refused an aligned transfer, so that the file's cache mode executes it instead.
     bent: bool,
     state: TransferState<B>,
 }
@@ -53,7 +40,7 @@ enum TransferState<B> {
     Over,
 }
 
-// Nothing in it is pinned: what the system is shown is memory that the buffer owns elsewhere.
+// Nothing in it is pinned: the kernel accesses memory that the buffer owns elsewhere.
 impl<B: Buffer> Unpin for Transfer<B> {}
 
 impl<B: Buffer> Transfer<B> {
@@ -70,10 +57,9 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    /// Asks for the transfer's end; await it to have the buffer back. Before the first poll, or while it waits for its
-    /// turn, it never runs. In flight, it either completes all the same, with its result, or fails with
-    /// [`Kind::Interrupted`]; one that a thread carries out completes.
-    ///
+    /// Cancels the transfer; await it to get the buffer back. A transfer that was not polled yet, or waits to start, never
+    /// runs. A transfer in flight either completes with its result or fails with [`Kind::Interrupted`]; one on a thread
+    /// always completes.
     /// ```
     /// # use fullbore::asynchronous::AsyncFile;
     /// # let dir = tempfile::tempdir()?;
@@ -96,7 +82,7 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    /// How many bytes were moved so far, as far as the future has seen: after an error, what of it is done.
+    /// Returns the number of bytes moved as far as the future has observed; after an error, the completed part.
     ///
     /// ```
     /// # use fullbore::asynchronous::AsyncFile;
@@ -122,19 +108,19 @@ impl<B: Buffer> Transfer<B> {
     fn error(&self, error: io::Error) -> Error {
         let path = self.file.file().path();
         let error = match error.downcast::<Error>() {
-            // It comes from a file of this crate and says all there is to say.
+            // An error from a file of this crate is complete.
             Ok(error) => return error,
             Err(error) => error,
         };
         let error = if error.raw_os_error() == Some(libc::ECANCELED) {
-            Error::new(Kind::Interrupted, self.doing(), path, "it was cancelled")
+            Error::new(Kind::Interrupted, self.doing(), path, "cancelled")
         } else {
             Error::io(self.doing(), path, error)
         };
         error.at(self.offset + self.done as u64)
     }
 
-    /// What the outcome of one call means: `Some` is the end.
+    /// Interprets the result of one call; `Some` ends the transfer.
     fn judge(&mut self, outcome: IoResult, wanted: usize, rest: bool) -> Option<Result<usize>> {
         let moved = match outcome {
             Ok(moved) => moved,
@@ -155,8 +141,8 @@ impl<B: Buffer> Transfer<B> {
         None
     }
 
-    /// Makes one call's worth of the transfer: at once where that does not wait, else by the driver, and then there
-    /// is a key to ask with.
+    /// Executes one call of the transfer: at once if it does not wait, otherwise by the driver, which returns a key for
+    /// polling.
     fn begin(&mut self, buffer: B, context: &mut Context<'_>) -> std::result::Result<(Loan, IoResult), Key> {
         let mut loan = Loan::new(buffer, self.direction, self.done);
         let file = self.file.file();
@@ -203,7 +189,7 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    /// Whether a call is to be made once more: it was interrupted, or the direct handle refused what kept to its rule.
+    /// True if the call is to be repeated: it was interrupted, or the direct handle refused an aligned transfer.
     fn refused(&mut self, outcome: &IoResult) -> bool {
         let Err(error) = outcome else { return false };
         match error.raw_os_error() {
@@ -219,14 +205,14 @@ impl<B: Buffer> Transfer<B> {
     fn complete(&mut self, mut buffer: B, result: Result<usize>) -> Poll<(Result<usize>, B)> {
         self.state = TransferState::Over;
         if self.direction == Direction::Read && (self.done > 0 || result.is_ok()) {
-            // SAFETY: the system filled `done` bytes from the start on, in one call or in several.
+            // SAFETY: the system filled `done` bytes from the start, in one call or several.
             unsafe { buffer.filled(self.done) };
         }
         Poll::Ready((result, buffer))
     }
 }
 
-/// How many bytes the buffer moves in all.
+/// Returns the number of bytes that the buffer can move in all.
 fn total<B: Buffer>(buffer: &mut B, direction: Direction) -> usize {
     let mut total = 0;
     for index in 0..buffer.segments() {
@@ -240,7 +226,7 @@ impl<B: Buffer> Future for Transfer<B> {
     type Output = (Result<usize>, B);
 
     /// # Panics
-    /// If it is polled after its end.
+    /// If it is polled after completion.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         loop {
@@ -268,7 +254,7 @@ impl<B: Buffer> Future for Transfer<B> {
                         Poll::Ready((Operation::Blocking(_), _)) => unreachable!("a transfer was submitted"),
                     }
                 }
-                TransferState::Over => panic!("polled after its end"),
+                TransferState::Over => panic!("polled after completion"),
             };
             let wanted = loan.bytes();
             // SAFETY: every loan of this future was made from its `B`.
