@@ -1,4 +1,4 @@
-//! How the tools read: the flags they have in common, the executor made from them, and the account of a run.
+//! Flags common to the tools, the executor built from them, and the summary of a run.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,28 +21,28 @@ use crate::values::names;
 
 /// The flags of every tool that reads files.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How the bytes move")]
+#[command(next_help_heading = "I/O strategy")]
 pub struct CommonArgs {
     #[arg(long, value_name = "STRATEGY", default_value = "auto", help = strategies())]
     strategy: String,
 
-    /// What becomes of the page cache: keep what is read in it, drop it, or pass it by [default: keep]
+    /// Page-cache policy: keep, drop after use, or bypass (O_DIRECT) [default: keep]
     #[arg(long, value_parser = names::<CacheArg>(), value_name = "POLICY")]
     cache: Option<CacheArg>,
 
-    /// How many threads work [default: as many as processors]
+    /// Number of worker threads [default: number of processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     workers: Option<u64>,
 
-    /// How much memory buffers and waiting results may take [default: 64M]
+    /// Memory limit for buffers and waiting results [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<u64>,
 
-    /// Say on standard error which strategy runs, why, and what it beat
+    /// Print the strategy that runs, the reasons and the rejected alternatives to standard error
     #[arg(long)]
     explain: bool,
 
-    /// Print real, user and system time and the rate, on standard error
+    /// Print real, user and system time and the throughput to standard error
     #[arg(long)]
     time: bool,
 
@@ -60,10 +60,10 @@ enum CacheArg {
 
 fn memory(text: &str) -> Result<u64, String> {
     let bytes = size::parse(text).map_err(|error| error.to_string())?;
-    if bytes < 1 << 20 { Err("it can be no less than 1M".into()) } else { Ok(bytes) }
+    if bytes < 1 << 20 { Err("the minimum is 1M".into()) } else { Ok(bytes) }
 }
 
-/// A run of a tool: what it was told of how bytes move, and what others see of it.
+/// A run of a tool: its common flags and its visible effects (progress, plans, output).
 #[derive(Debug)]
 pub struct CliRun<'w> {
     common: &'w CommonArgs,
@@ -77,18 +77,18 @@ pub struct CliRun<'w> {
 }
 
 impl CommonArgs {
-    /// What a tool has flags of its own for: how many threads work, if that was not said otherwise.
+    /// Sets the number of workers from a tool's own flag, unless a common flag sets it.
     pub fn prefer_workers(&mut self, workers: Option<u64>) {
         self.workers = self.workers.or(workers.map(|workers| workers.min(256)));
     }
 
-    /// How much memory a run may take, in bytes.
+    /// Returns the memory limit of a run in bytes.
     pub fn budget(&self) -> u64 {
         let budget = || self.strategy.parse::<StrategySpec>().ok()?.budget;
         self.memory.or_else(budget).unwrap_or(BUDGET)
     }
 
-    /// As [`prefer_workers`](Self::prefer_workers), of the strategy.
+    /// As [`prefer_workers`](Self::prefer_workers), for the strategy.
     pub fn prefer_strategy(&mut self, strategy: &str) {
         if self.strategy == "auto" {
             strategy.clone_into(&mut self.strategy);
@@ -98,7 +98,7 @@ impl CommonArgs {
     /// Begins a run.
     ///
     /// # Errors
-    /// If the strategy is none.
+    /// If the strategy spec is invalid.
     pub fn begin(&self) -> Result<CliRun<'_>, Exit> {
         let mut spec: StrategySpec =
             self.strategy.parse().map_err(|error| Exit::failure(format!("--strategy: {error}")))?;
@@ -126,8 +126,8 @@ impl CommonArgs {
 }
 
 impl CliRun<'_> {
-    /// Runs `job` with the executor that was asked for. A line of progress, headed `what`, follows it to `len` bytes, if
-    /// that is known; what is [printed](Self::print) meanwhile takes it aside.
+    /// Runs `job` with the executor of the common flags. A progress line headed `what` counts to `len` bytes if that is
+    /// known; [`print`](Self::print) clears it while it prints.
     pub fn with_executor<T>(&self, what: &str, len: Option<u64>, job: impl FnOnce(&Executor<'_>) -> T) -> T {
         self.follow(what, len);
         let explain = |path: &Path, plan: &Plan| self.print_plan(path, plan);
@@ -140,76 +140,78 @@ impl CliRun<'_> {
         result
     }
 
-    /// Shows progress from now on to the end of the run, headed `what`, to `len` bytes, if that is known.
+    /// Shows progress until the end of the run, headed `what`, to `len` bytes if that is known.
     pub fn follow(&self, what: &str, len: Option<u64>) {
         *self.output.line() = Some(ProgressLine::follow(self.common.progress, what, len, &self.progress));
     }
 
-    /// Takes the line of progress away: what it followed is over.
+    /// Removes the progress line.
     pub fn clear_progress(&self) {
         *self.output.line() = None;
     }
 
-    /// Prints on standard output: at once to a terminal, with the line of progress taken aside, else within a moment.
+    /// Prints to standard output: immediately to a terminal, with the progress line cleared, otherwise after a short
+    /// delay.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the write fails.
     pub fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
         self.output.print(text.as_ref())
     }
 
-    /// As [`print`](Self::print), of text that may act on a terminal.
+    /// As [`print`](Self::print), for text that may contain terminal control sequences.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the write fails.
     pub fn print_raw(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
         self.output.print_raw(text.as_ref())
     }
 
-    /// Writes what [`print`](Self::print) holds back. Nobody else does: a run that is interrupted has printed a part.
+    /// Writes the output that [`print`](Self::print) holds back. Nothing else flushes it, so an interrupted run has
+    /// printed a part.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the write fails.
     pub fn flush(&self) -> Result<(), Exit> {
         self.output.flush()
     }
 
-    /// Writes to the terminal, with the line of progress taken aside.
+    /// Runs `write` with the progress line cleared.
     pub fn without_progress_line<T>(&self, write: impl FnOnce() -> T) -> T {
         self.output.without_progress_line(write)
     }
 
-    /// Says something on standard error, after what was printed before it.
+    /// Prints to standard error, after all earlier output.
     pub fn eprint(&self, text: &str) {
         self.output.eprint(text);
     }
 
-    /// What moves bytes otherwise than an executor does is told here what was asked for.
+    /// Returns the strategy spec, for code that moves bytes without the executor.
     pub fn spec(&self) -> &StrategySpec {
         &self.spec
     }
 
-    /// The words of `--strategy`, if it was given.
+    /// Returns the text of `--strategy` if it was given.
     pub fn spec_text(&self) -> Option<&str> {
         (self.common.strategy != "auto").then_some(self.common.strategy.as_str())
     }
 
-    /// What was measured on this machine.
+    /// Returns the profile measured on this machine.
     pub fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()
     }
 
-    /// What others see of the run.
+    /// Returns the progress shared with the run.
     pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
-    /// When progress is to be shown.
+    /// Returns the value of `--progress`.
     pub fn when(&self) -> When {
         self.common.progress
     }
 
-    /// Says how `path` is read, if that is asked for, and keeps it for the account.
+    /// Prints the plan for `path` if `--explain` was given, and records it for the summary.
     pub fn print_plan(&self, path: &Path, plan: &Plan) {
         if !self.common.explain {
             return;
@@ -229,21 +231,21 @@ impl CliRun<'_> {
         }));
     }
 
-    /// Says in a line what `--explain` asks for where there is no plan.
+    /// Prints a line of `--explain` where there is no plan.
     pub fn remark(&self, text: &str) {
         if self.common.explain {
             Exit::eprint(&format!("{text}\n"));
         }
     }
 
-    /// Prints an account of the run in a line, where times or explanations are asked for.
+    /// Prints a one-line summary of the run if `--time` or `--explain` was given.
     pub fn summarize(&self, text: &str) {
         if self.common.explain || self.common.time {
             Exit::eprint(&format!("{text}\n"));
         }
     }
 
-    /// Ends the run: prints its times, if asked for, and returns what `--json` says of it.
+    /// Ends the run: prints its times if `--time` was given, and returns the common part of the `--json` summary.
     pub fn end(&self, bytes: u64) -> serde_json::Value {
         let real = self.start.elapsed().as_secs_f64();
         let usage = ProcessUsage::now().unwrap_or_default().since(&self.before);
@@ -273,11 +275,11 @@ impl CliRun<'_> {
     }
 }
 
-/// The help of `--strategy`.
+/// Returns the help of `--strategy`.
 pub fn strategies() -> String {
     let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
     format!(
-        "How the bytes move: auto, a name ({}), fields, or a name and fields, joined by commas: method=mmap (or read= \
+        "I/O strategy: auto, a name ({}), fields, or a name and fields, joined by commas: method=mmap (or read= \
          and write=), request=256K, depth=8, workers=2, model=serial|striped|pool, stripe=4M, window=16M|whole, \
          alloc=extend|size|preallocate, cache=keep|drop|direct (or read-cache= and write-cache=), \
          completion=any|ordered, budget=64M",
@@ -285,13 +287,12 @@ pub fn strategies() -> String {
     )
 }
 
-/// The profile, if there is one that can be read. A broken one is said and done without: the command does its
-/// job all the same.
+/// Loads the profile if it exists and is readable. A broken profile is reported and ignored; the command still runs.
 pub fn load_profile() -> Option<Profile> {
     match Profile::load(&Profile::path()?) {
         Ok(profile) => Some(profile),
         Err(error) => {
-            Exit::eprint(&format!("{}: {error}; going on without it\n", program("")));
+            Exit::eprint(&format!("{}: {error}; continuing without it\n", program("")));
             None
         }
     }

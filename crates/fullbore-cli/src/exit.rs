@@ -1,4 +1,4 @@
-//! From what went wrong to a message and an exit code.
+//! Maps errors to messages and exit codes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,18 +13,18 @@ use fullbore::quote::printable_bytes;
 use crate::signals;
 use crate::standard::StandardOutput;
 
-/// The name that the program was called by, if it is a tool's own.
+/// The name under which the program was called, if it is a tool's name.
 static PROGRAM: OnceLock<&str> = OnceLock::new();
 
-/// The exit code of trouble: the tools that commands replace have different ones.
+/// The exit code of an error; the replaced tools have different ones.
 static FAILURE_CODE: AtomicU8 = AtomicU8::new(2);
 
-/// From now on the program is called `name`, as that of the tool that it was called by.
+/// Sets the program name to `name`, the tool under whose name it was called.
 pub fn call_program(name: &'static str) {
     let _ = PROGRAM.set(name);
 }
 
-/// The name that messages of a command begin with: the tool's that the program was called by, or "fullbore wc".
+/// Returns the prefix of a command's messages: the tool's name under which the program was called, or "fullbore wc".
 pub fn program(command: &str) -> String {
     match PROGRAM.get() {
         Some(name) => (*name).to_owned(),
@@ -32,54 +32,54 @@ pub fn program(command: &str) -> String {
     }
 }
 
-/// The tool by whose name the program was called.
+/// Returns the tool under whose name the program was called.
 pub fn called() -> Option<&'static str> {
     PROGRAM.get().copied()
 }
 
-/// From now on [failure](Exit::Failure) ends the program with this exit code.
+/// Sets the exit code of [failure](Exit::Failure).
 pub fn set_failure_code(code: u8) {
     FAILURE_CODE.store(code, Ordering::Relaxed);
 }
 
-/// The exit code of [failure](Exit::Failure).
+/// Returns the exit code of [failure](Exit::Failure).
 pub fn failure_code() -> u8 {
     FAILURE_CODE.load(Ordering::Relaxed)
 }
 
-/// Why a command ends without having done its job.
+/// The reason for an unsuccessful end of a command.
 #[derive(Debug)]
 pub enum Exit {
-    /// The answer is "no", with its words.
+    /// The result is "no", with its message.
     No(String),
-    /// Trouble, with its message.
+    /// An error, with its message.
     Failure(String),
-    /// An input that changed while it was read.
+    /// An input was modified while being read.
     Changed(String),
-    /// The reader of the output went away: no message.
+    /// The output pipe was closed: no message.
     BrokenPipe,
-    /// Ends with this exit code; all that there is to say was said.
+    /// Ends with this exit code; all messages are already printed.
     Reported(u8),
 }
 
 impl Exit {
-    /// Trouble with a message.
+    /// Returns a failure with a message.
     pub fn failure(message: impl fmt::Display) -> Self {
         Self::Failure(message.to_string())
     }
 
-    /// As `print!`, with a reader that went away as an exit of its own. A terminal gets no control characters of names and
-    /// documents.
+    /// As `print!`, but a closed pipe is an exit of its own. Control characters in names and documents are escaped on a
+    /// terminal.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the write fails.
     pub fn print(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Self> {
         let safe = printable_bytes(text.as_ref());
         let raw = matches!(safe, Cow::Borrowed(_)) || !std::io::stdout().is_terminal();
         Self::print_raw(if raw { text.as_ref() } else { &safe })
     }
 
-    /// As [`print`](Self::print), of text that may act on a terminal.
+    /// As [`print`](Self::print), for text that may contain terminal control sequences.
     ///
     /// # Errors
     /// As `print`.
@@ -94,8 +94,8 @@ impl Exit {
         }
     }
 
-    /// As `eprint!`, but what cannot be said is no reason to fail, and none to panic. Control characters of names and documents
-    /// are escaped.
+    /// As `eprint!`, but a failed write is ignored and never panics. Control characters in names and documents are
+    /// escaped.
     pub fn eprint(text: &(impl AsRef<[u8]> + ?Sized)) {
         let _ = std::io::stderr().lock().write_all(&printable_bytes(text.as_ref()));
     }
@@ -105,14 +105,14 @@ impl Exit {
             Self::No(_) => 1,
             Self::Failure(_) => failure_code(),
             Self::Changed(_) => 3,
-            // As a program that SIGPIPE ended.
+            // The exit code of a program that SIGPIPE ended.
             Self::BrokenPipe => 141,
             Self::Reported(code) => *code,
         }
     }
 }
 
-/// The words of the system for an error, without its number.
+/// Returns the system's message for an error, without its number.
 pub fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
@@ -128,8 +128,8 @@ impl From<Error> for Exit {
     }
 }
 
-/// Runs a command, says on standard error what went wrong, and returns its exit code. A signal that ends the process has what
-/// it began removed first.
+/// Runs a command, prints its error to standard error, and returns its exit code. A signal that ends the process first
+/// removes the files that the command began.
 pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
     if let Err(error) = signals::install() {
         Exit::eprint(&format!("{}: cannot watch for signals: {error}\n", program("")));
@@ -140,7 +140,7 @@ pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
         Err(exit) => {
             match &exit {
                 Exit::No(message) | Exit::Failure(message) | Exit::Changed(message) => {
-                    // If even that cannot be said, the exit code still does.
+                    // If the message cannot be written, the exit code still reports the failure.
                     Exit::eprint(&format!("{}: {message}\n", program("")));
                 }
                 Exit::BrokenPipe | Exit::Reported(_) => {}

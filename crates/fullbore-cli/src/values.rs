@@ -1,4 +1,4 @@
-//! Values with names, which may be abbreviated.
+//! Named flag values, which may be abbreviated.
 
 use std::ffi::OsStr;
 use std::marker::PhantomData;
@@ -7,7 +7,7 @@ use clap::builder::{EnumValueParser, PossibleValue, PossibleValuesParser, TypedV
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, ValueEnum};
 
-/// Parses the names of `T`'s values, and beginnings of names that fit one value only, as the GNU tools do.
+/// Parses the names of `T`'s values and their unambiguous beginnings, as the GNU tools do.
 pub fn names<T: ValueEnum + Clone + Send + Sync + 'static>() -> impl TypedValueParser<Value = T> {
     Names(PhantomData)
 }
@@ -39,7 +39,7 @@ impl<T: ValueEnum + Clone + Send + Sync + 'static> TypedValueParser for Names<T>
     }
 }
 
-/// As [`names`], of values that are words.
+/// As [`names`], for values that are words.
 pub fn words(words: &'static [&'static str]) -> impl TypedValueParser<Value = String> {
     Words(words)
 }
@@ -62,7 +62,7 @@ impl TypedValueParser for Words {
     }
 }
 
-/// The name of the one value that has a name beginning with `text`.
+/// Returns the name of the only value with a name that begins with `text`.
 fn completed(text: &str, values: impl Iterator<Item = PossibleValue>) -> Option<String> {
     let mut found = None;
     for value in values {
@@ -79,7 +79,7 @@ fn completed(text: &str, values: impl Iterator<Item = PossibleValue>) -> Option<
     found.flatten()
 }
 
-/// True if the value that `error` rejects begins several of the names that there are.
+/// True if the value that `error` rejects is the beginning of several names.
 pub fn is_ambiguous(error: &clap::Error) -> bool {
     if error.kind() != ErrorKind::InvalidValue {
         return false;

@@ -1,21 +1,21 @@
-//! Flags as the GNU tools take them: a flag may be given again, and long flags may be abbreviated.
+//! GNU flag rules: a flag may be repeated, and long flags may be abbreviated.
 
 use std::ffi::OsStr;
 
 use clap::{Arg, Command};
 
-/// Flags of commands that replace a GNU tool which that tool does not have. Those under a heading of their own are such flags too.
+/// Flags that the replaced GNU tool does not have. Flags with a help heading are such flags too.
 const OURS: &[&str] = &["json", "verify", "resume", "sync"];
 
-/// The GNU tools that commands replace, by which abbreviations are resolved.
+/// The GNU tools that commands replace. Abbreviations are resolved among the flags of these tools.
 const GNU: &[&str] = &["wc", "cmp", "copy", "sum"];
 
-/// Settings of the command line of one tool, `name`, parsed alone.
+/// Applies the settings of the command line of one tool, `name`, parsed alone.
 pub(super) fn of_a_tool(command: Command, name: &OsStr) -> Command {
     settings(command, name.to_str().unwrap_or_default())
 }
 
-/// Settings of the whole command line.
+/// Applies the settings of the whole command line.
 pub(super) fn of_all(command: Command) -> Command {
     let name = command.get_name().to_owned();
     let command = settings(command, &name).mut_subcommands(of_all);
@@ -26,12 +26,12 @@ fn settings(command: Command, name: &str) -> Command {
     command
         .version(env!("CARGO_PKG_VERSION"))
         .args_override_self(true)
-        // ripgrep takes no abbreviations; the setting of the whole would hold for it too.
+        // ripgrep takes no abbreviations; a setting of the top-level command would apply to it too.
         .infer_long_args(!["grep", "fullbore"].contains(&name))
 }
 
-/// Makes abbreviations that are unambiguous among the flags of the GNU tool exact names: flags that the tool does not have
-/// shall not make them ambiguous.
+/// Makes abbreviations that are unambiguous among the GNU tool's flags exact names, so that additional flags do not
+/// make them ambiguous.
 fn with_abbreviations(command: Command) -> Command {
     let names = |arg: &Arg| -> Vec<String> {
         let aliases = arg.get_all_aliases().unwrap_or_default();
@@ -52,7 +52,7 @@ fn with_abbreviations(command: Command) -> Command {
         for (name, end) in own.iter().flat_map(|name| (1..name.len()).map(move |end| (name, end))) {
             let begins = |names: &[String]| names.iter().any(|other| other.starts_with(&name[..end]));
             if begins(&ours) && !others.clone().any(|(_, names)| begins(names)) {
-                // clap keeps static names; they are few, and built once, if at all.
+                // clap stores static names; there are few of them, built at most once.
                 short.push((own[0].clone(), name[..end].to_owned().leak()));
             }
         }
@@ -73,7 +73,7 @@ mod tests {
     use super::super::Cli;
     use super::*;
 
-    /// Values, one of which every flag takes.
+    /// Sample values; every flag accepts at least one.
     const VALUES: &[&str] = &[
         "1",
         "1M",
@@ -94,7 +94,7 @@ mod tests {
         Cli::flags().try_get_matches_from(words).map_err(|error| error.kind())
     }
 
-    /// Every command with the words that call it.
+    /// Collects every command with the words that call it.
     fn commands(command: &Command, words: &[String], found: &mut Vec<(Command, Vec<String>)>) {
         let words = [words, &[command.get_name().to_owned()]].concat();
         found.push((command.clone(), words.clone()));
@@ -109,7 +109,7 @@ mod tests {
         found
     }
 
-    /// A flag with a value that it takes, if it takes one.
+    /// Returns a flag with a value that it accepts, if it takes one.
     fn spelt(flag: &str, arg: &Arg, words: &[String]) -> String {
         if !arg.get_action().takes_values() || arg.get_num_args().is_some_and(|range| !range.takes_values()) {
             return flag.to_owned();
@@ -122,7 +122,7 @@ mod tests {
             let parsed = parse(&[words, std::slice::from_ref(word)].concat());
             !matches!(parsed, Err(ErrorKind::InvalidValue | ErrorKind::ValueValidation))
         });
-        taken.unwrap_or_else(|| panic!("{words:?} {flag}: no value for it"))
+        taken.unwrap_or_else(|| panic!("{words:?} {flag}: no sample value fits"))
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
     fn every_value_with_a_name_may_be_abbreviated() {
         let mut tried = 0;
         for (command, words) in all() {
-            // ripgrep's values have whole names, and are no concern of clap's.
+            // ripgrep's values have no abbreviations; clap does not parse them.
             for arg in command.get_arguments().filter(|arg| arg.get_action().takes_values()) {
                 let values = arg.get_possible_values();
                 let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();

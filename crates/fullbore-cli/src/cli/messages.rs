@@ -1,4 +1,5 @@
-//! Help, versions, and errors of the command line: in the words of GNU's `getopt_long` and `argmatch` under a tool's own name.
+//! Help, versions and command-line errors: in the wording of GNU's `getopt_long` and `argmatch` under a tool's own
+//! name.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
@@ -11,7 +12,7 @@ use fullbore_cli::values::is_ambiguous;
 use super::peers::Invocation;
 use crate::exit::{self, Exit};
 
-/// Prints what clap returns in place of a command, and returns the exit code.
+/// Prints clap's result that is not a command, and returns the exit code.
 pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
     let is_help = matches!(error.kind(), ErrorKind::DisplayHelp);
     if is_help || error.kind() == ErrorKind::DisplayVersion {
@@ -26,7 +27,7 @@ pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
     };
     match text {
         Some(text) => Exit::eprint(&text),
-        // Colours are clap's, unless what it quotes has escape sequences of its own.
+        // Colours are clap's, unless the quoted text contains escape sequences.
         None => {
             let plain = own_name(&shown(error, false), called);
             let safe = matches!(printable(&plain), Cow::Borrowed(_));
@@ -55,7 +56,7 @@ fn version(error: &clap::Error, called: &Invocation) -> String {
     }
 }
 
-/// A text with the name in it under which the binary was called.
+/// Replaces the program name in a text by the name under which the binary was called.
 fn own_name(text: &str, called: &Invocation) -> String {
     match called.peer {
         Some(peer) => text.replace(&format!("fullbore {}", called.command()), peer),
@@ -63,7 +64,7 @@ fn own_name(text: &str, called: &Invocation) -> String {
     }
 }
 
-/// An error in GNU's words, where GNU has such an error.
+/// Returns an error in GNU's wording where GNU has such an error.
 fn gnu(error: &clap::Error, called: &Invocation) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -83,7 +84,7 @@ fn gnu(error: &clap::Error, called: &Invocation) -> Option<String> {
         return Some(format!("{what} when verifying checksums"));
     }
     let flag = text(ContextKind::InvalidArg)?;
-    // Of "--total <WHEN>" and "--total[=<WHEN>]" the name.
+    // Takes the name from "--total <WHEN>" and "--total[=<WHEN>]".
     let name = flag.split([' ', '=', '[']).next().unwrap_or(flag);
     let value = text(ContextKind::InvalidValue);
     match (error.kind(), value) {

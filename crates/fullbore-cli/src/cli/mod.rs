@@ -1,4 +1,4 @@
-//! The command line as a whole: one variant a subcommand.
+//! The whole command line: one variant per subcommand.
 
 mod flags;
 mod messages;
@@ -14,14 +14,15 @@ use crate::command;
 use crate::exit::{self, Exit};
 use crate::grep;
 
-/// Find how fast this machine can move a file's bytes, then move them that fast.
+/// Fast file operations with the output of the standard tools, and a storage benchmark that finds the fastest I/O
+/// strategy
 #[derive(Debug, Parser)]
 #[command(
     name = "fullbore",
     version,
     max_term_width = 100,
-    after_help = "Exit status: 0 done, 1 \"no\" (differs, not found), 2 trouble, 3 an input changed while it was read, \
-                  130 interrupted (143 by SIGTERM), 141 the reader of the output went away."
+    after_help = "Exit status: 0 done, 1 \"no\" (differs, not found), 2 error, 3 an input changed while it was read, \
+                  130 interrupted (143 by SIGTERM), 141 the output pipe was closed."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -48,8 +49,8 @@ enum Command {
 }
 
 impl Command {
-    /// The command, if it is one of the tools and nothing is wrong with its flags. The flags of the other commands need not be
-    /// built then, which takes a tenth of a millisecond: as long as a tool takes for a small file.
+    /// Parses the command if it is one of the tools and its flags are valid. The flags of the other commands need not
+    /// be built then; building them takes 0.1 ms, as long as a tool takes for a small file.
     fn of_a_tool(words: &[OsString]) -> Option<Self> {
         fn only<T: Args>(tool: fn(T) -> Command, words: &[OsString]) -> Option<Command> {
             let command = flags::of_a_tool(T::augment_args(clap::Command::new("fullbore")), &words[0]);
@@ -70,12 +71,12 @@ impl Command {
 }
 
 impl Cli {
-    /// The flags of all commands, as they are parsed.
+    /// Returns the flags of all commands as they are parsed.
     pub(crate) fn flags() -> clap::Command {
         flags::of_all(Self::command())
     }
 
-    /// Reads the command line of this process. Errors in it are printed, and end the process with the exit code of the peer.
+    /// Parses the command line of this process. Errors in it are printed and end the process with the peer's exit code.
     pub(crate) fn read() -> Result<Self, ExitCode> {
         let mut called = Invocation::now();
         if called.command() == "grep" {

@@ -1,11 +1,11 @@
-//! The names of the tools that commands replace: called under one of them, the binary is that tool.
+//! Names of the tools that commands replace; called under one of them, the binary acts as that tool.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use crate::exit;
 
-/// The tools, each with the words that the command line of its replacement begins with.
+/// The tools, each with the first words of its replacement's command line.
 const PEERS: &[(&str, &[&str])] = &[
     ("wc", &["wc"]),
     ("cmp", &["cmp"]),
@@ -26,7 +26,7 @@ const PEERS: &[(&str, &[&str])] = &[
 pub(super) struct Invocation {
     /// The command and its arguments.
     pub(super) words: Vec<OsString>,
-    /// The tool under whose name the binary was called.
+    /// The tool name under which the binary was called.
     pub(super) peer: Option<&'static str>,
 }
 
@@ -44,7 +44,7 @@ impl Invocation {
         }
     }
 
-    /// The command, such as `wc`.
+    /// Returns the command, such as `wc`.
     pub(super) fn command(&self) -> &str {
         self.words.first().and_then(|word| word.to_str()).unwrap_or_default()
     }

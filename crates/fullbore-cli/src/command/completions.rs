@@ -1,4 +1,4 @@
-//! `fullbore completions`: completions for a shell, made from the flags.
+//! `fullbore completions`: shell completions generated from the flags.
 
 use clap::Args;
 use clap_complete::Shell;

@@ -13,37 +13,37 @@ use super::run::{Endpoints, TransferArgs};
 use super::transform::is_standard_output;
 use crate::exit::Exit;
 
-/// What the data is.
+/// The content of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Content {
-    /// Random bytes: nothing compresses them, nothing repeats
+    /// Incompressible random bytes
     Random,
     /// Lines of words
     Text,
-    /// Zeros, written, not a hole
+    /// Zero bytes, written, without holes
     Zeros,
 }
 
 /// Generate test data: random bytes, text or zeros
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
-    /// How much: 640MB is 640,000,000 bytes, 1GiB is 2^30; K, M, G alone count by 1024
+    /// Length: 640MB is 640,000,000 bytes, 1GiB is 2^30; K, M, G alone are multiples of 1024
     #[arg(value_name = "SIZE", value_parser = |text: &str| size::parse(text))]
     size: u64,
 
-    /// The output; - is standard output
+    /// Output file; - is standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// What the data is
-    #[arg(long, value_parser = names::<Content>(), value_name = "WHAT", default_value = "random")]
+    /// Content of the data
+    #[arg(long, value_parser = names::<Content>(), value_name = "CONTENT", default_value = "random")]
     content: Content,
 
-    /// The seed: the same seed, content and line length give the same bytes
+    /// Seed: the same seed, content and line length give the same bytes
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// The length of a text line with its newline, in bytes
+    /// Length of a text line in bytes, newline included
     #[arg(long, value_name = "BYTES", default_value = "80", value_parser = |text: &str| size::parse(text))]
     line: u64,
 

@@ -1,4 +1,4 @@
-//! `fullbore grep`: the lines that match, as `rg` prints them.
+//! `fullbore grep`: prints matching lines as `rg` does.
 
 use std::ffi::OsString;
 
@@ -11,12 +11,12 @@ use crate::grep::args::GrepArgs;
 /// Print lines that match a pattern, as rg does, with every file searched by all workers
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a path, standard input is searched if it is a file or a pipe, or else the current directory.\n\
-                        Most flags can be taken back with --no- before their name. Exit status: 0 there is a match, \
-                        1 there is none, 2 trouble."
+    after_help = "Without a path, standard input is searched if it is a file or a pipe, otherwise the current directory.\n\
+                        Most flags can be negated with --no- before their name. Exit status: 0 a match was found, \
+                        1 no match, 2 error."
 )]
 pub(crate) struct Grep {
-    /// The pattern, unless -e or -f gives one, and files and directories; - is standard input
+    /// Pattern, unless -e or -f gives one, then files and directories; - is standard input
     #[arg(value_name = "PATTERN|PATH")]
     arguments: Vec<OsString>,
 

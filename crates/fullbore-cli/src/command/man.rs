@@ -1,4 +1,4 @@
-//! `fullbore man`: manual pages, made from the flags.
+//! `fullbore man`: manual pages generated from the flags.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 /// Write the manual pages into a directory
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// The directory, which must exist
+    /// An existing directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The subcommands, one file each.
+//! The subcommands, one module each.
 
 pub(crate) mod bench;
 pub(crate) mod cmp;
@@ -18,5 +18,5 @@ mod vectors;
 mod walk;
 pub(crate) mod wc;
 
-// What the tools have in common.
+// Common parts of the tools.
 pub(crate) use fullbore_cli::common_args;

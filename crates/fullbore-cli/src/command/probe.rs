@@ -1,4 +1,4 @@
-//! `fullbore probe`: everything known of a path, the access methods tried on it included.
+//! `fullbore probe`: all facts of a path, and the access methods tried on it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,13 @@ use fullbore::probe::{self, EngineFact, Facts, PathKind};
 
 use crate::exit::Exit;
 
-/// Tell everything known of a path: file system, device, layout, page cache, and which methods work there
+/// Print the facts of a path: file system, device, layout, page cache and usable access methods
 ///
-/// A file is read, never written. In a directory a nameless file is made, tried and gone again. Pipes, sockets
-/// and character devices are not opened.
+/// Files are read, never written. In a directory, a nameless file is created, tried and removed. Pipes, sockets and
+/// character devices are not opened.
 #[derive(Debug, Args)]
 pub(crate) struct Probe {
-    /// The file, directory or device
+    /// File, directory or device
     #[arg(value_name = "PATH")]
     path: PathBuf,
 
@@ -55,7 +55,7 @@ fn explained(path: &Path, error: &probe::ProbeError) -> String {
     }
 }
 
-/// What each method says to the path.
+/// Tries each method on the path.
 fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
     let tried = |files: Result<ProbeFiles, String>| -> Vec<EngineFact> {
         methods()
@@ -68,7 +68,7 @@ fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
     match facts.kind {
         PathKind::Directory => tried(ProbeFiles::in_directory(path)),
         PathKind::Regular if is_generated_on_read(facts) => {
-            without_offsets("its bytes are made when they are read")
+            without_offsets("its content is generated when it is read")
         }
         PathKind::Regular | PathKind::BlockDevice => tried(ProbeFiles::file(path)),
         PathKind::Fifo => without_offsets("a pipe has no offsets"),
@@ -94,18 +94,18 @@ fn fact(method: &Method, result: Result<(), String>, note: Option<String>) -> En
     }
 }
 
-/// What is read from front to back is read by one method only. It is not opened: a pipe would wait for its
-/// other end, and opening some devices changes them.
+/// Facts of a path that only one method reads, sequentially. The path is not opened: opening a pipe blocks until its
+/// other end is open, and opening some devices changes them.
 fn without_offsets(why: &str) -> Vec<EngineFact> {
     methods()
         .map(|method| match method.name {
-            "buffered" => fact(method, Ok(()), Some("from front to back, by read and write".into())),
+            "buffered" => fact(method, Ok(()), Some("sequentially, by read and write".into())),
             _ => fact(method, Err(why.to_owned()), None),
         })
         .collect()
 }
 
-/// Whether a file is one of those that the kernel makes up: reading it may wait, or use up what it tells.
+/// True for a file that the kernel generates: reading it may block or consume its content.
 fn is_generated_on_read(facts: &Facts) -> bool {
     const KERNEL_FILES: [&str; 10] = [
         "proc",
@@ -125,9 +125,9 @@ fn is_generated_on_read(facts: &Facts) -> bool {
 /// The files that methods are tried on.
 struct ProbeFiles {
     file: File,
-    /// Whether `file` may be written.
+    /// True if `file` may be written.
     write: bool,
-    /// A file beside it, for methods that move bytes from file to file; or why there is none.
+    /// A second file in the same directory, for methods that move bytes between files; or the reason for its absence.
     beside: Result<Output, String>,
 }
 
@@ -143,9 +143,9 @@ impl ProbeFiles {
 
     fn in_directory(path: &Path) -> Result<Self, String> {
         let output = scratch(path)?;
-        // Something to read and to map.
+        // Content to read and to map.
         rustix::io::pwrite(output.file(), &[0x5a; 64 << 10], 0)
-            .map_err(|error| format!("a file in it cannot be written: {error}"))?;
+            .map_err(|error| format!("cannot write a file in it: {error}"))?;
         Ok(Self { file: output.file().clone(), write: true, beside: scratch(path) })
     }
 
@@ -187,14 +187,14 @@ fn attempt(
     engine::probe(method, file, from, write, cache).map_err(|unsupported| unsupported.reason)
 }
 
-/// A file in a directory that is gone when it is dropped.
+/// Creates a file in a directory that is removed when dropped.
 fn scratch(directory: &Path) -> Result<Output, String> {
     let name = directory.join(format!("fullbore-probe-{}", std::process::id()));
     Output::create(&name, Placement::Replace, None)
-        .map_err(|error| format!("no file can be made in {}: {}", directory.display(), cause(&error)))
+        .map_err(|error| format!("cannot create a file in {}: {}", directory.display(), cause(&error)))
 }
 
-/// What went wrong, without the name of a file that nobody asked for.
+/// Returns the cause of an error without the name of the temporary file.
 fn cause(error: &fullbore::Error) -> String {
     let text = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     text.split(" (os error").next().unwrap_or_default().to_owned()

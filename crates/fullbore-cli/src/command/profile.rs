@@ -1,4 +1,4 @@
-//! `fullbore profile`: what `bench` saved, and forgetting it.
+//! `fullbore profile`: shows or removes the profile that `bench` saved.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 
 use crate::exit::Exit;
 
-/// Show or forget what `fullbore bench` saved about file systems
+/// Show or remove the profile that `fullbore bench` saved
 #[derive(Debug, Args)]
 pub(crate) struct Profile {
     #[command(subcommand)]
@@ -19,19 +19,19 @@ pub(crate) struct Profile {
 
 #[derive(Debug, Subcommand)]
 enum ProfileAction {
-    /// Show what is saved: for each file system and job, the strategies that were measured, the best first
+    /// Show the saved strategies of each file system and job, the fastest first
     Show {
-        /// Only the file system that holds this path
+        /// Limit to the file system that contains this path
         #[arg(value_name = "PATH")]
         path: Option<PathBuf>,
 
-        /// Print it as JSON
+        /// Print the profile as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Forget what is saved, all of it or that of one file system
+    /// Remove the saved profile, or the part of one file system
     Forget {
-        /// Only the file system that holds this path
+        /// Limit to the file system that contains this path
         #[arg(value_name = "PATH")]
         path: Option<PathBuf>,
     },
@@ -40,7 +40,7 @@ enum ProfileAction {
 impl Profile {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let place = Saved::path().ok_or_else(|| {
-            Exit::failure("there is no place for a profile: set HOME or XDG_CONFIG_HOME to an absolute path")
+            Exit::failure("profile: no directory for it: set HOME or XDG_CONFIG_HOME to an absolute path")
         })?;
         match self.verb {
             ProfileAction::Show { path, json } => show(&place, path.as_deref(), json),
@@ -63,7 +63,7 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
     if saved.file_systems.is_empty() {
         let (of, directory) = match path {
             Some(path) => (format!(" for the file system of {}", path.display()), "a directory on it"),
-            None => (String::new(), "the file system that matters"),
+            None => (String::new(), "the file system to measure"),
         };
         return Exit::print(&format!(
             "nothing is saved{of} ({})\nrun `fullbore bench` in {directory} to measure it; until then strategies \
@@ -97,10 +97,10 @@ fn table(place: &Path, saved: &Saved) -> String {
     text
 }
 
-/// Removes the profile, also one that nobody can read.
+/// Removes the profile, even an unreadable one.
 fn forget_all(place: &Path) -> Result<(), Exit> {
     match std::fs::remove_file(place) {
-        Ok(()) => Exit::print(&format!("forgot all of {}\n", place.display())),
+        Ok(()) => Exit::print(&format!("removed {}\n", place.display())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(no_profile(place, None)),
         Err(error) => Err(Exit::failure(format!("{}: cannot remove the profile: {error}", place.display()))),
     }
@@ -114,18 +114,18 @@ fn forget(place: &Path, path: &Path) -> Result<(), Exit> {
         return forget_all(place);
     }
     saved.save(place).map_err(Exit::failure)?;
-    Exit::print(&format!("forgot what was measured in {}\n", forgotten.directory.display()))
+    Exit::print(&format!("removed the results measured in {}\n", forgotten.directory.display()))
 }
 
 fn no_profile(place: &Path, path: Option<&Path>) -> Exit {
     let of = path.map_or_else(String::new, |path| format!(" of the file system of {}", path.display()));
-    Exit::No(format!("nothing to forget: {} holds nothing{of}", place.display()))
+    Exit::No(format!("nothing to forget: {} has no results{of}", place.display()))
 }
 
-/// The key of the file system that holds a path, whatever the path is: it is not opened for reading.
+/// Returns the key of the file system that contains a path of any kind, without opening the path for reading.
 fn key(path: &Path) -> Result<String, Exit> {
     let fail = |error: std::io::Error| {
-        Exit::failure(format!("{}: cannot tell its file system: {error}", path.display()))
+        Exit::failure(format!("{}: cannot determine its file system: {error}", path.display()))
     };
     let fd = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| fail(error.into()))?;

@@ -1,4 +1,4 @@
-//! `fullbore report`: a results document shown again, or compared with others.
+//! `fullbore report`: shows a results document again, or compares it with others.
 
 use std::fs;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -17,38 +17,38 @@ use fullbore_bench::{csv, report, table};
 
 use crate::exit::Exit;
 
-/// Show the results of a run of bench again, or compare the results of several runs with those of the first
+/// Show the results of a bench run, or compare several runs with the first
 ///
-/// Cells are compared by their raw samples: each gets a ratio to the baseline, its 95% interval and a verdict. What
-/// differs around the runs (machine, kernel, file system, device ...) and could explain a difference in speed by
-/// itself is refused unless it is named with --across.
+/// Cells are compared by their raw samples: each gets a ratio to the baseline, its 95% interval and a verdict.
+/// Differences between the environments (machine, kernel, file system, device ...) that could explain a difference in
+/// speed are refused unless named with --across.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 shown or compared, 1 a condition of --fail-on is met, 2 trouble, or surroundings \
+    after_help = "Exit status: 0 shown or compared, 1 a condition of --fail-on is met, 2 error, or environments \
                   that differ."
 )]
 pub(crate) struct Report {
-    /// A results.json or the folder it is in; - is standard input. With several the first is the baseline
+    /// A results.json or its folder; - is standard input. With several, the first is the baseline
     #[arg(value_name = "RESULTS", required = true)]
     results: Vec<PathBuf>,
 
-    /// Print the document, or the comparison, as JSON in place of the table
+    /// Print the document or the comparison as JSON instead of the table
     #[arg(long)]
     json: bool,
 
-    /// Write the report, or the comparison, as one HTML page; - is standard output
+    /// Write the report or the comparison as one HTML page; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Write the report, or the comparison, as Markdown
+    /// Write the report or the comparison as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 
-    /// Write the samples, or the cells compared, as CSV
+    /// Write the samples or the compared cells as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write each chart of the report as an SVG picture into this directory, which must not exist yet
+    /// Write each chart of the report as an SVG file into this new directory
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 
@@ -60,41 +60,41 @@ pub(crate) struct Report {
     compare_args: CompareArgs,
 }
 
-/// How several documents are compared.
+/// Flags of a comparison of several documents.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Comparing")]
 struct CompareArgs {
-    /// What differs by less does not matter, such as 2% [default: 3%]
+    /// Differences below this share are insignificant, such as 2% [default: 3%]
     #[arg(long, value_name = "SHARE", value_parser = margin)]
     margin: Option<f64>,
 
-    /// What may differ between the runs, since it is what they compare: machine, limits, kernel, file-system, device,
-    /// version, file-size; several with commas
-    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    /// Environment differences that the comparison is about, comma-separated: machine, limits, kernel, file-system,
+    /// device, version, file-size
+    #[arg(long, value_name = "ASPECT", value_delimiter = ',')]
     across: Vec<Aspect>,
 
-    /// Compare whatever differs
+    /// Compare despite any environment differences
     #[arg(long)]
     anyway: bool,
 
-    /// Only cells whose id matches, where * is any text and ? any character; may be given again
+    /// Compare only cells whose id matches; * is any text, ? any character; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     only: Vec<Glob>,
 
-    /// End with 1 if a cell is slower:5% (by more than that, its whole interval), or faster, dearer, cheaper (processor
-    /// time), longer, shorter (99th percentile of latency) by a share, or unclear, or missing; may be given again
-    #[arg(long, value_name = "WHAT")]
+    /// Exit with 1 if a cell meets a condition: slower:5% (its whole interval is beyond 5%), also faster, dearer,
+    /// cheaper (CPU time), longer, shorter (99th percentile of latency), unclear, missing; may be repeated
+    #[arg(long, value_name = "CONDITION")]
     fail_on: Vec<Condition>,
 }
 
 fn margin(text: &str) -> Result<f64, String> {
     match parse_share(text)? {
         share if share < 1.0 => Ok(share),
-        _ => Err("a margin is less than 100%".into()),
+        _ => Err("a margin must be below 100%".into()),
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "what a parser of values returns")]
+#[allow(clippy::unnecessary_wraps, reason = "the signature of a value parser")]
 fn glob(text: &str) -> Result<Glob, String> {
     Ok(Glob::new(text))
 }
@@ -113,14 +113,14 @@ impl Report {
         }
     }
 
-    /// What is wrong with the arguments together.
+    /// Checks the arguments in combination.
     fn check(&self) -> Result<(), Exit> {
         let to_stdout = self.outputs().filter(|(_, path)| is_stdio(path)).count() + usize::from(self.json);
         if to_stdout > 1 {
-            return Err(Exit::failure("two outputs go to standard output: give all but one a file"));
+            return Err(Exit::failure("standard output: named for two outputs: name a file for all but one"));
         }
         if self.results.iter().filter(|path| is_stdio(path)).count() > 1 {
-            return Err(Exit::failure("standard input is named twice: it holds one document"));
+            return Err(Exit::failure("standard input: named twice: it holds one document"));
         }
         let mut seen: Vec<((u64, u64), String)> = Vec::new();
         for path in self.results.iter().filter(|path| !is_stdio(path)) {
@@ -136,16 +136,16 @@ impl Report {
         let mut written: Vec<&Path> = Vec::new();
         for (flag, path) in self.outputs().filter(|(_, path)| !is_stdio(path)) {
             if let Some((_, input)) = seen.iter().find(|(known, _)| identity(path) == Some(*known)) {
-                return Err(Exit::failure(format!("{flag}: {input} is what is read: name another file")));
+                return Err(Exit::failure(format!("{flag}: {input} is an input: name another file")));
             }
             if written.contains(&path) {
-                return Err(Exit::failure(format!("{flag}: {} is written already", path.display())));
+                return Err(Exit::failure(format!("{flag}: {} is named for another output", path.display())));
             }
             written.push(path);
         }
         if self.results.len() > 1 {
             return match self.svg {
-                Some(_) => Err(Exit::failure("--svg is for the charts of one results document: name one")),
+                Some(_) => Err(Exit::failure("--svg takes one results document: name only one")),
                 None => Ok(()),
             };
         }
@@ -159,7 +159,7 @@ impl Report {
         ];
         match flags.into_iter().find(|(_, given)| *given) {
             Some((flag, _)) => {
-                Err(Exit::failure(format!("{flag} is for comparing: name a second results document")))
+                Err(Exit::failure(format!("{flag} needs two results documents: name a second one")))
             }
             None => Ok(()),
         }
@@ -173,7 +173,7 @@ impl Report {
 
     fn show(&self, name: &str, document: &Document) -> Result<(), Exit> {
         if document.cells.is_empty() {
-            return Err(Exit::failure(format!("{name}: it has no cells: there is nothing to show")));
+            return Err(Exit::failure(format!("{name}: no cells to show")));
         }
         let mut files = Vec::new();
         if let Some(path) = &self.html {
@@ -234,7 +234,7 @@ impl Report {
         verdict(&found)
     }
 
-    /// Writes the files, all of them or none, and then what goes to standard output.
+    /// Writes the files, all of them or none, and then standard output.
     fn write_outputs(
         &self,
         files: Vec<(&Path, Vec<u8>)>,
@@ -283,14 +283,14 @@ fn pictures(document: &Document, directory: &Path) -> Result<(), Exit> {
     Ok(())
 }
 
-/// "No" if a condition is met, with which.
+/// Returns "no" with the conditions that are met, if any.
 fn verdict(found: &Comparison) -> Result<(), Exit> {
     let met: Vec<String> =
         found.conditions.iter().filter(|met| !met.cells.is_empty()).map(ToString::to_string).collect();
     if met.is_empty() { Ok(()) } else { Err(Exit::No(met.join("\n"))) }
 }
 
-/// How a table looks where standard output goes.
+/// Returns the options of a table for the kind of standard output.
 pub(super) fn table_options() -> TableOptions {
     let colour =
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
@@ -309,12 +309,12 @@ fn name(path: &Path) -> String {
     if is_stdio(path) { "standard input".into() } else { path.display().to_string() }
 }
 
-/// The document of a path: the file itself, or the one that `bench` puts into a folder.
+/// Returns the document of a path: the file itself, or the one that `bench` writes into a folder.
 fn file_of(path: &Path) -> PathBuf {
     if path.is_dir() { path.join("results.json") } else { path.to_owned() }
 }
 
-/// Device and number of a file; `None` if there is none.
+/// Returns device and inode number of a file; `None` if it does not exist.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
@@ -335,11 +335,11 @@ fn read(path: &Path) -> Result<Document, Exit> {
         _ => failure(format!("cannot read: {error}")),
     })?;
     match text.trim_start().chars().next() {
-        None => Err(failure("it is empty: name the results.json that bench wrote".into())),
-        Some('<') => Err(failure("it is a page, not data: name the results.json beside it".into())),
+        None => Err(failure("the file is empty: name the results.json that bench wrote".into())),
+        Some('<') => Err(failure("an HTML page, not data: name the results.json in its folder".into())),
         Some('{') => Document::parse(&text)
             .map(|document| document.printable().into_owned())
             .map_err(|error| failure(error.to_string())),
-        Some(_) => Err(failure("it is not JSON: name the results.json that bench wrote".into())),
+        Some(_) => Err(failure("not JSON: name the results.json that bench wrote".into())),
     }
 }

@@ -1,4 +1,4 @@
-//! What every command that moves bytes has: its common flags, the account of a run, and the profile.
+//! Common parts of the commands that move bytes: flags, summary of a run, profile.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -24,20 +24,20 @@ pub(crate) struct TransferArgs {
     #[arg(long, value_name = "STRATEGY", default_value = "auto", help = strategies())]
     pub(crate) strategy: String,
 
-    /// How durable the output is when the command ends: none (the system writes it back in its time), data
-    /// (fdatasync), full (fsync of the file and its directory)
-    #[arg(long, value_name = "HOW", default_value = "none", value_parser = words(&["none", "data", "full"]))]
+    /// Durability of the output when the command ends: none (the system writes it back later), data (fdatasync), full
+    /// (fsync of the file and its directory)
+    #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = words(&["none", "data", "full"]))]
     sync: String,
 
-    /// Say on standard error which strategy runs, why, and what it beat
+    /// Print the strategy that runs, the reasons and the rejected alternatives to standard error
     #[arg(long)]
     explain: bool,
 
-    /// Print an account of the run as JSON (to standard error if the output is standard output)
+    /// Print a summary of the run as JSON (to standard error if the output is standard output)
     #[arg(long)]
     json: bool,
 
-    /// Print real, user and system time and the rate, on standard error
+    /// Print real, user and system time and the throughput to standard error
     #[arg(long)]
     time: bool,
 
@@ -46,18 +46,18 @@ pub(crate) struct TransferArgs {
     progress: When,
 }
 
-/// What a run goes between.
+/// The input and output of a run.
 pub(crate) struct Endpoints<'a> {
     /// The input, if there is one.
     pub(crate) input: Option<&'a File>,
-    /// How many bytes, if that is known.
+    /// The length in bytes, if known.
     pub(crate) len: Option<u64>,
-    /// Where the output goes.
+    /// The output.
     pub(crate) output: Output,
 }
 
 impl TransferArgs {
-    /// Plans and runs `job`, and gives the account of it.
+    /// Plans and runs `job`, and returns the summary of the run.
     pub(crate) fn run(
         &self,
         what: &str,
@@ -80,7 +80,7 @@ impl TransferArgs {
             !endpoints.output.seekable() && endpoints.output.file().path() == Path::new("standard output");
         let progress = Arc::new(Progress::default());
         let when = match (self.progress, to_stdout && std::io::stdout().is_terminal()) {
-            // The bytes and the line would write over each other.
+            // Output and progress line would overwrite each other.
             (When::Auto, true) => When::Never,
             (when, _) => when,
         };

@@ -1,4 +1,4 @@
-//! `fullbore transform`: a file through an operation that keeps its length.
+//! `fullbore transform`: applies a length-preserving operation to a file.
 
 use std::path::{Path, PathBuf};
 
@@ -17,23 +17,23 @@ pub(crate) struct Transform {
     #[arg(value_name = "OP", allow_hyphen_values = true, help = usages())]
     operation: String,
 
-    /// The input; - is standard input
+    /// Input file; - is standard input
     #[arg(value_name = "IN")]
     input: PathBuf,
 
-    /// The output; - is standard output. It is written beside its place and renamed when it is whole
+    /// Output file; - is standard output. Written under a temporary name and renamed when complete
     #[arg(value_name = "OUT", required_unless_present = "in_place", conflicts_with = "in_place")]
     output: Option<PathBuf>,
 
-    /// Change IN itself; stopped, it is part old, part new
+    /// Change IN itself; an interrupted run leaves it part old, part new
     #[arg(long, conflicts_with = "overwrite")]
     in_place: bool,
 
-    /// Write over the blocks of an existing OUT, which saves allocating; stopped, it is part old, part new
+    /// Write over the blocks of an existing OUT, without allocation; an interrupted run leaves it part old, part new
     #[arg(long)]
     overwrite: bool,
 
-    /// Use the plain loop, a byte at a time, instead of the processor's vector unit
+    /// Use the scalar loop, one byte at a time, instead of vector instructions
     #[arg(long)]
     scalar: bool,
 
@@ -77,13 +77,13 @@ impl Transform {
     }
 }
 
-/// Whether a path means standard input.
+/// True if a path means standard input.
 fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-") || path == Path::new("/dev/stdin")
 }
 
-/// Whether a path means standard output. By its name in `/dev` too: what a shell redirected there is written
-/// from where it stands, and not replaced.
+/// True if a path means standard output. That includes its name in `/dev`: a file redirected there by a shell is
+/// written from its current offset, not replaced.
 pub(crate) fn is_standard_output(path: &Path) -> bool {
     path == Path::new("-") || path == Path::new("/dev/stdout")
 }

@@ -1,8 +1,8 @@
-//! `--debug` of `wc` and `sum`: the vector instructions that the processor has.
+//! `--debug` of `wc` and `sum`: the processor's vector instructions.
 
 use crate::exit::{Exit, program};
 
-/// Says of each of the sets of instructions on standard error whether the processor has it, nearly as coreutils do.
+/// Reports on standard error for each instruction set whether the processor supports it, nearly in coreutils' wording.
 pub(super) fn report(sets: &[&str]) {
     for set in sets {
         let what = if detected(set) { "support detected" } else { "support not detected" };

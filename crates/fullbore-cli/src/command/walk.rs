@@ -1,4 +1,4 @@
-//! The files of a tree, in the order of their bytes-wise sorted paths.
+//! The files of a tree in path order, compared as bytes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,23 +10,23 @@ use fullbore::file::HeldDir;
 use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::Errno;
 
-/// What a walk goes into and what it leaves out.
+/// Rules for following links and including hidden names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// Symbolic links are what they lead to. Those that the user named always are.
+    /// True to follow symbolic links. Links that the user named are always followed.
     pub(crate) follow: bool,
-    /// Names that begin with a dot too. Those that the user named always are.
+    /// True to include names that begin with a dot. Such names that the user gave are always included.
     pub(crate) hidden: bool,
 }
 
-/// The regular files below what the user named, and what could not be looked at.
+/// The regular files below the user's paths, and errors.
 ///
-/// A directory's names are sorted as bytes, a directory as if its name ended with a slash: so the paths come as `sort` would
-/// put them in the C locale. What is named itself comes whatever it is, if it is no directory.
+/// A directory's names are sorted as bytes, a directory as if its name ended with a slash, so the paths are in the
+/// order of `sort` in the C locale. A path that the user named is returned whatever its kind, unless it is a directory.
 pub(crate) struct Walk<N> {
     named: N,
     rules: Rules,
-    /// The directories that are gone through, from the top, each with what is left of it, the first last.
+    /// The open directories from the top down, each with its remaining entries, the next one last.
     open: Vec<OpenDir>,
 }
 
@@ -47,8 +47,8 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
         Self { named, rules, open: Vec::new() }
     }
 
-    /// Goes into a directory: one that the user named, or one in the last that was gone into. It is held, so that what is in
-    /// it is what was found in it, whatever others do to the path.
+    /// Enters a directory: one that the user named, or an entry of the last one entered. The directory is held open, so
+    /// its entries stay those found in it, even if the path changes.
     fn enter(&mut self, path: PathBuf, named: bool) -> Result<(), Error> {
         let fail = |error: std::io::Error| Error::io("read directory", &path, error);
         let system = |error: Errno| fail(error.into());
@@ -58,7 +58,7 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
         }
         .map_err(fail)?;
         if self.open.iter().any(|above| above.held.identity() == held.identity()) {
-            let what = "it leads back to a directory that it is in";
+            let what = "the symbolic link leads back to a parent directory";
             return Err(Error::new(Kind::Invalid, "read directory", &path, what));
         }
         let mut left = Vec::new();
@@ -77,9 +77,9 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
             };
             match self.classify(entry.file_type(), stat) {
                 Ok(Some(sort)) => left.push((name, sort)),
-                // What is no regular file has no content to speak of.
+                // Only regular files have content.
                 Ok(None) => {}
-                // It will say what is wrong with it when it is opened.
+                // Opening the file will report its error.
                 Err(_) => left.push((name, EntryKind::File)),
             }
         }
@@ -95,7 +95,7 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
         Ok(())
     }
 
-    /// What to do with an entry; `None`: nothing.
+    /// Classifies an entry; `None`: skip it.
     fn classify(
         &self,
         kind: FileType,
@@ -117,7 +117,7 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
 }
 
 impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
-    /// A path, and the directory that holds the name if it was gone into.
+    /// A path, and the directory that contains it if that was entered.
     type Item = (PathBuf, Result<Option<HeldDir>, Error>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -176,8 +176,8 @@ mod tests {
         let followed: Vec<_> = walk(Rules { follow: true, hidden: true }).collect();
         let errors: Vec<_> =
             followed.iter().filter(|(_, result)| result.is_err()).map(|(path, _)| path).collect();
-        assert_eq!(errors, [&at("b/up")], "a loop is said and not gone round");
+        assert_eq!(errors, [&at("b/up")], "a loop is reported once");
         assert!(followed.iter().any(|(path, _)| *path == at("link")));
-        assert!(followed.iter().any(|(path, _)| *path == at("dangling")), "it is for the reader to say");
+        assert!(followed.iter().any(|(path, _)| *path == at("dangling")), "opening it reports the error");
     }
 }

@@ -57,7 +57,7 @@ fn directory_is_probed_with_a_temporary_file() {
     let Some(person) = Unprivileged::new() else { return };
     let text = run(&mut person.command(["probe", "/usr"])).succeeds().text();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("not tried: no file can be made in /usr: Permission denied"), "{text}");
+    assert!(text.contains("not tried: cannot create a file in /usr: Permission denied"), "{text}");
 }
 
 #[test]

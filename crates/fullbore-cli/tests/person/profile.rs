@@ -109,7 +109,7 @@ fn broken_profile_is_reported_and_can_be_forgotten() {
         fs::write(dir.at("config/fullbore/profile.json"), broken).unwrap();
         run(&mut profile(&dir, &["show"])).fails(2, &["profile.json"]);
         let ended = run(&mut with(&dir, transform("none", &input, &dir.at("out"), &[]))).succeeds();
-        assert!(ended.stderr.contains("going on without it"), "{ended}");
+        assert!(ended.stderr.contains("continuing without it"), "{ended}");
         run(profile(&dir, &["forget"]).arg(dir.path())).fails(2, &["profile.json"]);
         run(&mut profile(&dir, &["forget"])).succeeds();
         run(&mut profile(&dir, &["forget"])).fails(1, &["nothing to forget"]);

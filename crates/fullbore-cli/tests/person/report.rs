@@ -256,7 +256,7 @@ fn wrong_words_are_named_and_nothing_is_written() {
         (&["a.json", "b.json", "--html", "-", "--csv", "-"], &["two outputs"]),
         (&["a.json", "b.json", "--html", "-", "--json"], &["two outputs"]),
         (&["a.json", "b.json", "--json", "--quiet"], &["--quiet"]),
-        (&["a.json", "b.json", "--html", "c", "--csv", "c"], &["--csv", "c is written already"]),
+        (&["a.json", "b.json", "--html", "c", "--csv", "c"], &["--csv", "c is named for another output"]),
         (&["a.json", "b.json", "--csv", "b.json"], &["--csv", "b.json", "read"]),
     ];
     for (words, told) in cases {

@@ -1,4 +1,4 @@
-//! `fullbore bench export`: what was measured, as another program's job.
+//! `fullbore bench export`: writes a measured cell as another program's job.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,23 +13,23 @@ use crate::exit::Exit;
 /// Write a cell, or the strategy chosen for a kind of job, as a job file of another program
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// A job file of fio's, on standard output
+    /// Write a fio job file to standard output
     #[arg(long, required = true)]
     fio: bool,
 
-    /// The cell, by its id in the results document
+    /// Id of the cell in the results document
     #[arg(value_name = "CELL", required_unless_present = "job", conflicts_with = "job")]
     cell: Option<String>,
 
-    /// The kind of job whose chosen strategy is wanted: `read, cold`, or `read` for both cache states
+    /// Kind of job whose chosen strategy is exported: `read, cold`, or `read` for both cache states
     #[arg(long, value_name = "KIND")]
     job: Option<String>,
 
-    /// The results document, or the folder of a run [default: that of the latest run below the current directory]
+    /// Results document or folder of a run [default: the latest run below the current directory]
     #[arg(long, value_name = "FILE|FOLDER")]
     from: Option<PathBuf>,
 
-    /// The directory of the file that the job reads or writes
+    /// Directory of the file that the job reads or writes
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 }
@@ -55,7 +55,7 @@ impl Export {
     }
 }
 
-/// The results folder that was changed last.
+/// Returns the most recently modified results folder.
 fn latest(directory: &Path) -> Result<PathBuf, Exit> {
     let entries = std::fs::read_dir(directory)
         .map_err(|error| Exit::failure(format!("{}: {error}", directory.display())))?;
@@ -67,6 +67,6 @@ fn latest(directory: &Path) -> Result<PathBuf, Exit> {
     });
     let newest = folders.max_by_key(|(changed, _)| *changed);
     newest.map(|(_, path)| path).ok_or_else(|| {
-        Exit::failure("there is no folder fullbore-results-… here: name the results document with --from")
+        Exit::failure("no folder fullbore-results-… in this directory: name the results document with --from")
     })
 }

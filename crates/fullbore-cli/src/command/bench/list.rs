@@ -1,11 +1,11 @@
-//! `fullbore bench list` and `show`: the experiments there are.
+//! `fullbore bench list` and `show`: the built-in experiments.
 
 use clap::Args;
 use fullbore_bench::experiment::{BUILT_IN, built_in, describe};
 
 use crate::exit::Exit;
 
-/// List the experiments that come with fullbore
+/// List the built-in experiments
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Print a JSON list: name, title, question, cells
@@ -13,10 +13,10 @@ pub(crate) struct List {
     json: bool,
 }
 
-/// Print an experiment as the TOML that `run` takes, to read or to begin one of your own with
+/// Print an experiment as TOML, the input format of `run`
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// Its name, as `list` prints it
+    /// Name of the experiment, as printed by `list`
     name: String,
 }
 
@@ -52,7 +52,7 @@ impl List {
             let cells: usize = experiments.iter().map(|(_, cells)| cells).sum();
             let title = match experiments.as_slice() {
                 [(one, _)] => one.title.clone(),
-                several => format!("{} experiments in a row: the run that `bench` makes", several.len()),
+                several => format!("{} experiments in sequence: the default run of `bench`", several.len()),
             };
             let title = if name == "quick" { title } else { experiments[0].0.title.clone() };
             text += &format!("{name:widest$}  {cells:>3} cells  {title}\n");
@@ -70,9 +70,9 @@ impl Show {
     }
 }
 
-/// What to say of a name that no experiment has.
+/// Returns the message for an unknown experiment name.
 pub(super) fn unknown(name: &str) -> String {
     format!(
-        "{name}: no experiment has that name and no file is there; `fullbore bench list` prints the names, a file's name ends in .toml"
+        "{name}: no such experiment or file: `fullbore bench list` prints the names; the name of a file ends in .toml"
     )
 }

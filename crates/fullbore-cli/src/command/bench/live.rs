@@ -1,4 +1,4 @@
-//! What a run shows on the terminal while it goes on: how far, how long, which cell, its samples.
+//! The terminal display of a run in progress: progress, time, current cell, its samples.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use fullbore_bench::RunProgress;
 use fullbore_bench::stats::Bootstrap;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Two lines on the terminal; nothing where there is none.
+/// Two lines on the terminal; nothing without a terminal.
 pub(super) struct LiveDisplay {
     bar: Option<ProgressBar>,
     time: Duration,
@@ -45,7 +45,7 @@ impl LiveDisplay {
 
 /// `n=5 3.12 GB/s ±2.1%  `, or nothing.
 fn samples(rates: &[f64]) -> String {
-    // The run itself draws the interval with more care; here it shall not cost a measurable moment.
+    // Few resamples, to keep the cost negligible; the run computes the final interval with more.
     let quick = Bootstrap { resamples: 100, ..Bootstrap::default() };
     match quick.median(rates) {
         Some(median) if rates.len() > 1 => format!(

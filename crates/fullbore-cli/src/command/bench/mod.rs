@@ -1,4 +1,4 @@
-//! `fullbore bench`: measure the storage, report it, and save what the other commands use.
+//! `fullbore bench`: measures the storage, reports it, and saves the profile for the other commands.
 
 mod export;
 mod list;
@@ -10,12 +10,12 @@ use clap::{Args, Subcommand};
 
 use crate::exit::Exit;
 
-/// Measure what an application gets from this storage, and save the best strategies
+/// Measure the storage speed available to an application, and save the fastest strategies
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Alone it makes the quick run of some 90 seconds. A run that is stopped leaves what it measured in its results \
-                  folder: `fullbore bench run --resume FOLDER` goes on with it."
+    after_help = "Without a subcommand: the quick run, about 90 seconds. An interrupted run keeps its measurements \
+                  in its results folder: `fullbore bench run --resume FOLDER` continues it."
 )]
 pub(crate) struct Bench {
     #[command(subcommand)]

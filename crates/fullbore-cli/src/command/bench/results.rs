@@ -1,4 +1,4 @@
-//! The results folder: made at the start, holding what is measured as soon as anything is, whole at the end.
+//! The results folder: created at the start, updated after the first measurement, complete at the end.
 
 use std::fs;
 use std::io::Write;
@@ -19,12 +19,12 @@ const DOCUMENT: &str = "results.json";
 /// A folder for the results of a run.
 pub(super) struct ResultsFolder {
     path: PathBuf,
-    /// Goes with a run that fails or is stopped before anything was measured.
+    /// Removes the folder if a run fails or is interrupted before its first measurement.
     empty: Option<Temporary>,
 }
 
 impl ResultsFolder {
-    /// Makes one, so that nobody learns after half an hour that the results have no place to go.
+    /// Creates the folder at the start of the run, so that an unusable path fails before anything is measured.
     pub(super) fn make(output: Option<PathBuf>) -> Result<Self, Exit> {
         let path = output.unwrap_or_else(|| PathBuf::from(format!("fullbore-results-{}", stamp())));
         let (folder, ()) = Temporary::make(path.clone(), |path| {
@@ -35,14 +35,14 @@ impl ResultsFolder {
         Ok(Self { path, empty: Some(folder) })
     }
 
-    /// Takes the folder of a run that did not end, and what it measured.
+    /// Opens the folder of an interrupted run, and loads its measurements.
     pub(super) fn resume(path: PathBuf) -> Result<(Self, Document), Exit> {
         let place = path.join(DOCUMENT);
-        let advice = "name the results folder of a run that was stopped";
+        let advice = "name the results folder of an interrupted run";
         let file =
-            fs::File::open(&place).map_err(|error| Error::io("go on with", &place, error).advise(advice))?;
+            fs::File::open(&place).map_err(|error| Error::io("resume", &place, error).advise(advice))?;
         let document = Document::read(file)
-            .map_err(|error| Exit::failure(format!("{}: cannot go on with: {error}", place.display())))?;
+            .map_err(|error| Exit::failure(format!("{}: cannot resume: {error}", place.display())))?;
         Ok((Self { path, empty: None }, document))
     }
 
@@ -50,7 +50,7 @@ impl ResultsFolder {
         &self.path
     }
 
-    /// Keeps what is measured so far.
+    /// Saves the measurements so far.
     pub(super) fn keep(&mut self, document: &Document) -> Result<(), Exit> {
         self.replace(DOCUMENT, |file| document.write(file).map_err(|error| error.to_string()))?;
         if let Some(folder) = self.empty.take() {
@@ -59,7 +59,7 @@ impl ResultsFolder {
         Ok(())
     }
 
-    /// Writes everything.
+    /// Writes all files of the folder.
     pub(super) fn finish(&mut self, document: &Document) -> Result<(), Exit> {
         self.replace("results.csv", |file| csv::write(document, file).map_err(|error| error.to_string()))?;
         let html = report::html(document);
@@ -69,7 +69,7 @@ impl ResultsFolder {
         self.keep(document)
     }
 
-    /// Writes a file beside the old one and puts it in its place.
+    /// Writes a file under a temporary name and renames it over the old one.
     fn replace(
         &self,
         name: &str,
@@ -87,7 +87,7 @@ impl ResultsFolder {
     }
 }
 
-/// Date and time as they can stand in a file name.
+/// Returns date and time in a form usable in a file name.
 fn stamp() -> String {
     rfc3339(SystemTime::now()).replace(':', "").replace('T', "-").trim_end_matches('Z').to_owned()
 }

@@ -19,28 +19,28 @@ use super::results::ResultsFolder;
 use crate::command::report::table_options;
 use crate::exit::Exit;
 
-/// How to measure, whatever is measured.
+/// Flags of every measurement.
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
-    /// The directory to measure: its file system and the device under it. Said again: another disk, for experiments
-    /// of several
+    /// Directory to measure: its file system and the device under it. Repeated: another disk, for experiments with
+    /// several
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: Vec<PathBuf>,
 
-    /// The length of the test files; chosen from memory, free space and the device's pace unless told
+    /// Length of the test files [default: from memory, free space and the device's speed]
     #[arg(long, value_parser = |text: &str| size::parse(text))]
     size: Option<u64>,
 
-    /// How long to measure, in seconds; cells that are not precise by then say so [default: 85 for the quick run, else
-    /// by the number of cells]
+    /// Measuring time in seconds; the report marks cells that are not precise by then [default: 85 for the quick run,
+    /// else by the number of cells]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86_400))]
     time: Option<u64>,
 
-    /// How narrow the 95% interval of a median must be for its cell to be done: half its width, in percent of the median
+    /// Target precision of a cell: half-width of the 95% interval of its median, in percent of the median
     #[arg(long, value_name = "PERCENT", default_value = "2.5%", value_parser = percent)]
     precision: f64,
 
-    /// The directory for report.html, results.json and results.csv; it must not exist yet
+    /// New directory for report.html, results.json and results.csv
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -48,11 +48,11 @@ pub(crate) struct MeasureArgs {
     #[arg(long)]
     no_save: bool,
 
-    /// Print the results document to standard output in place of the table
+    /// Print the results document to standard output instead of the table
     #[arg(long)]
     json: bool,
 
-    /// The seed of the test data, the order of the trials and the intervals
+    /// Seed of the test data, the order of the trials and the intervals
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -60,24 +60,24 @@ pub(crate) struct MeasureArgs {
 /// Run experiments by name or from a file
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Experiments as `fullbore bench list` names them, or files of experiments (*.toml)
+    /// Names of experiments from `fullbore bench list`, or files of experiments (*.toml)
     #[arg(value_name = "NAME|FILE.toml", required_unless_present_any = ["all", "resume", "job"])]
     names: Vec<String>,
 
-    /// Run every experiment there is: half an hour
+    /// Run all experiments: about half an hour
     #[arg(long, conflicts_with = "names")]
     all: bool,
 
-    /// Run the jobs of a job file of fio's, on test files of the meter's own: no file that it names is touched. May be
-    /// given again
+    /// Run the jobs of a fio job file on fullbore's own test files; files that it names are not touched. May be
+    /// repeated
     #[arg(long, value_name = "FILE.fio", conflicts_with = "all")]
     job: Vec<PathBuf>,
 
-    /// Measure every cell that this program can do a second time by it, in the same rounds, and show the ratio
+    /// Measure each cell that PROGRAM supports with PROGRAM too, in the same rounds, and show the ratio
     #[arg(long, value_parser = names::<PeerProgram>(), value_name = "PROGRAM")]
     with: Option<PeerProgram>,
 
-    /// Go on with a run that was stopped, in its results folder: same directories, experiments and seed
+    /// Resume an interrupted run in its results folder, with the same directories, experiments and seed
     #[arg(
         long,
         value_name = "FOLDER",
@@ -85,13 +85,13 @@ pub(crate) struct Run {
     )]
     resume: Option<PathBuf>,
 
-    /// Measure a whole block device in place of a directory: EVERYTHING ON IT IS LOST. Refused where it is mounted, has
-    /// partitions, a file system or any other data, or is part of something
+    /// Measure a whole block device instead of a directory: ALL ITS DATA IS LOST. Refused if the device is mounted, has
+    /// partitions, a file system or any other data, or is part of another device
     #[arg(long, value_name = "DEVICE", requires = "serial", conflicts_with_all = ["dir", "resume"])]
     device: Option<PathBuf>,
 
-    /// The serial number of the device, as `fullbore probe DEVICE` prints it (of a loop device the file behind it), to
-    /// make sure that it is the one meant
+    /// Serial number of the device as printed by `fullbore probe DEVICE` (of a loop device: its backing file), a
+    /// safeguard against naming the wrong device
     #[arg(long, value_name = "SERIAL", requires = "device")]
     serial: Option<String>,
 
@@ -99,7 +99,7 @@ pub(crate) struct Run {
     how: MeasureArgs,
 }
 
-/// A program that does the same cells.
+/// Another program that can measure the same cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum PeerProgram {
     Fio,
@@ -108,18 +108,18 @@ enum PeerProgram {
 /// The time of the quick run, in seconds.
 const QUICK_TIME: u64 = 85;
 
-/// The time that a cell gets when nobody says how long a run may take, in seconds.
+/// The default time of a cell, in seconds.
 const CELL_TIME: f64 = 3.5;
 
-/// The shortest and the longest run that nobody set a time for, in seconds.
+/// The shortest and the longest default time of a run, in seconds.
 const RUN_TIME: (f64, f64) = (30.0, 1740.0);
 
-/// `2%` or `2`, as a share.
+/// Parses `2%` or `2` as a share.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text);
     match number.trim().parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 50.0 => Ok(value / 100.0),
-        _ => Err(format!("{text} is no percentage above 0 and up to 50")),
+        _ => Err(format!("{text}: not a percentage above 0 and up to 50")),
     }
 }
 
@@ -141,13 +141,13 @@ impl Run {
             sets.push((name, imported.toml));
             size = size.max(imported.size);
         }
-        // What was asked for here goes before what a file asks for.
+        // The command line takes precedence over the file.
         self.how.size = self.how.size.or(size);
         self.how.measure(sets, self.device.zip(self.serial), self.with.is_some())
     }
 }
 
-/// A set by its name, or a file's.
+/// Returns a set of experiments by its name or from a file.
 fn set(name: &str) -> Result<(String, String), Exit> {
     if let Some(set) = built_in(name) {
         return Ok((set.name.to_owned(), set.text.to_owned()));
@@ -162,7 +162,7 @@ fn set(name: &str) -> Result<(String, String), Exit> {
     Ok((name.to_owned(), text))
 }
 
-/// The jobs of a file of fio's; what is done otherwise is said.
+/// Returns the jobs of a fio file; deviations are reported.
 fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
     let name = path.display().to_string();
     let text = std::fs::File::open(path)
@@ -176,7 +176,7 @@ fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
 }
 
 impl MeasureArgs {
-    /// The quick run.
+    /// Runs the quick run.
     pub(super) fn quick(mut self) -> Result<(), Exit> {
         self.time.get_or_insert(QUICK_TIME);
         self.measure(vec![("quick".into(), QUICK.into())], None, false)
@@ -188,7 +188,7 @@ impl MeasureArgs {
         device: Option<(PathBuf, String)>,
         with_fio: bool,
     ) -> Result<(), Exit> {
-        // A cell that is measured twice takes twice as long.
+        // A cell measured by two programs takes twice as long.
         let twice = if with_fio && self.time.is_none() { 2 } else { 1 };
         let time = self.time(&sets)? * twice;
         let folder = ResultsFolder::make(self.output.clone())?;
@@ -206,7 +206,7 @@ impl MeasureArgs {
         self.execute(&options, folder)
     }
 
-    /// Goes on with a run that was stopped.
+    /// Resumes an interrupted run.
     fn resume_run(self, folder: ResultsFolder, document: Document) -> Result<(), Exit> {
         let run = &document.run;
         let directories = match run.directories.as_slice() {
@@ -227,12 +227,12 @@ impl MeasureArgs {
         self.execute(&options, folder)
     }
 
-    /// What every run is told alike.
+    /// Returns the options common to all runs.
     fn options(&self) -> Options {
         Options { precision: self.precision, program: std::env::current_exe().ok(), ..Options::default() }
     }
 
-    /// The time there is: as told, or by the number of cells.
+    /// Returns the time limit: the flag's, or one by the number of cells.
     fn time(&self, sets: &[(String, String)]) -> Result<Duration, Exit> {
         let mut cells = 0;
         for (name, text) in sets {
@@ -254,7 +254,7 @@ impl MeasureArgs {
         let Measured { document, profile } = measured?;
         kept?;
         folder.finish(&document)?;
-        // A run without strategies for any job has nothing to say to the other commands.
+        // A run without a strategy for any job has nothing to save for the other commands.
         let worth = profile.filter(|(_, measured)| !self.no_save && !measured.entries.is_empty());
         let saved = worth.map(|profile| save(profile, &document));
         if self.json {
@@ -275,20 +275,20 @@ impl MeasureArgs {
         }
         match saved {
             Some(Err(error)) => {
-                Err(Exit::failure(format!("the results are written, the profile is not: {error}")))
+                Err(Exit::failure(format!("profile: not saved, although the results are: {error}")))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Adds what was measured to the profile. A job that the run had no trial of its own for, but reads that say something of it,
-/// keeps what an earlier run found for it.
+/// Adds the results to the profile. A job without a trial of its own in this run, known only through reads, keeps the
+/// entry of an earlier run.
 fn save(
     (key, measured): (String, fullbore::strategy::FileSystem),
     document: &Document,
 ) -> Result<PathBuf, String> {
-    let path = Profile::path().ok_or("neither XDG_CONFIG_HOME nor HOME says where")?;
+    let path = Profile::path().ok_or("no directory for it: set XDG_CONFIG_HOME or HOME")?;
     let mut profile = Profile::load(&path).map_err(|error| error.to_string())?;
     let tried = |entry: &Entry| {
         document.cells.iter().any(|cell| {

@@ -1,4 +1,4 @@
-//! The flags of `cp`, and those that it does not have.
+//! The flags of `cp`, and additional ones.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,25 +8,24 @@ use clap::{Args, ValueEnum, ValueHint};
 use fullbore_cli::common_args::CommonArgs;
 use fullbore_cli::values::{names, words};
 
-/// Copy files and trees
+/// Copy files and directories
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Exit status: 0 all is copied, 1 something is not, or wrong usage, 3 an input changed while it was read."
-)]
+#[command(after_help = "Exit status: 0 everything is copied, 1 something is not, or usage error, 3 an \
+                  input changed while it was read.")]
 pub(super) struct Flags {
-    /// The sources, then the target: a directory if there are several
+    /// Sources, then the target: a directory if there are several sources
     #[arg(value_name = "PATH", num_args = 0.., value_parser = path(), value_hint = ValueHint::AnyPath)]
     pub(super) paths: Vec<PathBuf>,
 
-    /// Copy directories with what is in them
+    /// Copy directories recursively
     #[arg(short = 'r', long, short_alias = 'R')]
     pub(super) recursive: bool,
 
-    /// As -dR --preserve=all
+    /// Same as -dR --preserve=all
     #[arg(short = 'a', long)]
     pub(super) archive: bool,
 
-    /// Keep links as links, and files with several names as one: -P --preserve=links
+    /// Keep symbolic links and hard links: -P --preserve=links
     #[arg(short = 'd')]
     pub(super) as_links: bool,
 
@@ -34,63 +33,64 @@ pub(super) struct Flags {
     #[arg(short = 'L', long)]
     pub(super) dereference: bool,
 
-    /// Follow no symbolic link
+    /// Follow no symbolic links
     #[arg(short = 'P', long)]
     pub(super) no_dereference: bool,
 
-    /// Follow the symbolic links that are sources themselves
+    /// Follow symbolic links named as sources
     #[arg(short = 'H')]
     pub(super) command_line: bool,
 
-    /// Keep mode, ownership and timestamps
+    /// Preserve mode, ownership and timestamps
     #[arg(short = 'p')]
     pub(super) keep: bool,
 
-    /// Attributes to keep: mode, ownership, timestamps, links, xattr, all [default: mode,ownership,timestamps]
+    /// Attributes to preserve: mode, ownership, timestamps, links, xattr, all [default: mode,ownership,timestamps]
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, value_delimiter = ',',
           default_missing_value = "mode,ownership,timestamps", value_parser = kept())]
     pub(super) preserve: Vec<Attribute>,
 
-    /// Attributes not to keep
+    /// Attributes not to preserve
     #[arg(long, value_name = "LIST", require_equals = true, value_delimiter = ',', value_parser = kept())]
     pub(super) no_preserve: Vec<Attribute>,
 
-    /// Replace existing targets: all, none, none-fail (and fail), older (than the source) [default without a value: older]
+    /// Replace existing targets: all, none, none-fail (and fail), older (than the source) [default without a value:
+    /// older]
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "older",
           value_parser = names::<Update>())]
     pub(super) update: Option<Update>,
 
-    /// As --update=older
+    /// Same as --update=older
     #[arg(short = 'u')]
     pub(super) update_older: bool,
 
-    /// Leave existing targets as they are
+    /// Do not replace existing targets
     #[arg(short = 'n', long)]
     pub(super) no_clobber: bool,
 
-    /// Ask before a target is overwritten
+    /// Prompt before overwriting a target
     #[arg(short = 'i', long)]
     pub(super) interactive: bool,
 
-    /// Replace targets that may not be written too
+    /// Replace targets that cannot be opened for writing
     #[arg(short = 'f', long)]
     pub(super) force: bool,
 
-    /// Replace existing targets by new files, whatever they are
+    /// Replace every existing target with a new file
     #[arg(long)]
     pub(super) remove_destination: bool,
 
-    /// Keep existing targets under another name: none, simple (name~), numbered (name.~1~), existing (numbered if such a
-    /// backup exists) [default: $VERSION_CONTROL, existing]
+    /// Back up existing targets: none, simple (name~), numbered (name.~1~), existing (numbered if such a backup exists)
+    /// [default: $VERSION_CONTROL, existing]
     #[arg(long, value_name = "CONTROL", num_args = 0..=1, require_equals = true, default_missing_value = "",
           value_parser = backups())]
     pub(super) backup: Option<String>,
 
-    /// As --backup without a value
+    /// Same as --backup without a value
     #[arg(short = 'b')]
     pub(super) back_up: bool,
 
-    /// The suffix of simple backups [default: $SIMPLE_BACKUP_SUFFIX, ~]
+    /// Suffix of simple backups [default: $SIMPLE_BACKUP_SUFFIX, ~]
     #[arg(short = 'S', long, value_name = "SUFFIX", allow_hyphen_values = true)]
     pub(super) suffix: Option<OsString>,
 
@@ -102,35 +102,35 @@ pub(super) struct Flags {
     #[arg(short = 's', long)]
     pub(super) symbolic_link: bool,
 
-    /// Copy attributes, not bytes
+    /// Copy attributes only, not the content
     #[arg(long)]
     pub(super) attributes_only: bool,
 
-    /// In trees, copy the bytes of pipes and devices
+    /// Copy the content of pipes and devices in directories
     #[arg(long)]
     pub(super) copy_contents: bool,
 
-    /// Do not copy what is in directories on other file systems
+    /// Stay on the file system of each source
     #[arg(short = 'x', long)]
     pub(super) one_file_system: bool,
 
-    /// Make the directories of the source's path in the target directory
+    /// Recreate the source's directories in the target directory
     #[arg(long)]
     pub(super) parents: bool,
 
-    /// Follow symbolic links to directories where directories are copied to
+    /// Follow existing symbolic links to directories in the target
     #[arg(long)]
     pub(super) keep_directory_symlink: bool,
 
-    /// Remove slashes at the end of sources
+    /// Remove trailing slashes from sources
     #[arg(long)]
     pub(super) strip_trailing_slashes: bool,
 
-    /// The directory to copy into
+    /// Directory to copy into
     #[arg(short = 't', long, value_name = "DIR", allow_hyphen_values = true, value_parser = path(), value_hint = ValueHint::DirPath)]
     pub(super) target_directory: Option<PathBuf>,
 
-    /// Take the target as a name, also if it is a directory
+    /// Treat the target as a file name, even if it is a directory
     #[arg(short = 'T', long)]
     pub(super) no_target_directory: bool,
 
@@ -138,33 +138,33 @@ pub(super) struct Flags {
     #[arg(short = 'v', long)]
     pub(super) verbose: bool,
 
-    /// As --verbose, with how each file was copied
+    /// Same as --verbose, with the copy method of each file
     #[arg(long)]
     pub(super) debug: bool,
 
-    /// Share blocks instead of copying them
+    /// Share blocks (reflink) instead of copying them
     #[arg(long, value_parser = names::<Sharing>(), value_name = "WHEN", num_args = 0..=1, require_equals = true,
           default_value = "auto", default_missing_value = "always")]
     pub(super) reflink: Sharing,
 
-    /// Make holes
+    /// Create holes in the copies
     #[arg(long, value_parser = names::<Holes>(), value_name = "WHEN", require_equals = false, default_value = "auto")]
     pub(super) sparse: Holes,
 
-    /// Read what was written back from the device and compare
+    /// Read the copies back from the device and compare
     #[arg(long)]
     pub(super) verify: bool,
 
-    /// Go on where a run with this flag was stopped. Keeps timestamps, to know what is whole
+    /// Resume an interrupted run that had this flag. Preserves timestamps to recognise complete files
     #[arg(long)]
     pub(super) resume: bool,
 
-    /// How durable the copies are when the command ends: none (the system writes them back in its time), data, full (their
+    /// Durability of the copies when the command ends: none (the system writes them back later), data, full (their
     /// names too)
-    #[arg(long, value_name = "HOW", default_value = "none", value_parser = words(&["none", "data", "full"]))]
+    #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = words(&["none", "data", "full"]))]
     pub(super) sync: String,
 
-    /// Print an account of the run as JSON
+    /// Print a summary of the run as JSON
     #[arg(long)]
     pub(super) json: bool,
 
@@ -172,12 +172,12 @@ pub(super) struct Flags {
     pub(super) common: CommonArgs,
 }
 
-/// A path, which may be empty: that it names nothing is found out where the others are looked at.
+/// Accepts any path, even an empty one: the command reports it with the other path errors.
 fn path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
-/// What can be kept.
+/// An attribute that a copy can preserve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attribute {
     Mode,
@@ -220,20 +220,20 @@ pub(super) enum Update {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Sharing {
-    /// Where the file system can
+    /// Share blocks if the file system can, otherwise copy
     Auto,
-    /// Or fail
+    /// Share blocks or fail
     Always,
-    /// Not at all
+    /// Never share blocks
     Never,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Holes {
-    /// Where the source has them
+    /// Copy the holes of sparse sources
     Auto,
-    /// Where the source has blocks of zeros
+    /// Turn all blocks of zeros into holes
     Always,
-    /// Nowhere
+    /// Create no holes
     Never,
 }

@@ -1,4 +1,4 @@
-//! What is printed, in GNU's words: scripts match them.
+//! Messages in GNU's wording, because scripts match it.
 
 use std::error::Error as _;
 use std::io;
@@ -17,7 +17,7 @@ use crate::locale;
 
 static ENCODING: LazyLock<Encoding> = LazyLock::new(locale::encoding);
 
-/// A path in quotes, as a shell reads it back.
+/// Quotes a path so that a shell can read it back.
 pub(super) fn quoted(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_bytes();
     if bytes.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'\'') {
@@ -26,7 +26,7 @@ pub(super) fn quoted(path: &Path) -> Vec<u8> {
     quote::quoted(path, *ENCODING, true).into_bytes()
 }
 
-/// Texts and paths in quotes, one after the other.
+/// A text, or a path to be quoted.
 enum MessagePart<'a> {
     Text(&'a str),
     Path(&'a Path),
@@ -45,46 +45,46 @@ fn join(parts: &[MessagePart<'_>]) -> Vec<u8> {
     text
 }
 
-/// Prints a message on standard error.
+/// Prints a message to standard error.
 pub(super) fn eprint(text: &[u8]) {
     Exit::eprint(&[format!("{}: ", program("copy")).as_bytes(), text, b"\n"].concat());
 }
 
-/// Prints what is wrong, and ends the command.
+/// Prints an error, and ends the command.
 pub(super) fn fatal(text: &str) -> Exit {
     fatal_bytes(text.as_bytes())
 }
 
-/// As [`fatal`], of bytes.
+/// As [`fatal`], for bytes.
 pub(super) fn fatal_bytes(text: &[u8]) -> Exit {
     eprint(text);
     Exit::Reported(1)
 }
 
-/// As [`fatal`], for a command line that is none, with the way to help.
+/// As [`fatal`], for a usage error, with a hint at `--help`.
 pub(super) fn usage(text: &str) -> Exit {
     usage_bytes(text.as_bytes())
 }
 
-/// As [`usage`], of bytes.
+/// As [`usage`], for bytes.
 pub(super) fn usage_bytes(text: &[u8]) -> Exit {
     let exit = fatal_bytes(text);
     Exit::eprint(&format!("Try '{} --help' for more information.\n", program("copy")));
     exit
 }
 
-/// A text that a path in quotes stands in.
+/// Returns a text around a quoted path.
 pub(super) fn about(before: &str, path: &Path, after: &str) -> Vec<u8> {
     join(&[T(before), P(path), T(after)])
 }
 
-/// The line of a source that was named before.
+/// Returns the warning for a source named more than once.
 pub(super) fn repeated(source: &Path, directory: bool) -> Vec<u8> {
     let before = if directory { "warning: source directory " } else { "warning: source file " };
     about(before, source, " specified more than once")
 }
 
-/// The line of a copy.
+/// Returns the line of a copied file.
 pub(super) fn copied(source: &Path, target: &Path, backup: Option<&Path>) -> Vec<u8> {
     match backup {
         Some(backup) => join(&[P(source), T(" -> "), P(target), T(" (backup: "), P(backup), T(")\n")]),
@@ -92,17 +92,17 @@ pub(super) fn copied(source: &Path, target: &Path, backup: Option<&Path>) -> Vec
     }
 }
 
-/// The line of a directory that was made for a path: GNU prints it without quotes.
+/// Returns the line of a directory created for `--parents`: GNU prints it without quotes.
 pub(super) fn parent(source: &Path, target: &Path) -> Vec<u8> {
     let [source, target] = [source, target].map(|path| quote::quoted(path, *ENCODING, false));
     format!("{source} -> {target}\n").into_bytes()
 }
 
-/// The line of `--debug` for a file with bytes.
+/// Returns the line of `--debug` for a file with content.
 pub(super) fn details(stats: &CopyStats, options: &CopyOptions) -> String {
     let cloned = stats.cloned > 0;
     let auto = options.reflink != Reflink::Never && options.sparse == Sparse::Auto;
-    // The kernel is asked to copy between files of one server only.
+    // Copy offload is used between files of one server only.
     let offload = if cloned || stats.bytes() == 0 && auto { "unknown" } else { "avoided" };
     let reflink = match () {
         () if cloned => "yes",
@@ -118,7 +118,7 @@ pub(super) fn details(stats: &CopyStats, options: &CopyOptions) -> String {
     format!("copy offload: {offload}, reflink: {reflink}, sparse detection: {holes}\n")
 }
 
-/// The message of what was not copied.
+/// Returns the message for a file that was not copied.
 pub(super) fn failed(error: &CopyError) -> Vec<u8> {
     match error {
         CopyError::Failed(error) => of_the_system(error),
@@ -168,7 +168,7 @@ fn of_the_system(error: &Error) -> Vec<u8> {
     if error.kind() == Kind::Changed {
         return about("", path, &after);
     }
-    // Errors of permission come from the check of a target that exists: then nothing was written.
+    // Permission errors result from the check of an existing target; nothing was written then.
     let refused = matches!(error.raw_os_error(), Some(1 | 13 | 26 | 30));
     let before = match error.operation() {
         "stat" | "inspect" => "cannot stat ",
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_have_the_words_that_scripts_know() {
+    fn errors_have_gnus_wording() {
         let said = |operation, number| {
             let error = Error::io(operation, "a b", io::Error::from_raw_os_error(number));
             String::from_utf8(of_the_system(&error)).unwrap()

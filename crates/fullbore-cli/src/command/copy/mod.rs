@@ -1,4 +1,4 @@
-//! `fullbore copy`: as `cp`, with its flags, words and exit codes.
+//! `fullbore copy`: `cp` with its flags, messages and exit codes.
 
 mod flags;
 mod messages;
@@ -21,7 +21,7 @@ use self::operands::Pair;
 use self::options::FlagOrder;
 use self::summary::{length, summary};
 
-/// Copy files and trees
+/// Copy files and directories
 #[derive(Debug)]
 pub(crate) struct Copy {
     flags: Flags,
@@ -71,14 +71,14 @@ impl Copy {
             When::Never => false,
         };
         let follow = options.follow == Follow::All;
-        // What there is to do is only looked for if somebody waits to see it: it is a walk of its own.
+        // The length is determined only if progress is shown, because that takes a separate walk.
         let len = following.then(|| pairs.iter().map(|(source, _)| length(source, true, follow)).sum());
         if following || !asks {
             run.follow("copy", len);
         }
         let unheard = AtomicBool::new(false);
         let print = |line: &[u8]| {
-            // A question comes after the lines of what was done before.
+            // A prompt follows the lines printed before it.
             let printed = run.print(line).and_then(|()| if asks { run.flush() } else { Ok(()) });
             if printed.is_err() && !unheard.swap(true, Ordering::Relaxed) {
                 run.progress().cancel();
@@ -125,7 +125,7 @@ impl Copy {
     }
 }
 
-/// `cp --force --backup file file` makes the backup and nothing else.
+/// Implements `cp --force --backup file file`, which makes the backup and nothing else.
 fn backup_of_itself(pairs: &mut [Pair], options: &mut CopyOptions) {
     if let ([(source, target)], true) = (pairs, options.force)
         && source == target
@@ -137,9 +137,9 @@ fn backup_of_itself(pairs: &mut [Pair], options: &mut CopyOptions) {
     }
 }
 
-/// Deep trees have many directories open: as many as may be had without asking anybody.
+/// Raises the limit of open files to the hard limit: deep trees have many directories open.
 fn raise_open_file_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // With fewer, very deep trees cannot be copied, and it is said of which path.
+    // With a lower limit, very deep trees fail with an error that names the path.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }

@@ -1,4 +1,4 @@
-//! From the operands to pairs of source and target.
+//! Converts the operands to pairs of source and target.
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
@@ -10,14 +10,14 @@ use fullbore_cli::exit::{Exit, reason};
 use super::flags::Flags;
 use super::messages::{about, fatal_bytes, usage, usage_bytes};
 
-/// `ENOTDIR`: the path has a slash at the end, and no directory before it.
+/// `ENOTDIR`: the path ends with a slash but does not name a directory.
 const NOT_A_DIRECTORY: i32 = 20;
 
 /// A source and its target.
 pub(super) type Pair = (PathBuf, PathBuf);
 
 impl Flags {
-    /// Each source with its target.
+    /// Returns each source with its target.
     pub(super) fn pairs(&self) -> Result<Vec<Pair>, Exit> {
         let into = self.target_directory.is_some();
         let (sources, target) = match (&self.target_directory, self.paths.split_last()) {
@@ -35,7 +35,7 @@ impl Flags {
         }
         let found = stat(target);
         let is_directory = matches!(found, Ok(Some((FileKind::Directory, _))));
-        // An earlier run with `--resume` may have begun the target itself as the copy of the source.
+        // The target itself may be a partial copy of the source, left by an earlier run with `--resume`.
         let check = match sources {
             [source] if self.resume && is_directory && !into && !self.parents => {
                 copy_was_begun(source, target)?
@@ -93,7 +93,7 @@ impl Flags {
         }
     }
 
-    /// A source and its target in a directory.
+    /// Returns a source and its target in a directory.
     fn within(&self, source: &Path, directory: &Path) -> Pair {
         let source = self.stripped(source);
         if self.parents {

@@ -1,4 +1,4 @@
-//! From flags to options: of some flags the last one counts.
+//! Converts flags to copy options; of some flags the last one counts.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,13 +13,13 @@ use fullbore_cli::exit::Exit;
 use super::flags::{Attribute, CONTROLS, Flags, Holes, Sharing, Update};
 use super::{messages, prompt};
 
-/// The places of flags in the command line whose order counts.
+/// The positions of flags whose order matters.
 #[derive(Debug, Default)]
 pub(super) struct FlagOrder {
     follow: Vec<(usize, Follow)>,
-    /// `true`: the source's; `false`: not.
+    /// `true`: preserve; `false`: do not preserve.
     keep: Vec<(usize, &'static [Attribute], bool)>,
-    /// Whether `-i` comes after `-n`.
+    /// True if `-i` follows `-n`.
     asks: bool,
 }
 
@@ -67,7 +67,7 @@ fn one(kept: Attribute) -> &'static [Attribute] {
 }
 
 impl Flags {
-    /// The options of the copy.
+    /// Returns the options of the copy.
     pub(super) fn options(&self, order: &FlagOrder) -> Result<CopyOptions, Exit> {
         self.check_conflicts()?;
         let recursive = self.recursive || self.archive;
@@ -143,7 +143,7 @@ impl Flags {
         Err(messages::usage(wrong))
     }
 
-    /// As GNU decides: `-n` before everything, then the last of `-i` and `-n`.
+    /// Decides as GNU does: `-n` before everything, then the last of `-i` and `-n`.
     fn existing(&self, order: &FlagOrder) -> Existing {
         if self.no_clobber && !order.asks {
             return Existing::Skip;
@@ -209,14 +209,14 @@ impl Flags {
             _ => BackupControl::Existing,
         };
         let given = self.suffix.clone().or_else(|| env::var_os("SIMPLE_BACKUP_SUFFIX"));
-        // A suffix leads to no other directory.
+        // A suffix must not name another directory.
         let usable = |suffix: &OsString| !suffix.is_empty() && !suffix.as_encoded_bytes().contains(&b'/');
         let suffix = given.filter(usable).unwrap_or_else(|| "~".into());
         Ok(Some(Backup { control, suffix }))
     }
 }
 
-/// The control that a name means, or a beginning of names that mean the same.
+/// Returns the control for a name or for an unambiguous beginning of a name.
 fn control(text: &str) -> Option<String> {
     if let Some(name) = CONTROLS.iter().find(|name| **name == text) {
         return Some((*name).to_owned());

@@ -1,4 +1,4 @@
-//! The question before a target is overwritten: on standard error, answered on standard input.
+//! The prompt before a target is overwritten: on standard error, answered on standard input.
 
 use std::io::{BufRead, Write};
 
@@ -7,7 +7,8 @@ use fullbore_cli::exit::program;
 
 use super::messages::quoted;
 
-/// Asks, as GNU's `cp` does; an answer that begins with `y` is yes. `replaces`: a target that may not be written is replaced.
+/// Prompts as GNU's `cp` does; an answer that begins with `y` is yes. `replaces`: a target that cannot be opened for
+/// writing is replaced.
 pub(super) fn confirm_overwrite(overwrite: &Overwrite<'_>, replaces: bool) -> bool {
     let mut text = format!("{}: ", program("copy")).into_bytes();
     let target = quoted(overwrite.path);
@@ -24,12 +25,12 @@ pub(super) fn confirm_overwrite(overwrite: &Overwrite<'_>, replaces: bool) -> bo
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(&text).and_then(|()| stderr.flush());
     let mut answer = Vec::new();
-    // Who cannot be asked has not agreed.
+    // A failed read means no.
     let read = std::io::stdin().lock().read_until(b'\n', &mut answer);
     read.is_ok() && matches!(answer.first(), Some(b'y' | b'Y'))
 }
 
-/// The mode bits as `ls` shows them.
+/// Formats the mode bits as `ls` does.
 fn mode_string(mode: u32) -> String {
     let mut text = String::new();
     for (shift, special, letters) in

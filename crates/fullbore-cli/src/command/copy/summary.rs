@@ -1,11 +1,11 @@
-//! The account of a run in words, and the length of the line of progress.
+//! The text summary of a run, and the total length for the progress line.
 
 use std::path::Path;
 
 use fullbore::pattern::CopyStats;
 use fullbore::size;
 
-/// How many files were copied, and how their bytes went.
+/// Summarizes the number of copied files and the copy methods of their bytes.
 pub(super) fn summary(stats: &CopyStats) -> String {
     let mut said = format!("{} files", stats.files);
     for (count, what) in [
@@ -24,7 +24,7 @@ pub(super) fn summary(stats: &CopyStats) -> String {
         (stats.cloned, "cloned"),
         (stats.copied, "copied"),
         (stats.holes, "skipped as holes"),
-        (stats.resumed, "there already"),
+        (stats.resumed, "already present"),
         (stats.verified, "verified"),
     ]
     .iter()
@@ -37,7 +37,7 @@ pub(super) fn summary(stats: &CopyStats) -> String {
     said
 }
 
-/// The bytes that lie under a path, as far as they can be looked at: for the line of progress only.
+/// Returns the number of bytes below a path, ignoring errors: for the progress line only.
 pub(super) fn length(path: &Path, outermost: bool, follow: bool) -> u64 {
     let look = if outermost || follow { path.metadata() } else { path.symlink_metadata() };
     match look {

@@ -1,18 +1,18 @@
-//! What is in files: compared, and told in short, without a look at what holes leave out.
+//! File contents: compared and hashed, skipping holes.
 
 use fullbore::error::Result;
 use fullbore::file::File;
 use fullbore::operation::Fold;
 use fullbore::operation::hash::Hash;
 
-/// How much is read at once, in bytes.
+/// Bytes per read.
 const REQUEST: u64 = 1 << 20;
 
-/// The unit in which zeros are left out, in bytes.
+/// The unit in which zeros are skipped, in bytes.
 const BLOCK: u64 = 4 << 10;
 
-/// The hash of all blocks that are not zeros, each with its offset: the same for all files of the same content, however much
-/// of it is in holes. With it, how many bytes were read.
+/// Returns the number of bytes read, and the hash of all non-zero blocks with their offsets: equal for all files of the
+/// same content, however much of it is in holes.
 pub(super) fn data(file: &File, len: u64) -> Result<(u64, Vec<u8>)> {
     let mut memory = vec![0; REQUEST as usize];
     let mut sum = Hash::default().identity();
@@ -42,7 +42,7 @@ pub(super) fn data(file: &File, len: u64) -> Result<(u64, Vec<u8>)> {
     Ok((read, sum.finish()))
 }
 
-/// Whether two files have the same bytes.
+/// True if two files have the same bytes.
 pub(super) fn equal(one: &File, other: &File) -> Result<bool> {
     const REQUEST: u64 = 128 << 10;
     let (mut left, mut right) = (vec![0; REQUEST as usize], vec![0; REQUEST as usize]);
@@ -60,7 +60,7 @@ pub(super) fn equal(one: &File, other: &File) -> Result<bool> {
         }
         at += count as u64;
         if is_zero(&left[..count]) {
-            // Where neither has data, both have zeros.
+            // Where neither has data, both are zeros.
             at = next(one, at, len)?.min(next(other, at, len)?);
         }
     }
@@ -71,7 +71,7 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
-/// The block with the next data at or after `at`, which is the start of one, or the end.
+/// Returns the block with the next data at or after `at`; `at` is the start of a block, or the end.
 fn next(file: &File, at: u64, len: u64) -> Result<u64> {
     if at >= len {
         return Ok(len);

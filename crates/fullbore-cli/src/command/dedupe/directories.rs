@@ -1,4 +1,4 @@
-//! Where the names that were found are: in directories that were held when they were gone through.
+//! The directories of the found names, held open since they were walked.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -8,12 +8,12 @@ use fullbore::error::{Error, Result};
 use fullbore::file::{File, HeldDir};
 use rustix::fs::{AtFlags, Stat};
 
-/// The directories of a run by their paths. Names are looked up in them, and never by a path again: that may lead elsewhere
-/// since.
+/// The directories of a run by path. Names are looked up in the open directories, never by path again, because a path
+/// may lead elsewhere by then.
 #[derive(Default)]
 pub(super) struct Directories(HashMap<PathBuf, HeldDir>);
 
-/// A name in a held directory, with its path for messages.
+/// A name in an open directory, with its path for messages.
 pub(super) struct Entry<'a> {
     pub(super) held: &'a HeldDir,
     pub(super) name: &'a OsStr,
@@ -21,7 +21,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl Directories {
-    /// Notes the directory that holds the last name of a path.
+    /// Records the directory that contains the last name of a path.
     pub(super) fn note(&mut self, path: &Path, held: HeldDir) {
         let Some(directory) = path.parent() else { return };
         if !self.0.contains_key(directory) {
@@ -29,7 +29,7 @@ impl Directories {
         }
     }
 
-    /// The place of a path that was found.
+    /// Returns the entry of a path that was found.
     pub(super) fn of<'a>(&'a self, path: &'a Path) -> Result<Entry<'a>> {
         let held = path.parent().and_then(|directory| self.0.get(directory));
         match (held, path.file_name()) {
@@ -45,13 +45,13 @@ impl Entry<'_> {
         self.held.open_file(self.name)
     }
 
-    /// What has the name now.
+    /// Returns the current status of the name.
     pub(super) fn stat(&self) -> Result<Stat> {
         stat(self.held, self.name, self.path)
     }
 }
 
-/// What has a name in a directory, links not followed.
+/// Returns the status of a name in a directory; links are not followed.
 pub(super) fn stat(held: &HeldDir, name: &OsStr, path: &Path) -> Result<Stat> {
     let found = held.fd().and_then(|fd| Ok(rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)?));
     found.map_err(|error| Error::io("inspect", path, error))

@@ -1,4 +1,4 @@
-//! Finding: every file is looked at, few are read in part, fewer are read whole.
+//! Finding duplicates in steps: every file is inspected, few are read in part, fewer are read whole.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -18,19 +18,19 @@ use super::directories::{self, Directories};
 use crate::command::walk::{Rules, Walk};
 use crate::exit::Exit;
 
-/// Files up to this long are hashed whole at once: their ends are all of them, or nearly, in bytes.
+/// Files up to this length are hashed whole at once: their ends are all or most of their bytes.
 const NO_ENDS: u64 = 128 << 10;
 
-/// How much of each end is looked at, in bytes.
+/// Bytes read at each end.
 const END: u64 = 16 << 10;
 
-/// How many files a worker looks at before the next takes some: a look is cheaper than asking for work.
+/// Number of files that a worker inspects per batch: inspecting a file is cheaper than taking work from the queue.
 const LOOKS: usize = 256;
 
-/// A file whose holes are longer than this, in bytes, is not read whole, and neither are those that may be equal to it.
+/// A file with more than this many bytes in holes is not read whole, and neither are possible duplicates of it.
 const HOLES: u64 = 64 << 20;
 
-/// Which files are of interest, and how sure to be.
+/// The candidate files and the required certainty.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) min: u64,
@@ -41,17 +41,17 @@ pub(super) struct Bounds {
 
 /// Files of the same content.
 pub(super) struct Group {
-    /// The hash of the content, or of what is not zeros in it.
+    /// Hash of the content, or of its non-zero blocks.
     pub(super) sum: Vec<u8>,
-    /// Whether holes were left out of the hash.
+    /// True if holes were left out of the hash.
     pub(super) sparse: bool,
-    /// In bytes.
+    /// Length in bytes.
     pub(super) len: u64,
-    /// In the order of their first names.
+    /// Files in the order of their first names.
     pub(super) files: Vec<HashedFile>,
 }
 
-/// A file, and what it was like when it was read.
+/// A file, and its modification time when it was read.
 #[derive(Debug, Clone)]
 pub(super) struct HashedFile {
     pub(super) inode: Inode,
@@ -59,33 +59,33 @@ pub(super) struct HashedFile {
 }
 
 pub(super) struct Found {
-    /// The longest files first.
+    /// Groups, the longest files first.
     pub(super) groups: Vec<Group>,
-    /// Where the names are.
+    /// Directories of the names.
     pub(super) directories: Directories,
-    /// How many bytes were read.
+    /// Number of bytes read.
     pub(super) read: u64,
-    /// Something could not be read, which was said.
+    /// True if something could not be read; the error is already printed.
     pub(super) failed: bool,
 }
 
-/// A name that is of interest.
+/// A candidate name.
 struct FoundName {
     path: PathBuf,
     held: HeldDir,
     identity: (u64, u64),
     len: u64,
-    /// Whether it has long holes.
+    /// True if the file has long holes.
     sparse: bool,
 }
 
-/// The hash of a file, whether it leaves holes out, and when the file was modified last.
+/// Hash of a file, whether it leaves holes out, and the file's modification time.
 type Read = ((Vec<u8>, bool), (i64, i64));
 
-/// Groups whose files have a key each; `None`: it could not be read.
+/// Groups of files with a key each; `None` for an unreadable file.
 type Keyed<K> = Vec<Vec<(Inode, Option<K>)>>;
 
-/// What all steps need.
+/// The common state of all steps.
 struct Search<'a> {
     executor: &'a Executor<'a>,
     run: &'a CliRun<'a>,
@@ -116,14 +116,14 @@ pub(super) fn find(
     };
     let mut groups = search.refine(long, ends)?;
     groups.extend(short);
-    // Those that may be equal are hashed alike: of files with long holes only what is no zeros.
+    // Possible duplicates are hashed alike: with long holes in any of them, only non-zero blocks.
     let has_holes = |group: &Vec<Inode>| group.iter().any(|inode| search.sparse.contains(&inode.identity));
     let sparse: HashSet<_> =
         groups.iter().filter(|group| has_holes(group)).flatten().map(|inode| inode.identity).collect();
     let whole = |inode: &Inode, directories: &Directories, executor: &Executor<'_>, worker: &mut _| {
         let file = open(inode, directories)?;
         let before = file.stamp()?;
-        let changed = || Error::new(Kind::Changed, "trust", file.path(), "it was changed while it was read");
+        let changed = || Error::new(Kind::Changed, "read", file.path(), "the file changed while it was read");
         if before.len != inode.len {
             return Err(changed());
         }
@@ -159,17 +159,17 @@ pub(super) fn find(
     Ok(Found { groups, directories: search.directories, read: search.read, failed: search.failed })
 }
 
-/// Opens a file, if it still is the one that was found.
+/// Opens a file if it is still the one that was found.
 fn open(inode: &Inode, directories: &Directories) -> Result<File> {
     let file = directories.of(&inode.names[0])?.open()?;
     let FileStamp { identity, len, .. } = file.stamp()?;
     if (identity, len) != (inode.identity, inode.len) {
-        return Err(Error::new(Kind::Changed, "read", file.path(), "it was changed since it was found"));
+        return Err(Error::new(Kind::Changed, "read", file.path(), "the file changed after it was found"));
     }
     Ok(file)
 }
 
-/// What a look at a name gives; `None`: nothing of interest.
+/// Inspects a name; `None`: not a candidate.
 fn inspect(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Option<FoundName>> {
     let held = match held {
         Some(held) => held,
@@ -189,7 +189,7 @@ impl Search<'_> {
         self.run.without_progress_line(|| Exit::eprint(&format!("fullbore: {error}\n")));
     }
 
-    /// Every regular file of interest.
+    /// Returns every regular file within the bounds.
     fn find_files(&mut self, paths: &[PathBuf], bounds: Bounds) -> Result<Vec<Inode>> {
         let mut walk = Walk::new(paths.iter().cloned(), Rules { follow: false, hidden: bounds.hidden });
         let batches = std::iter::from_fn(move || {
@@ -228,7 +228,7 @@ impl Search<'_> {
         Ok(inodes(files))
     }
 
-    /// Gives each file of the groups its key, which `key` reads from it, with how many bytes that took.
+    /// Computes a key for each file of the groups with `key`, which also returns the number of bytes it read.
     fn keys<K: Send>(
         &mut self,
         groups: Vec<Vec<Inode>>,
@@ -276,7 +276,7 @@ impl Search<'_> {
         Ok(split.into_iter().map(|group| group.into_iter().map(|(inode, _)| inode).collect()).collect())
     }
 
-    /// Splits the groups by their bytes: what hashes alike is equal, but for whoever does not take that for granted.
+    /// Splits the groups by their bytes if a comparison was requested; otherwise equal hashes are sufficient.
     fn compared(&mut self, groups: Vec<Group>) -> Result<Vec<Group>> {
         let (mut result, mut errors) = (Vec::new(), Vec::new());
         let read = Mutex::new(0);
@@ -322,7 +322,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether two files that were found have the same bytes.
+/// True if two files have the same bytes.
 fn equal(directories: &Directories, one: &HashedFile, other: &HashedFile) -> Result<bool> {
     content::equal(&open(&one.inode, directories)?, &open(&other.inode, directories)?)
 }

@@ -1,4 +1,4 @@
-//! What must not be linked: files that differ in more than their names.
+//! Inodes and their attributes: files that differ in more than their names must not be linked.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -11,21 +11,21 @@ use rustix::io::Errno;
 
 use super::directories::Entry;
 
-/// A file as it is now: open, so that nobody can put another in its place, and what the system says of it.
+/// An open file with its status; it cannot be replaced by another while it is open.
 pub(super) struct OpenInode {
     pub(super) file: File,
     pub(super) stat: Stat,
 }
 
 impl OpenInode {
-    /// Opens a name that is of a regular file and not a symbolic link, without waiting.
+    /// Opens a name of a regular file that is not a symbolic link, without blocking.
     pub(super) fn open(entry: &Entry<'_>) -> Result<Self> {
         let file = entry.open()?;
         let stat = rustix::fs::fstat(&file).map_err(|error| Error::io("open", entry.path, error.into()))?;
         Ok(Self { file, stat })
     }
 
-    /// Whether what a name leads to now is this file, as it was when it was opened.
+    /// True if the status of a name is still that of this file when it was opened.
     pub(super) fn is_still(&self, now: &Stat) -> bool {
         let mark = |stat: &Stat| {
             (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_mode)
@@ -33,7 +33,7 @@ impl OpenInode {
         mark(now) == mark(&self.stat)
     }
 
-    /// Whether it may be replaced, or be what others are replaced by.
+    /// True if the file may be replaced, and may replace others.
     pub(super) fn is_free(&self) -> bool {
         match rustix::fs::ioctl_getflags(&self.file) {
             Ok(flags) => !flags.intersects(IFlags::IMMUTABLE | IFlags::APPEND),
@@ -42,20 +42,20 @@ impl OpenInode {
         }
     }
 
-    /// Why one inode must not stand for both; `None`: nothing is in the way.
+    /// Returns the reason why one inode must not replace the other; `None` if it may.
     pub(super) fn differs(&self, other: &Self, path: &Path) -> Result<Option<&'static str>> {
         Ok(if (self.stat.st_uid, self.stat.st_gid) != (other.stat.st_uid, other.stat.st_gid) {
-            Some("it has another owner")
+            Some("different owner")
         } else if self.stat.st_mode != other.stat.st_mode {
-            Some("it has another mode")
+            Some("different mode")
         } else if self.attributes(path)? != other.attributes(path)? {
-            Some("it has other extended attributes")
+            Some("different extended attributes")
         } else {
             None
         })
     }
 
-    /// The extended attributes, access lists included.
+    /// Returns the extended attributes, access lists included.
     pub(super) fn attributes(&self, path: &Path) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         let fail = |error: Errno| Error::io("read the extended attributes of", path, error.into());
         let mut names = vec![0; 64 << 10];
@@ -74,10 +74,9 @@ impl OpenInode {
     }
 }
 
-/// Gives a new file the owner, mode, attributes and times of another.
+/// Copies owner, mode, attributes and times of a file to a new one.
 pub(super) fn copy_metadata(new: &OwnedFd, like: &OpenInode, path: &Path) -> Result<()> {
-    let fail =
-        |error: Errno| Error::io("give its owner, mode and attributes to the copy of", path, error.into());
+    let fail = |error: Errno| Error::io("copy the owner, mode and attributes of", path, error.into());
     let stat = &like.stat;
     let made = rustix::fs::fstat(new).map_err(fail)?;
     if (made.st_uid, made.st_gid) != (stat.st_uid, stat.st_gid) {
@@ -88,7 +87,7 @@ pub(super) fn copy_metadata(new: &OwnedFd, like: &OpenInode, path: &Path) -> Res
     for (name, value) in like.attributes(path)? {
         rustix::fs::fsetxattr(new, &name[..], &value, rustix::fs::XattrFlags::empty()).map_err(fail)?;
     }
-    // After the owner, whose change takes the set-user bit away.
+    // After the owner, because changing the owner clears the set-user-ID bit.
     rustix::fs::fchmod(new, Mode::from_raw_mode(stat.st_mode)).map_err(fail)?;
     let times = rustix::fs::Timestamps {
         last_access: rustix::fs::Timespec { tv_sec: stat.st_atime, tv_nsec: stat.st_atime_nsec as _ },
@@ -97,7 +96,7 @@ pub(super) fn copy_metadata(new: &OwnedFd, like: &OpenInode, path: &Path) -> Res
     rustix::fs::futimens(new, &times).map_err(fail)
 }
 
-/// An error that says that a file is no longer what it was.
+/// Returns the error for a file that changed.
 pub(super) fn changed(path: &Path) -> Error {
-    Error::new(Kind::Changed, "link", path, "it was changed since it was read")
+    Error::new(Kind::Changed, "link", path, "the file changed after it was read")
 }

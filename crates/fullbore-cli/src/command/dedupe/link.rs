@@ -1,4 +1,4 @@
-//! Linking: a name is given to another file of the same content, by one rename, or stays what it is.
+//! Linking: a name is replaced by a link to another file of the same content, by one rename, or left as it is.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::directories::{Directories, Entry, stat};
 use super::find::{Group, HashedFile};
 use super::inode::{OpenInode, changed, copy_metadata};
 
-/// What to do with the files of a group.
+/// Options for replacing the files of a group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Links {
     pub(super) how: ReplaceMethod,
@@ -22,15 +22,15 @@ pub(super) struct Links {
     pub(super) dry_run: bool,
 }
 
-/// What became of a name.
+/// The result for a name.
 #[derive(Debug)]
 pub(super) enum LinkResult {
-    /// It is what the others are replaced by.
+    /// The file that replaces the others.
     Kept,
     Linked,
-    /// It would be, without `--dry-run`.
+    /// Not replaced because of `--dry-run`.
     Would,
-    /// It must not be, and why.
+    /// Must not be replaced, with the reason.
     Left(&'static str),
     Failed(Error),
 }
@@ -42,8 +42,8 @@ impl LinkResult {
 }
 
 impl Links {
-    /// Replaces every name of the group that is not of the first file on its device; the names with what became of them, in
-    /// their order.
+    /// Replaces every name of the group that is not a name of the first file on its device. Returns the names with
+    /// their results, in order.
     pub(super) fn group(self, group: &Group, directories: &Directories) -> Vec<(PathBuf, LinkResult)> {
         let mut outcomes = Vec::new();
         let device = |file: &HashedFile| file.inode.identity.0;
@@ -52,7 +52,7 @@ impl Links {
         for file in &group.files {
             let alone = || group.files.iter().filter(|other| device(other) == device(file)).count() == 1;
             if device(file) != first && alone() {
-                let left = |name: &PathBuf| (name.clone(), LinkResult::Left("it is on another file system"));
+                let left = |name: &PathBuf| (name.clone(), LinkResult::Left("on another file system"));
                 outcomes.extend(file.inode.names.iter().map(left));
                 continue;
             }
@@ -66,7 +66,7 @@ impl Links {
                         Ok(None) if self.dry_run => LinkResult::Would,
                         Ok(None) => LinkResult::Linked,
                         Err(error) if error.raw_os_error() == Some(Errno::MLINK.raw_os_error()) => {
-                            // That file has all the names it may have: from here on this one is kept.
+                            // The file has reached its maximum number of links: from here on this one is kept.
                             kept.insert(device(file), file);
                             LinkResult::Kept
                         }
@@ -79,8 +79,8 @@ impl Links {
         outcomes
     }
 
-    /// Replaces one name, or says why it must not be. Files and directories are those that were found and are held: what
-    /// paths lead to meanwhile is nobody's business here.
+    /// Replaces one name, or returns the reason why it must not be replaced. Uses the files and directories held open
+    /// since they were found, so changes of paths in the meantime have no effect.
     fn replace(
         self,
         keep: &HashedFile,
@@ -103,7 +103,7 @@ impl Links {
             }
         }
         if !one.is_free() || !other.is_free() {
-            return Ok(Some("one of them is immutable or may only be appended to"));
+            return Ok(Some("one of the files is immutable or append-only"));
         }
         if self.how == ReplaceMethod::Hard
             && !self.any_metadata
@@ -118,18 +118,18 @@ impl Links {
             ReplaceMethod::Hard => linked(&one, &other.file, &source, &target),
             ReplaceMethod::Reflink => match shared(&one, &other, &target) {
                 Err(error) if cannot_reflink(&error) => {
-                    return Ok(Some("this file system does not share blocks between these"));
+                    return Ok(Some("the file system cannot share their blocks"));
                 }
                 other => other,
             },
         };
         let temporary = match made {
             Err(error) if error.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
-                return Ok(Some("it is on another file system"));
+                return Ok(Some("on another file system"));
             }
             other => other?,
         };
-        // What will stand there was compared with what stood there, and it still stands there.
+        // The replacement was compared with the file under this name; the name must still lead to that file.
         if !other.is_still(&target.stat()?) {
             return Err(changed(name));
         }
@@ -142,7 +142,7 @@ impl Links {
     }
 }
 
-/// Another name of `one` beside `target`, which has the same bytes.
+/// Creates another name of `one` in the directory of `target`, which has the same bytes.
 fn linked(one: &OpenInode, other: &File, source: &Entry<'_>, target: &Entry<'_>) -> Result<Temporary> {
     let failed = |error: std::io::Error| Error::io("link", source.path, error);
     let from = source.held.fd().map_err(failed)?;
@@ -153,20 +153,21 @@ fn linked(one: &OpenInode, other: &File, source: &Entry<'_>, target: &Entry<'_>)
     if !equal(&one.file, other)? {
         return Err(changed(target.path));
     }
-    // Of the name that was linked nobody knows for sure that it led to the file still.
+    // The name that was linked may no longer have led to the file.
     if !one.is_still(&stat(temporary.directory(), temporary.name(), source.path)?) {
         return Err(changed(source.path));
     }
     Ok(temporary)
 }
 
-/// A file beside `target` that shares the blocks of `one`, has the bytes of `other` and is otherwise as that.
+/// Creates a file in the directory of `target` that shares the blocks of `one`, has the bytes of `other` and its
+/// attributes.
 fn shared(one: &OpenInode, other: &OpenInode, target: &Entry<'_>) -> Result<Temporary> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let (temporary, fd) = Temporary::create(target.held, target.name, false, |directory, name| {
         rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
     })
-    .map_err(|error| Error::io("create a file beside", target.path, error))?;
+    .map_err(|error| Error::io("create a temporary file for", target.path, error))?;
     rustix::fs::ioctl_ficlone(&fd, &one.file)
         .map_err(|error| Error::io("share the blocks of", target.path, error.into()))?;
     let read = rustix::io::fcntl_dupfd_cloexec(&fd, 3)
@@ -178,7 +179,7 @@ fn shared(one: &OpenInode, other: &OpenInode, target: &Entry<'_>) -> Result<Temp
     Ok(temporary)
 }
 
-/// Whether blocks cannot be shared here, whatever is tried.
+/// True if the error means that the file system cannot share blocks of these files.
 fn cannot_reflink(error: &Error) -> bool {
     let refusals = [Errno::NOTSUP, Errno::NOTTY, Errno::XDEV, Errno::INVAL, Errno::NOSYS];
     refusals.iter().any(|refusal| error.raw_os_error() == Some(refusal.raw_os_error()))

@@ -1,4 +1,4 @@
-//! `fullbore dedupe`: files of the same content, told of and, only when told to, made one.
+//! `fullbore dedupe`: reports duplicate files; links them only on request.
 
 mod content;
 mod directories;
@@ -18,50 +18,50 @@ use self::find::Bounds;
 use self::report::Report;
 use crate::exit::Exit;
 
-/// Find files of the same content, and make them one if told to
+/// Report duplicate files, and link them on request
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 done, 1 done, but something could not be read or linked, 2 the command line is wrong."
+    after_help = "Exit status: 0 done, 1 done, but something could not be read or linked, 2 usage error."
 )]
 pub(crate) struct Dedupe {
-    /// Files and directories, which are gone through; symbolic links below them are not followed
+    /// Files and directories; directories are searched recursively, symbolic links in them are not followed
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
 
-    /// Leave out files that are shorter
+    /// Ignore files shorter than this
     #[arg(long, value_name = "SIZE", default_value = "1", value_parser = |text: &str| size::parse(text))]
     min_size: u64,
 
-    /// Leave out files that are longer
+    /// Ignore files longer than this
     #[arg(long, value_name = "SIZE", value_parser = |text: &str| size::parse(text))]
     max_size: Option<u64>,
 
-    /// Empty files too
+    /// Include empty files
     #[arg(long, conflicts_with = "min_size")]
     empty: bool,
 
-    /// Files and directories whose names begin with a dot too
+    /// Include hidden files and directories (names that begin with a dot)
     #[arg(short = '.', long)]
     hidden: bool,
 
-    /// Compare byte by byte what hashes say is equal
+    /// Compare files with equal hashes byte by byte
     #[arg(long)]
     bytes: bool,
 
-    /// Replace all but the first of each group: by a hard link to it (one file with one owner, mode and time), or by a file that
-    /// shares its blocks (and keeps its own)
-    #[arg(long, value_parser = names::<ReplaceMethod>(), value_name = "HOW")]
+    /// Replace all but the first file of each group: hard (a hard link to the first: one owner, mode and time) or
+    /// reflink (a file that shares its blocks and keeps its own attributes)
+    #[arg(long, value_parser = names::<ReplaceMethod>(), value_name = "METHOD")]
     link: Option<ReplaceMethod>,
 
-    /// With --link hard: also where owner, mode or extended attributes differ; the first file's stay
+    /// With --link hard: link even if owner, mode or extended attributes differ; the first file's are kept
     #[arg(long, requires = "link")]
     any_metadata: bool,
 
-    /// With --link: only say what would be done
+    /// With --link: print what would be done, change nothing
     #[arg(long, requires = "link")]
     dry_run: bool,
 
-    /// Print each group as a line of JSON, and then an account of the run
+    /// Print each group as a line of JSON, then a summary of the run
     #[arg(long)]
     json: bool,
 
@@ -69,7 +69,7 @@ pub(crate) struct Dedupe {
     common: CommonArgs,
 }
 
-/// How a file is replaced.
+/// The method of replacing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReplaceMethod {
     Hard,

@@ -1,4 +1,4 @@
-//! The report: the groups as fclones tells them, or as JSON.
+//! The report: groups in the format of fclones, or as JSON.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl<'r> Report<'r> {
         self.out.write(text)
     }
 
-    /// What all groups come to.
+    /// Prints the totals of all groups.
     pub(super) fn head(&mut self, groups: &[Group]) -> Result<(), Exit> {
         let files: u64 = groups.iter().map(|group| group.files.len() as u64).sum();
         let total: u64 = groups.iter().map(|group| group.files.len() as u64 * group.len).sum();
@@ -52,7 +52,7 @@ impl<'r> Report<'r> {
         self.print(text.as_bytes())
     }
 
-    /// One group, with what became of its names if something was to.
+    /// Prints one group, with the results of its names if they were to be linked.
     pub(super) fn group(
         &mut self,
         group: &Group,
@@ -71,7 +71,7 @@ impl<'r> Report<'r> {
         let mut names = outcomes.into_iter().flatten().map(|(_, outcome)| outcome);
         for file in &group.files {
             for (number, name) in file.inode.names.iter().enumerate() {
-                // Another name of the same file is no other file.
+                // Further names of the same file are marked with `=`.
                 text.extend_from_slice(if number == 0 { b"    " } else { b"    = " });
                 add(&mut text, name);
                 match names.next() {
@@ -122,7 +122,7 @@ impl<'r> Report<'r> {
         format!("{}\n", json!({ sum: hex(&group.sum), "bytes": group.len, "files": files })).into_bytes()
     }
 
-    /// The run is over.
+    /// Ends the report.
     pub(super) fn end(mut self, read: u64) -> Result<(), Exit> {
         let account = self.run.end(read);
         if self.json {
@@ -134,7 +134,7 @@ impl<'r> Report<'r> {
     }
 }
 
-/// Adds a name, in one line whatever is in it.
+/// Appends a name in one line, whatever characters it contains.
 fn add(text: &mut Vec<u8>, name: &Path) {
     let name = name.as_os_str().as_bytes();
     match escape(name).filter(|_| name.iter().any(|byte| matches!(byte, b'\n' | b'\r'))) {
