@@ -1,4 +1,4 @@
-//! A command over files: each is opened, given to an operation, and told of in the order of the arguments.
+//! Runs a command over files: opens each, applies an operation, and reports results in the order of the arguments.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use rustix::stdio::stdin;
 use crate::common_args::{CliRun, CommonArgs};
 use crate::exit::{Exit, program};
 
-/// Opens what an argument names: `-` is standard input.
+/// Opens the file of an argument: `-` is standard input.
 ///
 /// # Errors
 /// As [`File::open`].
@@ -21,17 +21,17 @@ pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
     if path == Path::new("-") { File::stdin() } else { worker.open(path) }
 }
 
-/// True if what `path` names (`-` is standard input) comes from somebody who may still be writing it: a pipe, a terminal.
+/// True if `path` (`-` is standard input) is a pipe or terminal, whose writer may still be writing.
 pub fn is_stream(path: &Path) -> bool {
     let stat = if path == Path::new("-") { fstat(stdin()) } else { stat(path) };
     stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile)
 }
 
-/// Folds `operation` over each of the files that an argument list names (standard input, if it names none) and gives what comes
-/// of it to `report`: a whole command, from its flags to its account.
+/// Folds `operation` over each file of an argument list (standard input if it is empty) and passes the results to
+/// `report`: a whole command, from its flags to its summary.
 ///
 /// # Errors
-/// As [`for_each_file`], and if the flags do not fit together.
+/// As [`for_each_file`], and if the flags contradict each other.
 pub fn fold_files<F: Fold>(
     common: &CommonArgs,
     what: &str,
@@ -51,14 +51,14 @@ pub fn fold_files<F: Fold>(
     Ok(())
 }
 
-/// What an executor's results are told with: goes on until telling fails, and keeps the failure.
+/// Collects the outcome of reporting: continues until a report fails, and keeps the failure.
 #[derive(Debug, Default)]
 pub struct FirstFailure {
     failed: Option<Exit>,
 }
 
 impl FirstFailure {
-    /// Whether to go on after `outcome`.
+    /// Returns whether to continue after `outcome`.
     pub fn check(&mut self, outcome: Result<(), Exit>) -> ControlFlow<()> {
         match outcome {
             Ok(()) => ControlFlow::Continue(()),
@@ -69,7 +69,7 @@ impl FirstFailure {
         }
     }
 
-    /// How it went.
+    /// Returns the overall outcome.
     ///
     /// # Errors
     /// The failure that ended it.
@@ -78,11 +78,11 @@ impl FirstFailure {
     }
 }
 
-/// Gives each of `files` (standard input, if there are none) to `work`, several at once, and what comes of it to `report`, in the
-/// order of the files. What goes wrong with one file is said, and the others are gone on with.
+/// Applies `work` to each of `files` (standard input if there are none), several at once, and passes the results to
+/// `report` in the order of the files. An error of one file is printed; the other files are still processed.
 ///
 /// # Errors
-/// At the end, if something went wrong with a file; at once, if `report` fails.
+/// At the end, if a file had an error; immediately, if `report` fails.
 pub fn for_each_file<R: Send>(
     run: &CliRun<'_>,
     what: &str,
@@ -116,7 +116,7 @@ pub fn for_each_file<R: Send>(
             },
         )
     });
-    // What was printed for files before the one that failed counts.
+    // The lines printed for files before the failed one stay valid.
     let flushed = run.flush();
     result.map_err(|error: Error| Exit::from(error))?;
     flushed?;

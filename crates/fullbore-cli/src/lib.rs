@@ -1,6 +1,6 @@
-//! What a command needs around an operation: flags, an executor, progress, exit codes. The commands of `fullbore` are made of
-//! it, and so can yours be: `examples/` has some in a few lines.
-// Not `forbid`: the constructor in `standard` is written by a macro.
+//! Building blocks of a command around an operation: flags, an executor, progress, exit codes. The commands of
+//! `fullbore` use them; `examples/` shows commands of a few lines.
+// Not `forbid`: the macro that generates the constructor in `standard` contains unsafe code.
 #![deny(unsafe_code)]
 
 pub mod common_args;

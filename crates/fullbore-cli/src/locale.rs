@@ -1,4 +1,4 @@
-//! How bytes spell characters here: what `setlocale(3)` would make of the environment, asked without C.
+//! The character encoding of the environment: the result of `setlocale(3)` without calling C.
 
 use std::env;
 use std::fs::File;
@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 
 use fullbore::operation::Encoding;
 
-/// Where glibc keeps its locales.
+/// The directory of glibc's locales.
 const HOME: &str = "/usr/lib/locale";
 
-/// The categories of `setlocale(LC_ALL, "")`: if one of them cannot be had, all stay as they were, in "C".
+/// The categories of `setlocale(LC_ALL, "")`: if one of them is unavailable, all stay in "C".
 const CATEGORIES: [&str; 12] = [
     "LC_CTYPE",
     "LC_NUMERIC",
@@ -27,14 +27,14 @@ const CATEGORIES: [&str; 12] = [
     "LC_IDENTIFICATION",
 ];
 
-/// The encoding of this process's environment. A locale whose name does not end in a kind of "UTF-8" has bytes.
+/// Returns the encoding of this process's environment: bytes, unless the locale's name ends in a form of "UTF-8".
 pub(crate) fn encoding() -> Encoding {
     static ENCODING: OnceLock<Encoding> = OnceLock::new();
     *ENCODING.get_or_init(encoding_of_environment)
 }
 
 fn encoding_of_environment() -> Encoding {
-    // Elsewhere than under glibc, or where locales are kept somewhere else, names are believed.
+    // Without glibc, or with locales in another directory, the names are trusted.
     let believed =
         !Path::new(HOME).is_dir() || ["LOCPATH", "LOCALE_ARCHIVE"].iter().any(|name| get(name).is_some());
     encoding_of(&get, &|name| believed || installed(name, Path::new(HOME)))
@@ -60,7 +60,7 @@ fn encoding_of(get: &dyn Fn(&str) -> Option<String>, installed: &dyn Fn(&str) ->
     }
 }
 
-/// The codeset in a locale's name, as glibc compares it: `language[_territory][.codeset][@modifier]`.
+/// Returns the codeset in a locale's name in glibc's comparison form: `language[_territory][.codeset][@modifier]`.
 fn codeset(name: &str) -> Option<String> {
     let (_, codeset) = name.split('@').next()?.split_once('.')?;
     Some(codeset.chars().filter(char::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase()).collect())
@@ -70,7 +70,7 @@ fn is_utf8(name: &str) -> bool {
     codeset(name).is_some_and(|codeset| codeset == "utf8")
 }
 
-/// Whether glibc finds a locale: in a directory of its own, or in the archive of all.
+/// True if glibc finds a locale: in a directory of its own, or in the archive of all locales.
 fn installed(name: &str, home: &Path) -> bool {
     let Some((language, _)) = name.split_once('.') else { return false };
     if name.contains('/') {
@@ -83,7 +83,8 @@ fn installed(name: &str, home: &Path) -> bool {
         || in_archive(&archive, &normal).unwrap_or(false)
 }
 
-/// Whether an archive of glibc names a locale: its head of 32-bit numbers says where the names stand, each with a zero byte.
+/// True if an archive of glibc contains a locale: its header of 32-bit numbers has the offset of the names, which end
+/// with NUL.
 fn in_archive(archive: &Path, name: &str) -> std::io::Result<bool> {
     let archive = File::open(archive)?;
     let mut head = [0; 32];
@@ -120,7 +121,7 @@ mod tests {
             (&[("LC_ALL", "en_US.ISO-8859-1")], Encoding::Bytes),
             (&[("LC_ALL", "en_US")], Encoding::Bytes),
             (&[("LC_ALL", "xx_YY.UTF-8")], Encoding::Bytes),
-            // One category that is not there, and none is set.
+            // If one category is unavailable, none is set.
             (&[("LANG", "C.UTF-8"), ("LC_TIME", "xx_YY.UTF-8")], Encoding::Bytes),
         ] {
             assert_eq!(of(environment, &all), encoding, "{environment:?}");

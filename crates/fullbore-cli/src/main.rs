@@ -1,4 +1,4 @@
-//! The command `fullbore`: flags in, exit code out. What it does is in the library and the meter.
+//! The command `fullbore`: flags in, exit code out. The work is done by the library and the meter.
 #![forbid(unsafe_code)]
 
 mod cli;
@@ -8,7 +8,7 @@ mod locale;
 
 use std::process::ExitCode;
 
-// What all commands end with.
+// The exit of every command.
 pub(crate) use fullbore_cli::exit;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Standard output of a run: lines are printed together, but none waits long for others.
+//! Standard output of a run: lines are printed in batches with a bounded delay.
 
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -11,19 +11,19 @@ use crate::exit::Exit;
 use crate::progress::ProgressLine;
 use crate::signals;
 
-/// How much is printed at once, in bytes.
+/// Bytes per write.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// How long a line waits for others to be printed with.
+/// The maximum delay of a line.
 const FLUSH_DELAY: Duration = Duration::from_millis(100);
 
-/// How much a pipe that is ready takes without blocking (`PIPE_BUF`), in bytes.
+/// Bytes that a writable pipe accepts without blocking (`PIPE_BUF`).
 const PIPE_WRITE: usize = 4096;
 
-/// The run whose output is looked after.
+/// The run whose output is flushed regularly.
 static CURRENT: Mutex<Weak<Output>> = Mutex::new(Weak::new());
 
-/// Standard output, and the line of progress that is taken aside while something is printed.
+/// Standard output, and the progress line that is cleared while something is printed.
 #[derive(Debug)]
 pub(crate) struct Output {
     held: Mutex<Buffered>,
@@ -35,7 +35,7 @@ pub(crate) struct Output {
 struct Buffered {
     bytes: Vec<u8>,
     flushed: Instant,
-    /// Nothing is held back: it is a terminal, or nobody would look after it.
+    /// True if output is not held back: on a terminal, or without a thread that would flush it.
     at_once: bool,
     looked_after: bool,
     failed: Option<Exit>,
@@ -54,12 +54,12 @@ impl Output {
         Arc::new(Self { held: Mutex::new(held), line: Mutex::default(), terminal })
     }
 
-    /// The line of progress.
+    /// Locks the progress line.
     pub(crate) fn line(&self) -> MutexGuard<'_, Option<ProgressLine>> {
         lock(&self.line)
     }
 
-    /// Writes to the terminal, with the line of progress taken aside.
+    /// Runs `write` with the progress line cleared.
     pub(crate) fn without_progress_line<T>(&self, write: impl FnOnce() -> T) -> T {
         match &*self.line() {
             Some(line) => line.without_progress_line(write),
@@ -67,7 +67,7 @@ impl Output {
         }
     }
 
-    /// As [`print_raw`](Self::print_raw); a terminal gets no control characters of names.
+    /// As [`print_raw`](Self::print_raw); control characters in names are escaped on a terminal.
     pub(crate) fn print(self: &Arc<Self>, text: &[u8]) -> Result<(), Exit> {
         match self.terminal {
             true => self.print_raw(&printable_bytes(text)),
@@ -75,7 +75,7 @@ impl Output {
         }
     }
 
-    /// Prints `text`: at once to a terminal, with the line of progress taken aside, else soon.
+    /// Prints `text`: immediately to a terminal, with the progress line cleared, otherwise after a short delay.
     pub(crate) fn print_raw(self: &Arc<Self>, text: &[u8]) -> Result<(), Exit> {
         let mut held = lock(&self.held);
         held.bytes.extend_from_slice(text);
@@ -88,15 +88,15 @@ impl Output {
         if soon && !held.at_once { Ok(()) } else { self.write(&mut held) }
     }
 
-    /// Writes to standard error, after what is held back, so that both are in order where they are one. A failure of standard
-    /// output is for who prints next.
+    /// Writes to standard error after the held output, so that both are in order if they go to the same file. An error
+    /// of standard output is returned by the next print.
     pub(crate) fn eprint(&self, text: &str) {
         let mut held = lock(&self.held);
         held.failed = self.write(&mut held).err();
         self.without_progress_line(|| Exit::eprint(text));
     }
 
-    /// Writes what is held back.
+    /// Writes the held output.
     pub(crate) fn flush(&self) -> Result<(), Exit> {
         self.write(&mut lock(&self.held))
     }
@@ -112,10 +112,10 @@ impl Output {
     }
 }
 
-/// Writes what the current run has held back for a while, as far as that does not block; `false`: there is no run.
+/// Writes overdue output of the current run as far as that does not block; `false`: there is no run.
 pub(crate) fn flush_overdue() -> bool {
     let Some(output) = lock(&CURRENT).upgrade() else { return false };
-    // Whoever has a lock may be stuck in a write, and writes more soon if not.
+    // A thread that holds a lock may block in a write; otherwise it writes more soon.
     if let (Some(mut held), Some(line)) = (try_lock(&output.held), try_lock(&output.line))
         && held.flushed.elapsed() >= FLUSH_DELAY
     {
@@ -129,7 +129,7 @@ pub(crate) fn flush_overdue() -> bool {
 }
 
 impl Buffered {
-    /// Writes as long as standard output takes more without blocking.
+    /// Writes while standard output accepts data without blocking.
     fn write_some(&mut self) {
         let stdout = rustix::stdio::stdout();
         while !self.bytes.is_empty() && self.failed.is_none() {

@@ -16,18 +16,18 @@ use crate::exit::Exit;
 /// When to show progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// On a terminal, if it takes longer than a moment.
+    /// On a terminal, if the run takes longer than a moment
     Auto,
-    /// Also in a pipe.
+    /// Always, even in a pipe
     Always,
-    /// Not at all.
+    /// Never
     Never,
 }
 
-/// How long a run may take before a line appears.
+/// The duration of a run before a line appears.
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// A line that follows a run until it is dropped.
+/// A progress line that is updated until it is dropped.
 #[derive(Debug)]
 pub struct ProgressLine {
     over: Arc<AtomicBool>,
@@ -36,7 +36,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Follows `progress` to `len` bytes, if that is known.
+    /// Displays `progress` up to `len` bytes, if that is known.
     pub fn follow(when: When, what: &str, len: Option<u64>, progress: &Arc<Progress>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let bar = Arc::new(Mutex::new(None));
@@ -50,12 +50,12 @@ impl ProgressLine {
                 (over.clone(), bar.clone(), progress.clone(), printable(what).into_owned());
             std::thread::Builder::new().spawn(move || draw(when, &what, len, &progress, &over, &bar))
         });
-        // Where no thread is to be had the run goes on without a line.
+        // If no thread can be started, the run continues without a line.
         let follower = follower.and_then(Result::ok);
         Self { over, bar, follower }
     }
 
-    /// Takes the line away while `print` writes to the terminal.
+    /// Runs `print` with the line cleared.
     pub fn without_progress_line<T>(&self, print: impl FnOnce() -> T) -> T {
         match &*self.bar.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(bar) => bar.suspend(print),
@@ -69,7 +69,7 @@ impl Drop for ProgressLine {
         self.over.store(true, Ordering::Relaxed);
         if let Some(follower) = self.follower.take() {
             follower.thread().unpark();
-            // It only draws; if it failed, the run did not.
+            // The thread only draws; its failure does not affect the run.
             let _ = follower.join();
         }
     }
@@ -115,7 +115,7 @@ fn draw(
     bar.finish_and_clear();
 }
 
-/// Where no line can be redrawn: one a second, and one at the end.
+/// Without a terminal: prints one line per second, and one at the end.
 fn lines(what: &str, len: Option<u64>, progress: &Progress, over: &AtomicBool) {
     let start = Instant::now();
     let total = len.map_or_else(String::new, |len| format!(" of {}", fullbore::size::human(len)));

@@ -1,5 +1,5 @@
-//! The thread beside a run: ends the process on Ctrl-C and SIGTERM, once what was begun is removed, and writes output that
-//! has been held back for a while.
+//! The signal thread: ends the process on Ctrl-C and SIGTERM after removing unfinished files, and flushes output that
+//! was held back for a while.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,17 +16,17 @@ use signal_hook::{flag, low_level};
 
 use crate::output;
 
-/// How often held output is looked at.
+/// The interval between checks of held output.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Wakes the thread; none where it could not be started.
+/// Wakes the thread; empty if the thread could not be started.
 static WAKE: OnceLock<OwnedFd> = OnceLock::new();
 
-/// Starts the thread. A thread, because cleaning up takes locks and a worker may be stuck in a read that nothing ends. Where
-/// no thread starts, signals end the process at once, as if nobody watched for them.
+/// Starts the thread. It must be a thread because cleaning up takes locks, and because a worker may block in a read
+/// without end. If it cannot be started, signals end the process immediately.
 pub(crate) fn install() -> io::Result<()> {
-    // Past a file-size limit (`ulimit -f`) a write shall fail, with a message, and not kill: the handler does
-    // nothing, but that there is one makes the difference.
+    // Beyond a file-size limit (`ulimit -f`) a write must fail with a message instead of killing the process. The
+    // handler does nothing, but its existence has that effect.
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let (woken, wake) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     let (caught, alone) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
@@ -44,7 +44,7 @@ pub(crate) fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// From now on held output is looked at regularly; `false`: there is no thread that could.
+/// Starts regular checks of held output; `false`: there is no thread for them.
 pub(crate) fn tick() -> bool {
     WAKE.get().is_some_and(|wake| rustix::io::write(wake, &[0]).is_ok())
 }
@@ -72,13 +72,13 @@ fn end(signal: i32) -> ! {
     let unfinished = cleanup();
     let mut err = io::stderr();
     for path in unfinished {
-        let _ = writeln!(err, "fullbore: {}: interrupted, it is part old and part new", Shown(&path));
+        let _ = writeln!(err, "fullbore: {}: interrupted: part old, part new", Shown(&path));
     }
     std::process::exit(128 + signal);
 }
 
-/// The signals that whoever started this told it to ignore (`nohup`, a shell's `trap ''`, jobs in the background
-/// of a script), as a mask: they stay ignored.
+/// Returns the signals that the parent process set to be ignored (`nohup`, a shell's `trap ''`, background jobs of a
+/// script), as a mask: they stay ignored.
 fn ignored() -> u64 {
     let mask = fullbore::probe::process_status("SigIgn");
     mask.and_then(|mask| u64::from_str_radix(&mask, 16).ok()).unwrap_or(0)

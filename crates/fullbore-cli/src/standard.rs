@@ -1,4 +1,4 @@
-//! Standard streams as the program got them: one that is closed cannot be read or written.
+//! Standard streams as inherited: a closed one cannot be read or written.
 
 use std::io::{self, Write};
 
@@ -6,21 +6,21 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::fcntl_getfd;
 use rustix::stdio::{stdin, stdout};
 
-/// Opens what stands for closed standard streams, before the standard library opens `/dev/null` for them, which reads as empty
-/// and takes what is written. What is opened here, as by gnulib's `stdopen`, fails with "Bad file descriptor".
+/// Opens placeholders for closed standard streams before the standard library opens `/dev/null` for them, which reads
+/// as empty and accepts writes. A placeholder, as in gnulib's `stdopen`, fails with "Bad file descriptor".
 #[ctor::ctor(unsafe)]
 fn keep_closed_streams_closed() {
     for (closed, flags) in
         [(fcntl_getfd(stdin()).is_err(), OFlags::WRONLY), (fcntl_getfd(stdout()).is_err(), OFlags::RDONLY)]
     {
-        // The lowest number that is free is the stream's: it stays open.
+        // The lowest free number is the stream's: it stays open.
         if closed && let Ok(stream) = open("/dev/null", flags, Mode::empty()) {
             std::mem::forget(stream);
         }
     }
 }
 
-/// Standard output without a buffer. In contrast to that of the standard library, a closed one is an error.
+/// Standard output without a buffer. Unlike that of the standard library, a closed one is an error.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct StandardOutput;
 

@@ -428,7 +428,7 @@ fn explain_names_the_strategies() {
         assert!(said.stderr.contains(word), "no {word:?} in {}", said.stderr);
     }
     let said = line(&dir, "CMP --explain a hard", true, "C").succeeds();
-    assert!(said.stderr.contains("nothing is read: they are one file"), "{}", said.stderr);
+    assert!(said.stderr.contains("nothing is read: both are the same file"), "{}", said.stderr);
     let said = line(&dir, "CMP --explain -s big cut", true, "C").fails(1, &["sizes tell"]);
     assert!(said.stdout.is_empty());
     line(&dir, "CMP --strategy nonsense big same", true, "C").fails(2, &["--strategy", "nonsense"]);

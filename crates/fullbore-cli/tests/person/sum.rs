@@ -150,7 +150,7 @@ fn keys_and_bytes_are_as_b3sum_has_them() {
     same(&ours, &run_with(&mut of(&dir, "b3sum", ["--keyed", "in"]), &key), "keyed");
     run_with(&mut sum(&dir, ["--keyed", "in"]), &key[1..]).fails(2, &["--keyed", "32 bytes", "31"]);
     run_with(&mut sum(&dir, ["--keyed", "in"]), &bytes(33, 1)).fails(2, &["--keyed", "more"]);
-    run_with(&mut sum(&dir, ["--keyed", "-"]), &key).fails(1, &["the key is read from it"]);
+    run_with(&mut sum(&dir, ["--keyed", "-"]), &key).fails(1, &["the key is already read from it"]);
     same(&run(&mut sum(&dir, ["--raw", "in"])), &run(&mut of(&dir, "b3sum", ["--raw", "in"])), "raw");
     same(
         &run(&mut sum(&dir, ["--raw", "-l", "1000", "in"])),

@@ -1,4 +1,4 @@
-//! `fullbore cmp`: whether two files are the same, and where they are not, as GNU `cmp` says it.
+//! `fullbore cmp`: compares two files, with the output of GNU `cmp`.
 
 mod number;
 mod print;
@@ -28,24 +28,24 @@ use crate::exit::{Exit, reason};
 #[command(
     disable_version_flag = true,
     override_usage = "fullbore cmp [OPTIONS] FILE1 [FILE2 [SKIP1 [SKIP2]]]",
-    after_help = "FILE2 that is missing or - is standard input. Numbers may be decimal, 0x... or 0..., and may be followed by \
+    after_help = "A missing FILE2 or - is standard input. Numbers may be decimal, 0x... or 0..., and may be followed by \
                   kB (1000), K (1024), MB, M, GB, G and so on for T, P, E.\n\n\
-                  Exit status: 0 the same, 1 different, 2 trouble, 3 an input changed while it was read."
+                  Exit status: 0 the same, 1 different, 2 error, 3 an input changed while it was read."
 )]
 pub(crate) struct Cmp {
-    /// Two files, and how many bytes at the start of each do not count
+    /// Two files, and the number of bytes to skip at the start of each
     #[arg(value_name = "FILE", hide_short_help = false)]
     operands: Vec<OsString>,
 
-    /// Show the differing bytes
+    /// Print the differing bytes
     #[arg(short = 'b', long, visible_short_alias = 'c', alias = "print-chars")]
     print_bytes: bool,
 
-    /// Pass over the first SKIP bytes of both files, or SKIP bytes of the first and SKIP2 of the second
+    /// Skip the first SKIP bytes of both files, or SKIP bytes of the first and SKIP2 of the second
     #[arg(short, long, value_name = "SKIP[:SKIP2]", allow_hyphen_values = true)]
     ignore_initial: Vec<OsString>,
 
-    /// Print the number and both values of every byte that differs
+    /// Print the position and both values of every differing byte
     #[arg(short = 'l', long)]
     verbose: bool,
 
@@ -53,11 +53,11 @@ pub(crate) struct Cmp {
     #[arg(short = 'n', long = "bytes", value_name = "LIMIT", allow_hyphen_values = true)]
     limit: Vec<OsString>,
 
-    /// Print nothing: the exit status says it
+    /// Print nothing; only set the exit status
     #[arg(short = 's', long, visible_alias = "silent")]
     quiet: bool,
 
-    /// Print what was found and an account of the run as JSON, in place of words
+    /// Print the result and a summary of the run as JSON instead of text
     #[arg(long, conflicts_with = "verbose")]
     json: bool,
 
@@ -69,23 +69,23 @@ pub(crate) struct Cmp {
     common: CommonArgs,
 }
 
-/// What is to be done, as the command line says it.
+/// The request of the command line.
 struct CmpRequest<'a> {
     names: [&'a OsStr; 2],
     skip: [u64; 2],
     limit: Option<u64>,
 }
 
-/// What a comparison is asked for.
+/// The required result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CmpMode {
     /// Every difference.
     Every,
     /// The first difference.
     First,
-    /// Whether there is one: nobody sees what is printed on standard output.
+    /// Equality only: standard output is discarded.
     Discarded,
-    /// Whether there is one, and nothing is printed at all.
+    /// Equality only, with no output at all.
     Silent,
 }
 
@@ -97,7 +97,7 @@ impl Cmp {
             return self.equal(&request, "the names are the same");
         };
         if is_same_inode(&request, [&left, &right]) {
-            return self.equal(&request, "they are one file from one place on");
+            return self.equal(&request, "both are the same file from the same offset");
         }
         for (file, name) in [&left, &right].into_iter().zip(request.names) {
             if file.kind() == FileKind::Directory {
@@ -106,7 +106,7 @@ impl Cmp {
         }
         let run = self.common.begin()?;
         if mode == CmpMode::Silent && !self.json && sizes_differ(&request, [&left, &right]) {
-            run.remark("nothing is read: their sizes tell that they differ");
+            run.remark("nothing is read: the sizes differ");
             run.end(0);
             return Err(Exit::Reported(1));
         }
@@ -129,7 +129,7 @@ impl Cmp {
         }
     }
 
-    /// What the command line says.
+    /// Parses the operands.
     fn request(&self) -> Result<CmpRequest<'_>, Exit> {
         if self.verbose && self.quiet {
             return Err(usage(b"options -l and -s are incompatible"));
@@ -179,7 +179,7 @@ impl Cmp {
         }
     }
 
-    /// They are the same, and nothing had to be read.
+    /// Reports equality without reading.
     fn equal(&self, request: &CmpRequest<'_>, reason: &str) -> Result<(), Exit> {
         let run = self.common.begin()?;
         run.remark(&format!("nothing is read: {reason}"));
@@ -190,7 +190,7 @@ impl Cmp {
         Ok(())
     }
 
-    /// Tells of the first difference; whether there is none.
+    /// Reports the first difference; true if there is none.
     fn first(
         &self,
         request: &CmpRequest<'_>,
@@ -216,7 +216,7 @@ impl Cmp {
         Ok(found == Comparison::Equal)
     }
 
-    /// Tells of every difference; whether there is none.
+    /// Reports every difference; true if there is none.
     fn every(
         &self,
         request: &CmpRequest<'_>,
@@ -243,8 +243,8 @@ impl Cmp {
 }
 
 impl CmpRequest<'_> {
-    /// Opens both, as the peer does: standard input first if it is the second, and what has the same name only once.
-    /// `None`: they are one.
+    /// Opens both files as the peer does: standard input first if it is the second, and a name given twice only once.
+    /// `None`: both are the same file.
     fn open(&self, mode: CmpMode) -> Result<Option<[File; 2]>, Exit> {
         let first = usize::from(self.names[1] == "-");
         let open = |place: usize| {
@@ -262,7 +262,7 @@ impl CmpRequest<'_> {
     }
 }
 
-/// Opens an operand, and calls it by its name.
+/// Opens an operand; errors use its name.
 fn open(name: &OsStr) -> io::Result<File> {
     let opened = if name == "-" {
         let standard = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
@@ -273,33 +273,33 @@ fn open(name: &OsStr) -> io::Result<File> {
     opened.map_err(|error| match (error.raw_os_error(), error.kind()) {
         (Some(number), _) => io::Error::from_raw_os_error(number),
         (None, Kind::Unsupported) if name == "-" => rustix::io::Errno::ISDIR.into(),
-        // A socket, or a device that is not there.
+        // A socket, or a device that does not exist.
         _ => rustix::io::Errno::NXIO.into(),
     })
 }
 
-/// Where the first byte that counts stands, if it has offsets.
+/// Returns the offset of the first compared byte, if the file has offsets.
 fn position(file: &File, skip: u64) -> Option<u64> {
     rustix::fs::tell(file).ok().map(|position| position.saturating_add(skip))
 }
 
-/// Whether both are the same inode from the same place on.
+/// True if both are the same inode from the same offset on.
 fn is_same_inode(request: &CmpRequest<'_>, [left, right]: [&File; 2]) -> bool {
     let (Ok(one), Ok(other)) = (rustix::fs::fstat(left), rustix::fs::fstat(right)) else { return false };
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
         && position(left, request.skip[0]) == position(right, request.skip[1])
 }
 
-/// How many bytes of a side count, if its size tells.
+/// Returns the number of bytes of a side to compare, if its size is reliable.
 fn remaining(side: &Side<'_>) -> Option<u64> {
     let stamp = (side.file.kind() == FileKind::Regular).then(|| side.file.stamp().ok()).flatten()?;
     Some(stamp.len.saturating_sub(position(side.file, side.skip).unwrap_or(0)))
 }
 
-/// Up to this long, in bytes, a size may not be true: files of `/proc` say 0, those of `/sys` a page.
+/// Sizes up to this many bytes are unreliable: files of `/proc` report 0, those of `/sys` a page.
 const PAGE: u64 = 4096;
 
-/// Whether the sizes alone tell that the files differ where they are compared.
+/// True if the sizes alone show that the compared parts differ.
 fn sizes_differ(request: &CmpRequest<'_>, files: [&File; 2]) -> bool {
     let size = |place: usize| {
         let len = (files[place].kind() == FileKind::Regular).then(|| files[place].len().ok()).flatten()?;
@@ -310,18 +310,18 @@ fn sizes_differ(request: &CmpRequest<'_>, files: [&File; 2]) -> bool {
     left != right && request.limit.is_none_or(|limit| left.min(right) < limit)
 }
 
-/// How each side is read, and says so.
+/// Plans each side, and prints the plans of `--explain`.
 fn explain_plans(run: &CliRun<'_>, request: &CmpRequest<'_>, files: [&File; 2]) -> Result<[Plan; 2], Exit> {
     let len = |file: &File| match file.kind() {
         FileKind::Regular | FileKind::BlockDevice => file.len().ok().filter(|&len| len > 0),
         _ => None,
     };
-    // Read beside what has no length, nothing is striped.
+    // Beside a side without a length, the other is not striped.
     let lens = match (len(files[0]), len(files[1])) {
         (Some(left), Some(right)) => [Some(left), Some(right)],
         _ => [None, None],
     };
-    // Each side has half of the memory.
+    // Each side gets half of the memory.
     let budget = run.spec().budget.unwrap_or(BUDGET) / 2;
     let spec = StrategySpec { budget: Some(budget), ..run.spec().clone() };
     let plan = |place: usize| -> Result<Plan, Exit> {
@@ -346,25 +346,25 @@ fn done(run: &CliRun<'_>, stats: &Stats) -> serde_json::Value {
     run.end(stats.bytes)
 }
 
-/// Whether POSIX prescribes the words: in its own locale, and where there is none.
+/// True if POSIX prescribes the wording: in the POSIX locale, and if no locale is set.
 fn in_posix_locale() -> bool {
     let named = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(std::env::var_os);
     named.into_iter().find(|name| !name.is_empty()).is_none_or(|name| name == "C" || name == "POSIX")
 }
 
-/// Whether standard output is `/dev/null`.
+/// True if standard output is `/dev/null`.
 fn output_is_discarded() -> bool {
     let (Ok(out), Ok(null)) = (rustix::fs::fstat(rustix::stdio::stdout()), rustix::fs::stat("/dev/null"))
     else {
         return false;
     };
-    // One that only reads stands for a closed standard output.
+    // A read-only descriptor replaces a closed standard output.
     let writes = rustix::fs::fcntl_getfl(rustix::stdio::stdout())
         .is_ok_and(|flags| flags & OFlags::ACCMODE != OFlags::RDONLY);
     (out.st_dev, out.st_ino) == (null.st_dev, null.st_ino) && writes
 }
 
-/// What was found, for programs.
+/// Returns the result for `--json`.
 fn json_result(
     request: &CmpRequest<'_>,
     found: &Comparison,
@@ -392,18 +392,18 @@ fn write(text: &[u8]) -> fullbore::Result<()> {
     StandardOutput.write_all(text).map_err(|error| Error::io("write", "standard output", error))
 }
 
-/// Says something on standard error; if that cannot be said, the exit code still does.
+/// Writes to standard error; if that fails, the exit code still reports the result.
 fn print_error(text: &[u8]) {
     Exit::eprint(text);
 }
 
-/// Says what the system has against a file.
+/// Returns the system's error for a file.
 fn system_failure(name: &OsStr, error: io::Error) -> Exit {
     print_error(&[b"cmp: ", name.as_bytes(), b": ", reason(&error).as_bytes(), b"\n"].concat());
     Exit::Reported(2)
 }
 
-/// Says what went wrong: in the peer's words where the system said it.
+/// Returns the message of an error: in the peer's wording if the system reported it.
 fn report_error(error: &Error) -> Exit {
     match (error.kind(), error.raw_os_error()) {
         (Kind::BrokenPipe, _) => Exit::BrokenPipe,
@@ -419,7 +419,7 @@ fn report_error(error: &Error) -> Exit {
     }
 }
 
-/// Says what is wrong with the command line.
+/// Reports a usage error.
 fn usage(text: &[u8]) -> Exit {
     let hint = b"\ncmp: Try 'cmp --help' for more information.\n";
     print_error(&[b"cmp: ", text, hint].concat());

@@ -1,6 +1,7 @@
-//! Numbers as GNU `cmp` reads them: decimal, 0x… or 0…, with a suffix that multiplies.
+//! Numbers in the syntax of GNU `cmp`: decimal, 0x… or 0…, with a multiplying suffix.
 
-/// What a text begins with: a number with its suffix, and the rest. `None` if that is no number, or too large for a file.
+/// Parses a number with its suffix at the start of a text, and returns it with the rest. `None` if there is no number,
+/// or if it is too large for a file.
 pub(super) fn leading(text: &[u8]) -> Option<(u64, &[u8])> {
     let start = text.iter().position(|byte| !b" \t\n\x0b\x0c\r".contains(byte)).unwrap_or(text.len());
     let (sign, digits) = match &text[start..] {
@@ -10,7 +11,7 @@ pub(super) fn leading(text: &[u8]) -> Option<(u64, &[u8])> {
     };
     let (number, rest) = match digits_of(digits) {
         Some((number, rest)) => (number?, rest),
-        // A suffix alone is once what it says.
+        // A suffix alone has the value of its factor.
         None if scale(text).is_some() => (1, text),
         None => return None,
     };
@@ -23,12 +24,12 @@ pub(super) fn leading(text: &[u8]) -> Option<(u64, &[u8])> {
     (number <= i64::MAX as u64 && !(sign && number > 0)).then_some((number, rest))
 }
 
-/// A whole text that is a number.
+/// Parses a whole text as a number.
 pub(super) fn whole(text: &[u8]) -> Option<u64> {
     leading(text).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| number)
 }
 
-/// The digits that a text begins with, their number if it is not too large, and the rest.
+/// Returns the number at the start of a text, if it is not too large, and the rest after its digits.
 fn digits_of(text: &[u8]) -> Option<(Option<u64>, &[u8])> {
     let (base, digits) = match text {
         [b'0', b'x' | b'X', digit, ..] if digit.is_ascii_hexdigit() => (16, &text[2..]),
@@ -45,7 +46,7 @@ fn digits_of(text: &[u8]) -> Option<(Option<u64>, &[u8])> {
     (len > 0).then_some((number, rest))
 }
 
-/// The suffix that a text begins with: its factor, if that is not too large, and its length.
+/// Returns the factor of the suffix at the start of a text, if it is not too large, and the suffix's length.
 fn scale(text: &[u8]) -> Option<(Option<u64>, usize)> {
     let power = match text.first()? {
         b'k' | b'K' => 1,

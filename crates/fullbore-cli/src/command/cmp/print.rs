@@ -1,4 +1,4 @@
-//! The words of GNU `cmp`, byte for byte.
+//! The output of GNU `cmp`, byte for byte.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -6,18 +6,18 @@ use std::os::unix::ffi::OsStrExt;
 
 use fullbore::pattern::{Difference, End};
 
-/// What a first difference is told with.
+/// Settings of the message for the first difference.
 pub(super) struct Words<'a> {
     /// The operands as they were given.
     pub(super) names: [&'a OsStr; 2],
-    /// Whether the bytes are shown.
+    /// True to print the differing bytes.
     pub(super) bytes: bool,
-    /// Whether POSIX prescribes the words: it says "char".
+    /// True if POSIX prescribes the wording: "char" instead of "byte".
     pub(super) posix: bool,
 }
 
 impl Words<'_> {
-    /// The line on standard output for the first difference.
+    /// Returns the line on standard output for the first difference.
     pub(super) fn differ(&self, at: &Difference, lines: u64) -> Vec<u8> {
         let mut line = Vec::new();
         line.extend(self.names[0].as_bytes());
@@ -34,7 +34,8 @@ impl Words<'_> {
         line
     }
 
-    /// The line on standard error for the end of the shorter; with the line it is in where that was counted.
+    /// Returns the line on standard error for the end of the shorter file; with its last line number if lines were
+    /// counted.
     pub(super) fn end(&self, end: &End, counted: bool) -> Vec<u8> {
         let mut line = b"cmp: EOF on ".to_vec();
         line.extend(self.names[end.side as usize].as_bytes());
@@ -49,7 +50,7 @@ impl Words<'_> {
     }
 }
 
-/// A byte as `cat -v` shows it.
+/// Formats a byte as `cat -v` does.
 fn shown(byte: u8) -> String {
     let mut text = String::new();
     let mut rest = byte;
@@ -65,19 +66,19 @@ fn shown(byte: u8) -> String {
     text
 }
 
-/// The lines for every difference between two runs.
+/// Formats the lines of all differences between two runs.
 pub(super) struct List {
-    /// How wide the byte numbers are.
+    /// Width of the byte numbers.
     width: usize,
     bytes: bool,
-    /// By byte: three octal digits.
+    /// Three octal digits for each byte.
     octal: [[u8; 3]; 256],
-    /// By byte: how it is shown.
+    /// Printed form of each byte.
     shown: Vec<String>,
 }
 
 impl List {
-    /// A list with byte numbers up to `most`; with the bytes shown, if `bytes`.
+    /// Creates a list with byte numbers up to `most`; `bytes`: print the differing bytes too.
     pub(super) fn new(most: u64, bytes: bool) -> Self {
         let width = most.checked_ilog10().map_or(1, |log| log as usize + 1);
         let mut octal = [[b' '; 3]; 256];
@@ -88,7 +89,7 @@ impl List {
         Self { width, bytes, octal, shown: (0..=255).map(shown).collect() }
     }
 
-    /// The lines of two runs that stand at `offset`.
+    /// Returns the lines of two runs at `offset`.
     pub(super) fn lines(&self, offset: u64, left: &[u8], right: &[u8]) -> Vec<u8> {
         let mut lines = Vec::with_capacity(4 << 10);
         for Difference { offset, left, right } in Difference::between(offset, left, right) {

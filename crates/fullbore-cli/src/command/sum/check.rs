@@ -1,4 +1,4 @@
-//! `fullbore sum --check`: the files of a list, each summed again and compared.
+//! `fullbore sum --check`: hashes the files of a list again and compares.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -21,7 +21,7 @@ use super::pass::Passes;
 use super::{LineOutput, Sum, error_line, message};
 use crate::exit::{Exit, called, program};
 
-/// How verdicts are told.
+/// Flags for the output of verdicts.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --check")]
 pub(crate) struct CheckArgs {
@@ -29,25 +29,25 @@ pub(crate) struct CheckArgs {
     #[arg(long, overrides_with_all = ["status", "warn"])]
     quiet: bool,
 
-    /// Print nothing, the exit code says it
+    /// Print nothing; only set the exit status
     #[arg(long, overrides_with_all = ["quiet", "warn"])]
     status: bool,
 
-    /// Lines that are none count as failures
+    /// Count malformed lines as failures
     #[arg(long)]
     strict: bool,
 
-    /// Tell each line that is none
+    /// Warn about each malformed line
     #[arg(short, long, overrides_with_all = ["quiet", "status"])]
     warn: bool,
 
-    /// Pass over files that are missing
+    /// Ignore missing files
     #[arg(long)]
     ignore_missing: bool,
 }
 
 impl CheckArgs {
-    /// A flag that was given, if any.
+    /// Returns a flag that was given, if any.
     pub(super) fn given(&self) -> Option<&'static str> {
         let flags = [
             (self.ignore_missing, "--ignore-missing"),
@@ -60,10 +60,10 @@ impl CheckArgs {
     }
 }
 
-/// What became of an item.
+/// The result for an item.
 enum Verdict {
     Passed(Item),
-    /// A claim that this algorithm bears out; `None`: none does.
+    /// An expected sum and the algorithm that matches it; `None`: none does.
     Compared(ChecksumLine, Option<&'static Algorithm>, u64),
     Failed(ChecksumLine, Error),
 }
@@ -74,7 +74,7 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
         && (sum.algorithms.is_empty()
             || sum.hashes()?.iter().any(|hash| *hash.algorithm() == *Hash::default().algorithm()))
     {
-        return Err(Exit::failure("--check: of blake3 whole sums are checked only; leave --length out"));
+        return Err(Exit::failure("--check: only full-length blake3 sums can be checked: omit --length"));
     }
     let files = sum.files();
     let requested: Vec<&'static Algorithm> = sum.named()?.iter().map(Hash::algorithm).collect();
@@ -136,10 +136,10 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     }
 }
 
-/// Sums the files of claims.
+/// Computes the sums of listed files.
 struct Checker {
     passes: Passes,
-    /// Of the algorithms that one sum can be of, the place of the one that was right last: it is tried first.
+    /// Index of the last matching algorithm, among those that one sum can be of; it is tried first.
     last: AtomicUsize,
 }
 
@@ -161,7 +161,7 @@ impl Checker {
             .collect();
         let first = self.last.load(Ordering::Relaxed).min(all.len() - 1);
         let mut bytes = 0;
-        // What comes through a pipe cannot be read again.
+        // A pipe cannot be read again.
         let rounds: Vec<&[Hash]> = match expected.name == Path::new("-") {
             true => vec![&all],
             false => {
@@ -191,7 +191,7 @@ impl Checker {
     }
 }
 
-/// What is known of the list that is being judged.
+/// Statistics of the current list.
 #[derive(Debug, Default)]
 struct List {
     path: PathBuf,
@@ -200,17 +200,17 @@ struct List {
     matched: u64,
     mismatched: u64,
     unreadable: u64,
-    /// The algorithm that the last line was of, where that is known.
+    /// Algorithm of the last line, if known.
     last: Option<&'static Algorithm>,
-    /// Whether there were lines of blake3, and of others.
+    /// True if there were lines of blake3; true if there were lines of others.
     kinds: (bool, bool),
 }
 
-/// Tells the verdicts, in the order of the lists.
+/// Prints the verdicts in the order of the lists.
 struct VerdictReporter<'r> {
     how: &'r CheckArgs,
     json: bool,
-    /// The one algorithm that was asked for.
+    /// The requested algorithm, if there is exactly one.
     one: Option<&'static Algorithm>,
     run: &'r CliRun<'r>,
     out: LineOutput<'r>,
@@ -276,7 +276,7 @@ impl VerdictReporter<'_> {
                 }
                 self.changed |= error.kind() == Kind::Changed;
                 if self.as_b3sum() && error.kind() != Kind::Changed {
-                    // To b3sum a file that cannot be read is one that does not match.
+                    // b3sum counts an unreadable file as a mismatch.
                     self.list.mismatched += 1;
                     let file_result = match error.raw_os_error() {
                         Some(number) => io::Error::from_raw_os_error(number).to_string(),
@@ -292,7 +292,7 @@ impl VerdictReporter<'_> {
         Ok(())
     }
 
-    /// Which algorithm a line is of tells what tool's list this is.
+    /// Infers the tool that wrote the list from a line's algorithm.
     fn note_tool(&mut self, expected: &ChecksumLine, right: Option<&'static Algorithm>) {
         let sure = if let [only] = expected.algorithms[..] { Some(only) } else { right };
         if let Some(algorithm) = sure {
@@ -302,7 +302,7 @@ impl VerdictReporter<'_> {
         }
     }
 
-    /// Whether the line that was learned of last is told as b3sum does, and not as sha256sum.
+    /// True if the verdict of the last line follows b3sum, not sha256sum.
     fn as_b3sum(&self) -> bool {
         matches!(called(), None | Some("b3sum")) && self.list.last.is_none_or(is_blake3)
     }
@@ -341,7 +341,7 @@ impl VerdictReporter<'_> {
         self.out.write(&text)
     }
 
-    /// The list is through.
+    /// Ends a list.
     fn end(&mut self) {
         let List { path, claims, malformed, matched, mismatched, unreadable, kinds, .. } =
             std::mem::take(&mut self.list);
@@ -364,7 +364,7 @@ impl VerdictReporter<'_> {
                 text += &format!("{me}: {name}: no file was verified\n");
             }
         }
-        // b3sum takes a line that is none for a failure.
+        // b3sum counts a malformed line as a failure.
         let b3sum = kinds == (true, false) || self.one.is_some_and(is_blake3);
         let strict = self.how.strict || b3sum && !super::is_cksum();
         self.bad |= matched == 0 || mismatched > 0 || unreadable > 0 || strict && malformed > 0;
@@ -378,7 +378,7 @@ impl VerdictReporter<'_> {
     }
 }
 
-/// The name of a list in a message.
+/// Returns the name of a list for messages.
 fn shown(path: &Path) -> String {
     if path == Path::new("-") { "'standard input'".to_owned() } else { Shown(path).to_string() }
 }

@@ -1,4 +1,4 @@
-//! Which sums are computed: the algorithms that were named, with their lengths and modes.
+//! Selects the hashes to compute: the named algorithms with their lengths and modes.
 
 use std::io::{self, Read};
 
@@ -8,27 +8,27 @@ use fullbore::size;
 use super::{Sum, is_cksum};
 use crate::exit::{Exit, program};
 
-/// Output of blake3 may be longer than a sum, but not so long that it fills the memory, in bytes.
+/// Maximum output length of blake3 in bytes: longer than any sum, small enough to fit in memory.
 const LONGEST: u64 = 16 << 20;
 
-/// An algorithm as it is named.
+/// An algorithm as it was named.
 #[derive(Debug, Clone)]
 pub(super) enum Choice {
     One(Hash),
-    /// sha2 or sha3: the length says which of them, as with cksum.
+    /// sha2 or sha3: the length selects the variant, as with cksum.
     Family(&'static str),
 }
 
-/// The algorithms that one flag names, joined by commas.
+/// The comma-separated algorithms of one flag.
 #[derive(Debug, Clone)]
 pub(super) struct Choices(Vec<Choice>);
 
-/// Reads algorithms joined by commas.
+/// Parses comma-separated algorithms.
 pub(super) fn algorithms(names: &str) -> Result<Choices, UnknownAlgorithm> {
     names.split(',').map(algorithm).collect::<Result<_, _>>().map(Choices)
 }
 
-/// The algorithm of that name, which is not abbreviated, as with cksum.
+/// Returns the algorithm of an unabbreviated name, as cksum does.
 fn algorithm(name: &str) -> Result<Choice, UnknownAlgorithm> {
     if let Some(family) = ["sha2", "sha3"].into_iter().find(|family| *family == name) {
         return Ok(Choice::Family(family));
@@ -37,7 +37,7 @@ fn algorithm(name: &str) -> Result<Choice, UnknownAlgorithm> {
 }
 
 impl Choice {
-    /// The algorithms that are meant: of a family one, or, where a list says which, all.
+    /// Returns the selected algorithms: one of a family, or all of them for `check`, where the list selects.
     fn hashes(&self, length: Option<&Length>, check: bool) -> Result<Vec<Hash>, Exit> {
         let family = match self {
             Self::One(hash) => return Ok(vec![hash.clone()]),
@@ -63,32 +63,32 @@ impl Choice {
     }
 }
 
-/// The sizes that sha2 and sha3 come in, in bits.
+/// The sizes of sha2 and sha3 in bits.
 const SIZES: &[u64] = &[224, 256, 384, 512];
 
-/// A length with the text it was given in.
+/// A length and its text on the command line.
 #[derive(Debug, Clone)]
 pub(super) struct Length {
     text: String,
-    /// One that is too large is the largest.
+    /// Values too large for the type become its maximum.
     pub(super) value: u64,
 }
 
-/// Reads a length.
+/// Parses a length.
 pub(super) fn length(text: &str) -> Result<Length, &'static str> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("it is not a number");
+        return Err("not a number");
     }
     Ok(Length { text: text.to_owned(), value: text.parse().unwrap_or(u64::MAX) })
 }
 
 impl Length {
-    /// Trouble in the two lines of coreutils.
+    /// Returns an error in the two lines of coreutils.
     fn invalid(&self, what: &str) -> Exit {
         Exit::failure(format!("invalid length: '{}'\n{}: {what}", self.text, program("")))
     }
 
-    /// So many bits in bytes; `None`: 0 bits, which stand for the usual length.
+    /// Converts bits to bytes; `None`: 0 bits, which select the default length.
     fn bytes(&self) -> Result<Option<u64>, Exit> {
         match self.value {
             0 => Ok(None),
@@ -99,7 +99,7 @@ impl Length {
 }
 
 impl Sum {
-    /// The algorithms that were named, each once, in their usual modes.
+    /// Returns the named algorithms without duplicates, in their default modes.
     pub(super) fn named(&self) -> Result<Vec<Hash>, Exit> {
         let mut hashes: Vec<Hash> = Vec::new();
         for choice in self.choices() {
@@ -112,13 +112,13 @@ impl Sum {
         Ok(hashes)
     }
 
-    /// The algorithms that were named. Of several flags `cksum` takes the last.
+    /// Returns the named algorithms. Of several flags `cksum` takes the last.
     fn choices(&self) -> impl Iterator<Item = &Choice> {
         let first = if is_cksum() { self.algorithms.len().saturating_sub(1) } else { 0 };
         self.algorithms[first..].iter().flat_map(|choices| &choices.0)
     }
 
-    /// Trouble if there is a length and `cksum` has none for the algorithm.
+    /// Fails if a length was given and `cksum` has none for the algorithm.
     pub(super) fn refuse_length(&self) -> Result<(), Exit> {
         let has_length = |choice: &Choice| match choice {
             Choice::One(hash) => ["blake2b", "blake3"].contains(&hash.algorithm().name),
@@ -132,7 +132,7 @@ impl Sum {
         }
     }
 
-    /// The sums to compute, each once.
+    /// Returns the hashes to compute, without duplicates.
     pub(super) fn hashes(&self) -> Result<Vec<Hash>, Exit> {
         let mut hashes = self.named()?;
         if hashes.is_empty() {
@@ -157,7 +157,7 @@ impl Sum {
         }
         let Some(blake3) = hashes.iter_mut().find(|hash| hash.algorithm().name == "blake3") else {
             return Err(Exit::failure(
-                "--length, --seek, --keyed and --derive-key are of blake3; ask for it too (--length also of blake2b, sha2 and sha3)",
+                "--length, --seek, --keyed and --derive-key need blake3: add -a blake3 (--length also: blake2b, sha2, sha3)",
             ));
         };
         let len = match length {
@@ -169,9 +169,7 @@ impl Sum {
         let len = len.unwrap_or(blake3.algorithm().len as u64);
         if len > LONGEST {
             let (requested, most) = (size::human(len), size::human(LONGEST));
-            return Err(Exit::failure(format!(
-                "--length: {requested} of output are more than the {most} there may be"
-            )));
+            return Err(Exit::failure(format!("--length: {requested} of output: the maximum is {most}")));
         }
         let mode = match &self.derive_key {
             _ if self.keyed => Blake3Mode::Keyed(read_key()?),
@@ -183,7 +181,7 @@ impl Sum {
     }
 }
 
-/// The length of a sum of blake2b in bytes; 0 bits stand for all.
+/// Returns the length of a blake2b sum in bytes; 0 bits select the full length.
 fn blake2b_bytes(length: &Length) -> Result<usize, Exit> {
     if length.value > 512 {
         return Err(length.invalid("maximum digest length for 'BLAKE2b' is 512 bits"));
@@ -191,13 +189,13 @@ fn blake2b_bytes(length: &Length) -> Result<usize, Exit> {
     Ok(length.bytes()?.map_or(64, |bytes| bytes as usize))
 }
 
-/// The key of the keyed mode: standard input, all of it.
+/// Reads the key of the keyed mode: all of standard input.
 fn read_key() -> Result<[u8; 32], Exit> {
     let mut key = Vec::with_capacity(33);
     let read = io::stdin().lock().take(33).read_to_end(&mut key);
     read.map_err(|error| Exit::failure(format!("--keyed: standard input: {error}")))?;
     key.as_slice().try_into().map_err(|_| {
         let found = if key.len() > 32 { "more".into() } else { key.len().to_string() };
-        Exit::failure(format!("--keyed: the key has 32 bytes; there are {found} key bytes on standard input"))
+        Exit::failure(format!("--keyed: the key must be 32 bytes; standard input has {found}"))
     })
 }

@@ -1,4 +1,4 @@
-//! How a sum is written: the lines of sha256sum, b3sum and xxhsum, those of BSD, and JSON.
+//! Output formats of a sum: the lines of sha256sum, b3sum and xxhsum, those of BSD, and JSON.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -8,13 +8,13 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use fullbore::operation::hash::{Algorithm, hex};
 use serde_json::{Value, json};
 
-/// Base64 with padding. As with coreutils, the bits behind the last byte may be anything.
+/// Base64 with padding. As in coreutils, the bits after the last byte are ignored.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// The shape of a line.
+/// The format of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `HEX  NAME`, or `HEX *NAME` if `binary`.
@@ -27,22 +27,22 @@ pub(super) enum Shape {
     Raw,
 }
 
-/// A shape and what ends a line.
+/// A format and its line ending.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineFormat {
     pub(super) shape: Shape,
-    /// Lines end with NUL, and names are not escaped.
+    /// True if lines end with NUL and names are not escaped.
     pub(super) zero: bool,
-    /// Sums are written in base64.
+    /// True to write sums in base64.
     pub(super) base64: bool,
-    /// Standard input was not named: lines of `cksum` and `sum` have no name then.
+    /// True if standard input was not named: lines of `cksum` and `sum` have no name then.
     pub(super) unnamed: bool,
-    /// The tag of blake3 has the length in bits, as with cksum.
+    /// True if the tag of blake3 has the length in bits, as with cksum.
     pub(super) sized: bool,
 }
 
 impl LineFormat {
-    /// Adds the line of one sum.
+    /// Appends the line of one sum.
     pub(super) fn add(self, out: &mut Vec<u8>, algorithm: &Algorithm, name: &Path, sum: &[u8], bytes: u64) {
         if let Some(text) = decimal(algorithm, sum, bytes).filter(|_| self.shape != Shape::Raw) {
             out.extend_from_slice(text.as_bytes());
@@ -89,7 +89,7 @@ impl LineFormat {
     }
 }
 
-/// The sum and the length of what `cksum` and `sum` print in decimal; `None`: it is printed in hexadecimal.
+/// Returns sum and length in decimal for `cksum` and `sum`; `None`: the sum is printed in hexadecimal.
 fn decimal(algorithm: &Algorithm, sum: &[u8], bytes: u64) -> Option<String> {
     let value = sum.iter().take(4).fold(0u32, |value, &byte| value << 8 | u32::from(byte));
     match algorithm.name {
@@ -100,12 +100,12 @@ fn decimal(algorithm: &Algorithm, sum: &[u8], bytes: u64) -> Option<String> {
     }
 }
 
-/// What xxhsum writes before the digits of an XXH3 sum, so that nobody takes it for one of XXH64.
+/// Returns the prefix that xxhsum writes before an XXH3 sum, to distinguish it from one of XXH64.
 pub(super) fn prefix(algorithm: &Algorithm) -> &'static str {
     if algorithm.name == "xxh3" { "XXH3_" } else { "" }
 }
 
-/// A name as it stands in a line; `None`: as it is.
+/// Escapes a name for a line; `None`: no escaping is needed.
 pub(in crate::command) fn escape(name: &[u8]) -> Option<Vec<u8>> {
     let special = |byte: &u8| matches!(byte, b'\\' | b'\n' | b'\r');
     name.iter().any(special).then(|| {
@@ -122,7 +122,7 @@ pub(in crate::command) fn escape(name: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The name that was escaped; `None` if it was not escaped rightly.
+/// Reverses the escaping of a name; `None` if the escaping is invalid.
 pub(super) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
     let mut name = Vec::with_capacity(escaped.len());
     let mut bytes = escaped.iter();
@@ -140,7 +140,7 @@ pub(super) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
     Some(name)
 }
 
-/// A name for JSON, with its bytes in hexadecimal beside it if they are no UTF-8.
+/// Returns a name for JSON, with its bytes in hexadecimal added if they are not UTF-8.
 pub(in crate::command) fn named(name: &Path) -> Value {
     match name.to_str() {
         Some(text) => json!({ "name": text }),

@@ -9,18 +9,18 @@ use fullbore::operation::hash::Algorithm;
 
 use super::parse::{ChecksumLine, ParsedLine, Parser};
 
-/// What the lists hold, in their order.
+/// An item of the lists, in their order.
 pub(super) enum Item {
-    /// A list begins.
+    /// Start of a list.
     List(PathBuf),
-    /// A list cannot be opened.
+    /// A list that cannot be opened.
     Closed(PathBuf, io::Error),
-    /// A list cannot be read any further.
+    /// A list that cannot be read any further.
     Unreadable(PathBuf),
-    /// A line that is none, its number, and what the last line with a tag is of.
+    /// A malformed line with its number and the algorithm of the last tagged line.
     Malformed(u64, Option<&'static Algorithm>),
     ChecksumLine(ChecksumLine),
-    /// The list ends.
+    /// End of the list.
     End,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// The lists at these paths; `-` is standard input.
+    /// Creates the lists at these paths; `-` is standard input.
     pub(super) fn new(files: VecDeque<PathBuf>, parser: Parser) -> Self {
         Self { files, parser, open: None }
     }
@@ -82,7 +82,7 @@ impl Iterator for Lists {
     }
 }
 
-/// Reads a line; of one that is longer than any can be, its beginning is kept only. False at the end.
+/// Reads a line; of an overlong line only the beginning is kept. False at the end.
 fn next_line(from: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     const KEPT: usize = 128 << 10;
     let mut any = false;

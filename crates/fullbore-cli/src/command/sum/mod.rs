@@ -1,4 +1,4 @@
-//! `fullbore sum`: hashes of files, and lists of them checked.
+//! `fullbore sum`: hashes files, and checks lists of hashes.
 
 mod check;
 mod choice;
@@ -26,31 +26,31 @@ use self::pass::Passes;
 use super::walk::{Rules, Walk};
 use crate::exit::{self, Exit, program, reason};
 
-/// Sum files: hashes that tell whether bytes are the same, and lists of them checked
+/// Print or check hashes of files
 #[derive(Debug, Args)]
 #[command(after_help = algorithms_help())]
 pub(crate) struct Sum {
-    /// The files, or with --check the lists; - (or none at all) is standard input
+    /// Files, or with --check lists; - or no file is standard input
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The algorithm [default: blake3]; several, given again or joined by commas, in one pass (and tagged lines)
+    /// Algorithm [default: blake3]; several, repeated or comma-separated, are computed in one pass (with tagged lines)
     #[arg(short, long = "algorithm", value_name = "NAME", value_parser = choice::algorithms)]
     algorithms: Vec<Choices>,
 
-    /// Sum the files below directories, in the order of their sorted paths
+    /// Hash the files in directories recursively, in the order of their sorted paths
     #[arg(short, long, conflicts_with = "check")]
     recursive: bool,
 
-    /// With --recursive: follow symbolic links too, not only those among the arguments
+    /// With --recursive: follow all symbolic links, not only those among the arguments
     #[arg(short = 'L', long, requires = "recursive")]
     dereference: bool,
 
-    /// Lines as BSD has them: ALGORITHM (FILE) = HEX
+    /// Print lines in BSD format: ALGORITHM (FILE) = HEX
     #[arg(long, conflicts_with_all = ["check", "text"], overrides_with = "untagged")]
     tag: bool,
 
-    /// Lines as sha256sum has them: HEX  FILE (the default for one algorithm)
+    /// Print lines in the format of sha256sum: HEX  FILE (the default for one algorithm)
     #[arg(long, conflicts_with = "check", overrides_with = "tag")]
     untagged: bool,
 
@@ -58,31 +58,31 @@ pub(crate) struct Sum {
     #[arg(short, long, conflicts_with = "check")]
     zero: bool,
 
-    /// Mark names as of binary files (*); it is what is read in any case
+    /// Mark names as of binary files (*); files are read as binary in any case
     #[arg(short, long, conflicts_with = "check", overrides_with = "text")]
     binary: bool,
 
-    /// Do not (the default)
+    /// Do not mark names (the default)
     #[arg(short, long, conflicts_with = "check", overrides_with = "binary")]
     text: bool,
 
-    /// Leave the names out
+    /// Omit the names
     #[arg(long, conflicts_with = "check")]
     no_names: bool,
 
-    /// Write the bytes of the sum, not their digits: of one file and by one algorithm
+    /// Write the bytes of the sum, not digits: one file and one algorithm only
     #[arg(long, conflicts_with_all = ["check", "tag", "zero", "json"])]
     raw: bool,
 
-    /// Write sums in base64, not in hexadecimal digits; --check knows them by the length
+    /// Write sums in base64 instead of hexadecimal; --check recognises them by their length
     #[arg(long, conflicts_with_all = ["check", "raw", "json"])]
     base64: bool,
 
-    /// blake3: how many bytes of output [default: 32], as b3sum; blake2b, sha2 and sha3: how many bits, as b2sum and cksum
+    /// blake3: output length in bytes [default: 32], as b3sum; blake2b, sha2 and sha3: in bits, as b2sum and cksum
     #[arg(short, long, value_name = "LENGTH", value_parser = choice::length)]
     length: Option<Length>,
 
-    /// blake3: from which byte of the output on
+    /// blake3: offset of the first output byte
     #[arg(
         long,
         value_name = "BYTE",
@@ -92,7 +92,7 @@ pub(crate) struct Sum {
     )]
     seek: u64,
 
-    /// blake3: the keyed mode, with the 32 bytes of the key read from standard input
+    /// blake3: keyed mode; the 32 bytes of the key are read from standard input
     #[arg(long, requires = "files", conflicts_with = "check")]
     keyed: bool,
 
@@ -100,24 +100,24 @@ pub(crate) struct Sum {
     #[arg(long, value_name = "CONTEXT", conflicts_with_all = ["check", "keyed"])]
     derive_key: Option<String>,
 
-    /// Read by calls of the system, not through a memory map, as with --strategy method=buffered
+    /// Read with system calls instead of a memory map: --strategy method=buffered
     #[arg(long)]
     no_mmap: bool,
 
-    /// As --workers, but 0 is as many as processors
+    /// Same as --workers; 0 is the number of processors
     #[arg(long, value_name = "N")]
     num_threads: Option<u64>,
 
-    /// Tell which vector instructions the processor has
+    /// Report the vector instructions that the processor supports
     #[arg(long)]
     debug: bool,
 
-    /// Print each result as a line of JSON, and then an account of the run
+    /// Print each result as a line of JSON, then a summary of the run
     #[arg(long)]
     json: bool,
 
-    /// Read sums from the files and check them: what this prints, and what b3sum, sha256sum, sha512sum, sha1sum,
-    /// md5sum, xxhsum -H3 and openssl dgst do
+    /// Read sums from the files and check them: lists of this command, b3sum, sha256sum, sha512sum, sha1sum, md5sum,
+    /// xxhsum -H3 and openssl dgst
     #[arg(short, long)]
     check: bool,
 
@@ -134,18 +134,18 @@ fn algorithms_help() -> String {
         text.push_str(&format!("  {:<8} {}\n", known.name, known.summary));
     }
     text.push_str(
-        "\nExit status: 0 all is well, 1 a file could not be read or did not match, or the command line is wrong, 3 a file \
+        "\nExit status: 0 done, 1 a file could not be read or did not match, or usage error, 3 an input \
          changed while it was read.",
     );
     text
 }
 
-/// True if the program was called `cksum`, whose command line and lists are narrower.
+/// True if the program was called `cksum`, which accepts fewer flags and lists.
 fn is_cksum() -> bool {
     exit::called() == Some("cksum")
 }
 
-/// What became of one file.
+/// The result for one file.
 struct FileResult {
     name: PathBuf,
     result: Result<(u64, Vec<Vec<u8>>), Error>,
@@ -173,7 +173,7 @@ impl Sum {
         if self.check {
             return check::run(self);
         }
-        // clap would not require --check where a flag is given that conflicts with it.
+        // clap does not enforce `requires` for a flag whose required flag conflicts with another one given.
         if let Some(flag) = self.verdicts.given() {
             let text = format!("the {flag} option is meaningful only when verifying checksums");
             let hint = exit::called().map(|name| format!("\nTry '{name} --help' for more information."));
@@ -193,7 +193,7 @@ impl Sum {
         }
         if self.raw && (hashes.len() > 1 || self.recursive) {
             return Err(Exit::failure(
-                "--raw: several sums would run together; name one file and one algorithm",
+                "--raw: several sums cannot be separated: name one file and one algorithm",
             ));
         }
         let run = self.common.begin()?;
@@ -217,7 +217,7 @@ impl Sum {
             |(name, found): (PathBuf, Result<(), Error>), executor: &Executor<'_>, worker: &mut Worker| {
                 let result = found.and_then(|()| {
                     if self.keyed && name == Path::new("-") {
-                        let what = "the key is read from it already";
+                        let what = "the key is already read from it";
                         return Err(Error::new(Kind::Invalid, "read", "standard input", what));
                     }
                     passes.sums(&hashes, &name, executor, worker)
@@ -258,13 +258,13 @@ impl Sum {
         }
     }
 
-    /// The files that were named, or standard input.
+    /// Returns the named files, or standard input.
     fn files(&mut self) -> Vec<PathBuf> {
         if self.files.is_empty() { vec!["-".into()] } else { std::mem::take(&mut self.files) }
     }
 }
 
-/// Prints what comes, in the order in which it comes.
+/// Prints results as they are delivered, in order.
 struct Printer<'r> {
     hashes: &'r [Hash],
     lines: LineFormat,
@@ -309,7 +309,7 @@ impl Printer<'_> {
     }
 }
 
-/// What went wrong, as the peers say it where it is the system that said so.
+/// Returns the message of an error, in the peers' wording if the system reported it.
 fn message(error: &Error) -> String {
     match error.raw_os_error() {
         Some(number) => match (io::Error::from_raw_os_error(number), exit::called()) {
@@ -320,12 +320,12 @@ fn message(error: &Error) -> String {
     }
 }
 
-/// The line that says so.
+/// Returns the line of an error.
 fn error_line(name: &Path, error: &Error) -> String {
     format!("{}: {}: {}\n", program(""), Shown(name), message(error))
 }
 
-/// Standard output, line by line on a terminal, in larger pieces elsewhere.
+/// Standard output: by line on a terminal, in larger pieces elsewhere.
 pub(super) struct LineOutput<'r> {
     run: &'r CliRun<'r>,
 }

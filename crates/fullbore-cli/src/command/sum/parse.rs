@@ -1,4 +1,4 @@
-//! What a line of a list of sums says: those of sha256sum, of b3sum, of xxhsum, of `openssl dgst`, and those of BSD.
+//! Parses the lines of checksum lists: those of sha256sum, b3sum, xxhsum, `openssl dgst`, and BSD format.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -9,41 +9,41 @@ use fullbore::operation::hash::{Algorithm, algorithms};
 
 use super::lines::{BASE64, prefix, unescape};
 
-/// A line longer than this is none, in bytes: paths have at most 4,096.
+/// Maximum length of a line in bytes; longer ones are malformed: paths have at most 4,096.
 const LONGEST: usize = 64 << 10;
 
-/// The algorithms that lines without a tag may be of, unless others were asked for: those of widespread tools.
+/// Algorithms of lines without a tag, unless others were requested: those of widespread tools.
 const UNTAGGED: &[&str] =
     &["blake3", "sha256", "sha512", "sha1", "md5", "xxh3", "crc32c", "sha224", "sha384", "blake2b"];
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ChecksumLine {
     /// The algorithms that the sum can be of.
     pub(super) algorithms: Vec<&'static Algorithm>,
     pub(super) sum: Vec<u8>,
     pub(super) name: PathBuf,
-    /// The name as it stands in the line, with the backslash before the line if there is one.
+    /// The name as written in the line, with the backslash before the line if there is one.
     pub(super) written: Vec<u8>,
 }
 
-/// Reads the lines of lists. One for all lists of a run.
+/// Parses the lines of all lists of a run.
 #[derive(Debug)]
 pub(super) struct Parser {
-    /// The algorithms that were asked for; empty: all.
+    /// The requested algorithms; empty: all.
     requested: Vec<&'static Algorithm>,
-    /// Whether one blank is between sum and name, as old BSD tools had it. The first line decides, so that nobody can
-    /// turn a name with a leading blank into another.
+    /// True if sum and name are separated by one blank, as in old BSD tools. The first line decides, so that a name
+    /// with a leading blank cannot be turned into another name.
     one_blank: Option<bool>,
-    /// Whether lists are those of `cksum`: without `-a` lines need tags, and a sum of blake3 may have any length.
+    /// True for lists of `cksum`: without `-a` lines need tags, and a sum of blake3 may have any length.
     cksum: bool,
-    /// Whether sums may be in base64.
+    /// True if sums may be in base64.
     base64: bool,
-    /// What the last line with a tag is of.
+    /// Algorithm of the last tagged line.
     tag: Option<&'static Algorithm>,
 }
 
-/// What became of a line.
+/// The result of parsing a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ParsedLine {
     /// Empty, or a comment.
@@ -57,17 +57,17 @@ impl Parser {
         Self { requested, one_blank: None, cksum: false, base64: true, tag: None }
     }
 
-    /// Reads lists as the tool `called` does.
+    /// Sets the rules of the tool `called`.
     pub(super) fn like(self, called: Option<&str>) -> Self {
         Self { cksum: called == Some("cksum"), base64: matches!(called, None | Some("cksum")), ..self }
     }
 
-    /// What the last line that begins with a tag is of.
+    /// Returns the algorithm of the last line that begins with a tag.
     pub(super) fn tag(&self) -> Option<&'static Algorithm> {
         self.tag
     }
 
-    /// Reads a line, with or without what ends it.
+    /// Parses a line, with or without its line ending.
     pub(super) fn line(&mut self, line: &[u8]) -> ParsedLine {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -109,7 +109,7 @@ impl Parser {
         self.requested.is_empty() || self.requested.contains(&algorithm)
     }
 
-    /// `ALGORITHM (NAME) = HEX`, and `ALGORITHM(NAME)= HEX` as `openssl dgst` has it.
+    /// Parses `ALGORITHM (NAME) = HEX`, and `ALGORITHM(NAME)= HEX` of `openssl dgst`.
     fn tagged<'l>(&mut self, line: &'l [u8]) -> Option<(Vec<&'static Algorithm>, Vec<u8>, &'l [u8])> {
         let base64 = self.base64;
         let mut tag = self.tag;
@@ -130,7 +130,7 @@ impl Parser {
         found
     }
 
-    /// `HEX  NAME` or `HEX *NAME`, or, from the first line on, `HEX NAME`.
+    /// Parses `HEX  NAME` or `HEX *NAME`, or `HEX NAME` if the first line has that form.
     fn plain<'l>(&mut self, line: &'l [u8]) -> Option<(Vec<&'static Algorithm>, Vec<u8>, &'l [u8])> {
         let candidates = algorithms().iter().filter(|algorithm| match self.requested.is_empty() {
             true => UNTAGGED.contains(&algorithm.name),
@@ -141,11 +141,11 @@ impl Parser {
         let base64 = self.base64 && !self.requested.is_empty();
         let candidates: Vec<_> = candidates.collect();
         let (mut found, mut sum) = (Vec::new(), Vec::new());
-        // Digits that are a sum in hexadecimal are not one of another length in base64.
+        // Digits that form a sum in hexadecimal are not tried as a base64 sum of another length.
         for decode in [unhex, unbase64].into_iter().take(if base64 { 2 } else { 1 }) {
             for &algorithm in &candidates {
                 let digits = token.strip_prefix(prefix(algorithm).as_bytes()).unwrap_or(token);
-                // Of blake2b and blake3 the digits tell the length, if nothing else can be meant.
+                // The number of digits is the length of a blake2b or blake3 sum, unless another algorithm is possible.
                 let any = match algorithm.name {
                     "blake2b" => 1..=64,
                     "blake3" if self.cksum => 1..=LONGEST,
@@ -181,8 +181,8 @@ impl Parser {
     }
 }
 
-/// The length of a sum, which stands behind the tag of a blake2b that is not whole and that cksum writes behind that of blake3,
-/// and what follows.
+/// Parses the length of a sum after its tag, and returns it with the rest. A shortened blake2b has one, and cksum
+/// writes one for blake3.
 fn shortened<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<(usize, &'l [u8])> {
     let longest = match algorithm.name {
         "blake2b" => 512,
@@ -197,18 +197,18 @@ fn shortened<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<(usize, &'l [u
     ((8..=longest).contains(&len) && len.is_multiple_of(8)).then_some((len / 8, &bits[end..]))
 }
 
-/// What follows a tag as SHA2-256, which later coreutils know beside SHA256.
+/// Parses the rest of tags such as SHA2-256, which later coreutils accept beside SHA256.
 fn sha2<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<&'l [u8]> {
     let bits = algorithm.name.strip_prefix("sha").filter(|bits| bits.len() == 3)?;
     line.strip_prefix(b"SHA2-")?.strip_prefix(bits.as_bytes())
 }
 
-/// The bytes that base64 stands for.
+/// Decodes base64.
 fn unbase64(digits: &[u8]) -> Option<Vec<u8>> {
     BASE64.decode(digits).ok()
 }
 
-/// The bytes that pairs of hexadecimal digits stand for.
+/// Decodes pairs of hexadecimal digits.
 pub(super) fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
     let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
     let (pairs, []) = digits.as_chunks::<2>() else { return None };
@@ -311,13 +311,13 @@ mod tests {
         let base64 = "kAFQmDzST7DWlj99KOF/cg==  a";
         let cksum =
             |prefix: Option<&str>| Parser::new(prefix.map(family).unwrap_or_default()).like(Some("cksum"));
-        // Without -a a line needs a tag, and tells what the next bad one should have been.
+        // Without -a a line needs a tag, which also names the expected algorithm of the next malformed line.
         let mut parser = cksum(None);
         assert_eq!(claim_after(&mut parser, &format!("{SHA256}  a")), None);
         assert_eq!(parser.tag(), None);
         assert_eq!(claim_after(&mut parser, &format!("SHA256 (a) = {MD5}")), None);
         assert_eq!(parser.tag().map(|tag| tag.name), Some("sha256"));
-        // 64 digits are 32 bytes, and no 48 in base64.
+        // 64 digits are 32 bytes, never 48 bytes in base64.
         for (prefix, name) in [("sha2", "sha256"), ("sha3", "sha3-256")] {
             let mut parser = match prefix {
                 "sha2" => {

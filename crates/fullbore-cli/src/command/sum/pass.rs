@@ -1,4 +1,4 @@
-//! One pass over one file for all that is asked of it.
+//! One pass over one file for all requested hashes.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,15 +10,15 @@ use fullbore::operation::hash::{Hash, MultiHash, PipelinedHashes};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::for_each;
 
-/// Files shorter than this are hashed by whoever reads them: threads cost more than they bring, in bytes.
+/// Files shorter than this, in bytes, are hashed by the reading thread: helper threads cost more than they save.
 const SMALL: u64 = 2 << 20;
 
-/// How many files are hashed from front to back now, each of which may have helpers.
+/// Number of files being hashed sequentially, each of which may have helper threads.
 #[derive(Debug, Default)]
 pub(super) struct Passes(AtomicUsize);
 
 impl Passes {
-    /// The sums of what is named, in the order of `hashes`, and how many bytes it has.
+    /// Returns the sums of a file, in the order of `hashes`, and its length in bytes.
     pub(super) fn sums(
         &self,
         hashes: &[Hash],
@@ -28,7 +28,8 @@ impl Passes {
     ) -> Result<(u64, Vec<Vec<u8>>)> {
         let file = for_each::open(name, worker)?;
         self.of(hashes, &file, executor, worker).map_err(|error| match file.kind() {
-            // The peers say what the system says when a directory is read. Asked first, it would cost every file a call.
+            // The peers report the system's error for reading a directory. A check beforehand would cost every file a
+            // system call.
             FileKind::Directory => Error::io("read", name, rustix::io::Errno::ISDIR.into()),
             _ => error,
         })

@@ -1,4 +1,4 @@
-//! `fullbore wc`: lines, words, characters, bytes and columns of files.
+//! `fullbore wc`: counts lines, words, characters, bytes and columns of files.
 
 mod files;
 mod report;
@@ -23,15 +23,15 @@ use report::{Columns, Report};
 /// Count lines, words, characters, bytes and columns
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a choice, lines, words and bytes are counted. They are printed in the order: lines, words, \
-                  characters, bytes, columns.\n\nExit status: 0 done, 1 trouble, 3 an input changed while it was read."
+    after_help = "The default is lines, words and bytes. The counts are printed in the order lines, words, \
+                  characters, bytes, columns.\n\nExit status: 0 done, 1 error, 3 an input changed while it was read."
 )]
 pub(crate) struct Wc {
-    /// Count bytes; if nothing else is asked for, the length of a regular file is looked up and not read
+    /// Count bytes; alone, uses the length of a regular file without reading it
     #[arg(short = 'c', long)]
     bytes: bool,
 
-    /// Count characters, which LC_ALL, LC_CTYPE or LANG say are UTF-8 or bytes
+    /// Count characters: UTF-8 or bytes, according to LC_ALL, LC_CTYPE or LANG
     #[arg(short = 'm', long)]
     chars: bool,
 
@@ -39,7 +39,7 @@ pub(crate) struct Wc {
     #[arg(short = 'l', long)]
     lines: bool,
 
-    /// Print the width of the longest line, in columns
+    /// Print the width of the longest line in columns
     #[arg(short = 'L', long)]
     max_line_length: bool,
 
@@ -47,7 +47,7 @@ pub(crate) struct Wc {
     #[arg(short = 'w', long)]
     words: bool,
 
-    /// Count the files whose names stand in F, each with a zero byte behind it; - is standard input
+    /// Count the files named in F, each name terminated by NUL; - is standard input
     #[arg(long, value_name = "F")]
     files0_from: Option<PathBuf>,
 
@@ -55,15 +55,15 @@ pub(crate) struct Wc {
     #[arg(long, value_parser = names::<Total>(), value_name = "WHEN", default_value = "auto")]
     total: Total,
 
-    /// Print the counts and an account of the run as JSON
+    /// Print the counts and a summary of the run as JSON
     #[arg(long)]
     json: bool,
 
-    /// The files; - is standard input, which is also read if there are none
+    /// Files; - or no file is standard input
     #[arg(value_name = "FILE")]
     files: Vec<OsString>,
 
-    /// Tell which vector instructions the processor has
+    /// Report the vector instructions that the processor supports
     #[arg(long)]
     debug: bool,
 
@@ -71,31 +71,31 @@ pub(crate) struct Wc {
     common: CommonArgs,
 }
 
-/// When there is a line of totals.
+/// The condition for a line of totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Total {
     /// If there is more than one file
     Auto,
     /// Always
     Always,
-    /// Always, without its name, and no other line
+    /// Print only the totals, without a name
     Only,
     /// Never
     Never,
 }
 
-/// What became of one input.
+/// The result for one input.
 struct FileResult {
-    /// What its line is headed; none for standard input that nobody named.
+    /// Name in its line; none for standard input that was not named.
     name: Option<PathBuf>,
-    /// The line, if there is one: a directory has one of zeros.
+    /// Counts for its line, if there is one: a directory has zeros.
     counts: Option<Counts>,
     diagnostic: Option<Diagnostic>,
 }
 
 struct Diagnostic {
     message: String,
-    /// The exit code that it leads to.
+    /// The resulting exit code.
     code: u8,
 }
 
@@ -123,7 +123,7 @@ impl Diagnostic {
     }
 }
 
-/// What the system says of an error, as it says it to any program.
+/// Returns the system's message of an error.
 fn reason(error: &Error) -> String {
     match error.raw_os_error() {
         Some(number) => exit::reason(&std::io::Error::from_raw_os_error(number)),
@@ -131,10 +131,10 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// What all workers know.
+/// State shared by all workers.
 struct WcContext<'a> {
     count: Count,
-    /// Only bytes are asked for: what has a length need not be read.
+    /// True if only bytes are counted: files with a length need not be read.
     only_bytes: bool,
     encoding: Encoding,
     standard_input: StandardInput,
@@ -220,7 +220,7 @@ impl WcContext<'_> {
     /// Counts one input.
     ///
     /// # Errors
-    /// If the run is to stop: what is wrong with the input is told.
+    /// If the run is to stop. Problems of the input are reported.
     fn count_input(
         &self,
         input: Input,
@@ -264,7 +264,7 @@ impl WcContext<'_> {
                 if files::is_directory(label) {
                     diagnostic.message = format!("{}: Is a directory", quoted(label, self.encoding, false));
                 }
-                // What changed under us has no counts; what cannot be read has none, and says so.
+                // A file that changed has no counts; an unreadable file has none and an error.
                 let counts = (opened && diagnostic.code == 1).then(Counts::default);
                 Ok(FileResult { name, counts, diagnostic: Some(diagnostic) })
             }
@@ -281,7 +281,7 @@ impl WcContext<'_> {
         if self.only_bytes
             && let Some(bytes) = files::length(file, standard)?
         {
-            self.run.remark(&format!("{}: its length is looked up, not read", Shown(file.path())));
+            self.run.remark(&format!("{}: length from its metadata, not read", Shown(file.path())));
             return Ok(Counts { bytes, characters: bytes, ..Counts::default() });
         }
         if files::size_is_unreliable(file)? {

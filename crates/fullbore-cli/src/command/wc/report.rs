@@ -1,4 +1,4 @@
-//! What is printed: which counts, how wide, in which order, as lines or as JSON.
+//! Output of the counts: selection, width and order, as lines or as JSON.
 
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::Total;
 use fullbore::quote::quoted;
 
-/// Which counts are asked for, in the order in which they are printed.
+/// The requested counts, in print order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Columns {
     pub(super) lines: bool,
@@ -23,7 +23,7 @@ pub(super) struct Columns {
     pub(super) longest: bool,
 }
 
-/// Whether it is asked for, its name, and where its number is.
+/// True if requested, its name, and the function that returns its number.
 type Column = (bool, &'static str, fn(&Counts) -> u64);
 
 impl Columns {
@@ -49,8 +49,8 @@ impl Columns {
         !self.lines && !self.words && !self.longest
     }
 
-    /// How wide each number is printed: as the sum of the lengths of all files, and at least 7 if there is one that has
-    /// none; 1 for one count of one file, and for files that nobody knows yet.
+    /// Returns the print width of each number: that of the sum of the lengths of all files, and at least 7 if any file
+    /// has no length; 1 for one count of one file, and for files not yet known.
     pub(super) fn width(&self, files: Option<Vec<&Path>>) -> usize {
         let Some(files) = files.filter(|files| files.len() != 1 || self.number() != 1) else { return 1 };
         let (mut sum, mut least) = (0_u64, 1);
@@ -86,7 +86,7 @@ impl Columns {
     }
 }
 
-/// The lines that were not printed yet, and the totals.
+/// The lines not yet printed, and the totals.
 pub(super) struct Report {
     columns: Columns,
     width: usize,
@@ -105,7 +105,7 @@ impl Report {
         Self { columns, width, total, json, encoding, waiting, files: 0, lines: 0, sum: Counts::default() }
     }
 
-    /// Tells of one file, if it could be counted.
+    /// Reports one file, if it could be counted.
     pub(super) fn file(
         &mut self,
         name: Option<&Path>,
@@ -117,7 +117,7 @@ impl Report {
         self.sum.lines += counts.lines;
         self.sum.words += counts.words;
         self.sum.characters += counts.characters;
-        // Sparse files may say more than there are bytes in the world.
+        // The lengths of sparse files may sum to more than 2^64.
         self.sum.bytes = self.sum.bytes.saturating_add(counts.bytes);
         self.sum.columns = self.sum.columns.max(counts.columns);
         if self.json {
@@ -149,7 +149,7 @@ impl Report {
         self.waiting.push(b'\n');
     }
 
-    /// Tells of all of them.
+    /// Prints the totals.
     pub(super) fn end(mut self, run: &CliRun<'_>) -> Result<(), Exit> {
         let sum = self.sum;
         let account = run.end(sum.bytes);
