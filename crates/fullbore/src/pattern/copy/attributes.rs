@@ -1,5 +1,5 @@
-//! What a copy takes over from its source besides its bytes: owner, extended attributes, mode, times, in the order in which
-//! none undoes another.
+//! Attributes that a copy takes from its source: owner, extended attributes, mode, times, in an order in which none
+//! undoes another.
 
 use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -15,7 +15,7 @@ use crate::file::{lawful, usual_mode};
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
 
-/// The mode of a copy whose source's is not kept, before the mask of the process or the directory's list.
+/// The mode of a copy that does not keep the source's, before the process's mask or the directory's default list.
 pub(super) fn usual(preserve: &Preserve, stat: &Stat) -> u32 {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory | FileType::Socket if preserve.default_mode => 0o777,
@@ -25,12 +25,12 @@ pub(super) fn usual(preserve: &Preserve, stat: &Stat) -> u32 {
     }
 }
 
-/// The mode that a copy is made with: nobody else can open what is not theirs yet.
+/// The mode that a copy is created with: no other user can open it before it has its owner.
 pub(super) fn creation_mode(preserve: &Preserve, stat: &Stat) -> u32 {
     if preserve.mode || preserve.owner { stat.st_mode & 0o700 } else { usual(preserve, stat) }
 }
 
-/// Gives a new file in a directory, made with [`creation_mode`], the mode that it is to have if the source's is not kept.
+/// Sets the final mode of a file created with [`creation_mode`], if the source's mode is not kept.
 pub(super) fn widen(
     preserve: &Preserve,
     stat: &Stat,
@@ -47,17 +47,17 @@ pub(super) fn widen(
     }
 }
 
-/// Something open or a name in an open directory, as calls take it.
+/// An open file, or a name in an open directory.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
     /// An open file or directory.
     Open(BorrowedFd<'a>),
-    /// A name, which is not followed.
+    /// A name; symbolic links are not followed.
     Name(BorrowedFd<'a>, &'a CStr),
 }
 
 impl Place<'_> {
-    /// A path of the name, for the calls that have no form with a directory.
+    /// The path of the name, for calls that take no directory.
     fn path(&self) -> Option<PathBuf> {
         match self {
             Self::Open(_) => None,
@@ -72,8 +72,8 @@ impl Place<'_> {
     }
 }
 
-/// Gives `target`, which messages call `path`, what `stat` and `source` have, as `preserve` says. `link`: it is a symbolic
-/// link, which has no mode.
+/// Gives `target` (`path` in messages) the attributes in `stat` and of `source` that `preserve` selects. `link`: it is
+/// a symbolic link, which has no mode.
 pub(super) fn keep(
     preserve: &Preserve,
     source: Place<'_>,
@@ -115,7 +115,7 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Sets the mode of what was made under a name, and of nothing that somebody put there since.
+/// Sets the mode of a file just created under a name, unless another file has taken the name since.
 fn chmod(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat, mode: Mode) -> rustix::io::Result<()> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(directory, name, flags, Mode::empty())?;
@@ -124,11 +124,11 @@ fn chmod(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat, mode: Mode) -> rus
     if kind(&there) != kind(stat) || there.st_nlink != 1 {
         return Err(Errno::STALE);
     }
-    // No call sets a mode by such a descriptor alone.
+    // No call sets the mode of an `O_PATH` descriptor directly.
     rustix::fs::chmod(format!("/proc/self/fd/{}", fd.as_raw_fd()), mode)
 }
 
-/// Gives away what was made; whether it has the owner now that it should. That nobody but root may do that is no error.
+/// Changes the owner; true if the file has the source's owner now. Missing permission is not an error.
 fn give(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
     let change = |user: Option<Uid>| {
         let group = Some(Gid::from_raw(stat.st_gid));
@@ -149,12 +149,12 @@ fn give(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
     }
 }
 
-/// Tells a directory, whose set-group-ID bit makes nobody run anything.
+/// True for a directory: its set-group-ID bit gives nobody rights.
 fn directory(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
-/// Compares owner and group of what was made with those of the source.
+/// True if owner and group equal those of the source.
 fn belongs(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
     let made = match target {
         Place::Open(fd) => rustix::fs::fstat(fd),
@@ -163,7 +163,7 @@ fn belongs(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
     Ok((made.st_uid, made.st_gid) == (stat.st_uid, stat.st_gid))
 }
 
-/// Does what needs a file that its mode lets its owner write to, whatever the file was opened for.
+/// Runs `set` while the mode lets the owner write to the file, for calls that check the mode even of an open file.
 fn writable(target: Place<'_>, set: impl Fn() -> rustix::io::Result<()>) -> rustix::io::Result<()> {
     let Place::Open(fd) = target else { return set() };
     let mode = Mode::from_raw_mode(rustix::fs::fstat(fd)?.st_mode & 0o7777);
@@ -186,7 +186,7 @@ fn times(stat: &Stat, target: Place<'_>) -> rustix::io::Result<()> {
     }
 }
 
-/// Copies extended attributes; the first that cannot be kept is the error, after all others were.
+/// Copies all extended attributes it can; returns the first error.
 fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> rustix::io::Result<()> {
     let (from, to) = (source.path(), target.path());
     let mut names = vec![0; 1 << 10];
@@ -199,7 +199,7 @@ fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> rustix
         match listed {
             Ok(len) => break len,
             Err(Errno::RANGE) if names.len() < 1 << 20 => names.resize(names.len() * 4, 0),
-            // A file system that has none.
+            // The file system has no extended attributes.
             Err(Errno::OPNOTSUPP) => return Ok(()),
             Err(error) => return Err(error),
         }
@@ -241,7 +241,7 @@ fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> rustix::io::Res
     }
 }
 
-/// Gives a file that takes another's place the access control list that the other has, as its mode.
+/// Gives a file that replaces another the access control list of the other as its mode.
 pub(super) fn inherit_list(directory: &OwnedFd, name: &OsStr, target: impl AsFd) {
     let old = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
     if let Ok(list) = {
@@ -251,7 +251,7 @@ pub(super) fn inherit_list(directory: &OwnedFd, name: &OsStr, target: impl AsFd)
             value
         })
     } {
-        // Where it cannot be kept there is the mode, which allows no more.
+        // If the list cannot be kept, the mode still applies, which allows no more.
         let _ = rustix::fs::fsetxattr(target, LISTS[0], &list, XattrFlags::empty());
     }
 }

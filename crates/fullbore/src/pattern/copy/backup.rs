@@ -1,4 +1,4 @@
-//! Backups: what has the name of a target keeps its bytes under another.
+//! Backups: an existing target is kept under another name.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -15,22 +15,22 @@ use super::tree::Job;
 use crate::error::{Error, Result};
 use crate::file::{HeldDir, Temporary};
 
-/// A backup that was made.
+/// A backup.
 pub(super) struct Saved {
     name: OsString,
     /// Its path, for messages.
     pub(super) path: PathBuf,
-    /// Whether the target has lost its name to it.
+    /// True if the target was renamed to it.
     moved: bool,
-    /// Whether nothing had the backup's name before.
+    /// True if the backup's name was free.
     fresh: bool,
 }
 
 impl Saved {
-    /// Takes the backup back: the target was not replaced.
+    /// Reverts the backup after the target was not replaced.
     pub(super) fn undo(&self, entry: &Entry<'_>) {
         let Ok(within) = entry.within() else { return };
-        // The bytes are under one of the names in any case.
+        // One of the two names keeps the bytes in any case.
         if self.moved {
             let _ = rustix::fs::renameat(&within, &self.name, &within, entry.target);
         } else if self.fresh {
@@ -40,7 +40,7 @@ impl Saved {
 }
 
 impl Job<'_> {
-    /// Gives what has the target's name a second name. It has the first one until the copy takes that over.
+    /// Gives the target a second name; it keeps its first one until the copy replaces it.
     pub(super) fn back_up(&self, entry: &Entry<'_>, stat: &Stat, backup: &Backup) -> Copied<Saved> {
         let (source, target) = entry.names();
         let within = entry.within()?;
@@ -70,18 +70,18 @@ impl Job<'_> {
             }
             match link(OsStr::from_bytes(&name)) {
                 Ok(()) => return saved(name, false, true),
-                // Somebody else was faster.
+                // Another process took the number.
                 Err(Errno::EXIST) if number.is_some() => {}
                 Err(Errno::EXIST) => {
                     let stem = OsStr::from_bytes(&name);
                     let (temporary, ()) =
                         Temporary::create(&entry.directory.target, stem, false, |_, name| link(name))
                             .map_err(|error| Error::io("back up", entry.target_path(), error))?;
-                    // Two names of one file stay both; then the backup is there already.
+                    // Renaming one name of a file to another of its names does nothing: then the backup exists already.
                     rustix::fs::renameat(&within, temporary.name(), &within, stem).map_err(failed)?;
                     return saved(name, false, false);
                 }
-                // A file system without hard links.
+                // The file system has no hard links.
                 Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
                     rustix::fs::renameat(
                         &within,
@@ -98,7 +98,7 @@ impl Job<'_> {
     }
 }
 
-/// The name that the next backup of a regular file gets; `None` if there is no such file.
+/// The name of the next backup of a regular file; `None` if there is no such file.
 ///
 /// ```
 /// use fullbore::pattern::{Backup, BackupControl, backup_name};
@@ -109,7 +109,7 @@ impl Job<'_> {
 /// ```
 ///
 /// # Errors
-/// If its directory cannot be read.
+/// If the directory cannot be read.
 pub fn backup_name(path: &Path, backup: &Backup) -> Result<Option<PathBuf>> {
     let regular = rustix::fs::stat(path)
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
@@ -126,7 +126,7 @@ pub fn backup_name(path: &Path, backup: &Backup) -> Result<Option<PathBuf>> {
     Ok(Some(path.with_file_name(name)))
 }
 
-/// The highest number of the target's numbered backups, if its next one is numbered.
+/// The highest number among the target's numbered backups, if the next one is numbered.
 fn last_number(within: &OwnedFd, target: &[u8], control: BackupControl) -> rustix::io::Result<Option<u64>> {
     if control == BackupControl::Simple {
         return Ok(None);
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbered_backups_are_known_by_their_names() {
+    fn numbered_backups_are_recognised_by_name() {
         for (name, wanted) in [
             ("file.~1~", Some(1)),
             ("file.~120~", Some(120)),

@@ -1,5 +1,5 @@
-//! Directories that a copy with `resume` has begun, and not ended: the next run must know them as its own target, and not as
-//! a directory that was there to copy into.
+//! Directories begun but not finished by a copy with `resume`: the next run must recognise them as its own targets, not
+//! as existing directories to copy into.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,17 +12,17 @@ use crate::error::Result;
 use crate::file::HeldDir;
 
 const MAGIC: &[u8; 16] = b"fullbore tree 1\n";
-/// Magic, source, target, birth of the target, a hash of all that.
+/// Magic, source, target, creation time of the target, hash of all before.
 const LEN: usize = 16 + 6 * 8 + 32;
 
-/// The note of a directory that was begun. Dropped it stays, for the next run.
+/// The note of a begun directory. It outlives the process, for the next run.
 pub(super) struct Begun(Note);
 
-/// What tells a directory from a later one in its place.
+/// The identity of a directory, which a later one in its place does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Made {
     identity: (u64, u64),
-    /// Where the file system tells: inode numbers are used again.
+    /// Creation time, if the file system reports it: inode numbers are reused.
     born: (u64, u64),
 }
 
@@ -49,22 +49,22 @@ fn bytes(source: (u64, u64), target: Made) -> Vec<u8> {
 }
 
 impl Begun {
-    /// Notes that the source, given by device and inode, is about to be copied to a directory that is not there yet.
+    /// Notes that the source, given by device and inode, is about to be copied to a directory that does not exist yet.
     ///
     /// # Errors
-    /// `Kind::Locked` if another run is at it, and the system's.
+    /// `Kind::Locked` if another run is copying it, and the system's.
     pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (u64, u64)) -> Result<Option<Self>> {
         let Some(note) = Note::open(parent, target, true)? else { return Ok(None) };
         note.write(&bytes(source, Made::default()))?;
         Ok(Some(Self(note)))
     }
 
-    /// Notes that the directory was made.
+    /// Notes that the directory was created.
     pub(super) fn made(&self, source: (u64, u64), target: &OwnedFd) -> Result<()> {
         self.0.write(&bytes(source, Made::of(target).unwrap_or_default()))
     }
 
-    /// The note of a directory that is there, if it says that it was begun as the copy of this source.
+    /// The note of an existing directory, if it was begun as the copy of this source.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
@@ -90,13 +90,13 @@ impl Begun {
         Ok(None)
     }
 
-    /// Removes the note: the directory is whole.
+    /// Removes the note of a complete directory.
     pub(super) fn end(self) -> Result<()> {
         self.0.remove()
     }
 }
 
-/// Tells a directory that this user made just now: there is nothing in it.
+/// True for an empty directory of this user: one that was just created.
 fn untouched(directory: &OwnedFd) -> bool {
     let own =
         rustix::fs::fstat(directory).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
@@ -106,8 +106,8 @@ fn untouched(directory: &OwnedFd) -> bool {
         .all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
 }
 
-/// Tells whether an earlier run began `target`, a directory that is there, as the copy of `source`, a directory too, and did
-/// not end: then the copy goes on with `target` itself.
+/// True if an earlier run began the existing directory `target` as the copy of the directory `source` and did not
+/// finish it: then the copy continues in `target` itself.
 pub(super) fn was_begun(source: &Path, target: &Path) -> Result<bool> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let (Ok(stat), Ok((parent, name))) = (rustix::fs::stat(source), HeldDir::of(target)) else {
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_known_again_and_no_other_in_its_place_is() {
+    fn a_begun_directory_is_recognised_and_another_in_its_place_is_not() {
         let room = tempfile::tempdir().unwrap();
         let (source, target) = (room.path().join("source"), room.path().join("target"));
         std::fs::create_dir(&source).unwrap();
@@ -144,10 +144,10 @@ mod tests {
         let begun = begin();
         assert_eq!(was_begun(&source, &target).unwrap_err().kind(), crate::error::Kind::Locked);
         drop(begun);
-        // Killed before it was noted that it was made.
+        // Killed between the creation and its note.
         assert!(was_begun(&source, &target).unwrap());
         std::fs::write(target.join("file"), "").unwrap();
-        assert!(!was_begun(&source, &target).unwrap(), "somebody else's");
+        assert!(!was_begun(&source, &target).unwrap(), "another user's files");
         std::fs::remove_dir_all(&target).unwrap();
         let begun = begin();
         begun.made(id, &held()).unwrap();
@@ -164,6 +164,6 @@ mod tests {
         std::fs::rename(&target, room.path().join("away")).unwrap();
         std::fs::create_dir(&target).unwrap();
         assert!(!was_begun(&source, &target).unwrap(), "another directory");
-        assert!(!room.path().join(".target.fullbore-journal").exists(), "its note says nothing any more");
+        assert!(!room.path().join(".target.fullbore-journal").exists(), "its note is obsolete");
     }
 }

@@ -1,5 +1,4 @@
-//! The bytes of one file: shared, if the file system can; else its data moved, by whatever is fastest, and its holes left
-//! out.
+//! The bytes of one file: shared if the file system can, else copied by the fastest method, without the holes.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -19,25 +18,24 @@ use crate::pattern::{Progress, Scope, order, run, transfer_loop};
 use crate::strategy::{Allocation, BUDGET, Planner, Purpose, Strategy};
 use crate::{operation, pattern, probe};
 
-/// Below this length a thread, a plan and an allocation cost more than they bring, in bytes.
+/// Below this length threads, plans and allocations take longer than they save, in bytes.
 pub(super) const LARGE: u64 = 2 << 20;
 
-/// How many stripes are on their way at once when they are read back from the device: enough that it has always something
-/// to do, whatever the processors are.
+/// Stripes in flight while the copy is read back: enough to keep the device busy, whatever the number of processors.
 const WAITERS: usize = 4;
 
-/// A copy of one file.
+/// The copy of one file.
 pub(super) struct Content<'a> {
     pub(super) input: &'a File,
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
     pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
-    /// Large files are copied one after the other, each with all workers.
+    /// Large files are copied one at a time, each with all workers.
     pub(super) turn: &'a Mutex<()>,
 }
 
 impl Content<'_> {
-    /// Copies the file to `output`, which has its name when this returns.
+    /// Copies the file to `output`, which has its name on return.
     pub(super) fn copy(&self, output: Output, journal: Option<Journal>) -> Result<CopyStats> {
         let input = self.input;
         let stat =
@@ -54,7 +52,7 @@ impl Content<'_> {
             Some(len) if output.seekable() => {
                 self.file(&output, journal.as_ref(), &stat, &before, len, &mut stats)?;
                 if stats.bytes() != len {
-                    return Err(changed(input, "the file became shorter while it was read"));
+                    return Err(changed(input, "truncated while being read"));
                 }
                 len
             }
@@ -64,10 +62,10 @@ impl Content<'_> {
             }
         };
         if regular && input.stamp()? != before {
-            return Err(changed(input, "the file was modified while it was read"));
+            return Err(changed(input, "modified while being read"));
         }
         if journal.is_some() {
-            // A run that is killed meanwhile can only be gone on with as long as the part is private.
+            // If this run is killed, the next can resume only while the part is private.
             output.file().sync(self.options.durability)?;
         }
         if output.seekable() {
@@ -81,10 +79,10 @@ impl Content<'_> {
         Ok(stats)
     }
 
-    /// From or to what is read or written from front to back.
+    /// Copies from or to a file that is read or written sequentially.
     fn stream(&self, output: &Output, len: Option<u64>) -> Result<u64> {
         if self.options.reflink == Reflink::Always {
-            let what = "a pipe, device or file of the system shares no blocks";
+            let what = "pipes, devices and files made by the kernel cannot share blocks";
             return Err(Error::new(Kind::Unsupported, "clone", self.input.path(), what));
         }
         let plan = self.planner().plan(Purpose::Copy, Some(self.input), len, Some(output))?;
@@ -110,7 +108,7 @@ impl Content<'_> {
             self.progress.add(len);
             return Ok(());
         }
-        // As the system tells without a look at the file: fewer blocks than bytes.
+        // True if `stat` shows fewer blocks than bytes.
         let sparse =
             options.sparse != Sparse::Never && regular && (stat.st_blocks as u64).saturating_mul(512) < len;
         if options.verify || journal.is_some() {
@@ -121,7 +119,7 @@ impl Content<'_> {
                 pattern::allocate(output, len, &plan)?;
             }
             let budget = options.spec.budget.unwrap_or(BUDGET);
-            // Each has a stripe, and one that is read back.
+            // Each worker needs memory for two stripes: one copied, one read back.
             let most = (budget / (2 * STRIPE)).max(1) as usize;
             let workers = if options.verify { plan.workers.max(WAITERS).min(most) } else { plan.workers };
             let hashed = Hashed {
@@ -193,7 +191,7 @@ impl Content<'_> {
         pattern::taken_by_device(output, &strategy)
     }
 
-    /// Whether all blocks are shared now.
+    /// True if all blocks are shared now.
     fn cloned(&self, output: &Output, before: &FileStamp, len: u64) -> Result<bool> {
         let always = self.options.reflink == Reflink::Always;
         if self.options.reflink == Reflink::Never || self.options.sparse != Sparse::Auto || len == 0 {
@@ -202,7 +200,7 @@ impl Content<'_> {
         let devices = (before.identity.0, output.file().stamp()?.identity.0);
         if self.input.kind() != FileKind::Regular || !(always || clones(devices)) {
             if always {
-                let what = format!("a {} shares no blocks", self.input.kind());
+                let what = format!("a {} cannot share blocks", self.input.kind());
                 return Err(Error::new(Kind::Unsupported, "clone", self.input.path(), what));
             }
             return Ok(false);
@@ -214,7 +212,7 @@ impl Content<'_> {
         Ok(crate::file::share_all(self.input, output.file(), devices))
     }
 
-    /// In one loop, for what is small.
+    /// Copies a small file in one loop.
     fn simply(&self, output: &Output, len: u64, sparse: bool, stats: &mut CopyStats) -> Result<()> {
         if sparse {
             output.file().set_len(len)?;
@@ -229,17 +227,16 @@ impl Content<'_> {
         Ok(())
     }
 
-    /// Reads and writes a run of data. Not by `copy_file_range`, which may share blocks where that is not wanted, and is no
-    /// faster.
+    /// Reads and writes a run of data. `copy_file_range` is no faster here, and may share blocks against the options.
     fn by_memory(&self, output: &Output, range: Range<u64>) -> Result<u64> {
         let len = range.end - range.start;
         self.pieces(range, |piece, at| output.file().write_all_at(piece, at))?;
         Ok(len)
     }
 
-    /// As [`by_memory`](Self::by_memory), but leaves blocks of zeros out; how many bytes were written.
+    /// As [`by_memory`](Self::by_memory), without blocks of zeros; returns the bytes written.
     fn without_zeros(&self, output: &Output, range: Range<u64>) -> Result<u64> {
-        /// File systems have blocks of this size, in bytes.
+        /// Block size of file systems, in bytes.
         const BLOCK: usize = 4 << 10;
         let mut written = 0;
         self.pieces(range, |piece, at| {
@@ -258,7 +255,7 @@ impl Content<'_> {
         Ok(written)
     }
 
-    /// Reads a run of data piece by piece, whole blocks at a time.
+    /// Reads a run of data in pieces of whole blocks.
     fn pieces(&self, range: Range<u64>, mut each: impl FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         const REQUEST: u64 = 256 << 10;
         let mut memory = vec![0; (range.end - range.start).min(REQUEST) as usize];
@@ -267,7 +264,7 @@ impl Content<'_> {
             let len = (range.end - at).min(REQUEST) as usize;
             let read = self.input.read_at(&mut memory[..len], at)?;
             if read == 0 {
-                return Err(changed(self.input, "the file became shorter while it was read"));
+                return Err(changed(self.input, "truncated while being read"));
             }
             each(&memory[..read], at)?;
             at += read as u64;
@@ -283,7 +280,7 @@ impl Content<'_> {
             .with_profile(options.profile.as_ref())
     }
 
-    /// How the file is copied; `striped`: by [`Hashed`].
+    /// Plans the copy; `striped`: for [`Hashed`].
     fn plan(&self, output: &Output, len: u64, striped: bool) -> Result<Strategy> {
         let planner = if striped { self.planner().in_units(STRIPE) } else { self.planner() };
         let plan = planner.plan(Purpose::Copy, Some(self.input), Some(len), Some(output))?;
@@ -295,7 +292,7 @@ impl Content<'_> {
         Ok(strategy)
     }
 
-    /// Moves a part of the file, by the loop that all patterns run; how many bytes that were.
+    /// Copies a range of the file by the transfer loop; returns the bytes moved.
     fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, strategy: &Strategy) -> Result<u64> {
         let none = operation::parse("none", Kernel::Simd)
             .map_err(|error| Error::new(Kind::Invalid, "copy", self.input.path(), error.to_string()))?;
@@ -335,15 +332,15 @@ impl Content<'_> {
 }
 
 fn changed(input: &File, what: &str) -> Error {
-    Error::new(Kind::Changed, "trust", input.path(), what)
+    Error::new(Kind::Changed, "read", input.path(), what)
 }
 
 fn zeros(block: &[u8]) -> bool {
     block.iter().all(|&byte| byte == 0)
 }
 
-/// Whether a regular file has a length that means nothing: the system makes its bytes when it is read, and says that it has
-/// a page of them (sysfs) or more.
+/// True for a regular file whose length has no meaning: the kernel generates the bytes on read, and reports a length of
+/// a page (sysfs) or more.
 pub(super) fn lengthless(file: impl std::os::fd::AsFd, stat: &Stat) -> bool {
     /// sysfs, debugfs, tracefs, securityfs, configfs, both versions of cgroup, efivarfs (`man 2 statfs`).
     const MADE: [u32; 8] = [
@@ -361,16 +358,16 @@ pub(super) fn lengthless(file: impl std::os::fd::AsFd, stat: &Stat) -> bool {
         && rustix::fs::fstatfs(file).is_ok_and(|system| MADE.contains(&(system.f_type as u32)))
 }
 
-/// Whether the file lies on a server that can copy by itself, if it is asked to (`copy_file_range`).
+/// True if the file is on a server that copies files locally on request (`copy_file_range`).
 fn served(file: &File) -> bool {
     /// NFS, SMB 2 and later, CIFS, Ceph (`man 2 statfs`).
     const SERVED: [u32; 4] = [0x6969, 0xfe53_4d42, 0xff53_4d42, 0x00c3_6400];
     rustix::fs::fstatfs(file).is_ok_and(|system| SERVED.contains(&(system.f_type as u32)))
 }
 
-/// How many files are copied at once.
+/// Files copied concurrently.
 pub(super) fn workers(options: &CopyOptions) -> usize {
-    /// More gain nothing: the file system's own locks decide.
+    /// More gained nothing: the file system's locks are the limit.
     const CROWD: usize = 8;
     options.workers.unwrap_or_else(|| probe::processors().min(CROWD)).max(1)
 }

@@ -1,4 +1,5 @@
-//! A directory: made, under a hidden name where it is new, and finished when all that is in it is there.
+//! Copies directories: creates each one, under a hidden name where it is new, and finishes it when its content is
+//! complete.
 
 use std::ffi::OsStr;
 use std::io;
@@ -19,7 +20,7 @@ use crate::error::Error;
 use crate::file::{Durability, HeldDir, Temporary, usual_mode};
 
 impl Job<'_> {
-    /// Makes a directory and copies what is in it.
+    /// Creates a directory and copies its content.
     pub(super) fn enter(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let Entry { directory: parent, source: source_name, target: target_name, follow } = *entry;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -44,11 +45,11 @@ impl Job<'_> {
         let mut hidden = None;
         let mut new = true;
         let shown = path(target_name).as_os_str();
-        // Nobody is to be led elsewhere by what others put there meanwhile.
+        // Symbolic links that others put there meanwhile are not followed.
         let open = |name: &OsStr| rustix::fs::openat(&within, name, flags | OFlags::NOFOLLOW, Mode::empty());
         let make = || rustix::fs::mkdirat(&within, target_name, mode).and_then(|()| open(shown));
         let mut linked = false;
-        // The next run takes a directory that this one begins for one to copy into, unless it is told.
+        // Without a note the next run would copy into a directory that this one begins.
         let noted = (self.options.resume && parent.is_outermost()).then(|| trimmed(shown));
         let mut begun = None;
         let target = if parent.fresh {
@@ -132,7 +133,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// What has the name of a directory's target, and whether a symbolic link leads to it that is followed.
+    /// The existing entry at a directory's target, and true if it was reached through a symbolic link.
     fn directory_there(
         &self,
         entry: &Entry<'_>,
@@ -155,7 +156,7 @@ impl Job<'_> {
         }
     }
 
-    /// Lets go of a directory. Whoever is the last finishes it, and so what it is in.
+    /// Releases a directory. The last release finishes it, then releases its parent.
     pub(super) fn release(&self, worker: &mut Worker, directory: Arc<Directory>) {
         let mut next = Some(directory);
         while let Some(directory) = next.take().and_then(Arc::into_inner) {
@@ -166,7 +167,7 @@ impl Job<'_> {
             let hidden = hidden.into_inner().unwrap_or_else(PoisonError::into_inner);
             match (hidden, parent) {
                 (Some(hidden), Some(parent)) => {
-                    // It keeps its parent: that shall get its times after this got its name.
+                    // The parent is kept: it gets its times after this directory got its name.
                     self.whole.lock().unwrap_or_else(PoisonError::into_inner).push((hidden, target, parent));
                 }
                 (_, parent) => next = parent,
@@ -174,7 +175,7 @@ impl Job<'_> {
         }
     }
 
-    /// Gives a directory its attributes, which changes in it would change again.
+    /// Sets a directory's attributes, last because changes in it would change them.
     fn keep_attributes(&self, directory: &Directory) -> Result<(), Error> {
         let Some(stat) = &directory.stat else { return Ok(()) };
         let preserve = &self.options.preserve;
@@ -200,13 +201,13 @@ impl Job<'_> {
         )
     }
 
-    /// Gives a directory that is whole its name.
+    /// Gives a complete directory its name.
     pub(super) fn unveil(&self, hidden: Temporary, target: &HeldDir) -> Result<(), Error> {
         let place = target.path();
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
         let within = hidden.directory().clone();
         if self.options.durability != Durability::None {
-            // One call for the whole tree; a file at a time would wait for the device as often as there are files.
+            // One call for the whole tree; syncing each file would wait for the device once per file.
             target.fd().and_then(|fd| Ok(rustix::fs::syncfs(fd)?)).map_err(failed("sync"))?;
         }
         let name = trimmed(place.file_name().unwrap_or_default());
@@ -214,7 +215,7 @@ impl Job<'_> {
         hidden
             .persist_with(|_, hidden| {
                 match rustix::fs::renameat_with(&held, hidden, &held, name, RenameFlags::NOREPLACE) {
-                    // The file system does not know the flag: an empty directory would be replaced, nothing else.
+                    // The file system does not support the flag: a plain rename replaces at most an empty directory.
                     Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(&held, hidden, &held, name),
                     other => other,
                 }
@@ -228,7 +229,7 @@ impl Job<'_> {
     }
 }
 
-/// Whether a directory is another, or somewhere below it.
+/// True if a directory is another, or is below it.
 fn is_in(directory: &OwnedFd, identity: (u64, u64)) -> bool {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut last = None;
@@ -249,7 +250,7 @@ fn is_in(directory: &OwnedFd, identity: (u64, u64)) -> bool {
     false
 }
 
-/// The name without the slashes at its end.
+/// The name without trailing slashes.
 fn trimmed(name: &OsStr) -> &OsStr {
     Path::new(name).file_name().unwrap_or(name)
 }

@@ -1,4 +1,4 @@
-//! A directory that is being copied: both sides held, so that what is in it is reached by its name alone.
+//! A directory that is being copied: both sides are held open, so that entries are reached by name alone.
 
 use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,33 +11,33 @@ use rustix::fs::{CWD, Stat};
 use crate::error::{Error, Result};
 use crate::file::{HeldDir, Temporary};
 
-/// A directory on its way. What is in it holds it; when nothing does any more it is finished.
+/// A directory in progress. Its entries hold it; it is finished when the last of them releases it.
 pub(super) struct Directory {
-    /// The directory it is in; none for what holds the sources themselves.
+    /// The parent; none for the directory of the named sources.
     pub(super) parent: Option<Arc<Directory>>,
-    /// The source; none for what holds the sources themselves, whose names are paths.
+    /// The source; none for the directory of the named sources, whose names are paths.
     source: Option<HeldDir>,
-    /// The target. It is held as long as the copy takes: what others do to its path changes nothing.
+    /// The target. It is held open during the copy, so changes to its path have no effect.
     pub(super) target: HeldDir,
-    /// The name it has until all is in it.
+    /// The temporary name until the content is complete.
     pub(super) hidden: Mutex<Option<Temporary>>,
-    /// Whether nobody else knows it: it has, or is in one that has, a hidden name.
+    /// True if its path is known to no other process: it, or a directory above it, has a hidden name.
     pub(super) fresh: bool,
-    /// Whether this copy made it.
+    /// True if this copy created it.
     pub(super) new: bool,
-    /// What the source was like when it was opened.
+    /// The source's attributes when it was opened.
     pub(super) stat: Option<Stat>,
-    /// The target's device and inode, to know it if it turns up among the sources.
+    /// The target's device and inode, to recognise it among the sources.
     pub(super) made: Option<(u64, u64)>,
-    /// Whether the names in it are sources that were named.
+    /// True if its entries are the named sources.
     outermost: bool,
 }
 
-/// Where a name is looked up.
+/// The base for looking up names.
 pub(super) enum Base {
-    /// In the working directory, or it is a whole path.
+    /// The working directory; the name may be absolute.
     Working,
-    /// In an open directory.
+    /// An open directory.
     Open(Arc<OwnedFd>),
 }
 
@@ -51,7 +51,7 @@ impl AsFd for Base {
 }
 
 impl Directory {
-    /// What holds the sources, whose names are paths, with the directory that their targets are in.
+    /// The directory of the named sources, whose names are paths, with the directory of their targets.
     pub(super) fn outermost(target: HeldDir) -> Arc<Self> {
         Arc::new(Self {
             parent: None,
@@ -66,7 +66,7 @@ impl Directory {
         })
     }
 
-    /// The same, for a source that was named with this directory in its path.
+    /// As [`outermost`](Self::outermost), for a source named with this directory in its path.
     pub(super) fn into_outermost(self) -> Self {
         Self { outermost: true, ..self }
     }
@@ -103,7 +103,7 @@ impl Directory {
         }
     }
 
-    /// Holds what has a name in the source.
+    /// Holds a directory of the source open.
     pub(super) fn source_child(
         &self,
         fd: OwnedFd,
@@ -123,7 +123,7 @@ impl Directory {
         self.target.fd().map_err(|error| Error::io("open", self.target.path(), error))
     }
 
-    /// Whether it is what holds the sources that were named.
+    /// True for the directory of the named sources.
     pub(super) fn is_outermost(&self) -> bool {
         self.outermost
     }
@@ -133,7 +133,7 @@ impl Directory {
         self.source.as_ref().map(HeldDir::path).unwrap_or_default().join(path(name))
     }
 
-    /// The path that a name in the target has in the end.
+    /// The final path of a name in the target.
     pub(super) fn target_path(&self, name: &CStr) -> PathBuf {
         self.target.path().join(path(name))
     }
@@ -143,13 +143,13 @@ impl Directory {
         (self.source.as_ref().map(HeldDir::path).unwrap_or_default(), self.target.path())
     }
 
-    /// Whether a source directory is this one or one that it is in.
+    /// True if a source directory is this one or one above it.
     pub(super) fn is_in(&self, identity: (u64, u64)) -> bool {
         let own = self.stat.as_ref().map(|stat| (stat.st_dev, stat.st_ino));
         own == Some(identity) || self.parent.as_ref().is_some_and(|parent| parent.is_in(identity))
     }
 
-    /// Whether a directory is the target of this one or of one that it is in.
+    /// True if a directory is the target of this one or of one above it.
     pub(super) fn goes_to(&self, identity: (u64, u64)) -> bool {
         self.made == Some(identity) || self.parent.as_ref().is_some_and(|parent| parent.goes_to(identity))
     }
@@ -160,8 +160,8 @@ pub(super) fn path(name: &CStr) -> &Path {
     Path::new(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// The directory of a path and the name in it, both as they are written: a slash at the end stays with the name. What ends
-/// in no name is `.` in itself.
+/// Splits a path into directory and name, both as written: a slash at the end stays with the name. A path without a
+/// last name is `.` in itself.
 pub(super) fn split(target: &Path) -> (&Path, &OsStr) {
     let bytes = target.as_os_str().as_bytes();
     if target.file_name().is_none() {
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_a_directory_and_a_name() {
+    fn a_path_splits_into_directory_and_name() {
         for (whole, directory, name) in [
             ("file", "", "file"),
             ("/file", "/", "file"),

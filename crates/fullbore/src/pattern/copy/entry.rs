@@ -1,4 +1,4 @@
-//! A name that is copied: of a source, or of what is in a directory.
+//! A name to copy: a named source, or an entry of a directory.
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
@@ -10,13 +10,13 @@ use rustix::fs::{AtFlags, Stat};
 use super::directory::Directory;
 use crate::error::{Error, Result};
 
-/// A name in a directory, and the name that its copy gets.
+/// A name in a directory, and the name of its copy.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) directory: &'a Arc<Directory>,
     pub(super) source: &'a CStr,
     pub(super) target: &'a CStr,
-    /// Whether a symbolic link is followed.
+    /// True if a symbolic link is followed.
     pub(super) follow: bool,
 }
 
@@ -36,19 +36,19 @@ impl Entry<'_> {
         self.directory.target()
     }
 
-    /// Looks at the source, following a link as the entry does.
+    /// Attributes of the source; follows a link if the entry does.
     pub(super) fn stat(&self) -> Result<Stat> {
         let flags = if self.follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
         rustix::fs::statat(self.directory.source()?, self.source, flags)
             .map_err(|error| Error::io("stat", self.source_path(), error.into()))
     }
 
-    /// Looks at the source itself, without following a link.
+    /// Attributes of the source itself; a link is not followed.
     pub(super) fn stat_itself(&self) -> Result<Stat> {
         Self { follow: false, ..*self }.stat()
     }
 
-    /// The source's and the target's names, without slashes at their ends.
+    /// The names of source and target, without trailing slashes.
     pub(super) fn names(&self) -> (&[u8], &[u8]) {
         let last = |name: &'_ CStr| -> usize {
             let bytes = name.to_bytes();
@@ -59,13 +59,13 @@ impl Entry<'_> {
         (&source[start..], &self.target.to_bytes()[..last(self.target)])
     }
 
-    /// Whether source and target are one name in one directory.
+    /// True if source and target are the same name in the same directory.
     pub(super) fn is_one_name(&self) -> bool {
         let (source, target) = self.names();
         source == target && self.source_directory() == Some(self.directory.target.identity())
     }
 
-    /// The device and inode of the directory that the source's last name is in.
+    /// Device and inode of the directory of the source's last name.
     pub(super) fn source_directory(&self) -> Option<(u64, u64)> {
         let stat = if self.directory.is_outermost() {
             let path = super::directory::path(self.source);

@@ -1,4 +1,4 @@
-//! Targets that exist: whether they stay, are written to, or give way.
+//! Existing targets: kept, written to, or replaced.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,24 +17,24 @@ use super::options::{BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
 use super::tree::{Job, Worker};
 use crate::error::Error;
 
-/// A target as it was found.
+/// The state of a target.
 pub(super) enum Found {
-    /// Nothing has the name.
+    /// The name is free.
     New,
-    /// Something is there. Its content is replaced; of a symbolic link, that of what it leads to.
+    /// The name exists. The content is replaced; a symbolic link is followed.
     There,
-    /// Whatever has the name gives way to the copy in one step, links not followed.
+    /// The copy replaces the name in one step; links are not followed.
     Replaced(Option<Saved>),
-    /// It stays.
+    /// The target stays.
     Stays,
 }
 
-/// The sources and targets of a run with several sources, to know those that come again.
+/// Sources and targets of a run with several sources, to recognise repeated ones.
 #[derive(Default)]
 pub(super) struct Seen {
     /// Sources by device, inode, directory and name.
     sources: Mutex<HashMap<(u64, u64), Vec<SourceName>>>,
-    /// Targets that were made, and whether as symbolic links.
+    /// Targets created so far; true for symbolic links.
     targets: Mutex<HashMap<PathBuf, bool>>,
 }
 
@@ -60,7 +60,7 @@ impl Seen {
 }
 
 impl Job<'_> {
-    /// Whether a source that was named is one that was named before. That is told.
+    /// Reports a source that was named before; true if so.
     pub(super) fn is_repeated(&self, entry: &Entry<'_>, stat: &Stat) -> bool {
         let directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
         let counts = self.several && entry.directory.is_outermost();
@@ -71,7 +71,7 @@ impl Job<'_> {
         true
     }
 
-    /// Notes a target that was made for a source that was named.
+    /// Notes a target created for a named source.
     pub(super) fn created(&self, entry: &Entry<'_>, link: bool) {
         if self.several && entry.directory.is_outermost() {
             let mut targets = self.seen.targets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,8 +79,7 @@ impl Job<'_> {
         }
     }
 
-    /// Finds out what a target is, and settles with the options what becomes of it. `plain`: the source's bytes are
-    /// copied, not the source as such.
+    /// Examines a target and applies the options to it. `plain`: the source's bytes are copied, not the source as such.
     pub(super) fn existing(&self, worker: &mut Worker, entry: &Entry<'_>, plain: bool) -> Copied<Found> {
         let options = self.options;
         if entry.directory.fresh {
@@ -125,7 +124,7 @@ impl Job<'_> {
             Journal::discard(&entry.directory.target, path(entry.target).as_os_str());
         }
         if whole || options.existing == Existing::Update && new <= old {
-            // Other names of the source may come, and are to be names of this target.
+            // Other names of the source may follow, and become names of this target.
             if self.has_names(entry, &stat) && self.linked(worker, entry, &stat)? {
                 self.first(entry, &stat, Ok::<_, CopyError>(()))?;
             }
@@ -181,7 +180,7 @@ impl Job<'_> {
         Found::Stays
     }
 
-    /// An error if the copy would destroy its source. True if both are one file already, as they should be.
+    /// Fails if the copy would destroy its source. True if both are one file already, as intended.
     fn collides(&self, entry: &Entry<'_>, stat: &Stat, there: &Stat) -> Copied<bool> {
         let options = self.options;
         let same_file = || CopyError::SameFile { source: entry.source_path(), target: entry.target_path() };
@@ -195,7 +194,7 @@ impl Job<'_> {
         if same && hard {
             return Ok(true);
         }
-        // The source and the target themselves, whatever links lead to.
+        // The source and the target themselves, without following links.
         let (source, target) = if entry.follow {
             if !same {
                 return Ok(false);
@@ -220,7 +219,7 @@ impl Job<'_> {
         if options.backup.is_some() {
             let lost = match one_file {
                 true => entry.is_one_name(),
-                // The source's link would lead to the copy.
+                // The source's link would point to the copy.
                 false => entry.follow && is_link(&source) && !is_link(&target),
             };
             return if lost { Err(same_file()) } else { Ok(false) };
@@ -237,7 +236,7 @@ impl Job<'_> {
             return Ok(false);
         }
         if !entry.follow {
-            // What links lead to in the end.
+            // The final targets of links.
             let leads = |entry: &Entry<'_>| Entry { follow: true, ..*entry }.stat();
             let within = entry.within()?;
             let (Ok(source), Ok(aim)) =
@@ -255,7 +254,7 @@ impl Job<'_> {
         Err(same_file())
     }
 
-    /// Copies to a target unless it stays. A backup takes its name back if the copy fails.
+    /// Copies to a target unless it stays. A backup is reverted if the copy fails.
     pub(super) fn over_existing(
         &self,
         worker: &mut Worker,

@@ -1,4 +1,4 @@
-//! The reasons for which something is not copied.
+//! The reasons for which an entry is not copied.
 
 use std::fmt;
 use std::io;
@@ -9,19 +9,13 @@ use crate::error::{Error, Kind};
 /// `Result` with a [`CopyError`].
 pub(super) type Copied<T> = Result<T, CopyError>;
 
-/// A source or target that is not copied, and why.
-///
-/// ```
-/// use fullbore::pattern::CopyError;
-/// let error = CopyError::SameFile { source: "a".into(), target: "b".into() };
-/// assert_eq!(error.to_string(), "a and b are the same file");
-/// ```
+/// A source or target that is not copied, and the reason.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CopyError {
     /// An operation failed.
     Failed(Error),
-    /// The target is the source, or would be all that is left of it.
+    /// The target is the source, or would be its only remaining copy.
     SameFile {
         /// The source.
         source: PathBuf,
@@ -33,45 +27,45 @@ pub enum CopyError {
         /// The source.
         source: PathBuf,
     },
-    /// A directory does not replace a file.
+    /// A directory cannot replace a file.
     DirectoryOverFile {
         /// The source.
         source: PathBuf,
         /// The target.
         target: PathBuf,
     },
-    /// A file does not replace a directory.
+    /// A file cannot replace a directory.
     FileOverDirectory {
         /// The target.
         target: PathBuf,
     },
-    /// The target is a symbolic link to nothing.
+    /// The target is a dangling symbolic link.
     DanglingLink {
         /// The target.
         target: PathBuf,
     },
-    /// The target is the copy of another source.
+    /// The target was created from another source of this run.
     JustCreated {
         /// The source.
         source: PathBuf,
         /// The target.
         target: PathBuf,
     },
-    /// The target is a symbolic link that was copied from another source.
+    /// The target is a symbolic link created from another source of this run.
     ThroughCreatedLink {
         /// The source.
         source: PathBuf,
         /// The target.
         target: PathBuf,
     },
-    /// The target is in the source.
+    /// The target is inside the source.
     IntoItself {
         /// The source.
         source: PathBuf,
         /// The target.
         target: PathBuf,
     },
-    /// A symbolic link leads to a directory that it is in.
+    /// A symbolic link points to a directory that contains it.
     Cycle {
         /// The source.
         source: PathBuf,
@@ -83,12 +77,12 @@ pub enum CopyError {
         /// The target.
         target: PathBuf,
     },
-    /// A relative symbolic link leads to its source from the working directory only.
+    /// A relative symbolic link would be valid in the working directory only.
     RelativeLink {
         /// The target.
         target: PathBuf,
     },
-    /// A link to the source could not be made.
+    /// A link to the source could not be created.
     Link {
         /// The source.
         source: PathBuf,
@@ -99,12 +93,12 @@ pub enum CopyError {
         /// The system's error.
         error: io::Error,
     },
-    /// The target exists and was not to be replaced.
+    /// The target exists and the options keep it.
     NotReplaced {
         /// The target.
         target: PathBuf,
     },
-    /// A directory is needed where something else is.
+    /// A component that must be a directory is not one.
     NotADirectory {
         /// The path.
         path: PathBuf,
@@ -112,13 +106,7 @@ pub enum CopyError {
 }
 
 impl CopyError {
-    /// The sort of trouble.
-    ///
-    /// ```
-    /// use fullbore::error::Kind;
-    /// use fullbore::pattern::CopyError;
-    /// assert_eq!(CopyError::Cycle { source: "a".into() }.kind(), Kind::Unsupported);
-    /// ```
+    /// The category.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Failed(error) => error.kind(),
@@ -143,53 +131,50 @@ impl fmt::Display for CopyError {
             Self::SameFile { source, target } => {
                 write!(f, "{} and {} are the same file", source.display(), target.display())
             }
-            Self::DirectoryOmitted { source } => write!(f, "{}: it is a directory", source.display()),
+            Self::DirectoryOmitted { source } => {
+                write!(f, "{}: is a directory: copy it with `recursive`", source.display())
+            }
             Self::DirectoryOverFile { source, target } => {
-                write!(f, "{}: cannot replace it by the directory {}", target.display(), source.display())
+                write!(f, "{}: not replaced by the directory {}", target.display(), source.display())
             }
             Self::FileOverDirectory { target } => {
-                write!(f, "{}: cannot replace the directory by a file", target.display())
+                write!(f, "{}: a directory is not replaced by a file", target.display())
             }
             Self::DanglingLink { target } => {
-                write!(f, "{}: it is a symbolic link to nothing", target.display())
+                write!(f, "{}: dangling symbolic link: not written through", target.display())
             }
             Self::JustCreated { source, target } => {
-                write!(f, "{}: it was just created, not replaced by {}", target.display(), source.display())
+                write!(f, "{}: just created: not replaced by {}", target.display(), source.display())
             }
             Self::ThroughCreatedLink { source, target } => {
-                write!(
-                    f,
-                    "{}: the link was just created, not followed for {}",
-                    target.display(),
-                    source.display()
-                )
+                write!(f, "{}: link just created: not followed for {}", target.display(), source.display())
             }
             Self::IntoItself { source, target } => {
                 write!(
                     f,
-                    "{}: a directory cannot be copied into itself, {}",
+                    "{}: a directory cannot be copied into itself: {}",
                     source.display(),
                     target.display()
                 )
             }
             Self::Cycle { source } => {
-                write!(f, "{}: the symbolic link leads to a directory that it is in", source.display())
+                write!(f, "{}: symbolic link to a directory that contains it", source.display())
             }
             Self::BackupOverSource { source, target } => {
-                write!(f, "{}: its backup would replace {}", target.display(), source.display())
+                write!(f, "{}: the backup would replace {}", target.display(), source.display())
             }
             Self::RelativeLink { target } => {
                 write!(
                     f,
-                    "{}: a relative symbolic link can be made in the working directory only",
+                    "{}: a relative symbolic link can be created in the working directory only",
                     target.display()
                 )
             }
             Self::Link { source, target, error, .. } => {
                 write!(f, "{}: cannot link to {}: {error}", target.display(), source.display())
             }
-            Self::NotReplaced { target } => write!(f, "{}: it exists and is not replaced", target.display()),
-            Self::NotADirectory { path } => write!(f, "{}: it is not a directory", path.display()),
+            Self::NotReplaced { target } => write!(f, "{}: exists: not replaced", target.display()),
+            Self::NotADirectory { path } => write!(f, "{}: not a directory", path.display()),
         }
     }
 }

@@ -1,15 +1,16 @@
-//! Copying stripe by stripe: what verifying and resuming stand on.
+//! Copying in stripes, for verification and resuming.
 //!
-//! To verify, all stripes are written past the page cache first. Then each is read back past it and compared with a second reading
-//! of the source, which is in memory as a rule: the second pass takes as long as the device takes to read the copy. Where a
-//! file cannot be used past the cache, it is synced and dropped from the cache between the passes.
+//! To verify, all stripes are first written around the page cache. Each is then read back around it and compared with a
+//! second read of the source, which is usually cached: the second pass takes as long as the device takes to read the
+//! copy. Where a file cannot bypass the cache, it is synced and dropped from the cache between the passes.
 //!
-//! A source whose pages were dirty can be changed through a mapping without a new time of modification. The second reading finds
-//! that: where each stripe equals its copy, no stripe changed between the last read of the first pass and the first of the
-//! second, and the copy is the source at that moment. A hash of the first reading tells a changed source from a faulty device.
+//! A source with dirty pages can be changed through a mapping without a new modification time. The second read detects
+//! that: if each stripe equals its copy, no stripe changed between the last read of the first pass and the first read
+//! of the second, and the copy is the source at that moment. A hash of the first read distinguishes a changed source
+//! from a faulty device.
 //!
-//! Of a strategy a copy by stripes keeps the workers and the cache policies. A policy of `direct` is kept to the letter: a
-//! device that refuses a write fails the copy, also where the write went through the cache (the end of the file).
+//! A copy in stripes keeps the workers and cache policies of its strategy. `direct` is strict: a device that refuses a
+//! write fails the copy, even where the write went through the cache (the end of the file).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,13 +26,13 @@ use crate::file::{CachePolicy, File, Support};
 use crate::pattern::Progress;
 use crate::pattern::threads::FirstError;
 
-/// What is hashed and noted as one, in bytes.
+/// The unit of hashing and of the journal, in bytes.
 pub(super) const STRIPE: u64 = 4 << 20;
 
-/// What is read and hashed at a time: it is still in the processor's cache when it is hashed, in bytes.
+/// Bytes read and hashed at a time: still in the processor's cache when they are hashed.
 const PIECE: usize = 256 << 10;
 
-/// A copy by stripes.
+/// A copy in stripes.
 pub(super) struct Hashed<'a> {
     pub(super) input: &'a File,
     pub(super) output: &'a File,
@@ -41,13 +42,13 @@ pub(super) struct Hashed<'a> {
     pub(super) journal: Option<&'a Journal>,
     /// Cache policy of the input.
     pub(super) read_cache: CachePolicy,
-    /// Cache policy of the output; `verify` tries to pass the cache by whatever this says.
+    /// Cache policy of the output; `verify` tries to bypass the cache in any case.
     pub(super) write_cache: CachePolicy,
     pub(super) workers: usize,
     pub(super) progress: &'a Progress,
 }
 
-/// What was done, in bytes.
+/// Bytes by result.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) copied: AtomicU64,
@@ -56,7 +57,7 @@ pub(super) struct Done {
 }
 
 impl Hashed<'_> {
-    /// Copies all data to an output that has its length already.
+    /// Copies all data to an output of full length.
     pub(super) fn run(&self) -> Result<Done> {
         let done = Done::default();
         let segments = Mutex::new(Segments::new(self.input, self.len, self.sparse));
@@ -101,7 +102,7 @@ impl Hashed<'_> {
         Ok(done)
     }
 
-    /// Compares what the device has with a second reading of the source. All of the first reading is over.
+    /// Compares the device's content with a second read of the source. The first read is complete.
     fn compare(
         &self,
         input: &File,
@@ -125,20 +126,20 @@ impl Hashed<'_> {
         })
     }
 
-    /// The error for a stripe that differs from the source, or for a source that is not what it was.
+    /// The error for a stripe that differs from its source: a changed source, or a faulty device.
     fn differs(&self, range: &Range<u64>, source_changed: bool) -> Error {
         if source_changed {
-            let what = "the file was modified while it was read";
-            return Error::new(Kind::Changed, "trust", self.input.path(), what).at(range.start);
+            let what = "modified while being read";
+            return Error::new(Kind::Changed, "read", self.input.path(), what).at(range.start);
         }
-        let what = "what reads back from the device is not what was written";
+        let what = "the device returned other bytes than were written";
         Error::new(Kind::Io, "verify", self.output.path(), what)
             .at(range.start)
-            .advise("the copy was thrown away; check the device")
+            .advise("the copy was discarded; check the device")
     }
 
-    /// Runs `work` with `buffers` buffers of a stripe on as many threads as there are workers and stripes. It asks whether to go on: not
-    /// when another failed.
+    /// Runs `work` with `buffers` buffers of a stripe on as many threads as there are workers and stripes. Its first
+    /// argument returns false after another thread failed.
     fn on_threads(
         &self,
         buffers: usize,
@@ -160,7 +161,7 @@ impl Hashed<'_> {
         };
         std::thread::scope(|scope| {
             for _ in 1..self.workers.min(self.len.div_ceil(STRIPE) as usize) {
-                // Where no thread is to be had the others do its share.
+                // If no more threads can start, the others do their share.
                 if std::thread::Builder::new().spawn_scoped(scope, one).is_err() {
                     break;
                 }
@@ -169,12 +170,12 @@ impl Hashed<'_> {
         });
         first.result()?;
         if self.progress.is_cancelled() {
-            return Err(Error::new(Kind::Interrupted, "finish", self.output.path(), "it was told to stop"));
+            return Err(Error::new(Kind::Interrupted, "finish", self.output.path(), "interrupted"));
         }
         Ok(())
     }
 
-    /// Copies a stripe unless the journal says that the output has it, and it has. It is in `buf` then.
+    /// Copies a stripe, unless the journal lists it and the output's bytes match. The stripe is in `buf` then.
     fn stripe(
         &self,
         (input, output): (&File, &File),
@@ -183,7 +184,7 @@ impl Hashed<'_> {
         done: &Done,
     ) -> Result<()> {
         let len = range.end - range.start;
-        // What cannot be read is damaged: it is copied again.
+        // A stripe that cannot be read is damaged: it is copied again.
         if let Some(known) = self.journal.and_then(|journal| journal.known(range.start, len))
             && hash(output, range, buf).ok().flatten().as_ref() == Some(known)
         {
@@ -196,12 +197,12 @@ impl Hashed<'_> {
         let mut rest = buf.data_mut();
         while !rest.is_empty() {
             let at = range.end - rest.len() as u64;
-            // Past the cache nobody reads ahead.
+            // Without the cache there is no read-ahead.
             let most = if self.read_cache == CachePolicy::Direct { rest.len() } else { PIECE };
             let piece = rest.len().min(most);
             let read = input.read_at(&mut rest[..piece], at)?;
             if read == 0 {
-                let what = "the file became shorter while it was read";
+                let what = "truncated while being read";
                 return Err(Error::new(Kind::Changed, "read", self.input.path(), what).at(at));
             }
             let (done, left) = rest.split_at_mut(read);
@@ -221,19 +222,19 @@ impl Hashed<'_> {
     }
 }
 
-/// The file under a cache policy. An error if `direct` is not available: it is never given up silently.
+/// The file under a cache policy. An error if `direct` is not available: it is never dropped silently.
 fn under(file: &File, cache: CachePolicy) -> Result<File> {
     match (cache, file.with_cache(cache)) {
         (CachePolicy::Keep, _) => Ok(file.clone()),
         (CachePolicy::Direct, (_, Support::Unsupported(reason))) => {
-            Err(Error::new(Kind::Unsupported, "pass the page cache by with", file.path(), reason)
+            Err(Error::new(Kind::Unsupported, "bypass the page cache for", file.path(), reason)
                 .advise("leave the choice to --strategy auto"))
         }
         (_, (file, _)) => Ok(file),
     }
 }
 
-/// Reads a range of at most a stripe; `false` if the file ends before.
+/// Reads a range of at most a stripe; false if the file ends before.
 fn read_back(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<bool> {
     buf.place(range.start, (range.end - range.start) as usize);
     match file.read_exact_at(buf.data_mut(), range.start) {
@@ -243,7 +244,7 @@ fn read_back(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<bool> {
     }
 }
 
-/// The hash of what stands in a range of at most a stripe; nothing if the file ends before.
+/// The hash of a range of at most a stripe; `None` if the file ends before.
 fn hash(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<Option<Hash>> {
     Ok(read_back(file, range, buf)?.then(|| *blake3::hash(buf.data()).as_bytes()))
 }
@@ -277,7 +278,7 @@ mod tests {
             progress: &progress,
         };
         let result = copy.run();
-        assert_eq!(plan.counts().rotted > 0, !rotten.is_empty(), "did not strike");
+        assert_eq!(plan.counts().rotted > 0, !rotten.is_empty(), "the fault did not occur");
         (result, std::fs::read(&to).unwrap() == bytes)
     }
 
@@ -291,13 +292,13 @@ mod tests {
     }
 
     #[test]
-    fn one_bit_that_the_device_did_not_keep_is_an_error_that_tells_where() {
+    fn one_bit_that_the_device_changed_is_an_error_with_its_offset() {
         for at in [0, 4096, STRIPE - 1, STRIPE + 777, 2 * STRIPE + 12_344] {
             for workers in [1, 3] {
                 let (done, _) = copied(&[at], workers);
-                let error = done.expect_err("it was not what was written");
+                let error = done.expect_err("the bytes differ");
                 assert_eq!(error.kind(), Kind::Io);
-                let told = format!("cannot verify at offset {}: what reads back", at / STRIPE * STRIPE);
+                let told = format!("cannot verify at offset {}: the device", at / STRIPE * STRIPE);
                 assert!(error.to_string().contains(&told), "{error}");
             }
         }

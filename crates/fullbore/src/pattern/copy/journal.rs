@@ -1,7 +1,8 @@
-//! The journal of a copy that can be resumed: its source, the part that has its bytes so far, and the hash of each stripe in it.
+//! The journal of a resumable copy: its source, the part that holds the bytes so far, and the hash of each stripe in
+//! it.
 //!
-//! A header names the source and the part; each record after it says of one stripe that it was written, with its hash. A record
-//! that was written in part is none. Nothing is believed: a part is adopted only if it is the very file that this user made,
+//! The header names the source and the part; each record after it marks one stripe as written, with its hash. A
+//! truncated record is ignored. Nothing is trusted: a part is adopted only if it is the file that this user created,
 //! and a stripe counts as done only if its bytes in the part have the hash.
 
 use std::collections::HashMap;
@@ -18,40 +19,40 @@ use crate::error::{Error, Result};
 use crate::file::HeldDir;
 
 const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
-/// What tells a source: seven numbers.
+/// The identity of a source: seven numbers.
 const SOURCE: usize = 7 * 8;
-/// The most bytes that a name has.
+/// The longest name, in bytes.
 const NAME: usize = 255;
-/// Magic, source, the part's device and inode, the length of its name, its name, a hash of all that.
+/// Magic, source, the part's device and inode, length of its name, its name, hash of all before.
 const HEADER: usize = 16 + SOURCE + 2 * 8 + 1 + NAME + 32;
-/// Offset, length, the stripe's hash, the start of the record's own.
+/// Offset, length, the stripe's hash, the start of the record's own hash.
 const RECORD: usize = 8 + 8 + 32 + 16;
-/// The most bytes of records that are read: of 4 GiB of them nobody's copy is.
+/// Limit on the bytes of records read: no copy has 4 GiB of them.
 const RECORDS: u64 = 1 << 32;
 
 /// The hash of a stripe.
 pub(super) type Hash = [u8; 32];
 
-/// An open journal. Dropped it stays, for the next run.
+/// An open journal. It outlives the process, for the next run.
 pub(super) struct Journal {
     note: Note,
     done: HashMap<u64, (u64, Hash)>,
     end: Mutex<u64>,
 }
 
-/// The part, open, and its name.
+/// The open part, and its name.
 pub(super) type Part = (OwnedFd, OsString);
 
-/// What a header says.
+/// The fields of a header.
 struct Header {
     source: [u8; SOURCE],
     part: OsString,
-    /// The part's device and inode; zeros before it is made.
+    /// The part's device and inode; zeros before it is created.
     identity: (u64, u64),
 }
 
 fn source_of(stat: &Stat, stripe: u64) -> [u8; SOURCE] {
-    // A billion at most; the type differs between the ways to make the call.
+    // At most a billion; the type differs between system-call interfaces.
     let nanoseconds = |part: i32| u64::from(part.cast_unsigned());
     let numbers = [
         stat.st_dev,
@@ -59,7 +60,7 @@ fn source_of(stat: &Stat, stripe: u64) -> [u8; SOURCE] {
         stat.st_size as u64,
         stat.st_mtime as u64,
         nanoseconds(stat.st_mtime_nsec as i32),
-        // A file whose time was set back was changed too: this one is not for anybody to set.
+        // Detects a file whose modification time was set back: users cannot set this time.
         (stat.st_ctime as u64)
             .wrapping_mul(1_000_000_000)
             .wrapping_add(nanoseconds(stat.st_ctime_nsec as i32)),
@@ -123,12 +124,11 @@ fn parse(bytes: &[u8]) -> Option<(u64, u64, Hash)> {
 }
 
 impl Journal {
-    /// Opens the journal of `target` in a directory, and the part. A journal of another source, or of this one before it
-    /// changed, or of a part that is not to be trusted, is begun anew; then nothing in the part is of use
-    /// ([`fresh`](Self::fresh)).
+    /// Opens the journal of `target` in a directory, and the part. A journal of another source, of an earlier state of
+    /// this one, or of an untrusted part is started again; then nothing in the part is used ([`fresh`](Self::fresh)).
     ///
     /// # Errors
-    /// `Kind::Locked` if another run is at it, and the system's.
+    /// `Kind::Locked` if another run is copying it, and the system's.
     pub(super) fn open(
         directory: &HeldDir,
         target: &OsStr,
@@ -149,7 +149,7 @@ impl Journal {
         let (part, name, known) = match (adopted, found) {
             (Some(part), Some(header)) => (part, header.part, header.source == source),
             _ => {
-                // It is named before it is made: what is made is always known to the next run.
+                // It is named before it is created, so the next run recognises every file created.
                 let name = name_of(target, &format!(".fullbore-part-{}", random()));
                 note.write(&Header { source, part: name.clone(), identity: (0, 0) }.bytes())?;
                 (create(&fd, &name).map_err(|error| failed(error.into()))?, name, false)
@@ -184,24 +184,25 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the journal of a target that is whole: a run that was killed between the target's name and this left it.
+    /// Removes the journal of a complete target: a run killed between naming the target and removing the journal left
+    /// it.
     pub(super) fn discard(directory: &HeldDir, target: &OsStr) {
         if let Ok(Some(note)) = Note::open(directory, target, false)
             && let Ok(Some(header)) = read_header(&note)
             && let Ok(fd) = directory.fd()
             && matches!(rustix::fs::statat(fd, &header.part, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
         {
-            // It is of no use to anybody; who cannot remove it has to live with it.
+            // It is of no further use; failure to remove it is harmless.
             let _ = note.remove();
         }
     }
 
-    /// Tells that nothing is known to be done.
+    /// True if no stripe is known to be done.
     pub(super) fn fresh(&self) -> bool {
         self.done.is_empty()
     }
 
-    /// The hash that the stripe was written with, if it was.
+    /// The hash of a stripe that was written.
     pub(super) fn known(&self, offset: u64, len: u64) -> Option<&Hash> {
         self.done.get(&offset).filter(|done| done.0 == len).map(|done| &done.1)
     }
@@ -214,7 +215,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes it: the copy is whole.
+    /// Removes the journal of a complete copy.
     pub(super) fn finish(self) -> Result<()> {
         self.note.remove()
     }
@@ -225,8 +226,8 @@ fn read_header(note: &Note) -> Result<Option<Header>> {
     Ok((note.read(&mut bytes, 0)? == HEADER).then(|| Header::parse(&bytes)).flatten())
 }
 
-/// Opens the part that a journal names, if it is the file that this user made, which nobody else could open since. One that
-/// somebody could is removed; a file that is another is left alone.
+/// Opens the part that a journal names, if it is the file that this user created and no other user could open since.
+/// Removes one that another user could open; leaves other files alone.
 fn adopt(directory: &OwnedFd, header: &Header) -> rustix::io::Result<Option<OwnedFd>> {
     match open_private(directory, &header.part) {
         Ok(Some((fd, stat))) if identity(&stat) == header.identity => return Ok(Some(fd)),
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noted_is_known_again_and_torn_records_are_not() {
+    fn noted_stripes_are_known_again_and_torn_records_are_ignored() {
         let fixture = Fixture::new();
         let (journal, part) = fixture.open().unwrap();
         assert!(journal.fresh());
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn both_are_private_and_a_part_is_adopted_only_as_it_was_made() {
+    fn journal_and_part_are_private_and_a_part_is_adopted_only_unchanged() {
         let fixture = Fixture::new();
         let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().mode() & 0o7777;
         let begin = || {
@@ -320,11 +321,11 @@ mod tests {
         };
         let part = begin();
         assert_eq!(fresh(), (false, part.clone()));
-        // Others could have opened it.
+        // Other users could have opened it.
         std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o644)).unwrap();
         let (new, other) = fresh();
         assert!(new && other != part && !part.exists());
-        // Another name of it, to write through.
+        // It has another name, through which it could be written.
         let part = begin();
         std::fs::hard_link(&part, fixture.room.path().join("second")).unwrap();
         let (new, other) = fresh();
@@ -345,15 +346,15 @@ mod tests {
         assert!(fresh().0 && part.is_symlink());
     }
 
-    /// The target has its name, and the journal was not removed any more.
+    /// The target has its name, and the journal was not removed.
     #[test]
-    fn a_journal_whose_part_has_become_the_target_is_begun_anew_or_removed() {
+    fn a_journal_whose_part_became_the_target_is_restarted_or_removed() {
         let fixture = Fixture::new();
         let (journal, (_, name)) = fixture.open().unwrap();
         journal.note(0, 4, &[1; 32]).unwrap();
         drop(journal);
         Journal::discard(&fixture.held, OsStr::new("target"));
-        assert!(fixture.journal().exists(), "its part is there still");
+        assert!(fixture.journal().exists(), "its part still exists");
         std::fs::rename(fixture.room.path().join(&name), fixture.room.path().join("target")).unwrap();
         let (journal, (_, again)) = fixture.open().unwrap();
         assert!(journal.fresh() && again != name);
@@ -364,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_is_none() {
+    fn damaged_headers_are_rejected() {
         let header = Header { source: [7; SOURCE], part: ".part".into(), identity: (1, 2) };
         let bytes = header.bytes();
         let read = Header::parse(&bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Which files have a copy already, for sources that have several names.
+//! Copies of files with several names: which of them exist already.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -24,24 +24,24 @@ pub(super) struct Links(Mutex<HashMap<(u64, u64), Copy>>);
 type Named = (HeldDir, CString);
 
 struct Copy {
-    /// Where it is; none yet while it is made.
+    /// The copy; none yet while it is being made.
     place: Option<Named>,
-    /// How many more names of it may come; `None` where links lead to it and nobody knows.
+    /// Names that may still follow; `None` if followed links make the number unknown.
     left: Option<u64>,
 }
 
-/// What to do for a name.
+/// The action for a name.
 pub(super) enum LinkAction {
-    /// It is the first: it is to be copied, and [`Links::done`] or [`Links::failed`] to be called.
+    /// The first name: copy it, then call [`Links::done`] or [`Links::failed`].
     First,
-    /// Its file has a copy here.
+    /// The file has a copy here.
     Linked(Named),
-    /// Its file is being copied.
+    /// The file is being copied.
     Later,
 }
 
 impl Links {
-    /// Asks for a name of a file that has `names` names, if that is known.
+    /// Claims a name of a file with `names` names, if the number is known.
     pub(super) fn claim(&self, identity: (u64, u64), names: Option<u64>) -> LinkAction {
         let mut copies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match copies.get_mut(&identity) {
@@ -55,7 +55,7 @@ impl Links {
                 *left = left.map(|left| left.saturating_sub(1));
                 let place = place.clone();
                 if *left == Some(0) {
-                    // The last: nobody asks for it again, and it need not be remembered.
+                    // The last name: the entry is not needed again.
                     copies.remove(&identity);
                 }
                 LinkAction::Linked(place)
@@ -63,7 +63,7 @@ impl Links {
         }
     }
 
-    /// The first name's copy is at `place`.
+    /// Notes that the copy under the first name is at `place`.
     pub(super) fn done(&self, identity: (u64, u64), place: Named) {
         let mut copies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(copy) = copies.get_mut(&identity) {
@@ -71,14 +71,14 @@ impl Links {
         }
     }
 
-    /// The first name could not be copied: the next one is the first.
+    /// Notes that copying the first name failed: the next one becomes the first.
     pub(super) fn failed(&self, identity: (u64, u64)) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&identity);
     }
 }
 
 impl Job<'_> {
-    /// What to do for a name of a file that has several: whether it is to be copied.
+    /// Handles a name of a file with several names; true if the file is to be copied.
     pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Stat) -> Copied<bool> {
         let names = (!self.follows_to_any(entry)).then_some(stat.st_nlink);
         let place = match self.links.claim((stat.st_dev, stat.st_ino), names) {
@@ -108,7 +108,7 @@ impl Job<'_> {
         Ok(false)
     }
 
-    /// Notes how it went with the first name of a file that has several.
+    /// Notes the result for the first name of a file with several.
     pub(super) fn first<T, E>(&self, entry: &Entry<'_>, stat: &Stat, result: Result<T, E>) -> Result<T, E> {
         let identity = (stat.st_dev, stat.st_ino);
         match &result {
@@ -118,12 +118,12 @@ impl Job<'_> {
         result
     }
 
-    /// Whether other names of the file may come, which are to be of one file again.
+    /// True if other names of the file may follow, to be linked to the copy.
     pub(super) fn has_names(&self, entry: &Entry<'_>, stat: &Stat) -> bool {
         self.options.preserve.links && (stat.st_nlink > 1 || self.follows_to_any(entry))
     }
 
-    /// Whether symbolic links to the entry's file may come that are followed.
+    /// True if followed symbolic links to the entry's file may follow.
     fn follows_to_any(&self, entry: &Entry<'_>) -> bool {
         match self.options.follow {
             Follow::All => true,
@@ -132,7 +132,7 @@ impl Job<'_> {
         }
     }
 
-    /// Makes a hard link to the source.
+    /// Creates a hard link to the source.
     pub(super) fn hard_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let source = entry.directory.source()?;
         let target = entry.within()?;
@@ -142,7 +142,7 @@ impl Job<'_> {
         })
     }
 
-    /// Makes a symbolic link to the source's path.
+    /// Creates a symbolic link to the source's path.
     pub(super) fn symbolic_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let path = entry.source_path();
         let target = entry.within()?;

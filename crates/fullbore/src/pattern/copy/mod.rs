@@ -1,9 +1,8 @@
-//! Copying: files and trees, by the fastest way there is, with all that belongs to a file, and nothing half.
+//! Copying: files and trees, by the fastest method available, with all attributes, and complete or not at all.
 //!
-//! What moves the bytes of one file is in `content` (sharing blocks, leaving holes out, parallel blocks) and `hashed`
-//! (verifying and resuming, with `journal`); what walks trees is in `tree`, with
-//! `regular`, `special`, `links` and `directories` for what it comes to, `existing` and `backup` for targets that exist,
-//! over `directory`, `entry` and `queue`.
+//! `content` moves the bytes of one file (shared blocks, holes, parallel blocks); `hashed` verifies and resumes, with
+//! `journal`. `tree` walks trees, with `regular`, `special`, `links` and `directories` for the entries, `existing` and
+//! `backup` for existing targets, over `directory`, `entry` and `queue`.
 
 mod attributes;
 mod backup;
@@ -44,11 +43,11 @@ use crate::error::Kind;
 use crate::error::Result;
 use crate::file::{File, Output};
 
-/// Copies each source to its target, a path to a path: what is a directory there is not gone into. What cannot be copied is
-/// told, and the others are copied all the same; the account says how many.
+/// Copies each source to its target, path to path: an existing directory is not copied into. An entry that cannot be
+/// copied is reported to `tell` and counted in the result; the others are copied all the same.
 ///
-/// Files appear whole: a directory that is new is made under a hidden name and named when all is in it, and so is each file
-/// in a directory that is there already.
+/// Files appear complete: a new directory is created under a hidden name and renamed when its content is complete; in
+/// existing directories each file is.
 ///
 /// ```
 /// use fullbore::pattern::{CopyEvent, CopyOptions, Follow, Progress, Preserve, copy};
@@ -65,7 +64,7 @@ use crate::file::{File, Output};
 /// ```
 ///
 /// # Errors
-/// [`Kind::Interrupted`] if it was cancelled. Everything else is told and counted.
+/// [`Kind::Interrupted`] if it was cancelled. Everything else is reported to `tell` and counted.
 pub fn copy(
     pairs: &[(PathBuf, PathBuf)],
     options: &CopyOptions,
@@ -75,26 +74,17 @@ pub fn copy(
     tree::copy(pairs, options, progress, tell)
 }
 
-/// Tells whether `target` is a directory that an earlier [`copy`] of the directory `source` with `resume` began and did not end:
-/// then the next one goes on with it, also where a target that is a directory is otherwise copied into.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// # let (source, target) = (directory.path().join("source"), directory.path().join("target"));
-/// # std::fs::create_dir(&source)?;
-/// std::fs::create_dir(&target)?;
-/// assert!(!fullbore::pattern::copy_was_begun(&source, &target)?);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// True if `target` is a directory that an earlier [`copy`] of the directory `source` with `resume` began and did not
+/// finish: the next one continues in it, even where an existing directory is otherwise copied into.
 ///
 /// # Errors
-/// [`Kind::Locked`] if another run is at it, and those of the system.
+/// [`Kind::Locked`] if another run is copying it, and the system's.
 pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
     begun::was_begun(source, target)
 }
 
-/// Copies an open file to `output`, which is whole and has its name when this returns. Of the options those hold that are
-/// about one file's bytes and attributes; resuming needs paths ([`copy`]).
+/// Copies an open file to `output`, which is complete and has its name on return. Only options on one file's bytes and
+/// attributes apply; resuming needs paths ([`copy`]).
 ///
 /// ```
 /// use fullbore::file::{File, Output};
@@ -110,8 +100,8 @@ pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
 /// ```
 ///
 /// # Errors
-/// Those of the system with path and offset; [`Kind::Changed`] if the input was modified meanwhile; [`Kind::SameFile`] if
-/// the output is the input; [`Kind::Unsupported`] if blocks must be shared and cannot. The old output is as it was then.
+/// The system's, with path and offset; [`Kind::Changed`] if the input was modified meanwhile; [`Kind::SameFile`] if the
+/// output is the input; [`Kind::Unsupported`] if blocks must be shared and cannot be. The old output is unchanged then.
 pub fn copy_file(
     input: &File,
     output: Output,

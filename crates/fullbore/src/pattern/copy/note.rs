@@ -1,8 +1,8 @@
-//! Notes that a run leaves for the next beside its target: files that nobody else could have made or can read.
+//! Notes that a run leaves beside its target for the next run: private files of this user.
 //!
-//! The name of a note can be foreseen, so somebody else may have put a file there. A file is a note only if it is regular, has one
-//! link, is its user's own, and private. If the name is taken by something else a note goes under a name that cannot be
-//! foreseen, which the next run finds by reading the directory.
+//! The name of a note is predictable, so another user may have created a file there. A file is a note only if it is
+//! regular, has one link, belongs to this user and is private. If another file has the name, the note goes under a
+//! random name, which the next run finds by reading the directory.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,24 +14,24 @@ use rustix::io::Errno;
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, HeldDir, hidden_name};
 
-/// How often a name is tried again that others take and give back meanwhile.
+/// Attempts at a name that other processes take and release meanwhile.
 const ATTEMPTS: usize = 64;
 
 /// The ending of a note's name.
 const ENDING: &str = ".fullbore-journal";
 
-/// How a note, or the file that it names, is opened: never what a link leads to, and without waiting for a pipe.
+/// Flags to open a note, or the file that it names: links are not followed, and pipes do not block.
 const FLAGS: OFlags =
     OFlags::RDWR.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// An open note, locked against other runs. Dropped it stays, for the next.
+/// An open note, locked against other runs. It outlives the process, for the next run.
 pub(super) struct Note {
     pub(super) file: File,
     directory: HeldDir,
     name: OsString,
 }
 
-/// What has a name.
+/// The result of looking up a note's name.
 enum Found {
     Nothing,
     Foreign,
@@ -39,10 +39,10 @@ enum Found {
 }
 
 impl Note {
-    /// Opens the note of `target`, and makes one if there is none and `make` says so.
+    /// Opens the note of `target`, or creates it if there is none and `make` is set.
     ///
     /// # Errors
-    /// `Kind::Locked` if another run is at it, and the system's.
+    /// `Kind::Locked` if another run holds it, and the system's.
     pub(super) fn open(directory: &HeldDir, target: &OsStr, make: bool) -> Result<Option<Self>> {
         let name = name_of(target, ENDING);
         let failed = |error: Errno| Error::io("open", directory.path().join(&name), error.into());
@@ -61,7 +61,7 @@ impl Note {
                 },
             };
             lock(&made, directory, &at)?;
-            // Another run may have ended and removed it before the lock was had.
+            // Another run may have ended and removed it before the lock was acquired.
             let same = rustix::fs::statat(&fd, &at, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|there| {
                 rustix::fs::fstat(&made).is_ok_and(|stat| identity(&there) == identity(&stat))
             });
@@ -73,7 +73,7 @@ impl Note {
         Err(failed(Errno::EXIST))
     }
 
-    /// Reads from the start as much as there is room for, or is there; how much that was.
+    /// Reads from `offset` until `memory` is full or the note ends; returns the number of bytes.
     pub(super) fn read(&self, memory: &mut [u8], offset: u64) -> Result<usize> {
         let mut filled = 0;
         while filled < memory.len() {
@@ -85,13 +85,13 @@ impl Note {
         Ok(filled)
     }
 
-    /// Has the note say `bytes` and nothing else.
+    /// Replaces the content of the note.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<()> {
         self.file.set_len(0)?;
         self.file.write_all_at(bytes, 0)
     }
 
-    /// Removes it: nothing is left to do.
+    /// Removes the note.
     pub(super) fn remove(self) -> Result<()> {
         let removed =
             self.directory.fd().and_then(|fd| Ok(rustix::fs::unlinkat(fd, &self.name, AtFlags::empty())?));
@@ -99,19 +99,19 @@ impl Note {
     }
 }
 
-/// The device and inode numbers.
+/// Device and inode.
 pub(super) fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
-/// A hidden name made of another and an ending.
+/// A hidden name made of another name and an ending.
 pub(super) fn name_of(target: &OsStr, ending: &str) -> OsString {
     let name = target.as_bytes();
     let mut own = b".".to_vec();
     if name.len() <= 180 {
         own.extend_from_slice(name);
     } else {
-        // Names have 255 bytes at most, and long ones may differ in the end alone.
+        // Names have at most 255 bytes, and long ones may differ only at the end.
         own.extend_from_slice(&name[..140]);
         own.extend_from_slice(&blake3::hash(name).to_hex().as_bytes()[..32]);
     }
@@ -119,7 +119,7 @@ pub(super) fn name_of(target: &OsStr, ending: &str) -> OsString {
     OsString::from_vec(own)
 }
 
-/// Opens what has a name in a directory for reading and writing, if it is a [private](private) file.
+/// Opens a name in a directory for reading and writing, if it is a [private](private) file.
 pub(super) fn open_private(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<Option<(OwnedFd, Stat)>> {
     match rustix::fs::openat(directory, name, FLAGS, Mode::empty()) {
         Ok(fd) => {
@@ -132,20 +132,21 @@ pub(super) fn open_private(directory: &OwnedFd, name: &OsStr) -> rustix::io::Res
     }
 }
 
-/// Makes a file that only this user can open.
+/// Creates a file that only this user can open.
 pub(super) fn create(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let flags = FLAGS | OFlags::CREATE | OFlags::EXCL;
     rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
 }
 
-/// Tells a regular file with one link that nobody but this user can have made and can open.
+/// True for a regular file with one link that only this user can have created and can open.
 fn private(directory: &OwnedFd, stat: &Stat) -> bool {
     let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     let ours = stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7177 == 0;
     regular && stat.st_nlink == 1 && (ours || as_made_here(directory, stat))
 }
 
-/// Tells files that look like one that is made now: some file systems (FAT, shares) have one owner and mode for all.
+/// True for files with the owner and mode of one created now: some file systems (FAT, shares) have one owner and mode
+/// for all.
 fn as_made_here(directory: &OwnedFd, stat: &Stat) -> bool {
     let name = hidden_name(OsStr::new("probe"));
     let Ok(made) = create(directory, &name) else { return false };
@@ -164,7 +165,7 @@ fn own(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<Found> {
     }
 }
 
-/// A note beside one whose name is taken, or a name for it.
+/// A note under a random name beside one whose name is taken, or a free name for it.
 fn others(directory: &OwnedFd, taken: &OsStr) -> rustix::io::Result<(Found, OsString)> {
     let stem = [taken.as_bytes(), b"."].concat();
     let listed = Dir::read_from(directory).into_iter().flatten().flatten();
@@ -177,7 +178,7 @@ fn others(directory: &OwnedFd, taken: &OsStr) -> rustix::io::Result<(Found, OsSt
     Ok((Found::Nothing, OsString::from_vec([stem, random().into_bytes()].concat())))
 }
 
-/// What nobody can foresee.
+/// A random string.
 pub(super) fn random() -> String {
     let name = hidden_name(OsStr::new(""));
     name.to_string_lossy().rsplit('-').next().unwrap_or_default().to_owned()
@@ -192,7 +193,7 @@ fn lock(fd: impl AsFd, directory: &HeldDir, name: &OsStr) -> Result<()> {
                 return Err(Error::new(Kind::Locked, "open", directory.path().join(name), what)
                     .advise("another run may be copying there"));
             }
-            // Where there are no locks the user knows what runs.
+            // If the file system has no locks, concurrent runs are up to the user.
             _ => return Ok(()),
         }
     }
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_somebody_could_have_planted_is_no_note() {
+    fn a_file_that_another_user_could_have_planted_is_not_a_note() {
         let plants: [&dyn Fn(&std::path::Path); 5] = [
             &|path| {
                 std::fs::write(path, "readable").unwrap();
@@ -248,12 +249,12 @@ mod tests {
             assert_eq!((note.read(&mut bytes, 0).unwrap(), &bytes[..4]), (4, &b"ours"[..]));
             note.remove().unwrap();
             assert!(Note::open(&held, target, false).unwrap().is_none());
-            assert!(room.path().join(".target.fullbore-journal").symlink_metadata().is_ok(), "theirs stays");
+            assert!(room.path().join(".target.fullbore-journal").symlink_metadata().is_ok(), "it stays");
         }
     }
 
     #[test]
-    fn long_names_have_names_of_their_own() {
+    fn long_names_get_distinct_names() {
         let long = "x".repeat(254);
         let names = [1, 2].map(|end| name_of(OsStr::new(&format!("{long}{end}")), ENDING));
         assert!(names[0] != names[1] && names.iter().all(|name| name.len() < 220));

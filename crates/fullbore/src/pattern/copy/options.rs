@@ -1,4 +1,4 @@
-//! What is asked of a copy.
+//! The options of a copy.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,72 +10,51 @@ use super::stats::CopyStats;
 use crate::file::Durability;
 use crate::strategy::{Profile, StrategySpec};
 
-/// Whether blocks are shared instead of copied.
-///
-/// ```
-/// use fullbore::pattern::{CopyOptions, Reflink};
-/// let options = CopyOptions { reflink: Reflink::Never, ..CopyOptions::default() };
-/// assert_ne!(options.reflink, Reflink::default());
-/// ```
+/// The sharing of blocks in place of copying them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reflink {
-    /// Where the file system can.
+    /// Share where the file system can.
     #[default]
     Auto,
-    /// Or not at all: what cannot be shared is an error.
+    /// Always share; fail where blocks cannot be shared.
     Always,
-    /// The bytes are copied.
+    /// Copy the bytes.
     Never,
 }
 
-/// Which symbolic links are followed to what they lead to; the others are copied as links.
-///
-/// ```
-/// use fullbore::pattern::{CopyOptions, Follow};
-/// assert_eq!(CopyOptions::default().follow, Follow::All);
-/// ```
+/// The symbolic links that are followed; the others are copied as links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Follow {
     /// None.
     None,
-    /// Those that are sources themselves, and none below them.
+    /// Links that are named sources, and none below them.
     Sources,
     /// All.
     #[default]
     All,
 }
 
-/// What becomes of a target that exists.
-///
-/// ```
-/// use fullbore::pattern::Existing;
-/// assert_eq!(Existing::default(), Existing::Replace);
-/// ```
+/// The treatment of an existing target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Existing {
-    /// It is replaced, in one step.
+    /// Replace it in one step.
     #[default]
     Replace,
-    /// It stays as it is.
+    /// Keep it.
     Skip,
-    /// It stays as it is, and that is an error.
+    /// Keep it and report an error.
     Refuse,
-    /// It is replaced if the source was modified later.
+    /// Replace it if the source was modified later.
     Update,
 }
 
-/// The kind of copy that a file gets.
-///
-/// ```
-/// use fullbore::pattern::CopyKind;
-/// assert_eq!(CopyKind::default(), CopyKind::Data);
-/// ```
+/// The kind of copy made of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CopyKind {
     /// A file with the same bytes.
     #[default]
     Data,
-    /// The attributes alone: a target that exists keeps its bytes, a new one is empty.
+    /// The attributes only: an existing target keeps its bytes, a new one is empty.
     Attributes,
     /// A hard link to the source.
     HardLink,
@@ -84,11 +63,6 @@ pub enum CopyKind {
 }
 
 /// The treatment of holes.
-///
-/// ```
-/// use fullbore::pattern::Sparse;
-/// assert_eq!(Sparse::default(), Sparse::Auto);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sparse {
     /// The holes of the source are holes of the copy.
@@ -101,11 +75,6 @@ pub enum Sparse {
 }
 
 /// The naming of backups.
-///
-/// ```
-/// use fullbore::pattern::BackupControl;
-/// assert_ne!(BackupControl::Simple, BackupControl::Numbered);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackupControl {
     /// The name with a suffix; an older backup is replaced.
@@ -116,28 +85,16 @@ pub enum BackupControl {
     Existing,
 }
 
-/// How a target that is replaced is kept.
-///
-/// ```
-/// use fullbore::pattern::{Backup, BackupControl};
-/// let backup = Backup { control: BackupControl::Simple, suffix: "~".into() };
-/// assert_eq!(backup.suffix, "~");
-/// ```
+/// The way in which a replaced target is kept.
 #[derive(Debug, Clone)]
 pub struct Backup {
-    /// How it is named.
+    /// The naming.
     pub control: BackupControl,
     /// The suffix of simple backups.
     pub suffix: OsString,
 }
 
 /// A target that is about to be overwritten.
-///
-/// ```
-/// use fullbore::pattern::Overwrite;
-/// let overwrite = Overwrite { path: "file".as_ref(), mode: 0o644, writable: true };
-/// assert!(overwrite.writable);
-/// ```
 #[derive(Debug)]
 pub struct Overwrite<'a> {
     /// The target.
@@ -148,18 +105,12 @@ pub struct Overwrite<'a> {
     pub writable: bool,
 }
 
-/// A function that decides whether a target is overwritten.
-///
-/// ```
-/// use fullbore::pattern::{Confirm, Overwrite};
-/// let never = Confirm::new(|_: &Overwrite| false);
-/// assert!(!never.confirms(&Overwrite { path: "file".as_ref(), mode: 0o644, writable: true }));
-/// ```
+/// A function that decides on overwriting a target.
 #[derive(Clone)]
 pub struct Confirm(Arc<dyn Fn(&Overwrite<'_>) -> bool + Send + Sync>);
 
 impl Confirm {
-    /// Wraps the function.
+    /// Wraps a function that returns true to overwrite.
     pub fn new(decide: impl Fn(&Overwrite<'_>) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))
     }
@@ -176,32 +127,27 @@ impl fmt::Debug for Confirm {
     }
 }
 
-/// What a copy takes over from its source besides its bytes.
-///
-/// ```
-/// use fullbore::pattern::Preserve;
-/// assert!(Preserve::ALL.links && !Preserve::default().times);
-/// ```
+/// The attributes that a copy takes from its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Preserve {
     /// The mode, with the access control lists.
     pub mode: bool,
-    /// Owner and group, as far as the user may give them.
+    /// Owner and group, as far as the user may set them.
     pub owner: bool,
     /// The times of access and modification, in nanoseconds.
     pub times: bool,
-    /// Which names are of one file.
+    /// Hard links among the files copied.
     pub links: bool,
     /// The extended attributes.
     pub attributes: bool,
-    /// Whether an extended attribute that cannot be kept is an error.
+    /// True if failing to keep an extended attribute is an error.
     pub insist: bool,
-    /// Whether new files get the mode that the process gives to new files, instead of the source's less the mask.
+    /// True if new files get the default mode of the process in place of the source's mode less the mask.
     pub default_mode: bool,
 }
 
 impl Preserve {
-    /// All of it, as far as it can be had.
+    /// All attributes, as far as possible.
     pub const ALL: Self = Self {
         mode: true,
         owner: true,
@@ -213,128 +159,122 @@ impl Preserve {
     };
 }
 
-/// What is asked of a copy.
+/// The options of a copy.
 ///
 /// ```
 /// use fullbore::pattern::{CopyOptions, Follow, Preserve};
-/// // As `cp -a`:
+/// As `cp -a`:
 /// let archive =
 ///     CopyOptions { recursive: true, follow: Follow::None, preserve: Preserve::ALL, ..CopyOptions::default() };
 /// assert!(archive.workers.is_none());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct CopyOptions {
-    /// Whether directories are copied with what is in them, and pipes and devices as such.
+    /// True to copy directories with their content, and pipes and devices as such.
     pub recursive: bool,
-    /// Which symbolic links are followed.
+    /// The symbolic links that are followed.
     pub follow: Follow,
-    /// What is taken over.
+    /// The attributes that are kept.
     pub preserve: Preserve,
-    /// What becomes of targets that exist.
+    /// The treatment of existing targets.
     pub existing: Existing,
-    /// Asked before a target is overwritten.
+    /// Called before a target is overwritten.
     pub confirm: Option<Confirm>,
-    /// Whether targets that may not be written are replaced too.
+    /// True to replace targets without write permission too.
     pub force: bool,
-    /// Whether a target that exists gives way to a new file, instead of being written to.
+    /// True to replace an existing target by a new file in place of writing to it.
     pub remove_destination: bool,
-    /// Whether a file is made where a symbolic link to nothing leads.
+    /// True to create the file that a dangling symbolic link points to.
     pub through_dangling: bool,
-    /// How targets that are replaced are kept.
+    /// Backups of replaced targets.
     pub backup: Option<Backup>,
-    /// The kind of copy that files get.
+    /// The kind of copy made of files.
     pub kind: CopyKind,
-    /// Whether the bytes of pipes and devices in trees are copied.
+    /// True to copy the bytes of pipes and devices in trees.
     pub special_contents: bool,
-    /// Whether directories on other file systems than their source are left empty.
+    /// True to leave directories on other file systems than their source empty.
     pub one_file_system: bool,
-    /// Whether the directories of a source's path are made in the target's directory.
+    /// True to create the directories of a source's path in the target's directory.
     pub parents: bool,
-    /// Whether symbolic links to directories at targets are followed.
+    /// True to follow symbolic links to directories at targets.
     pub follow_directory_links: bool,
     /// The treatment of holes.
     pub sparse: Sparse,
-    /// Whether blocks are shared.
+    /// The sharing of blocks.
     pub reflink: Reflink,
-    /// Whether what was written is read back from the device and compared.
+    /// True to read the bytes written back from the device and compare them.
     pub verify: bool,
-    /// Whether a copy that ended early is gone on with.
+    /// True to continue a copy that ended early.
     pub resume: bool,
-    /// How durable the copies are.
+    /// The durability of the copies.
     pub durability: Durability,
-    /// How the bytes of large files shall move.
+    /// The user's strategy for the bytes of large files.
     pub spec: StrategySpec,
-    /// The text of the specification, for the account.
+    /// The text of the strategy, for reports.
     pub spec_text: Option<String>,
-    /// What was measured on this machine.
+    /// The measurements of this machine.
     pub profile: Option<Profile>,
-    /// How many files are copied at once; as many as there are processors, if nobody says.
+    /// Files copied concurrently; default: the number of processors.
     pub workers: Option<usize>,
-    /// Whether a [`CopyEvent::Copied`] is told of each name. It costs a path.
+    /// True to emit a [`CopyEvent::Copied`] per name, which needs its path.
     pub tell_names: bool,
-    /// Whether a [`CopyEvent::Planned`] is told of each large file.
+    /// True to emit a [`CopyEvent::Planned`] per large file.
     pub tell_plans: bool,
 }
 
 impl CopyOptions {
-    /// Whether there is nothing to do for a small file but to copy it.
+    /// True if nothing but the bytes of a small file must be handled.
     pub(super) fn plain(&self) -> bool {
         self.simple() && self.sparse == Sparse::Auto && !self.through_dangling
     }
 
-    /// Whether it does not matter by which calls bytes are moved.
+    /// True if any system call may move the bytes.
     pub(super) fn simple(&self) -> bool {
         let caches = (self.spec.read_cache, self.spec.write_cache);
         !self.verify && self.reflink != Reflink::Always && caches == (None, None)
     }
 }
 
-/// What is told of a copy while it goes on. Paths are those that were given, with names below them.
-///
-/// ```
-/// use fullbore::pattern::CopyEvent;
-/// let event = CopyEvent::Copied { source: "a".into(), target: "b".into(), backup: None, stats: None };
-/// assert_eq!(event.to_string(), "a -> b");
-/// ```
+/// Events of a copy in progress. Paths are as given, with names below them.
 #[derive(Debug)]
 pub enum CopyEvent {
-    /// A file, link or directory has its copy; a directory's comes before what is in it.
+    /// A file, link or directory was copied; a directory's event comes before those of its content.
     Copied {
         /// The source.
         source: PathBuf,
         /// The target.
         target: PathBuf,
-        /// The name that the file which had the target's name has now.
+        /// The new name of the file that had the target's name.
         backup: Option<PathBuf>,
-        /// How its bytes were copied, if it has any.
+        /// The statistics of its bytes, if it has any.
         stats: Option<CopyStats>,
     },
-    /// A directory of a source's path was made in the target's directory.
+    /// A directory of a source's path was created in the target's directory.
     Parent {
         /// The source.
         source: PathBuf,
         /// The target.
         target: PathBuf,
     },
-    /// What had the name of a target gave way to the copy.
+    /// An existing target was removed for the copy.
     Removed(PathBuf),
-    /// A target stayed as it is.
+    /// A target was kept.
     Skipped(PathBuf),
-    /// A source was named before, and is copied once.
+    /// A source was named before; it is copied once.
     Repeated {
         /// The source.
         source: PathBuf,
         /// True for a directory.
         directory: bool,
     },
-    /// How a large file will be copied.
+    /// A large file is about to be copied by a plan.
     Planned {
         /// The source.
         source: PathBuf,
         /// The plan.
         plan: Box<crate::strategy::Plan>,
     },
-    /// Something could not be copied; the others are, all the same.
+    /// An entry could not be copied; the others are copied all the same.
     Failed(CopyError),
 }
 

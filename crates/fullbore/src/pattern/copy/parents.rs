@@ -1,4 +1,4 @@
-//! The directories of a source's path, made in the target's directory: `cp --parents`.
+//! The directories of a source's path, created in the target's directory: `cp --parents`.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::file::HeldDir;
 
 impl Job<'_> {
-    /// Makes the directories that `source` is in below the one that its `target` is made of: that directory and all of
-    /// `source`. Each is finished when what is in it is.
+    /// Creates the directories of the path `source` in the directory part of `target`, which is that directory joined
+    /// with all of `source`. Each is finished when its content is.
     pub(super) fn parents(
         &self,
         worker: &mut Worker,
@@ -47,7 +47,7 @@ impl Job<'_> {
             return Ok((directory, whole.to_owned(), (*last).to_owned()));
         }
         for (at, name) in above.iter().enumerate() {
-            // The first is a path, with the root if it has one.
+            // The first is a path, with the root if there is one.
             let looked_up = match at {
                 0 if source.is_absolute() => Path::new("/").join(name),
                 _ => Path::new(name).to_owned(),
@@ -60,7 +60,7 @@ impl Job<'_> {
             );
         };
         if *last == ".." {
-            // The directory above is one that was just made.
+            // The directory above was just created.
             return Err(Error::io("create directory", target, Errno::EXIST.into()).into());
         }
         // A slash at the end stays with the source's name.

@@ -1,10 +1,10 @@
-//! Work that makes more work: who has nothing to do takes some of it, and it is over when all have nothing to do.
+//! A queue of tasks that create more tasks: idle workers take them, and the work ends when all workers are idle.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What is to be done, and who waits for it.
+/// Pending tasks, and the workers that wait for one.
 pub(super) struct Queue<T> {
     state: Mutex<QueueState<T>>,
     more: Condvar,
@@ -18,7 +18,7 @@ struct QueueState<T> {
 }
 
 impl<T> Queue<T> {
-    /// For so many workers, each of which calls [`next`](Self::next) until there is nothing.
+    /// A queue for a number of workers, each of which calls [`next`](Self::next) until it returns `None`.
     pub(super) fn new(workers: usize) -> Self {
         let state = QueueState { tasks: VecDeque::new(), workers, over: false };
         Self { state: Mutex::new(state), more: Condvar::new(), waiting: AtomicUsize::new(0) }
@@ -37,17 +37,17 @@ impl<T> Queue<T> {
         }
     }
 
-    /// How many tasks wait.
+    /// Pending tasks.
     pub(super) fn len(&self) -> usize {
         self.state().tasks.len()
     }
 
-    /// Whether somebody has nothing to do.
+    /// True if a worker is idle.
     pub(super) fn hungry(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// The youngest task, so that trees are done branch by branch and few directories are open; `None`: all is done.
+    /// The newest task, so that trees are copied branch by branch with few open directories; `None`: all work is done.
     pub(super) fn next(&self) -> Option<T> {
         let mut state = self.state();
         loop {
@@ -70,7 +70,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// One worker less will come: its thread could not be had.
+    /// Removes a worker whose thread could not start.
     pub(super) fn without_one(&self) {
         let mut state = self.state();
         state.workers -= 1;
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_work_is_done_once_and_everybody_comes_to_an_end() {
+    fn every_task_is_done_once_and_all_workers_end() {
         for workers in 1..6 {
             let queue = Queue::new(workers);
             queue.push(12u32);

@@ -1,5 +1,5 @@
-//! Regular files of a tree. There are many of them, most are small, and what one costs is its calls: open, look, read, look
-//! again, create, write, two closes.
+//! Regular files of a tree. They are many and mostly small, so system calls decide their cost: open, stat, read, stat,
+//! create, write, two closes.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -26,7 +26,7 @@ use crate::file::{
 /// Files up to this size are read at once into a worker's memory, in bytes.
 const SMALL: usize = 256 << 10;
 
-/// Below this size fewer blocks than bytes are no holes: the file system packs small files.
+/// Below this size fewer blocks than bytes do not mean holes: file systems pack small files.
 const PACKED: u64 = 64 << 10;
 
 impl Job<'_> {
@@ -116,7 +116,7 @@ impl Job<'_> {
         Ok(CopyStats { files: 1, ..CopyStats::default() })
     }
 
-    /// Copies a file in as few calls as can be; `None` if it turns out to be longer than it says.
+    /// Copies a file in as few calls as possible; `None` if it is longer than reported.
     fn small(
         &self,
         worker: &mut Worker,
@@ -140,21 +140,21 @@ impl Job<'_> {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(of_source(error)),
             }
-            // All that was said to be there, and there was room for more: that is the end.
+            // The reported length was read with room to spare: that is the end.
             if read == wanted && read < memory.len() || read == memory.len() {
                 break;
             }
         }
         if (wanted == 0 || lengthless(fd, stat)) && read == memory.len() {
-            // A file of the system; nothing is lost by reading it again from its start.
+            // A file made by the kernel; it can be read again from its start.
             rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0)).map_err(of_source)?;
             return Ok(None);
         }
         let now = rustix::fs::fstat(fd).map_err(of_source)?;
         let modified = FileStamp::of(&now) != FileStamp::of(stat);
         if wanted != 0 && (modified || read != wanted && !lengthless(fd, stat)) {
-            let what = "the file was modified while it was read";
-            return Err(Error::new(Kind::Changed, "trust", directory.source_path(source), what));
+            let what = "modified while being read";
+            return Err(Error::new(Kind::Changed, "read", directory.source_path(source), what));
         }
         let of_target = |error: Errno| Error::io("create", directory.target_path(target), error.into());
         let preserve = &self.options.preserve;
@@ -164,7 +164,7 @@ impl Job<'_> {
         let within = directory.target()?;
         let made = if nameless {
             match rustix::fs::openat(&within, c".", flags | OFlags::TMPFILE, mode) {
-                // A file system without them.
+                // The file system has no unnamed files.
                 Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return self.rewound(fd, of_source),
                 other => other.map_err(of_target)?,
             }
@@ -187,11 +187,11 @@ impl Job<'_> {
             });
         match result {
             Ok(true) => {}
-            // It can have no name here after all.
+            // The file cannot be given a name here after all.
             Ok(false) => return self.rewound(fd, of_source),
             Err(error) => {
                 if !nameless {
-                    // Half a file shall not be found there when the directory gets its name.
+                    // An incomplete file must not remain when the directory gets its name.
                     let _ = rustix::fs::unlinkat(&within, target, AtFlags::empty());
                 }
                 return Err(error);
@@ -206,7 +206,7 @@ impl Job<'_> {
         Ok(None)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one caller, which has them apart")]
+    #[allow(clippy::too_many_arguments, reason = "one caller")]
     fn fill(
         &self,
         directory: &Directory,
@@ -241,7 +241,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Copies a file by all that there is.
+    /// Copies a file with all options and methods.
     fn large(&self, entry: &Entry<'_>, fd: OwnedFd, stat: &Stat, found: &Found) -> Result<CopyStats> {
         let options = self.options;
         let directory = entry.directory;
@@ -250,7 +250,7 @@ impl Job<'_> {
         let stored = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         let gives_way = matches!(found, Found::Replaced(_));
         let mut journal = None;
-        // What is done in a moment is not worth a journal.
+        // A short copy is not worth a journal.
         let output = if options.resume && stored && !gives_way && stat.st_size as u64 >= LARGE.max(STRIPE) {
             Output::resumable_at(held, name, |held, name| {
                 let (opened, part) = Journal::open(held, name, stat, STRIPE)?;

@@ -1,18 +1,18 @@
-//! Where the data of a file stands: a walk over it that passes by the holes.
+//! The data of a file, without its holes.
 
 use std::ops::Range;
 
 use crate::error::Result;
 use crate::file::File;
 
-/// What is left of a walk over a file's data, from front to back.
+/// The rest of a pass over a file's data, from front to back.
 pub(super) struct Segments<'a> {
     file: &'a File,
     len: u64,
     next: u64,
-    /// Where the data ends that `next` stands in, or past it.
+    /// The end of the data that contains `next`; not beyond `next` once that data is used up.
     end: u64,
-    /// Whether holes are looked for.
+    /// True to skip holes.
     sparse: bool,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Segments<'a> {
                 self.next = data.max(self.next);
                 self.end = self.file.seek_hole(data)?.unwrap_or(self.len).clamp(self.next, self.len);
                 if self.end == self.next {
-                    // It was punched between the two calls: what is there reads as zeros.
+                    // The hole was punched between the two calls: it reads as zeros.
                     self.end = (self.next + 1).min(self.len);
                 }
             }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever is written where, a walk passes by every written byte once, in order, and says so of no byte twice.
+        /// Every written byte is covered once, in order, and no byte twice.
         #[test]
         fn a_walk_covers_all_data_in_order(
             writes in prop::collection::vec((0u64..1 << 20, 1usize..20_000), 0..8),

@@ -1,4 +1,4 @@
-//! What is copied as such: symbolic links, pipes, sockets and devices.
+//! Entries copied as such: symbolic links, pipes, sockets and devices.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
@@ -78,7 +78,7 @@ impl Job<'_> {
         attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)
     }
 
-    /// Makes something under a name of our own and then over whatever has `target`.
+    /// Creates an entry under a temporary name and renames it over `target`.
     pub(super) fn over(
         &self,
         entry: &Entry<'_>,
@@ -91,7 +91,7 @@ impl Job<'_> {
         });
         let (temporary, ()) = made.map_err(failed)?;
         let within = directory.target()?;
-        // After a rename of one name of a file over another both are there; the temporary one goes either way.
+        // Renaming one name of a file over another of its names keeps both; the temporary one is removed in any case.
         rustix::fs::renameat(&within, temporary.name(), &within, target).map_err(|error| failed(error.into()))
     }
 }

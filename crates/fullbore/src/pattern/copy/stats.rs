@@ -1,61 +1,43 @@
-//! What a copy did.
+//! The statistics of a copy.
 
 use std::sync::{Mutex, PoisonError};
 
-/// How many files and bytes were copied, and how.
-///
-/// ```
-/// use fullbore::pattern::CopyStats;
-/// let mut all = CopyStats { files: 1, copied: 10, ..CopyStats::default() };
-/// all.add(&CopyStats { files: 1, holes: 90, ..CopyStats::default() });
-/// assert_eq!((all.files, all.bytes()), (2, 100));
-/// ```
+/// Files and bytes, by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct CopyStats {
-    /// Files with bytes of their own.
+    /// Files with their own bytes.
     pub files: u64,
-    /// Directories that were made.
+    /// Directories created.
     pub directories: u64,
-    /// Further names of files that were copied already.
+    /// Further names of files already copied.
     pub hard_links: u64,
     /// Symbolic links, pipes, sockets and devices.
     pub others: u64,
-    /// What was there already and stayed.
+    /// Targets that existed and stayed.
     pub skipped: u64,
-    /// What could not be copied.
+    /// Entries that could not be copied.
     pub failed: u64,
-    /// Of these, inputs that changed while they were read.
+    /// Inputs that changed while they were read; also counted in `failed`.
     pub changed: u64,
-    /// Bytes whose blocks both files have now.
+    /// Bytes in blocks shared by both files.
     pub cloned: u64,
-    /// Bytes that were moved.
+    /// Bytes moved.
     pub copied: u64,
-    /// Bytes that were left out as holes.
+    /// Bytes in holes.
     pub holes: u64,
-    /// Bytes that an earlier run had copied.
+    /// Bytes copied by an earlier run.
     pub resumed: u64,
-    /// Bytes that were read back from the device and are the same.
+    /// Bytes read back from the device and found equal.
     pub verified: u64,
 }
 
 impl CopyStats {
-    /// The bytes of the files, holes among them.
-    ///
-    /// ```
-    /// assert_eq!(fullbore::pattern::CopyStats::default().bytes(), 0);
-    /// ```
+    /// The bytes of the files, including holes.
     pub fn bytes(&self) -> u64 {
         self.cloned + self.copied + self.holes + self.resumed
     }
 
-    /// Adds another account.
-    ///
-    /// ```
-    /// use fullbore::pattern::CopyStats;
-    /// let mut all = CopyStats::default();
-    /// all.add(&CopyStats { failed: 1, ..all });
-    /// assert_eq!(all.failed, 1);
-    /// ```
+    /// Adds another copy's statistics.
     pub fn add(&mut self, other: &Self) {
         let Self {
             files,
@@ -86,7 +68,7 @@ impl CopyStats {
     }
 }
 
-/// An account that workers add to.
+/// Statistics that all workers add to.
 #[derive(Debug, Default)]
 pub(super) struct Shared(Mutex<CopyStats>);
 

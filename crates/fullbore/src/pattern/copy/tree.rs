@@ -1,8 +1,9 @@
-//! Files and trees: workers that walk the sources and make the same beside them.
+//! Files and trees: workers walk the sources and create the copies.
 //!
-//! A directory that is new is made under a hidden name beside its place and gets its name when all is in it, so what is in
-//! it can be written straight to its own name, which is the fewest calls a file: nobody sees half of a file, and a run
-//! that is killed leaves nothing under the name. In directories that are there already each file appears whole.
+//! A new directory is created under a hidden name beside its target and renamed when its content is complete. Its
+//! entries are written directly under their own names, which takes the fewest calls per file: no incomplete file is
+//! visible, and a killed run leaves nothing under the target's name. In existing directories each file appears
+//! complete.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -28,42 +29,42 @@ use crate::error::{Error, Kind, Result};
 use crate::file::{HeldDir, Temporary, is_cleaning_up, spare};
 use crate::pattern::Progress;
 
-/// How many names of a directory are read at a time.
+/// Directory entries read at a time.
 const BATCH: usize = 64;
 
-/// More directories than this do not wait at once: then those that wait are done before more names are read.
+/// Most directories pending at once: beyond it pending ones are copied before more names are read.
 const WAITING: usize = 1 << 12;
 
-/// A run.
+/// One run.
 pub(super) struct Job<'a> {
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
     pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
     pub(super) turn: Mutex<()>,
     pub(super) links: Links,
-    /// Whether there are several sources.
+    /// True if there are several sources.
     pub(super) several: bool,
     pub(super) seen: Seen,
-    /// Names whose file was being copied when they were come to.
+    /// Names whose file was being copied when they were reached.
     pub(super) later: Mutex<Vec<(Arc<Directory>, CString, CString)>>,
-    /// Directories that are whole and have no name yet, with what they are in.
+    /// Complete directories without a name yet, with their parents.
     pub(super) whole: Mutex<Vec<(Temporary, HeldDir, Arc<Directory>)>>,
-    /// Notes of directories that are not whole yet, which the next run needs if this one is stopped.
+    /// Notes of incomplete directories, which the next run needs if this one is stopped.
     pub(super) begun: Mutex<Vec<Begun>>,
     queue: Queue<CopyTask>,
-    /// How many directories that are read in part wait.
+    /// Partly read directories that are pending.
     rests: AtomicUsize,
     total: Shared,
 }
 
 enum CopyTask {
-    /// A name, of a source or of a directory in one.
+    /// A name: of a source, or of an entry below one.
     Name(Arc<Directory>, CString, CString),
     /// The rest of a directory.
     Rest(Arc<Directory>, Dir),
 }
 
-/// What a worker has of its own.
+/// A worker's own state.
 pub(super) struct Worker {
     pub(super) memory: Vec<u8>,
     pub(super) stats: CopyStats,
@@ -76,7 +77,8 @@ pub(super) fn copy(
     progress: &Progress,
     tell: &(dyn Fn(CopyEvent) + Sync),
 ) -> Result<CopyStats> {
-    // Questions come in the order of the sources, one at a time. Each worker has a directory and a file open, and both twice.
+    // Confirmations are requested in the order of the sources, one at a time. Each worker has a directory and a file
+    // open, on both sides.
     let workers = if options.confirm.is_some() { 1 } else { content::workers(options).min(spare()) };
     let mut job = Job {
         options,
@@ -105,9 +107,10 @@ pub(super) fn copy(
     Ok(stats)
 }
 
-/// Runs of sources that can be copied at once: none of them has the same target as another, or a target in another's.
+/// Runs of sources that can be copied concurrently: no two share a target or have targets inside one another.
 fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p [(PathBuf, PathBuf)]> {
-    // Names are told in the order of the sources, and what has no name goes where the others go.
+    // Names are reported in the order of the sources; targets without a last name (`.`) share a directory with the
+    // others.
     let nameless = pairs.iter().any(|(_, target)| split(target).1 == ".");
     if options.tell_names || options.confirm.is_some() || options.parents || nameless {
         return pairs.chunks(1).collect();
@@ -127,10 +130,10 @@ fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p 
 }
 
 impl Job<'_> {
-    /// Copies sources at once, to the end.
+    /// Copies sources concurrently, to the end.
     fn wave(&self, pairs: &[(PathBuf, PathBuf)], workers: usize) -> Result<()> {
         self.begin(pairs)?;
-        // One file alone gets its workers where its bytes are.
+        // A single file starts its own workers for its bytes.
         let single = pairs.len() == 1
             && rustix::fs::stat(&pairs[0].0)
                 .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::Directory);
@@ -145,7 +148,7 @@ impl Job<'_> {
         self.finish()
     }
 
-    /// Opens the directories that the targets are in, once and for all, and has the sources wait.
+    /// Opens the directories of the targets, once, and queues the sources.
     fn begin(&self, pairs: &[(PathBuf, PathBuf)]) -> Result<()> {
         let mut worker = Worker { memory: Vec::new(), stats: CopyStats::default() };
         let mut outermost: Option<(&Path, Arc<Directory>)> = None;
@@ -231,15 +234,15 @@ impl Job<'_> {
         self.total.add(&worker.stats);
     }
 
-    /// What is left when all has been walked: further names, and names for what is whole.
+    /// Finishes after the walk: postponed names, and names for complete directories.
     fn finish(&self) -> Result<()> {
         let mut worker = Worker { memory: Vec::new(), stats: CopyStats::default() };
         if is_cleaning_up() {
-            // Whoever removes what was begun ends the process, and says with which code; nothing is entered after it.
+            // The cleanup ends the process with its exit code; waits for it, so that nothing is created afterwards.
             drop(crate::file::unfinished(Path::new("")));
         }
         if self.stopped() {
-            return Err(Error::new(Kind::Interrupted, "finish", "the copy", "it was told to stop"));
+            return Err(Error::new(Kind::Interrupted, "finish", "the copy", "interrupted"));
         }
         let later = std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner));
         for (directory, source, target) in later {
@@ -261,7 +264,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Whether a source was named before.
+    /// True if a source was named before.
     fn is_repeated_source(&self, directory: &Arc<Directory>, source: &CStr, target: &CStr) -> bool {
         if !self.several || !directory.is_outermost() {
             return false;
@@ -272,7 +275,7 @@ impl Job<'_> {
 
     pub(super) fn fail(&self, worker: &mut Worker, error: CopyError) {
         if is_cleaning_up() {
-            // It is being removed under us: that is what was asked for.
+            // The cleanup removes it concurrently: the error is expected.
             return;
         }
         worker.stats.failed += 1;
@@ -280,7 +283,7 @@ impl Job<'_> {
         (self.tell)(CopyEvent::Failed(error));
     }
 
-    /// Copies what has a name, and tells if that fails.
+    /// Copies an entry, and reports a failure.
     fn name(
         &self,
         worker: &mut Worker,
@@ -314,12 +317,12 @@ impl Job<'_> {
             (FileType::RegularFile, _) => self.regular(worker, entry),
             (FileType::Symlink, _) => self.special(worker, entry),
             (_, _) if self.options.recursive && !self.options.special_contents => self.special(worker, entry),
-            // What comes out of a pipe or device is copied.
+            // The content of a pipe or device is copied.
             _ => self.regular(worker, entry),
         }
     }
 
-    /// Copies what is left in a directory.
+    /// Copies the rest of a directory.
     pub(super) fn scan(&self, worker: &mut Worker, directory: &Arc<Directory>, mut names: Dir) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
@@ -344,7 +347,7 @@ impl Job<'_> {
                 }
             }
             let mut rest = more.then_some(names);
-            // With too many waiting, what waits comes first; and nobody shall have nothing to do.
+            // If too many directories are pending, those come first; and no worker should be idle.
             if (self.queue.hungry() || inner.len() + self.queue.len() > WAITING)
                 && self.rests.load(Ordering::Relaxed) < spare()
                 && let Some(names) = rest.take()
@@ -368,7 +371,7 @@ impl Job<'_> {
         }
     }
 
-    /// Tells of a name that has its copy, if that is wanted.
+    /// Reports a copied name, if requested.
     pub(super) fn told(&self, entry: &Entry<'_>, found: Option<&Found>, stats: Option<CopyStats>) {
         if !self.options.tell_names {
             return;
@@ -395,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_with_the_same_target_are_copied_one_after_the_other() {
+    fn sources_with_the_same_target_are_copied_in_turn() {
         let pairs = |targets: &[&str]| -> Vec<_> {
             targets.iter().map(|target| (PathBuf::from("s"), PathBuf::from(target))).collect()
         };
