@@ -1,21 +1,21 @@
-//! How a plan comes to files and outputs.
+//! Attaches plans to files and outputs.
 
 use super::Plan;
 use crate::file::{File, Output};
 
 impl File {
-    /// The same open file under a plan, which goes with every handle made of this one.
+    /// Returns the same open file under a plan, which every handle made from it inherits.
     ///
     /// ```
     /// # fn main() -> fullbore::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// use fullbore::fault::{Fault, Plan};
-    /// use fullbore::file::{File};
+    /// use fullbore::file::File;
     ///
     /// let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
     /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
     /// assert!(file.sync_data().is_err());
-    /// // The system would say "done" now; the file knows better.
+    /// // The kernel would report success now; the poisoned file does not.
     /// assert!(file.sync_data().is_err());
     /// # Ok(())
     /// # }
@@ -25,19 +25,7 @@ impl File {
         self.under_plan(Some(plan.clone()))
     }
 
-    /// The same open file without its plan: for a caller that asks the plan itself.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::fault::Plan;
-    /// use fullbore::file::File;
-    ///
-    /// let file = File::create_new(directory.path().join("file"))?.with_faults(&Plan::new(1));
-    /// assert!(file.plan().is_some() && file.without_faults().plan().is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Returns the same open file without its plan, for a caller that consults the plan itself.
     #[must_use]
     pub fn without_faults(&self) -> Self {
         self.under_plan(None)
@@ -45,7 +33,7 @@ impl File {
 }
 
 impl Output {
-    /// The same output under a plan: its transfers, syncs and names are asked about. What was done to open it was not.
+    /// Puts the output under a plan, which covers its transfers, syncs and names but not the calls that opened it.
     ///
     /// ```
     /// # fn main() -> fullbore::Result<()> {

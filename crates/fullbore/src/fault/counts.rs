@@ -1,31 +1,18 @@
-//! What a plan did: every fault, sync and name in its order, and the sums.
+//! The record of a plan: events in order, and counts.
 
 use std::path::PathBuf;
 
 use crate::file::Durability;
 
-/// One thing that a plan did or let pass. Transfers that passed untouched are only counted.
-///
-/// [`Plan::events`](super::Plan::events) shows it.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore::fault::{Event, Fault, Plan};
-/// use fullbore::file::File;
-/// let plan = Plan::new(1).with(Fault::Short { one_in: 1 });
-/// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
-/// file.write_all_at(b"bytes", 0)?;
-/// assert!(matches!(plan.events()[0], Event::Short { asked: 5, given: 1..5 }));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// An action of a plan, or a sync or name change that it permitted. Transfers that pass unchanged are only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A transfer was cut.
+    /// A transfer was shortened.
     Short {
-        /// How many bytes were asked for.
+        /// Requested length, in bytes.
         asked: usize,
-        /// How many were let pass.
+        /// Permitted length, in bytes.
         given: usize,
     },
     /// A transfer failed with `EINTR`.
@@ -36,70 +23,65 @@ pub enum Event {
     NoSpace,
     /// A transfer failed with `EIO`.
     IoError,
-    /// The file was cut to this length by somebody else.
+    /// The file was truncated to this length through another handle.
     Truncated(u64),
-    /// The byte at this offset became another.
+    /// The byte at this offset was altered.
     Rotted(u64),
     /// The length was set.
     SetLen(u64),
-    /// A range was made a hole.
+    /// A hole was punched.
     Punched {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: u64,
     },
-    /// A range was made zeros that have blocks.
+    /// A range became zeros with allocated blocks.
     Zeroed {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: u64,
     },
     /// A range got blocks.
     Allocated {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: u64,
     },
     /// The file was synced, at [`Durability::Data`] or [`Durability::Full`].
     Synced(Durability),
     /// A range of the file was synced.
     SyncedRange {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: u64,
     },
     /// A directory was synced.
     SyncedDirectory(PathBuf),
     /// A sync failed with `EIO`.
     SyncFailed,
-    /// A file got a name.
+    /// A file was linked to a name.
     Linked(PathBuf),
-    /// A file's name was changed.
+    /// A file was renamed.
     Renamed {
-        /// The name it had.
+        /// Old name.
         from: PathBuf,
-        /// The name it got.
+        /// New name.
         to: PathBuf,
     },
 }
 
-/// How often a plan did what.
-///
-/// ```
-/// let counts = fullbore::fault::Plan::new(1).counts();
-/// assert_eq!((counts.transfers, counts.failed_syncs), (0, 0));
-/// ```
+/// The counts of a plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Transfers asked about: reads, writes, views.
+    /// Transfers checked: reads, writes, views.
     pub transfers: u64,
-    /// Syncs asked about, of files, ranges of them and directories.
+    /// Syncs checked, of files, ranges and directories.
     pub syncs: u64,
-    /// Transfers that were cut.
+    /// Transfers that were shortened.
     pub short: u64,
     /// Transfers that failed with `EINTR`.
     pub interrupted: u64,
@@ -109,16 +91,16 @@ pub struct Counts {
     pub no_space: u64,
     /// Transfers that failed with `EIO`.
     pub io_errors: u64,
-    /// How often the file was cut by somebody else.
+    /// Truncations of the file through another handle.
     pub truncated: u64,
-    /// Bytes that became others.
+    /// Bytes that were altered.
     pub rotted: u64,
     /// Syncs that failed.
     pub failed_syncs: u64,
 }
 
 impl Counts {
-    /// Adds what an event says.
+    /// Counts an event.
     pub(super) fn note(&mut self, event: &Event) {
         match event {
             Event::Short { .. } => self.short += 1,

@@ -1,4 +1,4 @@
-//! Any engine under a plan: what `IoQueue::open` puts between itself and the engine of a file that carries one.
+//! An engine under a plan: `IoQueue::open` inserts it above the engine of a file that carries a plan.
 
 use std::io;
 
@@ -7,24 +7,17 @@ use crate::buf::{Completion, Direction, Request};
 use crate::engine::{Engine, EngineConfig, Method};
 use crate::file::File;
 
-/// An engine that asks a plan before every request, view and copy in the kernel. What the plan fails never reaches the engine beneath.
-///
-/// ```
-/// // An engine and the file it works on, both as the queue opens them.
-/// use fullbore::{engine::Engine, fault::Faulty, file::File};
-/// fn under_plan(engine: Box<dyn Engine>, file: &File) -> Faulty {
-///     Faulty::new(engine, file, None, 1)
-/// }
-/// ```
+/// An engine that consults a plan before every request, view and kernel copy. Calls that the plan fails never reach the
+/// engine below.
 pub struct Faulty {
     engine: Box<dyn Engine>,
     to: Option<(Plan, File)>,
     from: Option<(Plan, File)>,
-    /// What transfers are cut to, in bytes.
+    /// Unit of shortened transfers, in bytes.
     unit: usize,
-    /// Requests that failed before the engine saw them.
+    /// Requests that the plan failed.
     failed: Vec<Completion>,
-    /// The request that was let pass, but that the engine had no room for.
+    /// Token of a request that the plan permitted but the engine's full queue returned.
     passed: Option<u64>,
 }
 
@@ -35,9 +28,9 @@ impl std::fmt::Debug for Faulty {
 }
 
 impl Faulty {
-    /// Puts `engine` under the plans that the file it works on, and the file it copies from, carry. `unit`: what transfers
-    /// may be cut to a multiple of, in bytes. The engine itself must have been opened on the files
-    /// [without](File::without_faults) them, or each call would be asked about twice.
+    /// Puts `engine` under the plans of its file `to` and its source `from`. `unit` is the unit of shortened transfers, in
+    /// bytes. The engine must have been opened on the files [without](File::without_faults) their plans, or each call would
+    /// be counted twice.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -46,7 +39,7 @@ impl Faulty {
     /// use fullbore::fault::{Fault, Faulty, Plan};
     /// use fullbore::file::File;
     ///
-    /// /// An engine that lends nothing but zeros.
+    /// /// An engine that lends zeros.
     /// struct Zeros([u8; 8]);
     /// impl Engine for Zeros {
     ///     fn view(&mut self, _offset: u64, len: usize) -> std::io::Result<&[u8]> {
@@ -67,7 +60,7 @@ impl Faulty {
     }
 }
 
-/// Opens an engine, under the plan that the files carry if they carry one.
+/// Opens an engine, under the plans of its files if they carry any.
 pub(crate) fn wrap(method: &Method, config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     let source = config.from.filter(|file| file.plan().is_some());
     if config.file.plan().is_none() && source.is_none() {
@@ -86,7 +79,7 @@ pub(crate) fn wrap(method: &Method, config: &EngineConfig<'_>) -> io::Result<Box
     Ok(Box::new(Faulty::new(engine, config.file, config.from, unit)))
 }
 
-/// What a plan, if there is one, says to a call.
+/// Consults a plan, if there is one, about a call.
 fn ask(carried: &Option<(Plan, File)>, unit: usize, call: Call<'_>) -> io::Result<Option<usize>> {
     match carried {
         Some((plan, file)) => plan.before(&Operation { file, unit, call }).into_result().map(Some),

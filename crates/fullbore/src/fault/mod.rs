@@ -1,14 +1,15 @@
-//! Faults on purpose: what storage does on its worst days, on demand and the same every time.
+//! Injected faults: storage failures on demand, reproducible from a seed.
 //!
-//! A [`Plan`] is attached to a file ([`File::with_faults`]) or an output ([`Output::with_faults`]) and goes with every
-//! handle made of it. It is asked before each call that the file, or an engine under it ([`Faulty`]), would make, and lets
-//! it pass, makes it shorter or fails it. With [`Plan::with_power_failure`] it also remembers what no sync has covered
-//! and can [take it away](Plan::crash) as a power failure would.
+//! A [`Plan`] is attached to a file ([`File::with_faults`]) or an output ([`Output::with_faults`]) and inherited by every
+//! handle made from it. It is consulted before each call of the file, or of an engine on it ([`Faulty`]), and lets the call
+//! pass, shortens it or fails it. With [`Plan::with_power_failure`] it also records everything that no sync has covered and
+//! can [revert it](Plan::crash) as a power failure would.
 //!
-//! What has no offsets, a pipe or a device, has its bytes counted from where it was put under the plan, those read and those
-//! written apart: that is where a fault of an offset strikes.
+//! For files without offsets (pipes, devices) the plan counts the bytes from the moment of attachment, read and written
+//! bytes separately, and uses these counts as offsets.
 //!
-//! Behind the feature `fault`: without it none of this is compiled, and a file without a plan pays one branch a call.
+//! Requires the feature `fault`. Without it nothing of this is compiled; with it, a file without a plan costs one branch per
+//! call.
 //!
 //! ```
 //! # fn main() -> fullbore::Result<()> {
@@ -19,7 +20,7 @@
 //! let plan = Plan::new(1).with(Fault::Short { one_in: 2 }).with(Fault::Interrupted { one_in: 3 });
 //! let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
 //! for at in 0..100 {
-//!     file.write_all_at(b"all of it, whatever happens", at * 27)?;
+//!     file.write_all_at(b"written despite the faults", at * 26)?;
 //! }
 //! assert!(plan.counts().short > 0 && plan.counts().interrupted > 0);
 //! # Ok(())
@@ -46,7 +47,7 @@ pub use unsynced::Worst;
 use crate::file::Output;
 use crate::file::{Durability, File};
 
-/// One thing that goes wrong.
+/// A kind of fault.
 ///
 /// ```
 /// use fullbore::fault::{Fault, Plan};
@@ -63,25 +64,25 @@ use crate::file::{Durability, File};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// One transfer in `one_in`, at random, is cut to a part of what was asked.
+    /// One transfer in `one_in`, at random, is shortened.
     Short {
-        /// How many calls there are for each that is hit.
+        /// Average number of calls per fault.
         one_in: u32,
     },
     /// One transfer in `one_in` fails with `EINTR`, never two in a row.
     Interrupted {
-        /// How many calls there are for each that is hit.
+        /// Average number of calls per fault.
         one_in: u32,
     },
     /// One transfer in `one_in` fails with `EAGAIN`, never two in a row.
     WouldBlock {
-        /// How many calls there are for each that is hit.
+        /// Average number of calls per fault.
         one_in: u32,
     },
-    /// There is room for the bytes before this offset: a write that reaches it is cut there, one that starts at it or
-    /// behind it fails with `ENOSPC`.
+    /// There is space only below this offset: a write across it is shortened, a write at it or behind it fails with
+    /// `ENOSPC`.
     NoSpace {
-        /// The first offset without room, in bytes.
+        /// First offset without space, in bytes.
         at: u64,
     },
     /// The first transfer that covers this offset fails with `EIO`; later ones do not.
@@ -89,134 +90,122 @@ pub enum Fault {
         /// The offset, in bytes.
         offset: u64,
     },
-    /// The transfer of this number, from 1, fails with `EIO`.
+    /// The transfer with this number, from 1, fails with `EIO`.
     IoErrorOn {
         /// The number.
         call: u64,
     },
-    /// Before the transfer of this number, from 1, somebody else cuts the file to `len` bytes.
+    /// Before the transfer with this number, from 1, the file is truncated to `len` bytes through another handle.
     Truncated {
         /// The number.
         call: u64,
-        /// The file's new length, in bytes; a file that is shorter stays as it is.
+        /// New length, in bytes; a shorter file is unchanged.
         len: u64,
     },
-    /// Before the first read that covers this offset the byte there becomes another: the device did not keep it.
+    /// Before the first read that covers this offset, the byte there is altered, as by a failing device.
     BitRot {
         /// The offset, in bytes.
         offset: u64,
     },
-    /// A call takes no more than this many buffers (`IOV_MAX`).
+    /// A call takes at most this many buffers (`IOV_MAX`).
     Buffers {
         /// The number, at least 1.
         most: usize,
     },
-    /// The sync of this number, from 1, fails with `EIO`, directories' included, and what it should have covered counts as
-    /// dropped, as on Linux: the next one succeeds and does not bring it back.
+    /// The sync with this number, from 1, fails with `EIO`; syncs of directories count. The changes that it should have
+    /// covered are dropped, as on Linux: the next sync succeeds and does not restore them.
     SyncFails {
         /// The number.
         sync: u64,
     },
 }
 
-/// A call that is about to be made.
-///
-/// [`Operation`] shows it.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore::fault::{Call, Fault, Operation, Plan, Verdict};
-/// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-/// let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
-/// let call = Call::Sync(fullbore::file::Durability::Data);
-/// assert!(matches!(plan.before(&Operation { file: &file, unit: 1, call }), Verdict::Fail(_)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A call about to be made, as part of an [`Operation`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Call<'a> {
     /// A read.
     Read {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: usize,
     },
     /// A write.
     Write {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: usize,
     },
-    /// Bytes that come whole or not at all are read: mapped ones, or blocks that another file is to share.
+    /// An all-or-nothing read: of mapped bytes, or of blocks to be shared with another file.
     View {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: usize,
     },
-    /// Bytes are changed wholly or not at all: mapped ones, or by sharing another file's blocks.
+    /// An all-or-nothing change: of mapped bytes, or by sharing another file's blocks.
     Change {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: usize,
     },
-    /// A range is made a hole, as far as the file goes.
+    /// A hole is punched, up to the end of the file.
     Punch {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: u64,
     },
-    /// A range is made zeros that have blocks. The length stays.
+    /// A range becomes zeros with allocated blocks. The file's length stays.
     Zero {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: u64,
     },
     /// A range gets blocks. Its bytes stay.
     Allocate {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: u64,
-        /// Whether a file that ends before gets that length too.
+        /// True if the file is extended to the end of the range.
         extends: bool,
     },
     /// The length is set.
     SetLen {
-        /// To how many bytes.
+        /// New length, in bytes.
         len: u64,
     },
     /// The file is synced, at [`Durability::Data`] or [`Durability::Full`].
     Sync(Durability),
-    /// A range of the file is synced, as mapped bytes are, and the length that it takes to find it again.
+    /// A range of the file is synced, as for mapped bytes, with the file length needed to reach it.
     SyncRange {
-        /// Where, in bytes.
+        /// Offset, in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length, in bytes.
         len: u64,
     },
-    /// The file is given a name that nothing has.
+    /// The file is linked to an unused name.
     Link {
         /// The name.
         name: &'a Path,
     },
-    /// The file's name is changed, over another file if there is one.
+    /// The file is renamed, possibly over another file.
     Rename {
-        /// The name it has.
+        /// Old name.
         from: &'a Path,
-        /// The name it gets.
+        /// New name.
         to: &'a Path,
     },
     /// A directory is synced.
     SyncDirectory(&'a Path),
 }
 
-/// A call and the file it is about: what [`Plan::before`] is asked.
+/// A call and its file, as passed to [`Plan::before`].
 ///
 /// ```
 /// # fn main() -> fullbore::Result<()> {
@@ -237,36 +226,26 @@ pub enum Call<'a> {
 pub struct Operation<'a> {
     /// The file.
     pub file: &'a File,
-    /// What a transfer may be cut to a multiple of, in bytes: 1, or the alignment of direct I/O.
+    /// Unit of shortened transfers, in bytes: 1, or the alignment of direct I/O.
     pub unit: usize,
     /// The call.
     pub call: Call<'a>,
 }
 
-/// What a plan says to a call.
-///
-/// ```
-/// use fullbore::fault::Verdict;
-/// let error = Verdict::Fail(std::io::ErrorKind::StorageFull.into()).into_result().unwrap_err();
-/// assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
-/// ```
+/// The decision of a plan on a call.
 #[derive(Debug)]
 pub enum Verdict {
-    /// Make it, with at most this many bytes; for calls that move none, the number says nothing.
+    /// Make the call with at most this many bytes. Calls that move no bytes ignore the number.
     Go(usize),
-    /// Do not make it: it has failed like this.
+    /// Do not make the call; return this error.
     Fail(io::Error),
 }
 
 impl Verdict {
-    /// The same as a result, for `?`.
+    /// Converts the verdict for use with `?`.
     ///
     /// # Errors
-    /// The error to fail with.
-    ///
-    /// ```
-    /// assert_eq!(fullbore::fault::Verdict::Go(7).into_result().unwrap(), 7);
-    /// ```
+    /// The error of [`Verdict::Fail`].
     pub fn into_result(self) -> io::Result<usize> {
         match self {
             Self::Go(len) => Ok(len),
@@ -275,7 +254,7 @@ impl Verdict {
     }
 }
 
-/// The directory a name stands in.
+/// Returns the directory that contains a name.
 fn directory_of(name: &Path) -> PathBuf {
     let directory = match name.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -1,4 +1,4 @@
-//! The plan: which call goes wrong, decided from a seed before the call is made.
+//! The plan: decides from a seed, before each call, if it fails.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -12,19 +12,8 @@ use super::unsynced::{Unsynced, Worst};
 use super::{Call, Counts, Event, Fault, Operation, Verdict};
 use crate::file::File;
 
-/// Faults to come, and what has come of them. A clone is the same plan, so that one can be shared by several files and
-/// asked afterwards. The same seed and the same calls in the same order meet the same faults.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore::fault::{Fault, Plan};
-/// use fullbore::file::File;
-/// let plan = Plan::new(1).with(Fault::Short { one_in: 1 });
-/// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
-/// file.write_all_at(b"bytes", 0)?;
-/// assert!(plan.counts().short > 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A list of faults and a record of their effects. A clone is the same plan, so that several files can share one and its
+/// counts can be read afterwards. The same seed with the same calls in the same order gives the same faults.
 #[derive(Debug, Clone)]
 pub struct Plan {
     state: Arc<Mutex<PlanState>>,
@@ -36,21 +25,14 @@ struct PlanState {
     faults: Vec<Fault>,
     counts: Counts,
     events: Vec<Event>,
-    /// What no sync has covered; `None` if nobody asked to remember.
+    /// Changes that no sync has covered; `None` unless they are to be recorded.
     unsynced: Option<Unsynced>,
-    /// The last call was told to come again: this one is spared that.
+    /// True if the last call failed with `EINTR` or `EAGAIN`; the next one does not.
     spared: bool,
 }
 
 impl Plan {
-    /// A plan without faults. `seed` decides which calls those hit that strike at random.
-    ///
-    /// ```
-    /// use fullbore::fault::{Fault, Plan};
-    ///
-    /// let plan = Plan::new(7).with(Fault::SyncFails { sync: 1 });
-    /// assert_eq!(plan.counts().failed_syncs, 0);
-    /// ```
+    /// Creates a plan without faults. `seed` selects the calls that random faults hit.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -65,7 +47,7 @@ impl Plan {
         }
     }
 
-    /// The plan with one more fault. It comes into force at once, for files that carry the plan already too.
+    /// Adds a fault. It takes effect at once, also for files that carry the plan already.
     ///
     /// ```
     /// use fullbore::fault::{Fault, Plan};
@@ -85,14 +67,14 @@ impl Plan {
         self
     }
 
-    /// The plan, remembering from here on what no sync has covered, so that it can [crash](Self::crash). It keeps the
-    /// bytes that writes replace in memory: for files of a test's size.
+    /// Records from now on everything that no sync has covered, for [`crash`](Self::crash). The bytes that writes replace
+    /// are kept in memory, so this is for files of a test's size.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::fault::{Plan, Worst};
-    /// use fullbore::file::{File};
+    /// use fullbore::file::File;
     ///
     /// let plan = Plan::new(1).with_power_failure();
     /// let path = directory.path().join("file");
@@ -111,17 +93,8 @@ impl Plan {
         self
     }
 
-    /// Decides what becomes of a call, and notes it as made if it may go on. Files and engines that carry the plan ask by
-    /// themselves; whoever hands calls to the system in another way asks here first ([`Operation`] shows how).
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::fault::{Call, Operation, Plan, Verdict};
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// let call = Call::Write { offset: 0, len: 64 };
-    /// assert!(matches!(Plan::new(1).before(&Operation { file: &file, unit: 1, call }), Verdict::Go(64)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Decides about a call and records it as made if it may proceed. Files and engines that carry the plan call this
+    /// themselves; code that passes calls to the system in another way calls it first (see [`Operation`]).
     pub fn before(&self, operation: &Operation<'_>) -> Verdict {
         match self.state().judge(operation) {
             Ok(len) => Verdict::Go(len),
@@ -129,11 +102,11 @@ impl Plan {
         }
     }
 
-    /// Puts the files into a state that a power failure could leave: unsynced bytes, lengths and, as told, names are
-    /// lost. The handles stay open; what is written from here on comes after the failure.
+    /// Puts the files into a state that a power failure could leave: unsynced bytes and lengths are lost, and names
+    /// according to `worst`. The handles stay open; later writes belong to the time after the failure.
     ///
     /// # Errors
-    /// `InvalidInput` if the plan does not [remember](Self::with_power_failure), and the system's.
+    /// `InvalidInput` if the plan does not [record changes](Self::with_power_failure), and the system's.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -158,21 +131,17 @@ impl Plan {
             Some(unsynced) => unsynced.lose(worst, &mut state.random),
             None => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "the plan remembers nothing: make it with_power_failure()",
+                "the plan recorded no changes: create it with with_power_failure()",
             )),
         }
     }
 
-    /// How often it did what so far.
-    ///
-    /// ```
-    /// assert_eq!(fullbore::fault::Plan::new(1).counts(), fullbore::fault::Counts::default());
-    /// ```
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.state().counts
     }
 
-    /// Every fault, sync and name so far, in its order.
+    /// Returns the faults, syncs and name changes so far, in order.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -192,13 +161,7 @@ impl Plan {
         self.state().events.clone()
     }
 
-    /// The most buffers that a call may take, if the plan says.
-    ///
-    /// ```
-    /// use fullbore::fault::{Fault, Plan};
-    ///
-    /// assert_eq!(Plan::new(1).with(Fault::Buffers { most: 2 }).buffers(), Some(2));
-    /// ```
+    /// Returns the maximum number of buffers per call, if the plan limits it.
     pub fn buffers(&self) -> Option<usize> {
         let most = |fault: &Fault| match fault {
             Fault::Buffers { most } => Some((*most).max(1)),
@@ -281,7 +244,7 @@ impl PlanState {
         }
     }
 
-    /// A transfer that may be cut.
+    /// Decides about a transfer that may be shortened.
     fn transfer(
         &mut self,
         file: &File,
@@ -292,7 +255,7 @@ impl PlanState {
     ) -> io::Result<usize> {
         self.disturb(file, offset, len, writes)?;
         if std::mem::take(&mut self.spared) {
-            // It was told to come again once already.
+            // The caller is repeating the call.
         } else if self.hits(|fault| match fault {
             Fault::Interrupted { one_in } => Some(one_in),
             _ => None,
@@ -332,7 +295,7 @@ impl PlanState {
         Ok(given)
     }
 
-    /// Bytes that come whole or not at all.
+    /// Decides about an all-or-nothing transfer.
     fn view(&mut self, file: &File, offset: u64, len: usize, changes: bool) -> io::Result<usize> {
         self.disturb(file, offset, len, changes)?;
         if changes {
@@ -342,7 +305,7 @@ impl PlanState {
         Ok(len)
     }
 
-    /// What can befall a transfer of any kind: the file is cut under it, or changes before it is read, or the device fails.
+    /// Applies the faults of all kinds of transfers: truncation, an altered byte, an I/O error.
     fn disturb(&mut self, file: &File, offset: u64, len: usize, writes: bool) -> io::Result<()> {
         self.counts.transfers += 1;
         let number = self.counts.transfers;
@@ -386,7 +349,7 @@ impl PlanState {
         }
     }
 
-    /// Whether a fault that strikes one call in so many strikes this one.
+    /// True if a random fault hits this call.
     fn hits(&mut self, one_in: impl Fn(Fault) -> Option<u32>) -> bool {
         let mut hit = false;
         for fault in &self.faults {
@@ -397,7 +360,7 @@ impl PlanState {
         hit
     }
 
-    /// How many bytes there is room for from `offset` on.
+    /// Returns the number of bytes with space from `offset`.
     fn room(&self, offset: u64) -> u64 {
         let end = |fault: &Fault| match fault {
             Fault::NoSpace { at } => Some(*at),
@@ -406,7 +369,7 @@ impl PlanState {
         self.faults.iter().filter_map(end).min().map_or(u64::MAX, |end| end.saturating_sub(offset))
     }
 
-    /// Fails if there is not the room for a whole range.
+    /// Fails if there is no space for the whole range.
     fn fits(&mut self, offset: u64, len: u64) -> io::Result<()> {
         if self.room(offset) < len {
             return self.fail(Event::NoSpace, Errno::NOSPC);

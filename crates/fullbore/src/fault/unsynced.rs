@@ -1,7 +1,7 @@
-//! What no sync has covered: how the files and the names looked before, so that a power failure can take it back.
+//! Changes that no sync has covered, with the previous state of files and names, so that a power failure can revert them.
 //!
-//! The worst that POSIX allows is assumed: nothing is on the device before it is synced, a file's sync does not cover its
-//! names, and a directory's sync covers nothing but names. Real file systems keep more (`docs/durability.md`).
+//! The model is the worst that POSIX allows: nothing is on the device before it is synced, a file's sync does not cover its
+//! names, and a directory's sync covers only names. Real file systems keep more (`docs/durability.md`).
 
 use std::fs;
 use std::io;
@@ -15,34 +15,20 @@ use rand_xoshiro::rand_core::Rng;
 use super::directory_of;
 use crate::file::File;
 
-/// Which of the states that a power failure could leave.
-///
-/// [`Plan::crash`](super::Plan::crash) shows it.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore::fault::{Plan, Worst};
-/// let plan = Plan::new(1).with_power_failure();
-/// let path = directory.path().join("file");
-/// # std::fs::write(&path, "old")?;
-/// let file = fullbore::file::File::open_write(&path)?.with_faults(&plan);
-/// file.write_all_at(b"new", 0)?;
-/// plan.crash(Worst::RenameLost)?;
-/// assert_eq!(std::fs::read(&path)?, b"old");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A class of states that a power failure could leave; for [`Plan::crash`](super::Plan::crash).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worst {
-    /// No unsynced byte, length or name is there.
+    /// All unsynced bytes, lengths and names are lost.
     RenameLost,
-    /// The names are there, the unsynced bytes and lengths are not: how files become empty when programs rename without
+    /// The names are kept, unsynced bytes and lengths are lost: the way files become empty when programs rename without
     /// syncing.
     RenameKept,
-    /// Each unsynced write is there or not as the plan's seed throws the coin, in any order; of the names the first few are.
+    /// Each unsynced write is kept or lost at random (by the plan's seed), in any order; of the names, the first few are
+    /// kept.
     Torn,
 }
 
-/// Changes that a power failure takes back.
+/// The changes that a power failure reverts.
 #[derive(Debug, Default)]
 pub(super) struct Unsynced {
     files: Vec<Pending>,
@@ -54,39 +40,39 @@ pub(super) struct Unsynced {
 struct Pending {
     /// Device and inode.
     identity: (u64, u64),
-    /// A handle of the plan's own, which also keeps the inode's number from being given to another file.
+    /// The plan's own handle, which also prevents reuse of the inode number.
     handle: fs::File,
     changes: Vec<Change>,
 }
 
-/// A write or a change of length, and what was there before it.
+/// A write or change of length, with the previous content.
 #[derive(Debug)]
 struct Change {
-    /// The file's length before.
+    /// Previous length of the file.
     len: u64,
-    /// Where the change starts.
+    /// Start of the change.
     offset: u64,
-    /// How many bytes were written there; `None`: the file was cut or extended to `offset`.
+    /// Number of bytes written; `None` if the file was truncated or extended to `offset`.
     written: Option<u64>,
-    /// The bytes that were there, up to the length.
+    /// Previous bytes, up to the end of the file.
     before: Vec<u8>,
-    /// A sync of this failed: no later one brings it to the device.
+    /// True if a sync of this change failed: no later sync brings it to the device.
     dropped: bool,
 }
 
-/// A change of a name, and what it takes to undo it.
+/// A change of a name, with the data to undo it.
 #[derive(Debug)]
 struct Name {
     directory: PathBuf,
-    /// The name before; `None` if the file had none.
+    /// Previous name; `None` if the file had none.
     from: Option<PathBuf>,
     to: PathBuf,
-    /// What `to` named before, as it was on the device, and its mode.
+    /// The file previously named `to`, as on the device, and its mode.
     old: Option<(Vec<u8>, fs::Permissions)>,
 }
 
 impl Unsynced {
-    /// Remembers what a write replaces.
+    /// Records the bytes that a write replaces.
     pub(super) fn write(&mut self, file: &File, offset: u64, len: usize) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         let now = pending.handle.metadata()?.len();
@@ -94,14 +80,14 @@ impl Unsynced {
         pending.note(now, offset, Some(len as u64), held)
     }
 
-    /// Remembers what a change of the length cuts off.
+    /// Records the bytes that a change of the length removes.
     pub(super) fn set_len(&mut self, file: &File, len: u64) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         let now = pending.handle.metadata()?.len();
         pending.note(now, len, None, now.saturating_sub(len))
     }
 
-    /// Remembers what becomes zeros. The length stays.
+    /// Records the bytes that become zeros. The length stays.
     pub(super) fn zeroed(&mut self, file: &File, offset: u64, len: u64) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         let now = pending.handle.metadata()?.len();
@@ -109,25 +95,25 @@ impl Unsynced {
         pending.note(now, offset, Some(held), held)
     }
 
-    /// Remembers the length if it grows.
+    /// Records the length if it grows.
     pub(super) fn extended(&mut self, file: &File, len: u64) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         let now = pending.handle.metadata()?.len();
         if now < len { pending.note(now, len, None, 0) } else { Ok(()) }
     }
 
-    /// A sync has covered the bytes of a range and the file's length, or has failed to.
+    /// Notes a sync, or failed sync, of a range and of the file's length.
     pub(super) fn synced_range(&mut self, file: &File, range: &Range<u64>, failed: bool) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         if failed {
-            // More than the range may be lost then; never less.
+            // A failed sync may lose more than the range, so all changes are dropped.
             pending.changes.iter_mut().for_each(|change| change.dropped = true);
             return Ok(());
         }
         pending.mark_synced(range)
     }
 
-    /// A sync has covered the file's changes, or has failed to.
+    /// Notes a sync, or failed sync, of the file.
     pub(super) fn synced(&mut self, file: &File, failed: bool) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         if failed {
@@ -138,18 +124,18 @@ impl Unsynced {
         Ok(())
     }
 
-    /// A sync has covered the names in a directory.
+    /// Notes a sync of the names in a directory.
     pub(super) fn synced_directory(&mut self, directory: &Path) {
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         self.names.retain(|name| name.directory != directory);
     }
 
-    /// A file without a name gets one.
+    /// Records the first name of a nameless file.
     pub(super) fn linked(&mut self, name: &Path) {
         self.names.push(Name { directory: directory_of(name), from: None, to: name.to_owned(), old: None });
     }
 
-    /// A file's name changes, within its directory.
+    /// Records a rename within a directory.
     pub(super) fn renamed(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let old = match fs::metadata(to) {
             Ok(status) => {
@@ -173,7 +159,7 @@ impl Unsynced {
         Ok(())
     }
 
-    /// Loses it.
+    /// Reverts the recorded changes.
     pub(super) fn lose(&mut self, worst: Worst, random: &mut SplitMix64) -> io::Result<()> {
         for pending in self.files.drain(..).filter(|pending| !pending.changes.is_empty()) {
             let len = pending.handle.metadata()?.len();
@@ -206,7 +192,7 @@ impl Unsynced {
         Ok(())
     }
 
-    /// The changes of a file; `None` for what is no regular file and has nothing to lose.
+    /// Returns the changes of a file; `None` if it is not a regular file, which loses nothing.
     fn pending(&mut self, file: &File) -> io::Result<Option<&mut Pending>> {
         if file.kind() != crate::file::FileKind::Regular {
             return Ok(None);
@@ -233,11 +219,11 @@ impl Pending {
         Ok(())
     }
 
-    /// Makes undoing the changes leave a range, and the length, as they are now.
+    /// Makes a range and the length, as they are now, the state that undoing the changes restores.
     fn mark_synced(&mut self, range: &Range<u64>) -> io::Result<()> {
         let now = self.handle.metadata()?.len();
         for change in self.changes.iter_mut().filter(|change| !change.dropped) {
-            // What was behind the end then and lies before it now goes back to zeros.
+            // Bytes then beyond the end and now before it revert to zeros.
             let end = change.written.map_or(0, |len| change.offset.saturating_add(len)).min(now);
             let held = end.saturating_sub(change.offset).max(change.before.len() as u64);
             change.before.resize(usize::try_from(held).map_err(|_| io::ErrorKind::OutOfMemory)?, 0);
@@ -252,14 +238,14 @@ impl Pending {
         Ok(())
     }
 
-    /// The content without the changes, except those (by number) that are `kept`.
+    /// Returns the content without the changes, except those whose number is `kept`.
     fn undone(&self, mut content: Vec<u8>, kept: impl Fn(usize) -> bool) -> Vec<u8> {
         let mut again = Vec::new();
         for (number, change) in self.changes.iter().enumerate().rev() {
             let start = change.offset as usize;
             if kept(number) {
                 let end = change.written.map_or(start, |len| start + len as usize);
-                // A write that was allowed and never made, or made in part, left the file shorter.
+                // A write that was permitted but not made, or made in part, left the file shorter.
                 let after = content.get(start..end.min(content.len())).unwrap_or_default().to_vec();
                 again.push((start, change.written.is_some(), after));
             }
@@ -286,9 +272,9 @@ mod tests {
     use super::*;
     use crate::fault::Plan;
 
-    /// Random writes, cuts and syncs against a model that keeps every state since the last sync.
+    /// Compares random writes, truncations and syncs with a model that keeps the state at the last sync.
     #[test]
-    fn what_is_left_is_what_was_synced() {
+    fn a_crash_leaves_the_synced_state() {
         let directory = tempfile::tempdir().unwrap();
         let mut random = rand_xoshiro::rand_core::SeedableRng::seed_from_u64(5);
         let mut next = |below: u64| SplitMix64::next_u64(&mut random) % below;
@@ -347,16 +333,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failed_sync_should_have_covered_stays_lost() {
+    fn a_failed_sync_loses_its_changes_for_good() {
         let directory = tempfile::tempdir().unwrap();
         let plan = Plan::new(1).with(crate::fault::Fault::SyncFails { sync: 1 }).with_power_failure();
         let path = directory.path().join("file");
         let file = File::create_new(&path).unwrap().with_faults(&plan);
         file.write_all_at(b"lost", 0).unwrap();
         file.sync_all().unwrap_err();
-        // Somebody who opens the file anew is told "done" by the system, and is told wrong.
-        let anew = File::open_write(&path).unwrap().with_faults(&plan);
-        anew.sync_all().unwrap();
+        // After the failure, a sync through a new handle succeeds but restores nothing.
+        let reopened = File::open_write(&path).unwrap().with_faults(&plan);
+        reopened.sync_all().unwrap();
         plan.crash(Worst::RenameKept).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
     }
