@@ -16,7 +16,7 @@ impl Wake for Unpark {
     }
 }
 
-/// The least executor there is: poll, park, again.
+/// A minimal executor: polls and parks.
 fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Arc::new(Unpark(std::thread::current())).into();
     let mut context = Context::from_waker(&waker);
@@ -30,7 +30,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = std::env::args_os().nth(1).ok_or("name a file")?;
+    let path = std::env::args_os().nth(1).ok_or("usage: async_anywhere FILE")?;
     let bytes = block_on(async {
         let file = AsyncFile::open(path).await?;
         let (mut buffer, mut offset) = (Vec::<u8>::with_capacity(256 << 10), 0);

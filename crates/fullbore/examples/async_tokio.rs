@@ -1,4 +1,4 @@
-//! Counts the lines of files side by side on tokio, through its own traits: `cargo run -p fullbore --features tokio
+//! Counts the lines of files concurrently on tokio, through its own traits: `cargo run -p fullbore --features tokio
 //! --example async_tokio -- FILE...`.
 
 use fullbore::asynchronous::{AsyncFile, AsyncStream};

@@ -1,4 +1,4 @@
-//! Where two files differ first: two workers over both, each file read as its place in the page cache wants it.
+//! Prints the first difference of two files. Two workers compare them; each file's strategy depends on its cached share.
 //!
 //!     cargo run --release --example compare_files -- FILE1 FILE2
 
@@ -8,7 +8,7 @@ use fullbore::strategy::{Planner, Purpose, StrategySpec};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, one, two] = &std::env::args().collect::<Vec<_>>()[..] else {
-        return Err("name two files".into());
+        return Err("usage: compare_files FILE1 FILE2".into());
     };
     let (left, right, spec) = (File::open(one)?, File::open(two)?, StrategySpec::default());
     let planned = |file: &File| -> fullbore::Result<_> {
@@ -19,9 +19,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wanted = Extent { lines: true, ..Extent::default() };
     let (_, found) = compare(&sides[0], &sides[1], &wanted, &Progress::default())?;
     match found {
-        Comparison::Equal => println!("they are the same"),
+        Comparison::Equal => println!("equal"),
         Comparison::Differ { at, lines } => {
-            println!("they differ in byte {}, line {}", at.offset + 1, lines + 1)
+            println!("first difference: byte {}, line {}", at.offset + 1, lines + 1)
         }
         Comparison::End(end) => println!("{} ends after {} bytes", [one, two][end.side as usize], end.offset),
     }

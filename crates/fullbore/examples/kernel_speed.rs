@@ -1,4 +1,4 @@
-//! Prints how fast each operation and generator runs on one core with its data in the nearest caches, in GB/s.
+//! Prints the throughput of each operation and generator on one core with its data in the nearest caches, in GB/s.
 
 use fullbore::operation::generate::{Random, Text, Zeros};
 use fullbore::operation::{Generate, Kernel, parse, registry};
@@ -6,12 +6,12 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// What a request has by default; two of them fit the second-level cache of today's processors.
+/// The default request size; two requests fit the second-level cache of today's processors.
 const BYTES: usize = 256 << 10;
 const ROUNDS: usize = 9;
 const ROUND: Duration = Duration::from_millis(40);
 
-/// The median over some rounds of how many GB a second `work` handles, at [`BYTES`] a call.
+/// Returns the median throughput of `work` over several rounds, in GB/s, at [`BYTES`] per call.
 fn gigabytes_a_second(mut work: impl FnMut()) -> f64 {
     work();
     let mut rates: Vec<f64> = (0..ROUNDS)
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         print!("{:<24}", spec.chars().take(22).collect::<String>());
         for rate in rates {
-            // `none` in place does nothing, at any speed.
+            // `none` in place does no work, so its rate is meaningless.
             if rate > 1000.0 { print!("{:>12}", "-") } else { print!("{rate:>12.1}") }
         }
         println!();
