@@ -1,5 +1,5 @@
-//! The conformance suite: every engine moves any bytes at any offset, on every file system at hand, and says the
-//! same of a file that was cut short. What it moved is checked through `std::fs`, not through the engine.
+//! The conformance suite of the engines: every engine moves any bytes at any offset on every available file system, and
+//! reports a truncated file in the same way. The results are checked through `std::fs`, not through the engine.
 
 mod ground;
 
@@ -13,8 +13,8 @@ use fullbore::error::Kind;
 use fullbore::file::File;
 use ground::{bytes, directories, everywhere};
 
-/// Every engine with every cache policy it takes, on every file system where it works; the others with the
-/// reason printed.
+/// Runs a test on every file system with every engine and cache policy that works there; prints the reason for each
+/// combination skipped.
 fn each(test: impl Fn(&Path, &'static Method, CachePolicy) + Sync) {
     everywhere(|directory| {
         let path = directory.join("probe");
@@ -73,7 +73,7 @@ fn queue(
     IoQueue::open(method, &config, limit).unwrap()
 }
 
-/// Offsets and lengths about every edge there is.
+/// Returns offsets and lengths around all block and sector edges.
 fn runs() -> Vec<(u64, usize)> {
     let block = ALIGNMENT as u64;
     let edges = [0, 1, 511, 512, 513, block - 1, block, block + 1, 3 * block - 1, 3 * block, 7 * block + 13];
@@ -104,7 +104,7 @@ fn reads_any_run_of_a_file() {
 }
 
 #[test]
-fn ranges_where_no_file_reaches_are_refused() {
+fn ranges_that_no_file_can_contain_are_refused() {
     each(|directory, method, cache| {
         let path = directory.join("nowhere");
         fs::write(&path, "old").unwrap();
@@ -147,7 +147,7 @@ fn reads_up_to_an_unknown_end() {
 }
 
 #[test]
-fn writes_any_run_and_no_byte_besides() {
+fn writes_change_exactly_their_range() {
     each(|directory, method, cache| {
         let path = directory.join("write");
         let mut content = bytes(17 * ALIGNMENT + 333, 4);
@@ -166,7 +166,7 @@ fn writes_any_run_and_no_byte_besides() {
             pool.put(queue.next().unwrap().unwrap().buf);
             queue.flush().unwrap();
             drop(queue);
-            // Direct methods may have written a whole last block: ending an output sets its length.
+            // Direct methods may have written a whole last block; the commit of an output sets the length.
             file.set_len(content.len() as u64).unwrap();
             assert!(
                 fs::read(&path).unwrap() == content,
@@ -178,7 +178,7 @@ fn writes_any_run_and_no_byte_besides() {
 }
 
 #[test]
-fn writes_files_of_any_size_many_at_a_time() {
+fn writes_files_of_any_size_with_many_requests_in_flight() {
     each(|directory, method, cache| {
         for len in [1, ALIGNMENT - 1, ALIGNMENT, ALIGNMENT + 1, 8 * ALIGNMENT, 31 * ALIGNMENT + 5] {
             for request in [1000, ALIGNMENT, 3 * ALIGNMENT] {
@@ -212,7 +212,7 @@ fn writes_files_of_any_size_many_at_a_time() {
 }
 
 #[test]
-fn keeps_as_many_in_flight_as_it_says() {
+fn queues_reach_their_depth() {
     each(|directory, method, cache| {
         let path = directory.join("deep");
         let content = bytes(64 * ALIGNMENT, 5);
@@ -222,13 +222,13 @@ fn keeps_as_many_in_flight_as_it_says() {
         let mut pool = Pool::new(depth, ALIGNMENT).unwrap();
         let mut queue = queue(method, cache, &file, false, depth, &pool, Some(content.len() as u64));
         let mut seen = vec![0; 64];
-        let mut asked = 0;
+        let mut queued = 0;
         loop {
-            while asked < 64
+            while queued < 64
                 && let Some(buf) = pool.take()
             {
-                queue.read(asked, asked * ALIGNMENT as u64, ALIGNMENT, buf).unwrap();
-                asked += 1;
+                queue.read(queued, queued * ALIGNMENT as u64, ALIGNMENT, buf).unwrap();
+                queued += 1;
             }
             let Some(done) = queue.next().unwrap() else { break };
             let start = done.token as usize * ALIGNMENT;
@@ -241,13 +241,13 @@ fn keeps_as_many_in_flight_as_it_says() {
     });
 }
 
-/// A look that never waits sees every request end, and the time of each is told once, however often a transfer was cut
-/// short (as builds for tests do).
+/// Polling without waiting sees every request complete, and each has one latency, however often its transfers were short
+/// (test builds shorten them).
 #[test]
-fn requests_end_and_are_timed_without_waiting_for_them() {
+fn polled_requests_complete_and_are_timed() {
     each(|directory, method, cache| {
         if method.capabilities.batched {
-            return; // It gathers requests until it is waited for.
+            return; // A batched method holds requests back until the caller waits.
         }
         let path = directory.join("timed");
         fs::write(&path, bytes(64 * ALIGNMENT, 6)).unwrap();
@@ -269,23 +269,23 @@ fn requests_end_and_are_timed_without_waiting_for_them() {
                     pool.put(ended.buf);
                     done += 1;
                 }
-                assert!(begun.elapsed().as_secs() < 60, "{} cache={cache}: none is seen to end", method.name);
+                assert!(begun.elapsed().as_secs() < 60, "{} cache={cache}: no completion", method.name);
             }
         }
         let latencies = queue.take_latencies();
         assert_eq!((done, latencies.count()), (4 * depth as u64, 4 * depth as u64), "{}", method.name);
         assert!(latencies.longest().unwrap() <= begun.elapsed());
         assert!(latencies.quantile(0.5).unwrap() > std::time::Duration::ZERO);
-        assert_eq!(queue.take_latencies().count(), 0, "they are taken");
+        assert_eq!(queue.take_latencies().count(), 0, "already taken");
     });
 }
 
-/// A request that is done has taken until its user is told so: what the user does with those before counts.
+/// A latency ends at delivery, so it includes the caller's work on earlier requests.
 #[test]
-fn the_time_of_a_request_ends_when_it_is_handed_over() {
+fn latencies_end_at_delivery() {
     const WORK: std::time::Duration = std::time::Duration::from_millis(2);
     each(|directory, method, cache| {
-        let path = directory.join("handed");
+        let path = directory.join("delivered");
         fs::write(&path, bytes(8 * ALIGNMENT, 7)).unwrap();
         let file = File::open(&path).unwrap();
         let depth = method.capabilities.depth.min(4);
@@ -307,7 +307,7 @@ fn the_time_of_a_request_ends_when_it_is_handed_over() {
 }
 
 #[test]
-fn lent_windows_are_the_file() {
+fn views_show_the_file() {
     each(|directory, method, cache| {
         if !method.capabilities.mapped {
             return;
@@ -332,7 +332,7 @@ fn lent_windows_are_the_file() {
 }
 
 #[test]
-fn a_file_cut_short_is_an_error_of_its_own() {
+fn a_truncated_file_has_an_error_of_its_own() {
     each(|directory, method, cache| {
         let path = directory.join("short");
         for left in [0, 1, ALIGNMENT as u64, 5 * ALIGNMENT as u64 + 7] {
@@ -366,7 +366,7 @@ fn a_file_cut_short_is_an_error_of_its_own() {
 }
 
 #[test]
-fn a_window_cut_short_while_it_is_looked_at_is_the_same_error() {
+fn a_view_truncated_during_use_has_the_same_error() {
     each(|directory, method, cache| {
         if !method.capabilities.mapped {
             return;
@@ -385,7 +385,7 @@ fn a_window_cut_short_while_it_is_looked_at_is_the_same_error() {
 }
 
 #[test]
-fn relays_move_any_run() {
+fn kernel_copies_move_any_range() {
     for directory in directories() {
         let (source, target) = (directory.path().join("from"), directory.path().join("to"));
         let content = bytes(300 * ALIGNMENT + 99, 9);

@@ -1,4 +1,4 @@
-//! Every access method under every fault: the right bytes, or the right error, and the fault did strike.
+//! Every access method under every fault: the bytes or the error are right, and the fault did occur.
 
 mod ground;
 
@@ -18,26 +18,26 @@ use ground::{bytes, everywhere};
 
 /// Requests in flight.
 const DEPTH: usize = 4;
-/// What a request carries, in bytes.
+/// Bytes per request.
 const REQUEST: usize = 3 * ALIGNMENT;
-/// The files' length: many requests, and no whole number of blocks.
+/// Length of the files: many requests, not a multiple of the block.
 const LENGTH: usize = 40 * REQUEST + 777;
-/// Where storage fails: in a block and a request of the middle.
+/// Offset of the faults: inside a block and a request in the middle of the file.
 const PLACE: u64 = (17 * REQUEST + 100) as u64;
 
-/// What must come of a fault.
+/// The required result of a fault.
 enum Expected {
-    /// All bytes.
+    /// All bytes are right.
     Right,
-    /// No room.
+    /// `NoSpace`.
     NoSpace,
-    /// The device failed.
+    /// The device's error.
     Failed,
-    /// The file was cut short.
+    /// `Changed`: the file was truncated.
     Changed,
 }
 
-/// Each fault, what comes of it, and how it is seen that it struck.
+/// A fault, its required result, and the evidence that it occurred.
 type Case = (Fault, Expected, fn(&Counts) -> bool);
 
 fn when_writing() -> Vec<Case> {
@@ -54,7 +54,7 @@ fn when_writing() -> Vec<Case> {
 
 fn when_reading() -> Vec<Case> {
     let mut cases = when_writing();
-    // There is always room to read.
+    // Reads need no space.
     cases.retain(|(fault, ..)| !matches!(fault, Fault::NoSpace { .. }));
     cases.push((Fault::Truncated { call: 9, len: PLACE }, Expected::Changed, |counts| counts.truncated == 1));
     cases
@@ -68,22 +68,22 @@ fn is_io_error(error: &Error) -> bool {
 }
 
 impl Expected {
-    /// Whether a run that ended so was right; `whole`: whether all bytes were.
+    /// Asserts that the fault occurred and `result` is the required one; `Ok` holds true if all bytes are right.
     fn judge(&self, name: &str, plan: &Plan, struck: fn(&Counts) -> bool, result: Result<bool>) {
         let counts = plan.counts();
-        assert!(struck(&counts), "{name}: did not strike: {counts:?}");
+        assert!(struck(&counts), "{name}: the fault did not occur: {counts:?}");
         match (self, &result) {
             (Self::Right, Ok(true)) => {}
             (Self::NoSpace, Err(error)) if error.kind() == Kind::NoSpace => {}
             (Self::Failed, Err(error)) if error.kind() == Kind::Io && is_io_error(error) => {}
             (Self::Changed, Err(error)) if error.kind() == Kind::Changed => {}
-            (_, Ok(whole)) => panic!("{name}: no error, bytes right: {whole}"),
+            (_, Ok(whole)) => panic!("{name}: no error; bytes right: {whole}"),
             (_, Err(error)) => panic!("{name}: {error} ({:?})", error.kind()),
         }
     }
 }
 
-/// Every method that transfers with every cache policy it takes and that works in `directory`.
+/// Calls `test` for every transferring method and cache policy that works in `directory`.
 fn each(directory: &Path, mut test: impl FnMut(&'static Method, CachePolicy)) {
     let path = directory.join("probe");
     fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
@@ -122,7 +122,7 @@ fn open(
     IoQueue::open(method, &config, limit).map_err(|error| Error::io("open", file.path(), error))
 }
 
-/// Writes `content` in requests that start in the middle of blocks too.
+/// Writes `content` in requests, some of which start inside blocks.
 fn write(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Result<()> {
     let mut pool = Pool::new(DEPTH, REQUEST).unwrap();
     let mut queue = open(method, cache, file, true, &pool, None)?;
@@ -147,7 +147,7 @@ fn write(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Re
     file.sync_data()
 }
 
-/// Reads the whole file and compares.
+/// Reads the whole file; true if it equals `content`.
 fn read(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Result<bool> {
     let mut pool = Pool::new(DEPTH, REQUEST).unwrap();
     let mut queue = open(method, cache, file, false, &pool, Some(content.len() as u64))?;
@@ -169,7 +169,7 @@ fn read(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Res
 }
 
 #[test]
-fn every_method_writes_right_under_every_fault() {
+fn every_method_writes_correctly_under_every_fault() {
     everywhere(|directory| {
         let content = bytes(LENGTH, 2);
         each(directory, |method, cache| {
@@ -188,7 +188,7 @@ fn every_method_writes_right_under_every_fault() {
 }
 
 #[test]
-fn every_method_reads_right_under_every_fault() {
+fn every_method_reads_correctly_under_every_fault() {
     everywhere(|directory| {
         let content = bytes(LENGTH, 3);
         each(directory, |method, cache| {
@@ -206,7 +206,7 @@ fn every_method_reads_right_under_every_fault() {
 }
 
 #[test]
-fn a_failed_sync_stops_every_method() {
+fn a_failed_sync_fails_later_writes_with_every_method() {
     everywhere(|directory| {
         let content = bytes(LENGTH, 4);
         each(directory, |method, cache| {
@@ -217,7 +217,7 @@ fn a_failed_sync_stops_every_method() {
             assert!(is_io_error(&write(method, cache, &file, &content).unwrap_err()), "{name}");
             let error = write(method, cache, &file, &content).unwrap_err();
             assert!(error.to_string().contains("an earlier sync of this file failed"), "{name}: {error}");
-            // Not only at the end: no request is taken.
+            // The first request fails, not only the sync at the end.
             let mut pool = Pool::new(1, REQUEST).unwrap();
             let mut queue = open(method, cache, &file, true, &pool, None).unwrap();
             let mut buf = pool.take().unwrap();
@@ -230,13 +230,13 @@ fn a_failed_sync_stops_every_method() {
 }
 
 #[test]
-fn file_calls_are_right_under_every_fault() {
+fn file_calls_are_correct_under_every_fault() {
     everywhere(|directory| {
         let content = bytes(LENGTH, 5);
         let path = directory.join("file");
         for (seed, (fault, outcome, struck)) in when_writing().into_iter().enumerate() {
             if matches!(fault, Fault::WouldBlock { .. } | Fault::Buffers { .. }) {
-                // One buffer a call here; EAGAIN has a test of its own.
+                // These calls take one buffer; EAGAIN is tested below.
                 continue;
             }
             let plan = Plan::new(seed as u64).with(fault);
@@ -269,14 +269,13 @@ fn file_calls_are_right_under_every_fault() {
         let error = file.read_at(&mut [0], 0).unwrap_err();
         let source = error.source().unwrap().downcast_ref::<std::io::Error>().unwrap();
         assert_eq!(source.kind(), std::io::ErrorKind::WouldBlock);
-        // What is told to come again is served then.
+        // The repeated call succeeds.
         assert_eq!(file.read_at(&mut [0], 0).unwrap(), 1);
         fs::remove_file(&path).unwrap();
     });
 }
 
-/// Runs `none` by a strategy from a file under one plan to an output under another; `false` if the strategy cannot be had
-/// here.
+/// Runs `none` by a strategy from a file under one plan to an output under another; false if the strategy is unavailable.
 fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> Result<bool> {
     let source = File::open(input.0)?.with_faults(input.1);
     let target = Output::create(output.0, Placement::Replace, Some(&source))?.with_faults(output.1);
@@ -298,7 +297,7 @@ fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> R
 }
 
 #[test]
-fn transforms_are_right_or_leave_the_old_file() {
+fn transforms_are_correct_or_keep_the_old_file() {
     everywhere(|directory| {
         let content = bytes(LENGTH, 6);
         let (input, output) = (directory.join("in"), directory.join("out"));
@@ -314,7 +313,7 @@ fn transforms_are_right_or_leave_the_old_file() {
                     result => {
                         ran += 1;
                         let failed = result.is_err();
-                        // Whether it struck hangs on how many calls the strategy makes.
+                        // The number of the strategy's calls decides if the fault occurs.
                         let found = fs::read(&output).unwrap();
                         if failed {
                             outcome.judge(&format!("{strategy} {fault:?}"), &plan, |_| true, result);
@@ -330,14 +329,14 @@ fn transforms_are_right_or_leave_the_old_file() {
     });
 }
 
-/// A named pipe.
+/// Creates a named pipe.
 fn fifo(path: &Path) {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
 }
 
 #[test]
-fn pipes_are_transformed_right_under_every_fault() {
+fn pipes_are_transformed_correctly_under_every_fault() {
     let directory = tempfile::tempdir().unwrap();
     let (input, output) = (directory.path().join("in"), directory.path().join("out"));
     fifo(&input);
@@ -360,14 +359,14 @@ fn pipes_are_transformed_right_under_every_fault() {
             let (quiet, plan) = (Plan::new(1), Plan::new(2).with(fault));
             let (reading, writing) = if faulty_output { (&quiet, &plan) } else { (&plan, &quiet) };
             let (result, found) = std::thread::scope(|scope| {
-                // What the transform does not read, nobody does.
+                // Fails once the transform stops reading.
                 scope.spawn(|| fs::write(&input, &content));
                 let found = scope.spawn(|| fs::read(&output).unwrap());
                 let result = transform("request=16K,workers=2", (&input, reading), (&output, writing));
                 (result, found.join().unwrap())
             });
             let whole = found == content;
-            assert!(content.starts_with(&found), "{fault:?}: other bytes came");
+            assert!(content.starts_with(&found), "{fault:?}: wrong bytes");
             let name = format!("{fault:?}, output: {faulty_output}");
             outcome.judge(&name, &plan, struck, result.map(|ran| ran && whole));
         }

@@ -1,4 +1,4 @@
-//! The patterns that look at bytes: any strategy, any cut, any number of workers, files and pipes give what one pass gives.
+//! Folds and searches: any strategy, cut and number of workers, on files and pipes, gives the result of one pass.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use fullbore::strategy::{Strategy, StrategySpec};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
-/// Remembers all it was shown, in order.
+/// A fold that records all blocks in order.
 struct Shown(Split);
 
 impl Fold for Shown {
@@ -34,7 +34,7 @@ impl Fold for Shown {
     }
 }
 
-/// Each line that holds an `a`, with how many lines around it do.
+/// A search for lines that contain an `a`, with the number of such lines around each.
 struct WithContext(usize);
 
 impl Search for WithContext {
@@ -78,7 +78,7 @@ fn any_strategy() -> impl proptest::strategy::Strategy<Value = String> {
     )
 }
 
-/// `text` as a file, and as what comes through a pipe.
+/// Returns `text` as a file, as the output of a pipe, and the thread that fills the pipe.
 fn sources(text: &[u8]) -> (tempfile::NamedTempFile, File, std::thread::JoinHandle<()>) {
     let mut named = tempfile::NamedTempFile::new().unwrap();
     named.write_all(text).unwrap();
@@ -87,7 +87,7 @@ fn sources(text: &[u8]) -> (tempfile::NamedTempFile, File, std::thread::JoinHand
     let feeder = std::thread::spawn(move || {
         for piece in text.chunks(7) {
             if writer.write_all(piece).is_err() {
-                return; // the reader has seen enough
+                return; // The reader closed the pipe early.
             }
         }
     });
@@ -98,7 +98,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_fold_sees_all_in_order(text in "[ab\n]{0,300}", how in any_strategy(), unit in 1usize..5, shared in 0usize..9) {
+    fn folds_get_all_bytes_in_order(text in "[ab\n]{0,300}", how in any_strategy(), unit in 1usize..5, shared in 0usize..9) {
         let text = text.as_bytes();
         let splits =
             [Split::Any, Split::Aligned(unit.try_into().unwrap()), Split::Delimiter(b'\n'), Split::Sequential];
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn a_search_finds_the_same_wherever_it_is_cut(text in "[ab\n]{0,300}", how in any_strategy(), reach in 0usize..4) {
+    fn a_search_result_does_not_depend_on_the_cut(text in "[ab\n]{0,300}", how in any_strategy(), reach in 0usize..4) {
         let operation = WithContext(reach);
         let whole = Part { bytes: text.as_bytes(), own: 0..text.len(), offset: 0 };
         let expected = operation.search(&whole);
@@ -151,7 +151,7 @@ proptest! {
     }
 }
 
-/// Some files, of all the sizes that are read in ways of their own.
+/// Creates files of all sizes that are read differently.
 fn files() -> (tempfile::TempDir, Vec<(std::path::PathBuf, Vec<u8>)>) {
     let directory = tempfile::tempdir().unwrap();
     let lens = [0, 1, 5000, 300_000, 3 << 20, 20, 9 << 20, 0, 70, 262_144, 262_145, 2 << 20, 4 << 20, 8];
@@ -166,7 +166,7 @@ fn files() -> (tempfile::TempDir, Vec<(std::path::PathBuf, Vec<u8>)>) {
 }
 
 #[test]
-fn many_files_come_in_their_order_each_whole() {
+fn results_of_many_files_come_whole_and_in_order() {
     let (_directory, files) = files();
     for how in [
         "auto",
@@ -213,7 +213,7 @@ fn many_files_come_in_their_order_each_whole() {
     }
 }
 
-/// The checksum of Ethernet, bit by bit.
+/// CRC-32 (IEEE 802.3), bit by bit.
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0u32, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
@@ -221,7 +221,7 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn whoever_has_seen_enough_ends_it() {
+fn a_consumer_can_stop_early() {
     let (_directory, files) = files();
     let (spec, progress) = ("workers=4".parse().unwrap(), Progress::default());
     let mut seen = 0;
@@ -246,7 +246,7 @@ fn whoever_has_seen_enough_ends_it() {
 }
 
 #[test]
-fn errors_and_interruptions_end_everybody() {
+fn errors_and_cancellation_end_all_workers() {
     let (_directory, files) = files();
     let spec = "workers=4".parse().unwrap();
     let progress = Progress::default();
@@ -278,7 +278,7 @@ fn errors_and_interruptions_end_everybody() {
 }
 
 #[test]
-fn a_file_that_changes_is_an_error_of_its_own() {
+fn a_changed_file_has_an_error_of_its_own() {
     let named = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(named.path(), vec![7; 4 << 20]).unwrap();
     let file = File::open(named.path()).unwrap();
@@ -306,7 +306,7 @@ fn files_without_a_length_are_read_to_their_end() {
         [("/proc/self/status", "Name:"), ("/sys/kernel/mm/transparent_hugepage/enabled", "")]
     {
         if !std::path::Path::new(path).exists() {
-            println!("skipped: there is no {path}");
+            println!("skipped: {path} does not exist");
             continue;
         }
         let (spec, progress) = (StrategySpec::default(), Progress::default());

@@ -1,4 +1,4 @@
-//! The law: the result of any strategy, any operation, any size equals the scalar, serial one.
+//! Transformations: any strategy, operation and size gives the result of the scalar, serial run.
 
 mod ground;
 
@@ -14,7 +14,7 @@ use fullbore::strategy::{Allocation, Model, NAMED, Planner, Purpose, StrategySpe
 use ground::{bytes, directories, everywhere};
 use proptest::prelude::*;
 
-/// What the operation makes of `data`, by its definition.
+/// Applies the operation to `data` by its definition.
 fn expected(operation: &str, data: &[u8]) -> Vec<u8> {
     match operation {
         "none" => data.to_vec(),
@@ -27,7 +27,7 @@ fn expected(operation: &str, data: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Runs with a strategy as the command does; `None` if the strategy cannot be had here.
+/// Transforms by a strategy as the command does; false if the strategy is unavailable.
 fn run(
     operation: &dyn Transform,
     input: &Path,
@@ -119,9 +119,9 @@ fn every_engine_worker_model_and_allocation_gives_the_same_bytes() {
     });
 }
 
-/// Six of the eighteen combinations, so that each pair of values occurs; over three turns all of them.
-/// (Ending a native AIO context takes the kernel tens of milliseconds: every combination at every size
-/// would wait minutes for that.)
+/// Returns six of the eighteen combinations, so that each pair of values occurs; three turns cover all of them.
+/// (Closing a native AIO context takes the kernel tens of milliseconds: every combination at every size would take
+/// minutes.)
 fn combinations(turn: usize) -> impl Iterator<Item = (Model, Allocation, bool)> {
     const MODELS: [Model; 3] = [Model::Serial, Model::Striped, Model::Pool];
     const ALLOCATIONS: [Allocation; 3] = [Allocation::Extend, Allocation::Size, Allocation::Preallocate];
@@ -133,7 +133,7 @@ fn combinations(turn: usize) -> impl Iterator<Item = (Model, Allocation, bool)> 
 }
 
 #[test]
-fn three_turns_of_combinations_are_all_of_them() {
+fn three_turns_cover_all_combinations() {
     let mut seen = Vec::new();
     for combination in (0..3).flat_map(combinations) {
         assert!(!seen.contains(&combination));
@@ -163,7 +163,7 @@ fn every_named_strategy_gives_the_same_bytes() {
 }
 
 #[test]
-fn bytes_unseen_arrive_all_the_same() {
+fn kernel_copies_give_the_same_bytes() {
     for directory in directories() {
         let (input, output) = (directory.path().join("in"), directory.path().join("out"));
         let data = bytes(3_000_001, 1);
@@ -180,7 +180,7 @@ fn bytes_unseen_arrive_all_the_same() {
 }
 
 #[test]
-fn an_operation_is_not_skipped_where_bytes_are_unseen() {
+fn an_operation_is_refused_for_kernel_copies() {
     let directory = tempfile::tempdir().unwrap();
     let (input, output) = (directory.path().join("in"), directory.path().join("out"));
     fs::write(&input, b"abc").unwrap();

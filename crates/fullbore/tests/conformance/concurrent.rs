@@ -1,4 +1,4 @@
-//! Positional use from several threads at a time: nobody has a position that another could move.
+//! Positional use from several threads: there is no shared position that another thread could move.
 
 use std::fs;
 
@@ -9,15 +9,15 @@ const THREADS: usize = 4;
 
 #[test]
 fn threads_read_and_write_their_own_parts() {
-    each(|directory, way| {
+    each(|directory, interface| {
         let path = directory.join("file");
-        // Parts that share pages and blocks with their neighbours.
+        // Adjacent parts share pages and blocks.
         let part = 700;
         let rounds = 12;
         let old = bytes(THREADS * rounds * part, 1);
         let new = bytes(old.len(), 2);
         fs::write(&path, &old).unwrap();
-        let file = way.open_write(&path).unwrap();
+        let file = interface.open_write(&path).unwrap();
         std::thread::scope(|scope| {
             for thread in 0..THREADS {
                 let (file, old, new, path) = (&file, &old, &new, &path);
@@ -26,25 +26,25 @@ fn threads_read_and_write_their_own_parts() {
                         let start = (round * THREADS + thread) * part;
                         let mut read = vec![0; part];
                         file.read_exact_at(&mut read, start as u64).unwrap();
-                        assert!(read == old[start..start + part], "{} {path:?} before", way.name());
+                        assert!(read == old[start..start + part], "{} {path:?} before", interface.name());
                         file.write_all_at(&new[start..start + part], start as u64).unwrap();
                         file.read_exact_at(&mut read, start as u64).unwrap();
-                        assert!(read == new[start..start + part], "{} {path:?} after", way.name());
+                        assert!(read == new[start..start + part], "{} {path:?} after", interface.name());
                     }
                 });
             }
         });
-        assert!(fs::read(&path).unwrap() == new, "{}", way.name());
+        assert!(fs::read(&path).unwrap() == new, "{}", interface.name());
     });
 }
 
 #[test]
 fn threads_extend_one_file() {
-    each(|directory, way| {
+    each(|directory, interface| {
         let path = directory.join("file");
         fs::write(&path, b"").unwrap();
         let data = bytes(THREADS * 20_011, 3);
-        let file = way.open_write(&path).unwrap();
+        let file = interface.open_write(&path).unwrap();
         std::thread::scope(|scope| {
             for (thread, part) in data.chunks(20_011).enumerate() {
                 let file = &file;
@@ -55,6 +55,6 @@ fn threads_extend_one_file() {
                 });
             }
         });
-        assert!(fs::read(&path).unwrap() == data, "{}", way.name());
+        assert!(fs::read(&path).unwrap() == data, "{}", interface.name());
     });
 }

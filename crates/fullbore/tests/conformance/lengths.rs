@@ -1,4 +1,4 @@
-//! Every length at every offset that stands on a boundary or beside one.
+//! Transfers of all lengths at all offsets on or next to a boundary.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use fullbore::file::File;
 use crate::ground::bytes;
 use crate::subject::{Subject, each};
 
-/// Places around 0, the file's alignment, pages and `end`, in bytes.
+/// Returns positions around 0, the file's alignment, pages and `end`, in bytes.
 fn places(path: &Path, end: usize) -> BTreeSet<usize> {
     let alignment = File::open(path).unwrap().direct_alignment();
     let page = rustix::param::page_size();
@@ -19,7 +19,7 @@ fn places(path: &Path, end: usize) -> BTreeSet<usize> {
         .collect()
 }
 
-/// Reads until all is there or the file ends.
+/// Reads until `data` is full or the file ends.
 fn read_on(file: &dyn Subject, data: &mut [u8], offset: usize) -> usize {
     let mut read = 0;
     while read < data.len() {
@@ -35,21 +35,21 @@ const ENDS: [usize; 6] = [0, 1, 511, 4096, 4097, 9000];
 
 #[test]
 fn reads_of_every_length_at_every_offset() {
-    each(|directory, way| {
+    each(|directory, interface| {
         let path = directory.join("file");
         for end in ENDS {
             let model = bytes(end, end as u64);
             fs::write(&path, &model).unwrap();
-            let file = way.open(&path).unwrap();
+            let file = interface.open(&path).unwrap();
             assert_eq!(file.len().unwrap(), end as u64);
             for offset in places(&path, end) {
                 for len in places(&path, end) {
-                    let name = || format!("{} {len} bytes at {offset} of {end}", way.name());
+                    let name = || format!("{} {len} bytes at {offset} of {end}", interface.name());
                     let expected = &model[offset.min(end)..(offset + len).min(end)];
                     let mut data = vec![0xa5; len];
                     assert_eq!(read_on(&*file, &mut data, offset), expected.len(), "{}", name());
                     assert!(data[..expected.len()] == *expected, "{}", name());
-                    // One read brings something, if there is something.
+                    // A single read returns at least one byte if there is any.
                     let count = file.read_at(&mut data, offset as u64).unwrap();
                     assert!(count > 0 || expected.is_empty(), "{}", name());
                     assert!(count <= expected.len() && data[..count] == expected[..count], "{}", name());
@@ -69,19 +69,19 @@ fn reads_of_every_length_at_every_offset() {
 
 #[test]
 fn writes_of_every_length_at_every_offset() {
-    each(|directory, way| {
+    each(|directory, interface| {
         let path = directory.join("file");
         let source = bytes(20_000, 7);
         for end in ENDS {
             let old = bytes(end, end as u64);
             fs::write(&path, &old).unwrap();
-            let file = way.open_write(&path).unwrap();
+            let file = interface.open_write(&path).unwrap();
             let mut model = old.clone();
             for (round, offset) in places(&path, end).into_iter().enumerate() {
                 for len in places(&path, end) {
-                    let name = || format!("{} {len} bytes at {offset} of {end}", way.name());
+                    let name = || format!("{} {len} bytes at {offset} of {end}", interface.name());
                     let data = &source[(round * 31 + len) % 5000..][..len];
-                    // Past the end too, so that it is holes and new blocks each time.
+                    // Writes beyond the end too; truncation makes holes and new blocks recur.
                     if model.len() > end + 4096 {
                         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(end as u64).unwrap();
                         model.truncate(end);
@@ -112,11 +112,11 @@ fn writes_of_every_length_at_every_offset() {
 }
 
 #[test]
-fn an_empty_buffer_moves_nothing_anywhere() {
-    each(|directory, way| {
+fn an_empty_buffer_transfers_nothing() {
+    each(|directory, interface| {
         let path = directory.join("file");
         fs::write(&path, b"bytes").unwrap();
-        let file = way.open_write(&path).unwrap();
+        let file = interface.open_write(&path).unwrap();
         for offset in [0, 1, 5, 6, 4096, 1 << 40] {
             assert_eq!(file.read_at(&mut [], offset).unwrap(), 0);
             file.read_exact_at(&mut [], offset).unwrap();
@@ -126,6 +126,6 @@ fn an_empty_buffer_moves_nothing_anywhere() {
             file.write_all_vectored_at(&[], offset).unwrap();
             file.write_all_vectored_at(&[vec![], vec![]], offset).unwrap();
         }
-        assert_eq!(fs::read(&path).unwrap(), b"bytes", "{}", way.name());
+        assert_eq!(fs::read(&path).unwrap(), b"bytes", "{}", interface.name());
     });
 }

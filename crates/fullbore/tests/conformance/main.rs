@@ -1,5 +1,5 @@
-//! One suite for every way to read and write a file: synchronous under each cache policy, asynchronous over threads
-//! and over a ring. Whoever adds a way adds it to [`subject::each`] and nothing else.
+//! One suite for all interfaces to a file: synchronous under each cache policy, asynchronous over threads and over a ring. A
+//! new interface is added to [`subject::each`] and nowhere else.
 
 #[path = "../ground/mod.rs"]
 mod ground;

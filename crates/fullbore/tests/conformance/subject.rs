@@ -1,4 +1,4 @@
-//! What the suite asks of a file, and the interfaces that answer.
+//! The calls under test, and the interfaces that implement them.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
@@ -10,33 +10,33 @@ use futures_lite::future::block_on;
 
 use crate::ground::everywhere;
 
-/// An open file that is read and written one way.
+/// An open file, accessed through one interface.
 pub(crate) trait Subject: Sync {
-    /// One read, which may be short; how many bytes came.
+    /// Reads once, possibly short; returns the number of bytes.
     fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize>;
-    /// A read that comes whole or fails.
+    /// Fills `data` or fails.
     fn read_exact_at(&self, data: &mut [u8], offset: u64) -> Result<()>;
-    /// One write, which may be short; how many bytes went.
+    /// Writes once, possibly short; returns the number of bytes.
     fn write_at(&self, data: &[u8], offset: u64) -> Result<usize>;
-    /// A write that goes whole or fails.
+    /// Writes all of `data` or fails.
     fn write_all_at(&self, data: &[u8], offset: u64) -> Result<()>;
-    /// Fills all of these buffers.
+    /// Fills all buffers.
     fn read_exact_vectored_at(&self, parts: &mut [Vec<u8>], offset: u64) -> Result<()>;
-    /// One scattered read, which may be short.
+    /// Makes one scattered read, possibly short.
     fn read_vectored_at(&self, parts: &mut [Vec<u8>], offset: u64) -> Result<usize>;
-    /// Writes all of these buffers.
+    /// Writes all buffers.
     fn write_all_vectored_at(&self, parts: &[Vec<u8>], offset: u64) -> Result<()>;
-    /// Brings it to the device.
+    /// Syncs the data.
     fn sync_data(&self) -> Result<()>;
-    /// Brings it and all attributes to the device.
+    /// Syncs data and metadata.
     fn sync_all(&self) -> Result<()>;
-    /// The length, in bytes.
+    /// Returns the length, in bytes.
     fn len(&self) -> Result<u64>;
-    /// Closes this handle; a clone of it stays, and is returned.
+    /// Closes one clone of this handle and returns another.
     fn close_one(&self) -> Result<Box<dyn Subject>>;
 }
 
-/// A way to open files, so that they are read and written in one way.
+/// An interface to files.
 pub(crate) enum Interface {
     Synchronous(CachePolicy),
     Asynchronous(Driver),
@@ -69,14 +69,14 @@ impl Interface {
         self.over(move || File::open_write(path))
     }
 
-    /// Takes over an open file.
+    /// Wraps an open file.
     pub(crate) fn take(&self, file: std::fs::File, path: &Path) -> Result<Box<dyn Subject>> {
         let path = path.to_owned();
         self.over(move || File::from_fd(file.into(), path))
     }
 }
 
-/// Runs a case with every way in a directory on every file system at hand.
+/// Runs a case with every interface on every available file system.
 pub(crate) fn each(case: impl Fn(&Path, &Interface) + Sync) {
     everywhere(|directory| {
         let mut interfaces = [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct]
@@ -88,10 +88,10 @@ pub(crate) fn each(case: impl Fn(&Path, &Interface) + Sync) {
                 Err(error) => println!("skipped: {backend:?}: {error}"),
             }
         }
-        for (index, way) in interfaces.iter().enumerate() {
+        for (index, interface) in interfaces.iter().enumerate() {
             let directory = directory.join(index.to_string());
             std::fs::create_dir(&directory).unwrap();
-            case(&directory, way);
+            case(&directory, interface);
         }
     });
 }
@@ -156,9 +156,9 @@ impl Subject for File {
     }
 }
 
-/// Copies what was read back to where the suite looks for it.
+/// Copies the bytes read from the returned buffer to `data`.
 fn returned(result: Result<usize>, buffer: &[u8], data: &mut [u8]) -> Result<usize> {
-    assert_eq!(buffer.len(), data.len(), "the buffer comes back as it was given");
+    assert_eq!(buffer.len(), data.len(), "the buffer is returned with its length");
     let count = result?;
     data[..count].copy_from_slice(&buffer[..count]);
     Ok(count)

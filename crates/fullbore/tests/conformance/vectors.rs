@@ -1,4 +1,4 @@
-//! Scattered reads and gathered writes, with empty pieces, over boundaries and the end.
+//! Scattered reads and gathered writes, with empty pieces, across boundaries and the end.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use fullbore::error::Kind;
 use crate::ground::bytes;
 use crate::subject::each;
 
-/// Lengths of pieces.
+/// Lengths of the pieces.
 const SHAPES: [&[usize]; 8] = [
     &[1],
     &[0, 1, 0],
@@ -32,17 +32,17 @@ fn cut(data: &[u8], shape: &[usize]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn vectors_move_what_one_buffer_would() {
-    each(|directory, way| {
+fn vectors_transfer_the_bytes_of_one_buffer() {
+    each(|directory, interface| {
         let path = directory.join("file");
         let source = bytes(20_000, 1);
         for shape in SHAPES {
             let len: usize = shape.iter().sum();
             for offset in [0, 1, 511, 4095, 4096, 9_999, 10_000, 12_000] {
-                let name = || format!("{} {shape:?} at {offset}", way.name());
+                let name = || format!("{} {shape:?} at {offset}", interface.name());
                 let mut model = bytes(10_000, 2);
                 fs::write(&path, &model).unwrap();
-                let file = way.open_write(&path).unwrap();
+                let file = interface.open_write(&path).unwrap();
                 file.write_all_vectored_at(&cut(&source, shape), offset as u64).unwrap();
                 if len > 0 {
                     model.resize(model.len().max(offset + len), 0);
@@ -54,7 +54,7 @@ fn vectors_move_what_one_buffer_would() {
                 assert!(parts.concat() == source[..len], "{}", name());
                 let mut parts = cut(&vec![0xa5; len], shape);
                 let count = file.read_vectored_at(&mut parts, offset as u64).unwrap();
-                assert!(count > 0 || len == 0, "{}: empty pieces look like the end", name());
+                assert!(count > 0 || len == 0, "{}: empty pieces were taken for the end", name());
                 assert!(parts.concat()[..count] == source[..count], "{}", name());
             }
         }
@@ -62,35 +62,35 @@ fn vectors_move_what_one_buffer_would() {
 }
 
 #[test]
-fn vectors_that_reach_over_the_end_say_so() {
-    each(|directory, way| {
+fn vectors_beyond_the_end_fail_or_are_short() {
+    each(|directory, interface| {
         let path = directory.join("file");
         let model = bytes(5000, 3);
         fs::write(&path, &model).unwrap();
-        let file = way.open(&path).unwrap();
+        let file = interface.open(&path).unwrap();
         let mut parts = vec![vec![0; 10], vec![], vec![0; 4990], vec![0; 1]];
         let error = file.read_exact_vectored_at(&mut parts, 0).unwrap_err();
-        assert_eq!(error.kind(), Kind::Changed, "{}: {error}", way.name());
+        assert_eq!(error.kind(), Kind::Changed, "{}: {error}", interface.name());
         let mut parts = vec![vec![], vec![0; 10], vec![0; 10]];
         let count = file.read_vectored_at(&mut parts, 4995).unwrap();
-        assert!((1..=5).contains(&count), "{}: {count}", way.name());
+        assert!((1..=5).contains(&count), "{}: {count}", interface.name());
         assert!(parts.concat()[..count] == model[4995..4995 + count]);
         assert_eq!(file.read_vectored_at(&mut parts, 5000).unwrap(), 0);
     });
 }
 
-/// More than `IOV_MAX` pieces, as .NET could not for years (dotnet#108380).
+/// More than `IOV_MAX` pieces, which failed in .NET for years (dotnet#108380).
 #[test]
-fn vectors_of_more_pieces_than_a_call_takes() {
-    each(|directory, way| {
+fn vectors_may_exceed_the_pieces_of_one_call() {
+    each(|directory, interface| {
         let path = directory.join("file");
         fs::write(&path, b"").unwrap();
         let source = bytes(3000 * 3, 4);
-        let file = way.open_write(&path).unwrap();
+        let file = interface.open_write(&path).unwrap();
         file.write_all_vectored_at(&cut(&source, &[3; 3000]), 5).unwrap();
-        assert!(fs::read(&path).unwrap()[5..] == source, "{}", way.name());
+        assert!(fs::read(&path).unwrap()[5..] == source, "{}", interface.name());
         let mut parts = vec![vec![0; 3]; 3000];
         file.read_exact_vectored_at(&mut parts, 5).unwrap();
-        assert!(parts.concat() == source, "{}", way.name());
+        assert!(parts.concat() == source, "{}", interface.name());
     });
 }

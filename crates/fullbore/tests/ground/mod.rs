@@ -1,18 +1,18 @@
-//! Where the suites run: one directory a file system at hand, and bytes to run on.
+//! Test directories, one per available file system, and test data.
 
 use std::path::{Path, PathBuf};
 
-/// Directories on different file systems: the build's own, memory, and those that `FULLBORE_TEST_DIRS` names
+/// Creates directories on different file systems: that of the build, tmpfs, and those in `FULLBORE_TEST_DIRS`
 /// (colon-separated), such as XFS and btrfs on loop devices.
 pub(crate) fn directories() -> Vec<tempfile::TempDir> {
     let mut roots = vec![PathBuf::from(env!("CARGO_TARGET_TMPDIR"))];
     match Path::new("/dev/shm") {
         shm if shm.is_dir() => roots.push(shm.to_owned()),
-        _ => println!("skipped: tmpfs: there is no /dev/shm"),
+        _ => println!("skipped: tmpfs: /dev/shm does not exist"),
     }
     match std::env::var_os("FULLBORE_TEST_DIRS") {
         Some(more) => roots.extend(std::env::split_paths(&more)),
-        None => println!("skipped: further file systems: FULLBORE_TEST_DIRS names none"),
+        None => println!("skipped: further file systems: FULLBORE_TEST_DIRS is not set"),
     }
     roots
         .iter()
@@ -20,7 +20,7 @@ pub(crate) fn directories() -> Vec<tempfile::TempDir> {
         .collect()
 }
 
-/// Runs a test in each of the [`directories`], at the same time: most of it is waiting.
+/// Runs a test in each of the [`directories`] concurrently, since it mostly waits.
 pub(crate) fn everywhere(test: impl Fn(&Path) + Sync) {
     let directories = directories();
     std::thread::scope(|scope| {
@@ -30,7 +30,7 @@ pub(crate) fn everywhere(test: impl Fn(&Path) + Sync) {
     });
 }
 
-/// `len` bytes that repeat nowhere near (an affine sequence, not the library's own generator).
+/// Returns `len` bytes without short periods (an affine sequence, independent of the library's generator).
 pub(crate) fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
     std::iter::repeat_with(|| {
