@@ -1,4 +1,4 @@
-//! Folding a file: each worker a run of blocks at a time, the runs merged in the order of the file.
+//! Folds a file: each worker a run of blocks at a time, the runs merged in file order.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -13,8 +13,7 @@ use crate::file::File;
 use crate::operation::{Fold, Split};
 use crate::strategy::{Completion, Model, Strategy};
 
-/// Folds `operation` over all of `input`, a file of any length over the strategy's workers, a pipe or device by whoever is
-/// free.
+/// Folds `operation` over all of `input`: a file on the strategy's workers, a pipe or device on the next free worker.
 ///
 /// ```
 /// use fullbore::file::File;
@@ -42,8 +41,8 @@ use crate::strategy::{Completion, Model, Strategy};
 /// ```
 ///
 /// # Errors
-/// Those of the system with path and offset; [`Kind::Changed`](crate::error::Kind::Changed) if the input became
-/// shorter or was modified meanwhile; [`Kind::Interrupted`](crate::error::Kind::Interrupted) if it was cancelled.
+/// The system's, with path and offset; [`Kind::Changed`](crate::error::Kind::Changed) if the input was truncated or
+/// modified meanwhile; [`Kind::Interrupted`](crate::error::Kind::Interrupted) if it was cancelled.
 pub fn fold<F: Fold>(
     operation: &F,
     input: &File,
@@ -51,7 +50,7 @@ pub fn fold<F: Fold>(
     progress: &Progress,
 ) -> Result<(Stats, F::State)> {
     match operation.split() {
-        // The stripes of a file are whole requests, and those whole units.
+        // The stripes of a file are whole requests, and those are whole units.
         split @ (Split::Any | Split::Aligned(_)) => anywhere(operation, split, input, strategy, progress),
         Split::Delimiter(delimiter) => {
             let records = Records { fold: operation, delimiter };
@@ -70,14 +69,14 @@ pub fn fold<F: Fold>(
     }
 }
 
-/// What a worker has of the file without a gap.
+/// A worker's contiguous run of the file.
 struct Piece<S> {
     start: u64,
     end: u64,
     state: S,
 }
 
-/// The runs that are done, neighbours merged: never more than there are gaps, so hardly more than workers.
+/// The completed runs, adjacent ones merged: there are as many as gaps plus one, so few more than workers.
 struct Runs<S> {
     runs: Mutex<BTreeMap<u64, (u64, S)>>,
 }
@@ -89,7 +88,7 @@ impl<S> Runs<S> {
             let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
             let before = runs.range(..run.start).next_back().filter(|(_, (end, _))| *end == run.start);
             let before = before.map(|(&start, _)| start);
-            // Merging may take its time: the others need not wait for it.
+            // Merging may take long: the lock is not held.
             if let Some((start, (_, mut left))) = before.and_then(|start| runs.remove_entry(&start)) {
                 drop(runs);
                 fold.merge(&mut left, run.state);
@@ -106,7 +105,7 @@ impl<S> Runs<S> {
     }
 }
 
-/// Folds what may be cut anywhere, or at multiples of a unit.
+/// Folds an operation that may be cut anywhere, or at multiples of a unit.
 fn anywhere<F: Fold>(
     operation: &F,
     split: Split,
@@ -147,32 +146,9 @@ fn anywhere<F: Fold>(
     Ok((stats, state))
 }
 
-/// Folds bytes that are in memory already.
-///
-/// ```
-/// use fullbore::operation::{Fold, Split};
-///
-/// /// The longest line.
-/// struct Longest;
-/// impl Fold for Longest {
-///     type State = usize;
-///     fn split(&self) -> Split {
-///         Split::Delimiter(b'\n')
-///     }
-///     fn identity(&self) -> usize {
-///         0
-///     }
-///     fn block(&self, longest: &mut usize, _offset: u64, lines: &[u8]) {
-///         *longest = lines.split(|&byte| byte == b'\n').map(<[u8]>::len).fold(*longest, usize::max);
-///     }
-///     fn merge(&self, left: &mut usize, right: usize) {
-///         *left = right.max(*left);
-///     }
-/// }
-/// assert_eq!(fullbore::pattern::fold_bytes(&Longest, b"one\nthree\ntwo\n"), 5);
-/// ```
+/// Folds bytes in memory.
 pub fn fold_bytes<F: Fold>(operation: &F, bytes: &[u8]) -> F::State {
-    // The whole is a part that every kind of split allows.
+    // The whole is a part that every split allows.
     let mut state = operation.identity();
     if !bytes.is_empty() {
         operation.block(&mut state, 0, bytes);

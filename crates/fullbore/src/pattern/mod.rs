@@ -1,8 +1,9 @@
-//! The shapes of work: transform a file, fold over it, search it, generate one; any strategy, any number of workers.
+//! The shapes of work: transform, fold, search, compare, copy or generate files, with any strategy and number of
+//! workers.
 //!
-//! One loop (`transfer_loop`) serves them all: it takes blocks from a source (an engine, a pipe, a generator), lets the
-//! operation have them, and gives them to a sink (an engine, a pipe, a visitor). The meter runs the same
-//! loop, so what it measures is what the tools get.
+//! One loop (`transfer_loop`) serves them all: it takes blocks from a source (an engine, a pipe, a generator), passes
+//! them through the operation, and hands them to a sink (an engine, a pipe, a visitor). The meter runs the same loop,
+//! so its measurements apply to the tools.
 //!
 //! ```
 //! use fullbore::file::File;
@@ -55,18 +56,7 @@ use crate::file::{Durability, File, FileKind, Output};
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Allocation, Strategy};
 
-/// What others may know of a run, and do to it, while it goes on.
-///
-/// ```
-/// use fullbore::operation::generate::Zeros;
-/// use fullbore::pattern::{Progress, Scope, fill};
-/// # let directory = tempfile::tempdir()?;
-/// # let output = fullbore::file::Output::replace(directory.path().join("file"))?;
-/// let progress = Progress::default(); // another thread may look at it meanwhile
-/// fill(&Zeros, &Scope::whole(10_000), &output, &fullbore::strategy::Strategy::plain(), &progress)?;
-/// assert_eq!(progress.bytes_done(), 10_000);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The progress of a run, and its cancellation, shared with other threads.
 #[derive(Debug, Default)]
 pub struct Progress {
     bytes_done: AtomicU64,
@@ -76,16 +66,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// How many bytes are done.
-    ///
-    /// ```
-    /// assert_eq!(fullbore::pattern::Progress::default().bytes_done(), 0);
-    /// ```
+    /// Bytes done so far.
     pub fn bytes_done(&self) -> u64 {
         self.bytes_done.load(Ordering::Relaxed)
     }
 
-    /// Asks the run to stop soon, with [`Kind::Interrupted`].
+    /// Cancels the run, which ends soon with [`Kind::Interrupted`].
     ///
     /// ```
     /// use fullbore::error::Kind;
@@ -95,28 +81,21 @@ impl Progress {
     /// # let output = fullbore::file::Output::replace(directory.path().join("file"))?;
     /// let progress = Progress::default();
     /// progress.cancel();
-    /// let stopped = fill(&Zeros, &Scope::whole(10_000), &output, &fullbore::strategy::Strategy::plain(), &progress);
-    /// assert_eq!(stopped.unwrap_err().kind(), Kind::Interrupted);
+    /// let cancelled = fill(&Zeros, &Scope::whole(10_000), &output, &fullbore::strategy::Strategy::plain(), &progress);
+    /// assert_eq!(cancelled.unwrap_err().kind(), Kind::Interrupted);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Counts bytes as done that a tool has moved by itself.
-    ///
-    /// ```
-    /// let progress = fullbore::pattern::Progress::default();
-    /// progress.add(100);
-    /// assert_eq!(progress.bytes_done(), 100);
-    /// ```
+    /// Adds bytes that a tool moved outside the patterns.
     pub fn add(&self, bytes: u64) {
         self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Asks the runs from here on to take the time of every request, as
-    /// [`IoQueue::time_requests`](crate::engine::IoQueue::time_requests) does, until
-    /// [`take_latencies`](Self::take_latencies). A run with reads and writes adds both.
+    /// Times every request of the following runs, as [`IoQueue::time_requests`](crate::engine::IoQueue::time_requests)
+    /// does, until [`take_latencies`](Self::take_latencies). Reads and writes are added together.
     ///
     /// ```
     /// use fullbore::operation::generate::Zeros;
@@ -127,31 +106,27 @@ impl Progress {
     /// let (progress, strategy) = (Progress::default(), Strategy { request: 4096, ..Strategy::plain() });
     /// progress.time_requests();
     /// fill(&Zeros, &Scope::whole(40_960), &output, &strategy, &progress)?;
-    /// assert_eq!(progress.take_latencies().count(), 10);
+    /// assert_eq!((progress.bytes_done(), progress.take_latencies().count()), (40_960, 10));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn time_requests(&self) {
         self.timed.store(true, Ordering::Relaxed);
     }
 
-    /// How long the requests of the runs took that were timed; the next runs are not.
-    ///
-    /// ```
-    /// assert_eq!(fullbore::pattern::Progress::default().take_latencies().count(), 0);
-    /// ```
+    /// The latencies of the timed requests; ends the timing.
     pub fn take_latencies(&self) -> Latencies {
         self.timed.store(false, Ordering::Relaxed);
         std::mem::take(&mut *self.latencies.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Starts taking the time of a queue's requests, if that was asked for.
+    /// Starts timing a queue's requests, if requested.
     fn start_timing(&self, queue: &mut IoQueue) {
         if self.timed.load(Ordering::Relaxed) {
             queue.time_requests();
         }
     }
 
-    /// Adds what an timed queue found.
+    /// Adds the latencies of a timed queue.
     fn collect_latencies(&self, queue: &mut IoQueue) {
         let latencies = queue.take_latencies();
         if latencies.count() > 0 {
@@ -159,42 +134,31 @@ impl Progress {
         }
     }
 
-    /// Whether it was asked to [stop](Self::cancel): for tools with loops of their own.
-    ///
-    /// ```
-    /// let progress = fullbore::pattern::Progress::default();
-    /// progress.cancel();
-    /// assert!(progress.is_cancelled());
-    /// ```
+    /// True after [`cancel`](Self::cancel): for tools with their own loops.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 }
 
-/// What a run did.
-///
-/// ```
-/// let stats = fullbore::pattern::Stats { bytes: 640_000_000, seconds: 0.0625, ..Default::default() };
-/// assert_eq!(fullbore::size::rate(stats.bytes as f64 / stats.seconds), "10.2 GB/s");
-/// ```
+/// The statistics of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stats {
     /// Bytes that went through the operation.
     pub bytes: u64,
-    /// Elapsed time from the first request to the last, without opening and committing, in seconds.
+    /// Time from the first request to the last, without opening and committing, in seconds.
     pub seconds: f64,
-    /// What the workers counted where they read.
+    /// The workers' counts of reads.
     pub reads: IoStats,
-    /// What the workers counted where they wrote.
+    /// The workers' counts of writes.
     pub writes: IoStats,
-    /// Processor time of the workers before their first requests and after their last, in the program, in seconds:
-    /// opening, making buffers, closing. 0 where the system does not tell.
+    /// User CPU time of the workers before their first and after their last request, in seconds: opening, creating
+    /// buffers, closing. 0 if the system does not report it.
     pub setup_user: f64,
-    /// The same in the kernel on their behalf.
+    /// The same, system CPU time.
     pub setup_system: f64,
 }
 
-/// Runs `operation` from `input` to `output`, which is whole and has its name when this returns.
+/// Runs `operation` from `input` to `output`, which is complete and has its name on return.
 ///
 /// ```
 /// use fullbore::file::{Durability, File, Output};
@@ -211,10 +175,9 @@ pub struct Stats {
 /// ```
 ///
 /// # Errors
-/// Those of the system with path and offset; [`Kind::Changed`] if the input became shorter or was modified
-/// meanwhile; [`Kind::SameFile`] if the output is the input; [`Kind::Unsupported`] if the method moves bytes unseen and
-/// the operation has to see them. The old output is as it was then, unless it is
-/// overwritten.
+/// The system's, with path and offset; [`Kind::Changed`] if the input was truncated or modified meanwhile;
+/// [`Kind::SameFile`] if the output is the input; [`Kind::Unsupported`] if the method moves bytes inside the kernel and
+/// the operation needs to see them. The old output is unchanged then, unless it is overwritten.
 pub fn transform(
     operation: &dyn Transform,
     input: &File,
@@ -235,8 +198,10 @@ pub fn transform(
         ));
     }
     if strategy.read.capabilities.copies_in_kernel && !operation.changes_nothing() {
-        let what =
-            format!("method {} moves bytes unseen, and {operation} has to see them", strategy.read.name);
+        let what = format!(
+            "method {} moves bytes inside the kernel, and {operation} needs to see them",
+            strategy.read.name
+        );
         return Err(
             Error::new(Kind::Unsupported, "transform", input.path(), what).advise("name another method")
         );
@@ -244,7 +209,7 @@ pub fn transform(
     if let Some(len) = checked.len {
         allocate(&output, len, strategy)?;
     }
-    // What goes to a reader goes at once, what goes to a file in whole requests.
+    // Blocks for a reader are passed on at once, blocks for a file as whole requests.
     let source = checked.source(output.seekable());
     let sink = match output.seekable() {
         true => transfer_loop::Sink::File(output.file()),
@@ -262,8 +227,8 @@ pub fn transform(
     Ok(stats)
 }
 
-/// A strategy that passes the page cache by promises that the device took every byte, or failed. Some file systems put direct
-/// writes through the cache (holes, compression, checksums), and say nothing then if the device refuses them: waits for those.
+/// Makes sure that the device accepted every byte if the strategy bypasses the page cache. Some file systems put direct
+/// writes through the cache (holes, compression, checksums) and report a later failure of the device only here.
 fn taken_by_device(output: &Output, strategy: &Strategy) -> Result<()> {
     let direct = strategy.write.capabilities.passes_cache(strategy.write_cache);
     match direct && output.seekable() && output.file().kind() == FileKind::Regular {
@@ -272,7 +237,7 @@ fn taken_by_device(output: &Output, strategy: &Strategy) -> Result<()> {
     }
 }
 
-/// Writes `len` bytes made by `generator` to `output`, which is whole and has its name when this returns.
+/// Writes `len` generated bytes to `output`, which is complete and has its name on return.
 ///
 /// ```
 /// use fullbore::file::{Durability, Output};
@@ -288,7 +253,7 @@ fn taken_by_device(output: &Output, strategy: &Strategy) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// Those of the system, with path and offset.
+/// The system's, with path and offset.
 pub fn generate(
     generator: &dyn Generate,
     len: u64,
@@ -304,8 +269,8 @@ pub fn generate(
     Ok(stats)
 }
 
-/// As [`generate`], into blocks that are there already or as [`allocate`]d, without ending the output: what the
-/// meter times.
+/// As [`generate`], into existing or [`allocate`]d blocks, without committing the output: the part that the meter
+/// times.
 ///
 /// ```
 /// use fullbore::file::Output;
@@ -322,7 +287,7 @@ pub fn generate(
 /// ```
 ///
 /// # Errors
-/// Those of the system, with path and offset.
+/// The system's, with path and offset.
 pub fn fill(
     generator: &dyn Generate,
     scope: &Scope,
@@ -333,24 +298,8 @@ pub fn fill(
     fill_until(generator, scope, output, strategy, progress, &AtomicBool::new(false))
 }
 
-/// As [`fill`], but ends soon after `enough` is set, with what is done by then: several that run at once can all end
-/// with the first.
-///
-/// ```
-/// use std::sync::atomic::AtomicBool;
-///
-/// use fullbore::file::Output;
-/// use fullbore::operation::generate::Zeros;
-/// use fullbore::pattern::{Progress, Scope, fill_until};
-/// use fullbore::strategy::Strategy;
-/// # let directory = tempfile::tempdir()?;
-/// # let path = directory.path().join("file");
-/// std::fs::write(&path, "some bytes")?;
-/// let (output, enough) = (Output::in_place(&path)?, AtomicBool::new(true));
-/// let stats = fill_until(&Zeros, &Scope::whole(4), &output, &Strategy::plain(), &Progress::default(), &enough)?;
-/// assert_eq!((stats.bytes, std::fs::read(&path)?), (0, b"some bytes".to_vec()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// As [`fill`], but ends soon after `enough` is set, with the bytes written by then: runs that go on concurrently can
+/// end with the first.
 ///
 /// # Errors
 /// As [`fill`].
@@ -378,23 +327,11 @@ pub fn fill_until(
     run.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)
 }
 
-/// Looks at the bytes of a file: each worker has a state of its own, which `identity` makes and `block` changes, given the
-/// state, the offset in bytes, and the bytes there. The states are returned in the order of the workers.
-///
-/// ```
-/// use fullbore::file::File;
-/// use fullbore::pattern::{Progress, Scope, visit};
-/// use fullbore::strategy::Strategy;
-/// let (file, scope) = (File::open("Cargo.toml")?, Scope::whole(9));
-/// let collect = |seen: &mut Vec<u8>, _offset, bytes: &[u8]| seen.extend(bytes);
-/// let (_, seen) = visit(&file, &scope, &Strategy::plain(), &Progress::default(), Vec::new, collect)?;
-/// assert_eq!(seen, [b"[package]"]);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
-///
+/// Visits the bytes of a file. Each worker has its own state, created by `identity` and updated by `block`, which
+/// receives the state, the offset in bytes, and the bytes there. The states are returned in worker order.
 /// # Errors
-/// Those of the system, with path and offset; [`Kind::Invalid`] if the scope reaches past the end; [`Kind::Changed`] if
-/// the input became shorter.
+/// The system's, with path and offset; [`Kind::Invalid`] if the scope reaches beyond the end; [`Kind::Changed`] if the
+/// input was truncated.
 pub fn visit<S: Send>(
     input: &File,
     scope: &Scope,
@@ -406,7 +343,7 @@ pub fn visit<S: Send>(
     visit_until(input, scope, strategy, progress, &AtomicBool::new(false), identity, block)
 }
 
-/// As [`visit`], but ends soon after `enough` is set, with what was seen by then.
+/// As [`visit`], but ends soon after `enough` is set, with the states at that moment.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -436,7 +373,7 @@ pub fn visit_until<S: Send>(
 ) -> Result<(Stats, Vec<S>)> {
     let len = input.stamp()?.len;
     if scope.range.end > len {
-        let what = format!("bytes {} to {} were asked for, it has {len}", scope.range.start, scope.range.end);
+        let what = format!("the range {}..{} exceeds the length {len}", scope.range.start, scope.range.end);
         return Err(Error::new(Kind::Invalid, "read", input.path(), what));
     }
     let source = transfer_loop::Source::File { file: input, len };
@@ -455,28 +392,16 @@ pub fn visit_until<S: Send>(
     })
 }
 
-/// Gives a new output the length `len`, in bytes, and its blocks as the strategy says.
-///
-/// ```
-/// use fullbore::file::Output;
-/// use fullbore::strategy::{Allocation, Strategy};
-/// # let directory = tempfile::tempdir()?;
-/// let output = Output::replace(directory.path().join("file"))?;
-/// let strategy = Strategy { allocation: Allocation::Size, ..Strategy::plain() };
-/// fullbore::pattern::allocate(&output, 10_000, &strategy)?;
-/// assert_eq!(output.file().len()?, 10_000);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
+/// Gives a new output the length `len`, in bytes, and its blocks as the strategy specifies.
 /// # Errors
-/// [`Kind::NoSpace`] if the blocks are not to be had.
+/// [`Kind::NoSpace`] if there is no room for the blocks.
 pub fn allocate(output: &Output, len: u64, strategy: &Strategy) -> Result<()> {
     if !output.seekable() || output.file().kind() != FileKind::Regular || len == 0 {
         return Ok(());
     }
     let file = output.file();
     if output.overwrites() {
-        // A mapping cannot make its file longer.
+        // A mapping cannot extend its file.
         if strategy.write.capabilities.mapped && file.stamp()?.len < len {
             file.set_len(len)?;
         }

@@ -1,4 +1,4 @@
-//! Order: which request comes when, and writing what several workers made in the order of the file.
+//! The order of requests, and writing the results of several workers in file order.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -26,22 +26,16 @@ pub enum Order {
     /// From front to back.
     #[default]
     Sequential,
-    /// Each block at most once, all over the file: the first `count` of a permutation that `seed` chooses.
+    /// Each block at most once, all over the file: the first `count` of a permutation chosen by `seed`.
     Random {
         /// Chooses the permutation.
         seed: u64,
-        /// How many requests.
+        /// Number of requests.
         count: u64,
     },
 }
 
-/// Which bytes of a file a run covers, and in which order.
-///
-/// ```
-/// use fullbore::pattern::{Order, Scope};
-/// let second_mebibyte = Scope { range: 1 << 20..2 << 20, order: Order::Sequential };
-/// assert_ne!(second_mebibyte, Scope::whole(1 << 20));
-/// ```
+/// The bytes of a file that a run covers, and their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The bytes.
@@ -52,24 +46,13 @@ pub struct Scope {
 
 impl Scope {
     /// The first `len` bytes, from front to back.
-    ///
-    /// ```
-    /// use fullbore::pattern::{Order, Scope};
-    /// assert_eq!(Scope::whole(100), Scope { range: 0..100, order: Order::Sequential });
-    /// ```
     pub fn whole(len: u64) -> Self {
         Self { range: 0..len, order: Order::Sequential }
     }
 }
 
 impl Order {
-    /// How many requests a file of `blocks` blocks gets.
-    ///
-    /// ```
-    /// use fullbore::pattern::Order;
-    /// assert_eq!(Order::Sequential.count(10), 10);
-    /// assert_eq!(Order::Random { seed: 1, count: 3 }.count(10), 3);
-    /// ```
+    /// Requests for a file of `blocks` blocks.
     pub fn count(self, blocks: u64) -> u64 {
         match self {
             Self::Sequential => blocks,
@@ -77,15 +60,7 @@ impl Order {
         }
     }
 
-    /// The block that request `index` of a file of `blocks` blocks asks for: each block for one index below `blocks`.
-    ///
-    /// ```
-    /// use fullbore::pattern::Order;
-    /// let order = Order::Random { seed: 1, count: 10 };
-    /// let mut blocks: Vec<u64> = (0..10).map(|index| order.block(index, 10)).collect();
-    /// blocks.sort_unstable();
-    /// assert_eq!(blocks, (0..10).collect::<Vec<_>>());
-    /// ```
+    /// The block of request number `index` in a file of `blocks` blocks: a different one for each index below `blocks`.
     pub fn block(self, index: u64, blocks: u64) -> u64 {
         match self {
             Self::Sequential => index,
@@ -94,8 +69,8 @@ impl Order {
     }
 }
 
-/// A pseudo-random permutation of `0..len`: a Feistel network of four rounds over the next power of four,
-/// walked until it falls within (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+/// A pseudo-random permutation of `0..len`: a Feistel network of four rounds over the next power of four, repeated
+/// until the value is in range (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
 fn permuted(index: u64, len: u64, seed: u64) -> u64 {
     let half = (64 - len.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1u64 << half) - 1;
@@ -121,7 +96,7 @@ fn mixed(value: u64) -> u64 {
     value ^ value >> 31
 }
 
-/// A pipe or device that gets the bytes in the order of the file, whoever has them ready first.
+/// A pipe or device that receives bytes in file order, from any worker.
 #[derive(Debug)]
 pub(super) struct OrderedWriter {
     file: File,
@@ -136,12 +111,12 @@ struct WriterState {
 }
 
 impl OrderedWriter {
-    /// Writes to `file` from where it stands.
+    /// Writes to `file` from its current position.
     pub(super) fn new(file: File) -> Self {
         Self { file, state: Mutex::new(WriterState { next: 0, cancelled: false }), turn: Condvar::new() }
     }
 
-    /// Waits for the turn of the bytes at `offset` and writes them.
+    /// Waits until the bytes at `offset` are next, and writes them.
     pub(super) fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.next != offset && !state.cancelled {
@@ -150,7 +125,7 @@ impl OrderedWriter {
         if state.cancelled {
             return Err(Error::new(Kind::Interrupted, "write", self.file.path(), "another worker failed"));
         }
-        // Nobody else has this turn, so the lock need not be held while the reader takes its time.
+        // Only this worker is next, so the lock is not held during a write that may block.
         drop(state);
         self.file.write_all_next(data).map_err(|error| error.at(offset))?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,7 +135,7 @@ impl OrderedWriter {
         Ok(())
     }
 
-    /// Lets nobody wait any more: a worker failed, and its turn never comes.
+    /// Ends all waits: a worker failed and its bytes will not come.
     pub(super) fn cancel(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).cancelled = true;
         self.turn.notify_all();

@@ -1,4 +1,4 @@
-//! The window: results that several workers have ready in any order, handed on in the order of what they are results of.
+//! The reorder buffer: holds results that workers finish in any order until those before them are delivered.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -7,39 +7,39 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Kind, Result};
 
-/// What becomes of a result whose turn it is; `Break`: no more are wanted.
+/// Receives the results in order; `Break`: no more are needed.
 pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + 'e;
 
-/// Results wait here for those before them, and whoever brings too much too early waits with them.
+/// Holds results until those before them are delivered; a worker too far ahead blocks.
 ///
-/// A worker must bring what is its own in ascending order: then the one that everybody waits for never waits itself.
+/// Each worker must insert its results in ascending order: then the worker whose result is next never blocks.
 pub(super) struct ReorderBuffer<'e, R> {
     state: Mutex<ReorderState<R>>,
     changed: Condvar,
-    /// Whoever calls it has set `ReorderState::emitting`, so nobody waits for this lock.
+    /// Only the thread that set `ReorderState::emitting` locks it, so no thread waits for this lock.
     emit: Mutex<Box<Emit<'e, R>>>,
     limit: usize,
     /// By worker.
     open: Vec<Mutex<Open<R>>>,
-    /// As in the state, for a look without the lock.
+    /// Copy of the field in the state, to read without the lock.
     next: AtomicU64,
     enough: AtomicBool,
 }
 
 struct ReorderState<R> {
     next: u64,
-    /// By start: the end, what the results weigh, the results.
+    /// By start: the end, the weight of the results, the results.
     waiting: BTreeMap<u64, (u64, usize, Vec<R>)>,
     weight: usize,
     emitting: bool,
-    /// How many threads wait: without any, nobody need be woken, which is a system call.
+    /// Number of waiting threads: without any, no wake-up (a system call) is needed.
     waiters: usize,
     over: bool,
     enough: bool,
 }
 
-/// Results of what a worker is still at. Any thread hands them on when their turn comes: the worker itself may be waiting
-/// for a slow file then.
+/// Results of an item in progress. Any thread delivers them when they are next: the worker itself may be waiting for a
+/// slow file.
 struct Open<R> {
     start: Option<u64>,
     weight: usize,
@@ -52,15 +52,15 @@ impl<R> Open<R> {
     }
 }
 
-/// Results whose turn it is.
+/// Results that are next.
 struct Due<R> {
     results: Vec<R>,
-    /// Where the next ones begin, if no more of these follow, and what they weighed.
+    /// If no more follow: the start of the next item, and the weight released.
     done: Option<(u64, usize)>,
 }
 
 impl<'e, R> ReorderBuffer<'e, R> {
-    /// Begins with the results of what stands at `start`; those that wait weigh no more than `limit` bytes.
+    /// An empty buffer whose first item begins at `start`; held results weigh at most `limit` bytes.
     pub(super) fn new(start: u64, limit: usize, emit: Box<Emit<'e, R>>) -> Self {
         let state = ReorderState {
             next: start,
@@ -82,17 +82,17 @@ impl<'e, R> ReorderBuffer<'e, R> {
         }
     }
 
-    /// With `workers` that give results before they are done with what these belong to.
+    /// With `workers` that deliver results of items in progress.
     pub(super) fn with_open(self, workers: usize) -> Self {
         Self { open: (0..workers).map(|_| Mutex::new(Open::new())).collect(), ..self }
     }
 
-    /// Set when no more results are wanted.
+    /// Set when no more results are needed.
     pub(super) fn enough(&self) -> &AtomicBool {
         &self.enough
     }
 
-    /// Whether whoever takes the results wanted no more.
+    /// True if `emit` returned `Break`.
     pub(super) fn had_enough(&self) -> bool {
         self.lock().enough
     }
@@ -108,7 +108,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
         state
     }
 
-    /// Lets go of the state and wakes whoever waits for it to change.
+    /// Unlocks the state and wakes the threads that wait for it to change.
     fn tell(&self, state: MutexGuard<'_, ReorderState<R>>) {
         let waiters = state.waiters;
         drop(state);
@@ -117,10 +117,10 @@ impl<'e, R> ReorderBuffer<'e, R> {
         }
     }
 
-    /// Brings the results of `start..end`, which weigh `weight` bytes, and hands on whatever has its turn now. Results that
-    /// nobody wants any more are dropped.
+    /// Inserts the results of `start..end`, which weigh `weight` bytes, and delivers all results that are next. Results
+    /// that are no longer needed are dropped.
     pub(super) fn insert(&self, start: u64, end: u64, weight: usize, results: Vec<R>) -> Result<()> {
-        // The place in the map counts too, or there would be no bound for results that weigh nothing.
+        // The map entry is counted too; else results without weight would be unbounded.
         let weight = weight + size_of::<(u64, u64, usize, Vec<R>)>() + size_of::<R>() * results.len();
         let mut state = self.lock();
         while start != state.next && state.weight + weight > self.limit && !state.over {
@@ -131,11 +131,11 @@ impl<'e, R> ReorderBuffer<'e, R> {
         }
         state.weight += weight;
         state.waiting.insert(start, (end, weight, results));
-        // Whoever emits will find it.
+        // The emitting thread will find it.
         if state.emitting { Ok(()) } else { self.drain(state) }
     }
 
-    /// Hands on whatever has its turn.
+    /// Delivers all results that are next.
     fn drain<'s>(&'s self, mut state: MutexGuard<'s, ReorderState<R>>) -> Result<()> {
         state.emitting = true;
         while let Some(Due { results, done }) = self.due(&mut state) {
@@ -195,13 +195,13 @@ impl<'e, R> ReorderBuffer<'e, R> {
         Ok(())
     }
 
-    /// Worker number `worker` begins with what stands at `start`.
+    /// Starts an item of `worker` at `start`.
     pub(super) fn open(&self, worker: usize, start: u64) {
         lock(&self.open[worker]).start = Some(start);
     }
 
-    /// Gives a result of what `worker` is at, which begins at `start`; more may follow. If those that it gave weigh more
-    /// than `allowance` bytes, it waits until they have been handed on.
+    /// Adds a result of the item of `worker` that begins at `start`; more may follow. If its held results weigh more
+    /// than `allowance` bytes, it waits until they are delivered.
     pub(super) fn push(
         &self,
         worker: usize,
@@ -216,7 +216,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
             open.weight += weight + size_of::<R>();
             open.weight
         };
-        // Whoever makes it due later takes the same lock after that, and finds it.
+        // A thread that makes it next later takes the same lock after this, and finds the result.
         if held <= allowance && self.next.load(Ordering::Relaxed) != start {
             return Ok(());
         }
@@ -227,13 +227,13 @@ impl<'e, R> ReorderBuffer<'e, R> {
         if start != state.next || state.emitting || state.over { Ok(()) } else { self.drain(state) }
     }
 
-    /// Worker number `worker` is done with all from `start` to `end`.
+    /// Ends the item of `worker`, which covers `start..end`.
     pub(super) fn close(&self, worker: usize, start: u64, end: u64) -> Result<()> {
         let Open { weight, results, .. } = std::mem::replace(&mut *lock(&self.open[worker]), Open::new());
         self.insert(start, end, weight, results)
     }
 
-    /// Lets nobody wait any more: a worker failed, and its turn never comes.
+    /// Ends all waits: a worker failed and its results will not come.
     pub(super) fn cancel(&self) {
         self.enough.store(true, Ordering::Relaxed);
         let mut state = self.lock();
@@ -241,13 +241,13 @@ impl<'e, R> ReorderBuffer<'e, R> {
         self.tell(state);
     }
 
-    /// What was said at the end by whoever emits, as an error if results are still waiting for some that never came.
+    /// Fails if results are still held because some before them never came.
     pub(super) fn finish(self) -> Result<()> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if state.over || state.waiting.is_empty() {
             return Ok(());
         }
-        Err(Error::new(Kind::Changed, "order", "the results", "some before them never came"))
+        Err(Error::new(Kind::Changed, "order", "the results", "some before them are missing"))
     }
 }
 
@@ -263,7 +263,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn results_come_in_order_whoever_brings_them(
+        fn results_come_in_order_from_any_worker(
             owners in proptest::collection::vec(0usize..4, 0..200), limit in 0usize..2000,
         ) {
             let mut seen = Vec::new();
@@ -299,12 +299,12 @@ mod tests {
     }
 
     #[test]
-    fn enough_lets_everybody_go() {
+    fn break_ends_all_waits() {
         let reorder_buffer =
             ReorderBuffer::new(0, 0, Box::new(|_: u64| Ok(ControlFlow::Break(())))).with_open(1);
         reorder_buffer.open(0, 7);
         std::thread::scope(|scope| {
-            scope.spawn(|| reorder_buffer.insert(5, 6, 0, vec![5]).unwrap()); // waits: there is no room
+            scope.spawn(|| reorder_buffer.insert(5, 6, 0, vec![5]).unwrap()); // blocks: the buffer is full
             scope.spawn(|| reorder_buffer.push(0, 7, 7, 1, 0).unwrap());
             reorder_buffer.insert(0, 1, 0, vec![0]).unwrap();
         });
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_gave_is_handed_on_though_it_is_not_done() {
+    fn results_of_an_item_in_progress_are_delivered() {
         let (sender, receiver) = std::sync::mpsc::channel();
         let emit = move |result: u64| {
             let _ = sender.send(result);
@@ -332,8 +332,8 @@ mod tests {
     }
 
     #[test]
-    fn an_error_reaches_who_emits_and_lets_the_others_go() {
-        let fails = |_: u64| Err(Error::new(Kind::BrokenPipe, "write", "standard output", "nobody reads"));
+    fn an_error_of_emit_is_returned_and_ends_all_waits() {
+        let fails = |_: u64| Err(Error::new(Kind::BrokenPipe, "write", "standard output", "no reader"));
         let reorder_buffer = ReorderBuffer::new(0, 0, Box::new(fails));
         std::thread::scope(|scope| {
             scope.spawn(|| reorder_buffer.insert(5, 6, 0, vec![5]).unwrap());

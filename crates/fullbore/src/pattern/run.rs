@@ -1,4 +1,4 @@
-//! A run: the workers of a strategy, each with a transfer loop of its own.
+//! A run: the workers of a strategy, each with its own transfer loop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::engine::IoStats;
 use crate::error::{Error, Kind, Result};
 use crate::strategy::Strategy;
 
-/// What a run goes through, and how.
+/// The parts of a run.
 pub(super) struct Run<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) work: &'a Work<'a>,
@@ -22,7 +22,7 @@ pub(super) struct Run<'a> {
     pub(super) scope: &'a Scope,
     pub(super) strategy: &'a Strategy,
     pub(super) progress: &'a Progress,
-    /// Set by a visitor that has seen enough.
+    /// Set by a visitor that needs no more blocks.
     pub(super) enough: &'a AtomicBool,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn run(
 }
 
 impl Run<'_> {
-    /// Runs with a visitor a worker.
+    /// Runs with one visitor state per worker.
     pub(super) fn visit<S: Send>(
         &self,
         identity: &(impl Fn() -> S + Sync),
@@ -62,7 +62,7 @@ impl Run<'_> {
         };
         let failed = AtomicBool::new(false);
         let first = FirstError::default();
-        // From the first request to the last: opening and closing are no part of how fast the bytes move.
+        // From the first request to the last: opening and closing are not part of the throughput.
         let span: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
         let let_go = || match sink {
             Sink::Stream(output) => output.cancel(),
@@ -111,7 +111,7 @@ impl Run<'_> {
             *sum = (sum.0 + user, sum.1 + system);
             drop(sum);
             if progress.is_cancelled() {
-                let_go(); // what others wait for does not come any more
+                let_go(); // bytes that others wait for will not come
             }
             match result {
                 Ok((bytes, reads, writes)) => Some((bytes, reads, writes, state)),
@@ -124,7 +124,7 @@ impl Run<'_> {
         let results = on_threads(workers, &one, &lost);
         first.result()?;
         if progress.is_cancelled() {
-            return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
+            return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
         }
         let span = span.into_inner().unwrap_or_else(PoisonError::into_inner);
         let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
@@ -141,7 +141,7 @@ impl Run<'_> {
     }
 }
 
-/// The request size that an operation's cuts allow: rounded down to its unit.
+/// The request size rounded down to the operation's unit.
 fn request_size(request: usize, unit: usize) -> usize {
     (request / unit).max(1) * unit
 }

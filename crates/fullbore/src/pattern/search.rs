@@ -1,4 +1,4 @@
-//! Searching a file: each worker the whole records of its blocks, the boundaries by whoever's turn it is, all in order.
+//! Searches a file: each worker the whole records of its blocks, boundaries in file order; results in file order.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,9 +14,9 @@ use crate::operation::{Part, Search, Split};
 use crate::size;
 use crate::strategy::{Completion, Strategy};
 
-/// Runs `operation` over all of `input` and gives its results to `emit` in the order of the file, one thread at a time, each as
-/// soon as those before it are done. When `emit` says `Break`, the rest is not searched. Results that wait for their
-/// turn keep no more than half of the strategy's budget.
+/// Runs `operation` over all of `input` and passes its results to `emit` in file order, one at a time, each as soon as
+/// those before it are delivered. If `emit` returns `Break`, the rest is not searched. Pending results take at most
+/// half of the strategy's budget.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ use crate::strategy::{Completion, Strategy};
 /// use fullbore::pattern::{Progress, search};
 /// use fullbore::strategy::Strategy;
 ///
-/// /// Whether a line mentions a license.
+/// /// True for a part that mentions a license.
 /// struct License;
 /// impl Search for License {
 ///     type Found = bool;
@@ -45,7 +45,8 @@ use crate::strategy::{Completion, Strategy};
 /// ```
 ///
 /// # Errors
-/// As [`fold`](super::fold), and those of `emit`; [`Kind::Memory`] for a record longer than a quarter of the strategy's budget. What was emitted before an error may be of a file that changed.
+/// As [`fold`](super::fold), and those of `emit`; [`Kind::Memory`] for a record longer than a quarter of the strategy's
+/// budget. Results emitted before an error may come from a file that changed.
 pub fn search<S: Search>(
     operation: &S,
     input: &File,
@@ -69,29 +70,7 @@ pub fn search<S: Search>(
     Ok(stats)
 }
 
-/// Searches bytes that are in memory already: as [`search`] a file of them.
-///
-/// ```
-/// use std::ops::ControlFlow;
-///
-/// use fullbore::operation::{Part, Search};
-///
-/// struct Lines;
-/// impl Search for Lines {
-///     type Found = usize;
-///     fn search(&self, part: &Part<'_>) -> usize {
-///         part.own().iter().filter(|&&byte| byte == b'\n').count()
-///     }
-/// }
-/// let mut lines = 0;
-/// fullbore::pattern::search_bytes(&Lines, b"one\ntwo\n", |count| {
-///     lines += count;
-///     Ok(ControlFlow::Continue(()))
-/// })?;
-/// assert_eq!(lines, 2);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
-///
+/// Searches bytes in memory, as [`search`] searches a file.
 /// # Errors
 /// Those of `emit`.
 pub fn search_bytes<S: Search>(
@@ -105,21 +84,21 @@ pub fn search_bytes<S: Search>(
     Ok(())
 }
 
-/// A record may be as long as this part of the memory: it is copied to be searched, and again to be printed.
+/// A record may take this fraction of the memory: it is copied to be searched, and again to be printed.
 const LONGEST: u64 = 4;
 
-/// What is done in the order of the file.
+/// The state that is used in file order.
 struct Ordered<'s, S, E> {
     operation: &'s S,
     boundary: BoundaryBuffer,
     emit: E,
     path: &'s Path,
-    /// What the run may take, in bytes.
+    /// The memory budget of the run, in bytes.
     budget: u64,
 }
 
 impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_, S, E> {
-    /// `None`: `emit` has seen enough before the end.
+    /// Searches the blocks; `None` if `emit` returned `Break` before the end.
     fn run(
         &mut self,
         checked: &CheckedInput<'_>,
@@ -130,7 +109,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         let (delimiter, reach) = (operation.delimiter(), operation.reach());
         let reorder_buffer =
             ReorderBuffer::new(0, (strategy.budget / 2) as usize, Box::new(|block| self.next(block)));
-        // A worker's results come in the order of its blocks, or it could wait for itself.
+        // A worker must insert its results in the order of its blocks, or it could wait for itself.
         let strategy = Strategy { completion: Completion::Ordered, ..strategy.clone() };
         let run = Run {
             source: &checked.source(false),
@@ -154,13 +133,13 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         Ok((!enough).then_some(stats))
     }
 
-    /// The results of the boundary before a block come before the block's.
+    /// Emits the results of the boundary before a block, then those of the block.
     fn next(&mut self, block: Block<S::Found>) -> Result<ControlFlow<()>> {
         let operation = self.operation;
         let held = self.boundary.len() as u64 + block.ends.weight() as u64;
         if held > self.budget / LONGEST {
             let longest = size::human(self.budget / LONGEST);
-            let what = format!("a record is longer than {longest}, and must be in memory as a whole");
+            let what = format!("a record is longer than {longest}, and must fit in memory");
             let more = (LONGEST * held).max(2 * self.budget).next_power_of_two() >> 20;
             return Err(Error::new(Kind::Memory, "search", self.path, what)
                 .at(self.boundary.offset())
@@ -183,7 +162,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     }
 }
 
-/// What one block gave.
+/// The results of one block.
 struct Block<R> {
     ends: Ends,
     end: u64,

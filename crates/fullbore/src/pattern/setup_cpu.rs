@@ -1,23 +1,23 @@
-//! The processor time of a worker that moves no bytes: opening, making its buffers, closing.
+//! Setup CPU time: the CPU time of a worker that moves no bytes (opening, creating buffers, closing).
 
 use crate::probe::ProcessUsage;
 
-/// Counts it, in seconds, in the program and in the kernel; nothing where the system does not tell.
+/// Counts setup CPU time in seconds, user and system; nothing if the system does not report it.
 #[derive(Debug)]
 pub(super) struct SetupCpu {
-    /// What the thread had used when counting began or went on.
+    /// CPU time of the thread when counting started or resumed.
     since: Option<ProcessUsage>,
     user: f64,
     system: f64,
 }
 
 impl SetupCpu {
-    /// From now on.
+    /// Starts counting.
     pub(super) fn begin() -> Self {
         Self { since: ProcessUsage::of_thread().ok(), user: 0.0, system: 0.0 }
     }
 
-    /// Bytes move from now on.
+    /// Stops counting while bytes move.
     pub(super) fn pause(&mut self) {
         if let Some(since) = self.since.take()
             && let Ok(now) = ProcessUsage::of_thread()
@@ -28,12 +28,12 @@ impl SetupCpu {
         }
     }
 
-    /// Until now.
+    /// Resumes counting.
     pub(super) fn resume(&mut self) {
         self.since = ProcessUsage::of_thread().ok();
     }
 
-    /// In the program and in the kernel, in seconds.
+    /// Stops counting; returns user and system CPU time in seconds.
     pub(super) fn end(mut self) -> (f64, f64) {
         self.pause();
         (self.user, self.system)
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_in_a_pause_is_not_counted() {
+    fn work_during_a_pause_is_not_counted() {
         let mut setup = SetupCpu::begin();
         work();
         setup.pause();

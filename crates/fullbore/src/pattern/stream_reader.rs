@@ -1,4 +1,4 @@
-//! The front window: a pipe or device is read by one worker at a time, from front to back.
+//! Reads a pipe or device sequentially, one worker at a time.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use crate::buf::Buf;
 use crate::error::Result;
 use crate::file::{File, FileKind};
 
-/// How much a pipe may hold without rights to more (`/proc/sys/fs/pipe-max-size`), in bytes.
+/// Capacity that any user may give a pipe (`/proc/sys/fs/pipe-max-size`), in bytes.
 const PIPE: usize = 1 << 20;
 
 /// A source without offsets.
@@ -26,17 +26,17 @@ struct StreamPosition {
 }
 
 impl StreamReader {
-    /// Reads `file` from where it stands. A `patient` reader waits for whole requests; another takes what there is, so that
-    /// what comes slowly goes on at once.
+    /// Reads `file` from its current position. A `patient` reader waits for whole requests; another returns the bytes
+    /// available, so that slow input is passed on at once.
     pub(super) fn new(file: File, patient: bool) -> Self {
-        // A pipe that holds more is filled and emptied in fewer turns; one that may not grow is right all the same.
+        // A larger pipe is filled and emptied in fewer switches; without one everything still works.
         if file.kind() == FileKind::Fifo && fcntl_getpipe_size(&file).is_ok_and(|size| size < PIPE) {
             let _ = fcntl_setpipe_size(&file, PIPE);
         }
         Self { file, patient, state: Mutex::new(StreamPosition { offset: 0, ended: false }) }
     }
 
-    /// Reads the next block, of `request` bytes or what there is in multiples of `unit` bytes, into `buf` and returns its
+    /// Reads the next block into `buf`: `request` bytes, or those available in multiples of `unit` bytes. Returns its
     /// offset; `None` at the end.
     pub(super) fn next(&self, buf: &mut Buf, request: usize, unit: usize) -> Result<Option<u64>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

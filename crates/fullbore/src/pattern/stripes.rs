@@ -1,11 +1,11 @@
-//! Who does what: a file's requests in stripes, dealt to the workers.
+//! Distribution of a file's requests to workers, in stripes.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::strategy::Model;
 
-/// `count` requests, numbered from 0, cut into stripes.
+/// `count` requests, numbered from 0, in stripes.
 #[derive(Debug)]
 pub(super) struct Stripes {
     count: u64,
@@ -21,8 +21,7 @@ impl Stripes {
         Self { count, stripe, model, next: AtomicU64::new(0) }
     }
 
-    /// The requests of one of several workers, in the order it does them. `workers` is called if it matters how many there
-    /// are.
+    /// The requests of one worker, in order. `workers` is called if their number matters.
     pub(super) fn of(&self, worker: usize, workers: impl FnOnce() -> usize) -> Share<'_> {
         let step = if self.model == Model::Striped { workers().max(1) as u64 } else { 0 };
         Share { stripes: self, next: worker as u64, step, left: 0..0 }
@@ -71,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_request_is_dealt_once(count in 0u64..2000, stripe in 0u64..50, workers in 1usize..9) {
+        fn every_request_is_assigned_once(count in 0u64..2000, stripe in 0u64..50, workers in 1usize..9) {
             for model in [Model::Serial, Model::Striped, Model::Pool] {
                 let stripes = Stripes::new(count, stripe, model);
                 let mut dealt: Vec<u64> = (0..workers).flat_map(|worker| stripes.of(worker, || workers)).collect();
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn striped_deals_round_robin() {
+    fn striped_assigns_round_robin() {
         let stripes = Stripes::new(10, 2, Model::Striped);
         assert_eq!(stripes.of(0, || 2).collect::<Vec<_>>(), [0, 1, 4, 5, 8, 9]);
         assert_eq!(stripes.of(1, || 2).collect::<Vec<_>>(), [2, 3, 6, 7]);

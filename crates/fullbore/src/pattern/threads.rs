@@ -1,23 +1,23 @@
-//! Workers are threads: this one and as many more as are asked for, or as the system lets start.
+//! Worker threads: the calling one, and as many more as requested or as the system can start.
 
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 
-/// The number of workers of a run, known once all threads are started.
+/// The number of workers of a run, known once all threads have started.
 #[derive(Debug, Default)]
 pub(super) struct Started(OnceLock<usize>);
 
 impl Started {
-    /// How many workers there are; waits until that is certain.
+    /// The number of workers; waits until it is known.
     pub(super) fn count(&self) -> usize {
         *self.0.wait()
     }
 }
 
-/// Calls `one` for each of the workers `0..workers` and returns the results in their order. Where the system lets fewer
-/// threads start, there are fewer workers, with the first numbers. `lost` is called if a worker panics, so that it can
-/// release those that wait for its results.
+/// Calls `one` for each of the workers `0..workers` and returns the results in worker order. If the system can start
+/// fewer threads, there are fewer workers, with the lowest numbers. `lost` is called if a worker panics, to release
+/// threads that wait for its results.
 pub(super) fn on_threads<T: Send>(
     workers: usize,
     one: &(impl Fn(usize, &Started) -> T + Sync),
@@ -43,7 +43,7 @@ pub(super) fn on_threads<T: Send>(
     })
 }
 
-/// Calls what it holds when it is dropped.
+/// Calls its function when it is dropped.
 struct OnPanic<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnPanic<F> {
@@ -52,17 +52,17 @@ impl<F: Fn()> Drop for OnPanic<F> {
     }
 }
 
-/// The first error that any of several threads met.
+/// The first error of several threads.
 #[derive(Debug, Default)]
 pub(super) struct FirstError(std::sync::Mutex<Option<Error>>);
 
 impl FirstError {
-    /// Keeps `error` if it is the first: it has the reason, later ones follow from it.
+    /// Keeps the first error: it has the cause, later ones follow from it.
     pub(super) fn put(&self, error: Error) {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// The error, if there was one.
+    /// The first error, if any.
     pub(super) fn result(self) -> Result<()> {
         self.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
     }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_worker_has_a_number_and_knows_how_many_there_are() {
+    fn every_worker_gets_its_number_and_the_count() {
         for workers in [0, 1, 2, 5] {
             let results = on_threads(workers, &|worker, started| (worker, started.count()), &|| {});
             let count = workers.max(1);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_releases_those_that_wait() {
+    fn a_panic_releases_waiting_threads() {
         let lost = (std::sync::Mutex::new(false), std::sync::Condvar::new());
         let waits = |worker: usize, _: &Started| {
             assert_ne!(worker, 1, "on purpose");

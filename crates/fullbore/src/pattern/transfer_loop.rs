@@ -1,4 +1,4 @@
-//! One worker's loop: blocks from a source, through the operation, to a sink.
+//! The transfer loop: one worker's blocks from a source, through the operation, to a sink.
 
 use super::Progress;
 use super::order::{Order, OrderedWriter};
@@ -10,7 +10,7 @@ use crate::file::File;
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Completion, Strategy};
 
-/// Where blocks come from.
+/// The origin of the blocks.
 pub(super) enum Source<'a> {
     /// A file of known length.
     File {
@@ -21,36 +21,36 @@ pub(super) enum Source<'a> {
     },
     /// A pipe or device.
     Stream(StreamReader),
-    /// Nowhere: they are made.
+    /// No input: the blocks are generated.
     Generator {
-        /// Makes them.
+        /// The generator.
         generator: &'a dyn Generate,
     },
 }
 
-/// Where blocks go.
+/// The destination of the blocks.
 pub(super) enum Sink<'a> {
-    /// To their places in a file.
+    /// Their offsets in a file.
     File(&'a File),
-    /// To a pipe or device, in order.
+    /// A pipe or device, in order.
     Stream(OrderedWriter),
-    /// To a visitor, who keeps none.
+    /// A visitor, which keeps none.
     Visitor {
-        /// Told when a worker failed, so that no other waits for it.
+        /// Called when a worker failed, so that no other waits for it.
         failed: &'a (dyn Fn() + Sync),
     },
 }
 
-/// Looks at a block, given where it stands.
+/// Receives a block and its offset.
 pub(super) type Visitor<'v> = dyn FnMut(u64, &[u8]) -> Result<()> + 'v;
 
-/// What is done on the way.
+/// The work on each block.
 pub(super) struct Work<'a> {
     /// The operation, if any.
     pub(super) operation: Option<&'a dyn Transform>,
-    /// Whether source and sink are the same file.
+    /// True if source and sink are the same file.
     pub(super) in_place: bool,
-    /// How the operation lets the file be cut.
+    /// The split of the operation.
     pub(super) split: Split,
 }
 
@@ -69,10 +69,10 @@ impl Work<'_> {
     }
 }
 
-/// How a file is cut into requests.
+/// The cut of a file into requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
-    /// Where the run starts, in bytes.
+    /// The start of the run, in bytes.
     pub(super) start: u64,
     /// The length of the run in bytes.
     pub(super) len: u64,
@@ -83,7 +83,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// How many blocks the file has.
+    /// The number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.len.div_ceil(self.request as u64)
     }
@@ -95,10 +95,10 @@ impl Cut {
     }
 }
 
-/// How many bytes pass between two reports of progress, so that it costs nothing.
+/// Bytes between two updates of the progress, which keeps their cost negligible.
 const REPORT: u64 = 1 << 20;
 
-/// One worker.
+/// One worker's loop.
 pub(super) struct TransferLoop<'a, 'v> {
     source: &'a Source<'a>,
     work: &'a Work<'a>,
@@ -118,8 +118,8 @@ pub(super) struct TransferLoop<'a, 'v> {
 }
 
 impl<'a, 'v> TransferLoop<'a, 'v> {
-    /// Opens a worker's own handles and buffers.
-    #[allow(clippy::too_many_arguments, reason = "one caller, which has them apart")]
+    /// Opens the worker's own handles and buffers.
+    #[allow(clippy::too_many_arguments, reason = "one caller")]
     pub(super) fn open(
         source: &'a Source<'a>,
         work: &'a Work<'a>,
@@ -142,9 +142,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             (_, Sink::File(_)) => write_depth,
             _ => 1,
         };
-        let nowhere = std::path::Path::new("memory");
-        let mut pool =
-            Pool::new(count, request).map_err(|error| Error::io("take buffers from", nowhere, error))?;
+        let mut pool = Pool::new(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
         if let Source::Generator { generator } = source {
             generator.prime(&mut pool);
         }
@@ -202,7 +200,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         })
     }
 
-    /// Does the requests that `share` deals. Returns bytes and the counts of reads and writes.
+    /// Processes the requests of `share`. Returns bytes and the counts of reads and writes.
     pub(super) fn run(
         &mut self,
         cut: Cut,
@@ -219,7 +217,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         self.finish()
     }
 
-    /// Blocks that are there without waiting: mapped, or made.
+    /// Processes blocks that are available without waiting: mapped or generated.
     fn produce(
         &mut self,
         extents: &mut dyn Iterator<Item = (u64, usize)>,
@@ -254,7 +252,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         Ok(())
     }
 
-    /// Makes a block right in the mapped output.
+    /// Generates or transforms a block directly in the mapped output.
     fn make_in_view(&mut self, offset: u64, len: usize) -> Result<()> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let target = writer.view_mut(offset, len)?;
@@ -271,7 +269,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         writer.check("write", offset)
     }
 
-    /// Blocks that are read through an engine, as many at a time as the depth says.
+    /// Reads blocks through an engine, as many at a time as the depth allows.
     fn pump(
         &mut self,
         extents: &mut dyn Iterator<Item = (u64, usize)>,
@@ -287,7 +285,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             }
             self.reclaim()?;
             let Some(reader) = &mut self.reader else { return Ok(()) };
-            // A method that makes one call of many requests is asked again when all of them are done.
+            // A batched method gets new requests when all of its last batch are done.
             while more
                 && reader.in_flight() + early.len() < self.depth
                 && (!self.reads.batched || reader.in_flight() == 0 || submitted % self.depth as u64 != 0)
@@ -302,7 +300,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
                 reader.read(submitted, offset, len, buf)?;
                 submitted += 1;
             }
-            // Small requests are submitted along with the waiting; large ones would idle meanwhile.
+            // Small requests are submitted together with the wait; large ones would be delayed by that.
             if self.request >= PROMPT {
                 reader.commit()?;
             }
@@ -330,7 +328,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         }
     }
 
-    /// Blocks of a pipe or device.
+    /// Reads blocks of a pipe or device.
     fn pass_on(&mut self, stream: &StreamReader, go_on: &dyn Fn() -> bool) -> Result<()> {
         let unit = self.work.split.unit();
         while go_on() {
@@ -343,7 +341,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         Ok(())
     }
 
-    /// Runs that go from file to file unseen.
+    /// Copies ranges from file to file inside the kernel.
     fn copy_in_kernel(
         &mut self,
         extents: &mut dyn Iterator<Item = (u64, usize)>,
@@ -361,7 +359,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         Ok(())
     }
 
-    /// Lets the operation have a block that was read, and sends it on.
+    /// Passes a block through the operation and on to the sink.
     fn pass(&mut self, offset: u64, mut buf: Buf) -> Result<()> {
         if self.writer_is_mapped() {
             if let Some(writer) = &mut self.writer {
@@ -375,7 +373,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         self.emit(offset, buf)
     }
 
-    /// Sends a block to its sink.
+    /// Hands a block to the sink.
     fn emit(&mut self, offset: u64, buf: Buf) -> Result<()> {
         match (self.sink, &mut self.writer) {
             (Sink::File(_), Some(writer)) => {
@@ -416,7 +414,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         }
     }
 
-    /// Takes back the buffers of writes that are done.
+    /// Returns the buffers of completed writes to the pool.
     fn reclaim(&mut self) -> Result<()> {
         if let Some(writer) = &mut self.writer {
             while let Some(done) = writer.ready()? {
@@ -432,12 +430,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
                 self.pool.put(done.buf);
                 Ok(())
             }
-            None => Err(Error::new(
-                Kind::Invalid,
-                "take buffers from",
-                "memory",
-                "none is free and none is in use",
-            )),
+            None => Err(Error::new(Kind::Invalid, "continue", "internal error", "buffer pool exhausted")),
         }
     }
 
@@ -449,7 +442,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         }
     }
 
-    /// Waits for what is still being written.
+    /// Waits for pending writes.
     fn finish(&mut self) -> Result<(u64, IoStats, IoStats)> {
         self.progress.add(self.unreported);
         let reads = self.reader.as_ref().map(IoQueue::stats).unwrap_or_default();
@@ -466,8 +459,8 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     }
 }
 
-/// Requests at least this long are submitted as soon as they are queued: while one of them is worked on,
-/// the system could have been moving the next.
+/// Requests of at least this length, in bytes, are submitted when they are queued: the system moves the next while one
+/// is processed.
 const PROMPT: usize = 64 * 1024;
 
 fn take(early: &mut Vec<Done>, token: u64) -> Option<Done> {

@@ -1,5 +1,5 @@
-//! Handing items to workers: one at a time while items take long, several while they are quick, for what a lock and a wake
-//! cost is then more than the work. Nobody is idle while another has a batch with items that are not begun.
+//! Distributes items to workers: one at a time while items take long, several while they are quick, because a lock and
+//! a wake-up then cost more than the work. No worker is idle while another's batch has items that are not started.
 
 use std::collections::VecDeque;
 use std::iter::{Fuse, Zip};
@@ -15,15 +15,15 @@ const QUICK: Duration = Duration::from_millis(1);
 
 type Item<T> = (u64, T);
 
-/// Items with their places, handed out in that order.
+/// Items with their places, distributed in order.
 pub(super) struct WorkQueue<I: Iterator> {
     source: Mutex<Fuse<Zip<RangeFrom<u64>, I>>>,
-    /// By worker: consecutive items that are not begun.
+    /// By worker: consecutive items that are not started.
     batches: Vec<Mutex<VecDeque<Item<I::Item>>>>,
     most: usize,
 }
 
-/// What a worker knows of its batches.
+/// A worker's state: its batch size, and the start of the current batch.
 pub(super) struct WorkerSlot {
     worker: usize,
     size: usize,
@@ -31,25 +31,25 @@ pub(super) struct WorkerSlot {
 }
 
 impl WorkerSlot {
-    /// Worker number `worker`, which has had nothing yet.
+    /// The slot of worker number `worker`, without a batch yet.
     pub(super) fn new(worker: usize) -> Self {
         Self { worker, size: 0, since: Instant::now() }
     }
 }
 
 impl<I: Iterator> WorkQueue<I> {
-    /// Hands out `most` items at once or fewer.
+    /// Distributes at most `most` items at once.
     pub(super) fn new(items: I, workers: usize, most: usize) -> Self {
         let batches = std::iter::repeat_with(Mutex::default).take(workers).collect();
         Self { source: Mutex::new((0..).zip(items).fuse()), batches, most }
     }
 
-    /// The item after the one that this worker had last, if its batch has that.
+    /// The item after this worker's last one, if its batch has one.
     pub(super) fn next(&self, slot: &WorkerSlot) -> Option<Item<I::Item>> {
         lock(&self.batches[slot.worker]).pop_front()
     }
 
-    /// The first item of a new batch; `None` when all items are begun.
+    /// The first item of a new batch; `None` when all items are started.
     pub(super) fn next_batch(&self, slot: &mut WorkerSlot) -> Option<Item<I::Item>> {
         let quick = slot.since.elapsed() < QUICK;
         slot.size = if quick { (slot.size * 2).clamp(1, self.most) } else { 1 };
@@ -62,7 +62,7 @@ impl<I: Iterator> WorkQueue<I> {
             first
         };
         slot.since = Instant::now();
-        // From the end, so that what its owner works through stays consecutive.
+        // Taken from the end, so that the owner's remaining items stay consecutive.
         first.or_else(|| self.batches.iter().find_map(|batch| lock(batch).pop_back()))
     }
 }
@@ -75,13 +75,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// The beginning of a batch that is quick, however long the thread has to wait for a processor.
+    /// A start time that makes a batch quick, even if the thread waits long for a processor.
     fn not_slow() -> Instant {
         Instant::now() + Duration::from_secs(600)
     }
 
     #[test]
-    fn every_item_is_dealt_once_and_hands_are_consecutive() {
+    fn every_item_is_distributed_once_and_batches_are_consecutive() {
         let queue = WorkQueue::new(0u64..10_000, 4, MOST);
         let batches: Vec<Vec<u64>> = std::thread::scope(|scope| {
             let work = |worker| {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn quick_items_come_by_the_hand_and_slow_ones_alone() {
+    fn quick_items_come_in_batches_and_slow_ones_alone() {
         let queue = WorkQueue::new(0.., 1, MOST);
         let mut slot = WorkerSlot::new(0);
         let mut sizes = Vec::new();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_begun_goes_to_whoever_is_idle() {
+    fn idle_workers_take_items_that_are_not_started() {
         let queue = WorkQueue::new(0..6, 2, MOST);
         let (mut busy, mut idle) = (WorkerSlot::new(0), WorkerSlot::new(1));
         busy.size = 3;

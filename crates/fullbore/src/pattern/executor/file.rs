@@ -11,40 +11,22 @@ use crate::operation::{Fold, Search, Split};
 use crate::pattern::{Stats, fold, fold_bytes, search, search_bytes};
 use crate::strategy::{Planner, Purpose, Serial, Strategy};
 
-/// Files up to this long are read by one worker: threads cost more than they bring (as `strategy::choose` has it), in bytes.
+/// Files shorter than this are read by one worker: starting threads takes longer than they save (as in
+/// `strategy::choose`), in bytes.
 const SMALL: u64 = 2 << 20;
 
-/// How a file arrives.
+/// The way in which a file is read.
 #[derive(Debug, PartialEq, Eq)]
 enum Arrival {
-    /// All of it is in the worker's buffer: so many bytes.
+    /// The whole file is in the worker's buffer: its length in bytes.
     Read(usize),
-    /// By a plan, or without one from front to back; the length, if it has one.
+    /// By a plan, or sequentially without one; the length, if known.
     Other(Option<u64>),
 }
 
 impl Executor<'_> {
-    /// Folds `operation` over a whole file: a small one is read at once, a large one planned and spread over all workers (one
-    /// such file at a time), what has no length is read from front to back.
-    ///
-    /// ```
-    /// # use fullbore::operation::Fold;
-    /// # struct Bytes;
-    /// # impl Fold for Bytes {
-    /// #     type State = u64;
-    /// #     fn identity(&self) -> u64 { 0 }
-    /// #     fn block(&self, count: &mut u64, _offset: u64, bytes: &[u8]) { *count += bytes.len() as u64 }
-    /// #     fn merge(&self, left: &mut u64, right: u64) { *left += right }
-    /// # }
-    /// use fullbore::file::File;
-    /// use fullbore::pattern::{Executor, Progress, Worker};
-    /// let (spec, progress) = (Default::default(), Progress::default());
-    /// let executor = Executor::new(&spec, &progress);
-    /// let (stats, bytes) = executor.fold(&Bytes, &File::open("Cargo.toml")?, &mut Worker::default())?;
-    /// assert_eq!(stats.bytes, bytes);
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
-    ///
+    /// Folds `operation` over a whole file: a small one is read at once, a large one planned and spread over all
+    /// workers (one such file at a time), one without a length read sequentially.
     /// # Errors
     /// As [`fold`](crate::pattern::fold).
     pub fn fold<F: Fold>(
@@ -67,28 +49,7 @@ impl Executor<'_> {
         }
     }
 
-    /// Searches a whole file, as [`fold`](Self::fold) folds it; `emit` is given the results in the order of the file.
-    ///
-    /// ```
-    /// # use fullbore::operation::{Part, Search};
-    /// # struct Lines;
-    /// # impl Search for Lines {
-    /// #     type Found = usize;
-    /// #     fn search(&self, part: &Part<'_>) -> usize { part.own().iter().filter(|&&byte| byte == b'\n').count() }
-    /// # }
-    /// use std::ops::ControlFlow;
-    /// use fullbore::file::File;
-    /// use fullbore::pattern::{Executor, Progress, Worker};
-    /// let (spec, progress) = (Default::default(), Progress::default());
-    /// let (executor, mut lines) = (Executor::new(&spec, &progress), 0);
-    /// executor.search(&Lines, &File::open("Cargo.toml")?, &mut Worker::default(), |count| {
-    ///     lines += count;
-    ///     Ok(ControlFlow::Continue(()))
-    /// })?;
-    /// assert!(lines > 10);
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
-    ///
+    /// Searches a whole file, as [`fold`](Self::fold) folds it; `emit` receives the results in file order.
     /// # Errors
     /// As [`search`](crate::pattern::search).
     pub fn search<S: Search>(
@@ -111,7 +72,7 @@ impl Executor<'_> {
         }
     }
 
-    /// Reads a small regular file, unless it matters by which method it is read.
+    /// Reads a small regular file, unless the user chose the method.
     fn at_once(&self, input: &File, worker: &mut Worker) -> Result<Arrival> {
         let any_method = self.plain && self.planned.is_none();
         if any_method {
@@ -130,19 +91,19 @@ impl Executor<'_> {
         while read < small {
             match input.read_at(&mut bytes[read..], read as u64)? {
                 0 => {
-                    let what = "the file became shorter while it was read";
+                    let what = "truncated while being read";
                     return Err(Error::new(Kind::Changed, "read", input.path(), what).at(read as u64));
                 }
                 count => read += count,
             }
         }
         if read != small {
-            let what = "the file became longer while it was read";
-            return Err(Error::new(Kind::Changed, "trust", input.path(), what).at(small as u64));
+            let what = "extended while being read";
+            return Err(Error::new(Kind::Changed, "read", input.path(), what).at(small as u64));
         }
         if input.stamp()? != before {
-            let what = "the file was modified while it was read";
-            return Err(Error::new(Kind::Changed, "trust", input.path(), what));
+            let what = "modified while being read";
+            return Err(Error::new(Kind::Changed, "read", input.path(), what));
         }
         self.progress.add(small as u64);
         Ok(Arrival::Read(small))
@@ -181,8 +142,8 @@ impl Executor<'_> {
         job(&plan.strategy)
     }
 
-    /// Waits until no other file has all workers. `None` where one has them whose results come later than those of the file
-    /// at `place`: it may have to wait for this one.
+    /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at
+    /// `place`: it might wait for this file.
     fn alone(&self, place: u64) -> Option<AllWorkers<'_>> {
         let mut big = self.big.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(other) = *big {
@@ -196,7 +157,7 @@ impl Executor<'_> {
     }
 }
 
-/// One file has all workers, until this is dropped.
+/// Holds all workers for one file until it is dropped.
 struct AllWorkers<'c> {
     big: &'c Mutex<Option<u64>>,
     free: &'c Condvar,
@@ -216,7 +177,7 @@ mod tests {
     use crate::strategy::StrategySpec;
 
     #[test]
-    fn a_small_file_of_the_same_length_and_another_time_is_not_trusted() {
+    fn a_small_file_with_another_time_and_the_same_length_has_changed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, "some bytes").unwrap();

@@ -1,4 +1,5 @@
-//! The executor: workers over many files, the small ones each by one, the big ones by all, results in the order of the files.
+//! The executor: runs an operation over many files, small ones by one worker each, large ones by all; results in input
+//! order.
 
 mod file;
 mod sender;
@@ -20,7 +21,7 @@ use crate::strategy::{BUDGET, Plan, Profile, StrategySpec};
 pub use sender::OrderedSender;
 pub use worker::Worker;
 
-/// Who works on one file or many, and how files are read.
+/// Runs an operation over files on a worker pool; results come in input order.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -61,25 +62,18 @@ pub struct Executor<'a> {
     spec_text: Option<&'a str>,
     profile: Option<&'a Profile>,
     planned: Option<&'a Planned<'a>>,
-    /// Whether nothing in the specification says how a file is read.
+    /// True if the spec does not determine how a file is read.
     plain: bool,
-    /// The place of the file that all workers are at, if there is one.
+    /// The place of the file that has all workers, if any.
     big: Mutex<Option<u64>>,
     free: Condvar,
 }
 
-/// Told how a file is read.
+/// Receives the plan of a file.
 type Planned<'a> = dyn Fn(&Path, &Plan) + Sync + 'a;
 
 impl<'a> Executor<'a> {
-    /// As many workers as are specified, or else as there are processors.
-    ///
-    /// ```
-    /// use fullbore::pattern::{Executor, Progress};
-    /// let (spec, progress) = ("workers=3".parse()?, Progress::default());
-    /// assert_eq!(Executor::new(&spec, &progress).workers(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// As many workers as specified, else as many as processors.
     pub fn new(spec: &'a StrategySpec, progress: &'a Progress) -> Self {
         Self {
             workers: spec.workers.unwrap_or_else(probe::processors).max(1),
@@ -94,93 +88,36 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// With what was measured on this machine, which the choice for large files then uses.
-    ///
-    /// ```
-    /// use fullbore::pattern::{Executor, Progress};
-    /// use fullbore::strategy::Profile;
-    /// let (spec, progress) = (Default::default(), Progress::default());
-    /// let profile = Profile::path().and_then(|path| Profile::load(&path).ok());
-    /// let executor = Executor::new(&spec, &progress).with_profile(profile.as_ref());
-    /// # let _ = executor;
-    /// ```
+    /// With the measurements of this machine, which the plans of large files use.
     #[must_use]
     pub fn with_profile(self, profile: Option<&'a Profile>) -> Self {
         Self { profile, ..self }
     }
 
-    /// With somebody who is told how each file is read that is not read at once, and `spec_text`, the words in which the
-    /// specification was given.
-    ///
-    /// ```
-    /// use fullbore::pattern::{Executor, Progress};
-    /// let (spec, progress) = ("request=64K".parse()?, Progress::default());
-    /// let explain = |path: &std::path::Path, plan: &fullbore::strategy::Plan| eprint!("{}:\n{plan}", path.display());
-    /// let executor = Executor::new(&spec, &progress).explained(&explain, Some("request=64K"));
-    /// # let _ = executor;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// With a function that receives the plan of each file that is not read at once, and the text of the spec.
     #[must_use]
     pub fn explained(self, planned: &'a Planned<'a>, spec_text: Option<&'a str>) -> Self {
         Self { planned: Some(planned), spec_text, ..self }
     }
 
-    /// How many workers there are.
-    ///
-    /// ```
-    /// use fullbore::pattern::{Executor, Progress};
-    /// let (spec, progress) = (Default::default(), Progress::default());
-    /// assert!(Executor::new(&spec, &progress).workers() >= 1);
-    /// ```
+    /// The number of workers.
     pub fn workers(&self) -> usize {
         self.workers
     }
 
-    /// The memory that a run may take, in bytes.
-    ///
-    /// ```
-    /// use fullbore::pattern::{Executor, Progress};
-    /// let (spec, progress) = ("budget=8M".parse()?, Progress::default());
-    /// assert_eq!(Executor::new(&spec, &progress).budget(), 8 << 20);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The memory budget of a run, in bytes.
     pub fn budget(&self) -> u64 {
         self.spec.budget.unwrap_or(BUDGET)
     }
 
-    /// What others see of the run.
-    ///
-    /// ```
-    /// use fullbore::pattern::{Executor, Progress};
-    /// let (spec, progress) = (Default::default(), Progress::default());
-    /// assert_eq!(Executor::new(&spec, &progress).progress().bytes_done(), 0);
-    /// ```
+    /// The progress of the run.
     pub fn progress(&self) -> &'a Progress {
         self.progress
     }
 
-    /// Calls `work` for each item, on as many threads as there are workers, and `emit` for what it gives, in the order of the
-    /// items, one at a time. Results that wait for their turn keep no more than half of the budget. An error of either
-    /// ends it all; what is wrong with one item only is for `work` to give as a result. When `emit` says `Break`, the
-    /// rest is left.
-    ///
-    /// ```
-    /// use std::ops::ControlFlow;
-    /// use fullbore::pattern::{Executor, Progress};
-    /// let (spec, progress) = (Default::default(), Progress::default());
-    /// let mut squares = Vec::new();
-    /// Executor::new(&spec, &progress).map_ordered(
-    ///     1..=4,
-    ///     |number, sender, _, _| sender.send(number * number, 0).map(drop),
-    ///     |square| {
-    ///         squares.push(square);
-    ///         Ok(ControlFlow::Continue(()))
-    ///     },
-    /// )?;
-    /// assert_eq!(squares, [1, 4, 9, 16]);
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
-    ///
+    /// Calls `work` for each item, on as many threads as there are workers, and `emit` for each result, in item order,
+    /// one at a time. Pending results take at most half of the budget. An error of either ends the run; an error of one
+    /// item only should be a result. If `emit` returns `Break`, the remaining items are dropped.
     /// # Errors
     /// Those of `work` and `emit`; [`Kind::Interrupted`] if it was cancelled.
     pub fn map_ordered<T: Send, R: Send>(
@@ -192,8 +129,8 @@ impl<'a> Executor<'a> {
         self.distribute_stateless(items, MOST, work, emit)
     }
 
-    /// As [`map_ordered`](Self::map_ordered), for work that needs something which is dear to make, and which a worker uses again for all
-    /// its items (a matcher, a table): `make` makes it when the worker has its first item.
+    /// As [`map_ordered`](Self::map_ordered), for work that needs state that is expensive to create and reusable (a
+    /// matcher, a table): a worker calls `make` before its first item.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -229,26 +166,26 @@ impl<'a> Executor<'a> {
         self.distribute(items, MOST, make, work, emit)
     }
 
-    /// As [`map_ordered`](Self::map_ordered), for items that arrive when somebody sends them, names read from a pipe for example: each is
-    /// worked on when it arrives, and never waits for the next one.
+    /// As [`map_ordered`](Self::map_ordered), for items that arrive over time, such as names read from a pipe: each is
+    /// processed on arrival, without waiting for the next.
     ///
     /// ```
     /// use std::ops::ControlFlow;
     /// use std::sync::mpsc::channel;
     /// use fullbore::pattern::{Executor, Progress};
     /// let (spec, progress) = (Default::default(), Progress::default());
-    /// let (questions, arriving) = channel();
-    /// questions.send(3)?;
-    /// let mut questions = Some(questions);
+    /// let (requests, arriving) = channel();
+    /// requests.send(3)?;
+    /// let mut requests = Some(requests);
     /// let mut squares = Vec::new();
     /// Executor::new(&spec, &progress).map_ordered_arriving(
     ///     arriving.into_iter(),
     ///     |number, sender, _, _| sender.send(number * number, 0).map(drop),
     ///     |square| {
     ///         squares.push(square);
-    ///         // The next question depends on the answer to the first.
-    ///         if let Some(questions) = questions.take() {
-    ///             let _ = questions.send(square);
+    ///     // The next request depends on the result of the first.
+    ///     if let Some(requests) = requests.take() {
+    ///         let _ = requests.send(square);
     ///         }
     ///         Ok(ControlFlow::Continue(()))
     ///     },
@@ -268,7 +205,7 @@ impl<'a> Executor<'a> {
         self.distribute_stateless(items, 1, work, emit)
     }
 
-    /// As [`distribute`](Self::distribute), for workers that need nothing of their own.
+    /// As [`distribute`](Self::distribute), for workers without state.
     fn distribute_stateless<T: Send, R: Send>(
         &self,
         items: impl Iterator<Item = T> + Send,
@@ -284,7 +221,7 @@ impl<'a> Executor<'a> {
         self.distribute(items, most, || (), work, emit)
     }
 
-    /// Distributes the items over the workers, each of which takes up to `most` at once.
+    /// Distributes the items over the workers, in batches of at most `most`.
     fn distribute<T: Send, S, R: Send>(
         &self,
         items: impl Iterator<Item = T> + Send,
@@ -293,7 +230,7 @@ impl<'a> Executor<'a> {
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &mut S, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        // Of a few items each has a worker.
+        // If there are few items, one worker per item.
         let workers = items.size_hint().1.map_or(self.workers, |most| most.clamp(1, self.workers));
         let room = (self.budget() / 2) as usize;
         let reorder_buffer = ReorderBuffer::new(0, room / 2, Box::new(emit)).with_open(workers);
@@ -339,7 +276,7 @@ impl<'a> Executor<'a> {
 
     fn not_stopped(&self) -> Result<()> {
         match self.progress.is_cancelled() {
-            true => Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop")),
+            true => Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted")),
             false => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Giving the results of one item.
+//! The sender of one item's results.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::Ordering;
@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use crate::error::Result;
 use crate::pattern::reorder_buffer::ReorderBuffer;
 
-/// A worker's right to give results for one item, which come out in the order of the items.
+/// Sends a worker's results for one item; they come out in item order.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -30,34 +30,17 @@ use crate::pattern::reorder_buffer::ReorderBuffer;
 pub struct OrderedSender<'t, 'e, R> {
     pub(super) reorder_buffer: &'t ReorderBuffer<'e, R>,
     pub(super) index: usize,
-    /// The places of the items, this one and the quick ones before it.
+    /// The places of this item and of the quick ones before it in the batch.
     pub(super) places: Range<u64>,
     pub(super) allowance: usize,
 }
 
 impl<R> OrderedSender<'_, '_, R> {
-    /// Gives one result, which keeps `weight` bytes beside its own size. Before its turn a worker keeps a few; with
-    /// more, it waits. `Break`: nobody wants any more.
-    ///
-    /// ```
-    /// # use std::ops::ControlFlow;
-    /// # use fullbore::pattern::{Executor, Progress};
-    /// # let (spec, progress) = (Default::default(), Progress::default());
-    /// # let mut sum = 0;
-    /// Executor::new(&spec, &progress).map_ordered(
-    ///     [1, 2, 3].into_iter(),
-    ///     |number, sender, _, _| sender.send(number, 0).map(drop),
-    ///     |number| {
-    ///         sum += number;
-    ///         Ok(if number == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    ///     },
-    /// )?;
-    /// assert_eq!(sum, 1 + 2);
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// Sends one result, which takes `weight` bytes besides its own size. Until its items are next, a worker may hold a
+    /// few results; with more, it blocks. `Break`: no more results are needed.
     ///
     /// # Errors
-    /// Those of whoever takes the results.
+    /// Those of `emit`.
     pub fn send(&mut self, result: R, weight: usize) -> Result<ControlFlow<()>> {
         self.reorder_buffer.push(self.index, self.places.start, result, weight, self.allowance)?;
         Ok(match self.reorder_buffer.enough().load(Ordering::Relaxed) {

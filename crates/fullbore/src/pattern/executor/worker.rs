@@ -1,4 +1,4 @@
-//! What a worker keeps from one small file to the next.
+//! The state that a worker keeps between small files.
 
 use std::io::IoSliceMut;
 use std::os::fd::{AsFd, OwnedFd};
@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::error::Result;
 use crate::file::{DirOpener, File, SettledReader};
 
-/// Files up to this long are read in one request, in bytes.
+/// Files up to this length are read in one request, in bytes.
 pub(super) const ONE_REQUEST: usize = 1 << 20;
 
-/// What a worker has for small files and uses again and again: memory, and the directory that it is in.
+/// A worker's own state for small files: a buffer, and the directory of the last file.
 ///
 /// ```
 /// use fullbore::pattern::{Executor, Progress, Worker};
@@ -39,41 +39,22 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Opens a file for reading: by its name, if it stands in the directory of the one before.
-    ///
-    /// ```
-    /// let mut worker = fullbore::pattern::Worker::default();
-    /// assert_eq!(worker.open("src/lib.rs")?.path().to_str(), Some("src/lib.rs"));
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// Opens a file for reading: by name only, if it is in the directory of the file before it.
     ///
     /// # Errors
     /// As [`File::open`].
     pub fn open(&mut self, path: impl AsRef<Path>) -> Result<File> {
         self.dir_opener.open(path)
     }
-    /// Opens a file for reading that stands in the directory of the one before it; `None` if it does not, or cannot be opened.
-    ///
-    /// ```
-    /// let mut worker = fullbore::pattern::Worker::default();
-    /// assert!(worker.open_beside("src/lib.rs").is_none());
-    /// assert!(worker.open_beside("src/error.rs").is_some());
-    /// ```
+    /// Opens a file for reading if it is in the directory of the file before it; `None` if it is not, or cannot be
+    /// opened.
     pub fn open_beside(&mut self, path: impl AsRef<Path>) -> Option<OwnedFd> {
         self.dir_opener.beside(path)
     }
 
-    /// The bytes of a cached regular file of up to 1 MiB, by two system calls. `None` for all other files, for one that changed within
-    /// the last seconds, and for one on a file system whose clock is not this machine's: those need a look before the read, too.
-    ///
-    /// ```
-    /// let mut worker = fullbore::pattern::Worker::default();
-    /// let file = std::fs::File::open("Cargo.toml")?;
-    /// if let Some(bytes) = worker.read_settled(&file) {
-    ///     assert_eq!(bytes, std::fs::read("Cargo.toml")?);
-    /// }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// Reads a cached regular file of up to 1 MiB with two system calls. `None` for all other files, for files changed
+    /// within the last seconds, and for files on a file system whose clock is not this machine's: those need a `stat`
+    /// before the read, too.
     pub fn read_settled(&mut self, file: impl AsFd) -> Option<&[u8]> {
         let bytes = buffer(&mut self.bytes);
         let count = self.settled.read(&file, bytes, |bytes, flags| {
@@ -82,12 +63,12 @@ impl Worker {
         Some(&self.bytes[..count])
     }
 
-    /// As [`read_settled`](Self::read_settled), by the handle's own calls.
+    /// As [`read_settled`](Self::read_settled), through the handle's calls.
     pub(super) fn read_settled_file(&mut self, file: &File) -> Option<usize> {
         file.read_settled(&mut self.settled, buffer(&mut self.bytes))
     }
 
-    /// Room for a small file. One byte more shows that a file is longer.
+    /// A buffer for a small file. One byte more shows that a file is longer.
     pub fn buffer(&mut self) -> &mut [u8] {
         buffer(&mut self.bytes)
     }
@@ -95,7 +76,7 @@ impl Worker {
 
 fn buffer(bytes: &mut Vec<u8>) -> &mut [u8] {
     if bytes.is_empty() {
-        // Zeroed by the system as far as it is used, not by a loop over all of it.
+        // The kernel provides zeroed pages as they are used; no loop clears them all.
         *bytes = vec![0; ONE_REQUEST + 1];
     }
     bytes
