@@ -209,14 +209,14 @@ fn every_experiment_has_a_chapter_with_question_and_earlier_finding() {
         assert!(!section.contains("without a verdict"), "{}", experiment.name);
     }
     for word in [
-        "Where a request’s time goes",
-        "The streams beside one another",
-        "The disks beside one another",
+        "Phases of a request",
+        "Rate of each stream",
+        "Rate of each disk",
         "narrowest stage",
         "no longer true",
         "worth 3.60 times",
-        "beyond 3 disks more bring little",
-        "Jain’s index",
+        "beyond 3 disks",
+        "Jain’s fairness index",
         "merged",
         "p99.9",
     ] {
@@ -371,7 +371,7 @@ fn the_terminal_shows_the_full_set_in_eighty_columns() {
         let title: String = experiment.title.chars().take(24).collect();
         assert!(table.contains(&title), "{title}");
     }
-    let advice = table.rfind("What to do here").expect("advice");
+    let advice = table.rfind("\n1. ").expect("advice");
     assert!(table[advice..].lines().count() < 12, "at the end");
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(directory.join("full-table.txt"), &table).unwrap();
@@ -391,13 +391,13 @@ fn rows<'t>(text: &'t str, chapter: &str, title: &str) -> Vec<Vec<&'t str>> {
 fn limits_behind_the_rates_are_reported() {
     let text = report::markdown(whole());
     // Three of the disks are all that what they share takes; a fourth adds less than a hundredth.
-    let disks = rows(&text, "Disks added one by one", "What disks give together");
+    let disks = rows(&text, "Disks added one by one", "Rate by number of disks");
     let described: Vec<_> = disks.iter().map(|row| (row[0], row[4])).collect();
-    assert_eq!(described, [("1", ""), ("2", ""), ("3", "bring nothing"), ("4", "")]);
+    assert_eq!(described, [("1", ""), ("2", ""), ("3", "no gain"), ("4", "")]);
     let share = |row: &[&str]| row[3].trim_end_matches('%').parse::<f64>().unwrap();
     assert!((share(&disks[2]) - 96.7).abs() < 3.0 && (share(&disks[3]) - 73.0).abs() < 3.0, "{disks:?}");
     // 140 µs a request and 2.3 GB/s, with noise of 2 %.
-    let requests = rows(&text, "Where a request’s time goes", "What a request takes by its size");
+    let requests = rows(&text, "Where a request’s time goes", "Request time by size");
     let [row] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!(row[1], "a + b · bytes");
     let near = |text: &str, unit: &str, truth: f64| {
@@ -424,10 +424,10 @@ fn chapter_compares_with_another_program() {
     document.cells.push(theirs);
     document.findings.peers = peers(&document.cells, &Bootstrap::default());
     let text = report::markdown(&document);
-    let title = "Beside other programs: ours ÷ theirs";
+    let title = "Ratios: fullbore ÷ other programs";
     let table = &text[text.find(title).expect(title)..];
     let row = table.lines().find(|line| line.starts_with("| ") && line.contains("| fio |")).unwrap();
-    assert!(row.contains("| fio | 2.00 | 2.00 to 2.00 | faster |"), "{row}");
-    assert!(text.contains("Beside fio: 2.00 times it (2.00 to 2.00)."));
+    assert!(row.contains("| fio | 2.00 | 2.00–2.00 | faster |"), "{row}");
+    assert!(text.contains("fio: 2.00 times its rate (2.00–2.00)."));
     assert!(report::html(&document).contains(title));
 }

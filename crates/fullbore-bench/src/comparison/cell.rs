@@ -1,4 +1,4 @@
-//! A cell in two documents: rate, processor cost and latency, each compared.
+//! A cell in two documents: rate, CPU time and latency, each compared.
 
 use super::Options;
 use super::change::{Change, Measure};
@@ -9,14 +9,14 @@ use crate::document::{Cell, Labels, Sample};
 use crate::stats::median;
 use crate::units;
 
-/// A cell against the same cell of the baseline.
+/// A cell compared with the same cell of the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellChange {
     /// Its id in this document.
     pub id: String,
-    /// Its id in the baseline, where that is another one.
+    /// Its id in the baseline, if different.
     pub baseline_id: Option<String>,
-    /// How it was found.
+    /// The way it was matched.
     pub matched: Matched,
     /// Its name.
     pub name: String,
@@ -24,17 +24,17 @@ pub struct CellChange {
     pub experiment: String,
     /// Its labels in this document.
     pub labels: Labels,
-    /// Bytes a second.
+    /// Bytes per second.
     pub rate: Change,
-    /// Charged processor time a megabyte, of random access a request; `None` where there is none.
+    /// Charged CPU time per megabyte, of random access per request; `None` if not recorded.
     pub cost: Option<Change>,
-    /// The 99th percentile of the time of a request, where both documents recorded it.
+    /// The 99th percentile of request time, if both documents recorded it.
     pub latency: Option<Change>,
-    /// What a reader should know, a phrase each.
+    /// Notes for the reader, a phrase each.
     pub notes: Vec<String>,
 }
 
-/// Sizes of samples that differ by more than this factor are told of: bursts and caches show in short samples.
+/// Sample sizes that differ by more than this factor are noted: bursts and caches show in short samples.
 const OTHER_LENGTH: f64 = 2.0;
 
 impl CellChange {
@@ -56,7 +56,7 @@ impl CellChange {
         };
         let rate = change(Measure::Rate, &|sample| Some(sample.rate()))?;
         let cost = if this.labels.order.as_deref() == Some("random") {
-            // Of small random requests their number is what counts.
+            // For small random requests the number per second counts.
             change(Measure::CostPerRequest, &|sample| {
                 (sample.requests > 0).then(|| sample.charged_s() / sample.requests as f64)
             })
@@ -84,15 +84,15 @@ impl CellChange {
     }
 }
 
-/// Whether a cell has figures; else why not.
+/// Succeeds if a cell has figures; the error is the reason why not.
 pub(super) fn measured(cell: &Cell) -> Result<(), String> {
     if cell.samples.iter().any(Sample::usable) {
         return Ok(());
     }
     Err(match &cell.skipped {
         Some(reason) => format!("not measured: {}", words::shown(reason)),
-        None if cell.samples.is_empty() => "not measured: the run ended before".into(),
-        None => "no sample is usable: its proof contradicts each, or nothing was moved".into(),
+        None if cell.samples.is_empty() => "not measured: the run ended first".into(),
+        None => "no usable sample: counters contradict each, or no bytes were moved".into(),
     })
 }
 
@@ -105,9 +105,9 @@ fn notes(baseline: &Cell, this: &Cell) -> Vec<String> {
     let (before, now) = (length(baseline), length(this));
     if before.max(now) > OTHER_LENGTH * before.min(now) {
         let [before, now] = [before, now].map(|bytes| units::size(bytes as u64));
-        notes.push(format!("samples of {before} here of {now}"));
+        notes.push(format!("samples: {before} → {now}"));
     }
-    for (cell, which) in [(baseline, "in the baseline"), (this, "here")] {
+    for (cell, which) in [(baseline, "in the baseline"), (this, "in this document")] {
         let Some(summary) = &cell.summary else { continue };
         if summary.modes.is_some() {
             notes.push(format!("two-humped {which}"));
@@ -119,7 +119,7 @@ fn notes(baseline: &Cell, this: &Cell) -> Vec<String> {
     notes
 }
 
-/// Gives every test its place among all of its measure.
+/// Adjusts the probabilities of all tests of a measure for their number.
 pub(super) fn correct(cells: &mut [CellChange]) {
     let families: [fn(&mut CellChange) -> Option<&mut Change>; 3] =
         [|cell| Some(&mut cell.rate), |cell| cell.cost.as_mut(), |cell| cell.latency.as_mut()];

@@ -1,44 +1,44 @@
-//! One measure of a cell in two documents: the ratio of its medians, the interval, and what follows.
+//! One measure of a cell in two documents: the ratio of medians, its interval, and the verdict.
 
 use serde::Serialize;
 
 use super::family::LogTest;
 use crate::stats::{Bootstrap, Estimate, compare_rates, median};
 
-/// Fewer samples than this on either side say nothing: of two times three, all of one side lie above all of the other in
-/// one case of ten by chance.
+/// Fewest samples on either side for a verdict: of two times three, all of one side lie above all of the other in one
+/// case of ten by chance.
 pub const FEWEST_SAMPLES: usize = 4;
 
-/// Paired intervals are drawn from this many rounds at least; below that the bootstrap of a median is their range.
+/// Fewest rounds for a paired interval; below that the bootstrap of a median is their range.
 pub(super) const FEWEST_PAIRS: usize = 6;
 
-/// What is compared.
+/// A compared measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// Bytes a second.
+    /// Bytes per second.
     Rate,
-    /// Processor seconds charged for a megabyte (10^6 bytes).
+    /// Charged CPU seconds per megabyte (10^6 bytes).
     CostPerMb,
-    /// Processor seconds charged for a request.
+    /// Charged CPU seconds per request.
     CostPerRequest,
-    /// The 99th percentile of the time of a request, in seconds.
+    /// The 99th percentile of request time, in seconds.
     LatencyP99,
 }
 
 impl Measure {
-    /// Whether more of it is better.
+    /// True if more is better.
     pub fn more_is_better(self) -> bool {
         self == Self::Rate
     }
 }
 
-/// What a comparison says of a measure against the baseline.
+/// The verdict on a measure, compared with the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
     /// Worse: the interval excludes no change, and the ratio lies beyond the margin.
     Worse,
-    /// The interval is too wide to tell, or there are fewer than [`FEWEST_SAMPLES`].
+    /// Undecided: the interval is too wide, or there are fewer than [`FEWEST_SAMPLES`].
     Unclear,
     /// The whole interval lies within the margin.
     Same,
@@ -47,7 +47,7 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// The verdict in the words of a measure.
+    /// The verdict in the measure's word.
     pub fn word(self, measure: Measure) -> &'static str {
         match (self, measure) {
             (Self::Unclear, _) => "unclear",
@@ -61,7 +61,7 @@ impl Judgement {
         }
     }
 
-    /// What the interval of a ratio (this ÷ baseline) says, by the rule that [`compare_rates`] has for rates.
+    /// The verdict of a ratio's interval (this ÷ baseline), by the rule of [`compare_rates`] for rates.
     fn of(ratio: &Estimate, margin: f64, more_is_better: bool) -> Self {
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
         let (more, less) =
@@ -78,10 +78,10 @@ impl Judgement {
     }
 }
 
-/// A measure of a cell against the baseline.
+/// A measure of a cell, compared with the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// What is compared; it gives the unit.
+    /// The measure; it determines the unit.
     pub measure: Measure,
     /// Median of the baseline.
     pub baseline: f64,
@@ -89,13 +89,13 @@ pub struct Change {
     pub this: f64,
     /// Usable samples of both, the baseline first.
     pub samples: [usize; 2],
-    /// Whether samples of the same round were compared with each other.
+    /// True if samples of the same round were compared with each other.
     pub paired: bool,
-    /// This ÷ baseline: the ratio of the medians, or the median of the ratios of the rounds where they are paired.
+    /// This ÷ baseline: the ratio of the medians, or the median of the rounds' ratios if they are paired.
     pub ratio: Estimate,
-    /// What follows from the interval.
+    /// The verdict of the interval.
     pub judgement: Judgement,
-    /// The chance of a change at least as large in either direction if there is none; `None` with too few samples.
+    /// Probability of a change at least as large in either direction if there is none; `None` with too few samples.
     pub p: Option<f64>,
     /// The same among all comparisons of this measure, after Holm.
     pub p_among_all: Option<f64>,
@@ -103,7 +103,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether a verdict of better or worse stands among all comparisons made.
+    /// True if a verdict of better or worse holds among all comparisons made.
     pub fn is_significant(&self, confidence: f64) -> bool {
         matches!(self.judgement, Judgement::Better | Judgement::Worse)
             && self.p_among_all.is_some_and(|p| p <= 1.0 - confidence)
@@ -115,7 +115,7 @@ impl Change {
     }
 
     /// Compares the values of `this` with those of the baseline. `pairs` holds the positions of samples of the same
-    /// round; empty: they are not paired. `None` where either has no positive value.
+    /// round; if it is empty, samples are not paired. `None` if either has no positive value.
     pub(super) fn of(
         measure: Measure,
         baseline: &[f64],
@@ -156,13 +156,13 @@ impl Change {
         })
     }
 
-    /// Whether the change is worse than `share` (0.05 is 5 %) by its whole interval: a rate below 1 − share, a cost above
+    /// True if the whole interval is worse by more than `share` (0.05 is 5%): a rate below 1 − share, a cost above
     /// 1 + share.
     pub(super) fn worse_by(&self, share: f64) -> bool {
         self.judgement == Judgement::Worse && self.beyond(share, !self.measure.more_is_better())
     }
 
-    /// As [`worse_by`](Self::worse_by), for the better.
+    /// True if the whole interval is better by more than `share`; see [`worse_by`](Self::worse_by).
     pub(super) fn better_by(&self, share: f64) -> bool {
         self.judgement == Judgement::Better && self.beyond(share, self.measure.more_is_better())
     }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn judges_as_the_choice_of_strategies_does() {
+    fn verdicts_equal_those_of_compare_rates() {
         let mut rng = Xoshiro256::seeded(3);
         let mut seen = std::collections::BTreeSet::new();
         for turn in 0..400 {
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn pairing_removes_shared_drift() {
-        // A storage whose rate wanders by a factor of three, and a change of 10 % on top of it.
+        // A storage whose rate varies by a factor of three, with a change of 10% added.
         let mut rng = Xoshiro256::seeded(11);
         let base: Vec<f64> = (0..12).map(|_| 100.0 * 3f64.powf(rng.unit())).collect();
         let this: Vec<f64> = base.iter().map(|rate| rate * 0.9 * (1.0 + 0.01 * (rng.unit() - 0.5))).collect();

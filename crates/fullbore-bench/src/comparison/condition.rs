@@ -1,4 +1,4 @@
-//! What a comparison may fail on, for machines that watch over a project: `slower:5%`, `missing`.
+//! Conditions on which a comparison fails, for CI: `slower:5%`, `missing`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,9 +12,9 @@ use super::family::holm;
 pub enum Condition {
     /// A measure changed for the worse or for the better by more than a share.
     Changed {
-        /// The word: which measure, and which way.
+        /// The measure and the direction.
         kind: ChangeKind,
-        /// More than this share (0.05 is 5 %): a rate below 1 − share or above 1 + share of the baseline's.
+        /// The share (0.05 is 5%): met by a rate below 1 − share or above 1 + share of the baseline's.
         share: f64,
     },
     /// A rate's verdict is unclear.
@@ -23,16 +23,16 @@ pub enum Condition {
     Missing,
 }
 
-/// Which way a measure changed.
+/// Measure and direction of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     /// The rate fell.
     Slower,
     /// The rate rose.
     Faster,
-    /// Processor time rose.
+    /// CPU time rose.
     CpuHigher,
-    /// Processor time fell.
+    /// CPU time fell.
     LowerCpu,
     /// The 99th percentile of latency rose.
     Longer,
@@ -57,23 +57,23 @@ impl ChangeKind {
         }
     }
 
-    /// Whether it is about a figure that falls.
+    /// True for a figure that falls.
     fn falls(self) -> bool {
         matches!(self, Self::Slower | Self::LowerCpu | Self::Shorter)
     }
 }
 
-/// A share of at least 0 as people write it: `3%`, `2.5 %`.
+/// Parses a share of at least 0: `3%`, `2.5 %`.
 ///
 /// # Errors
-/// If it is no such text, with what to write.
+/// If `text` is not a share; the message names the form.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let number = text
         .strip_suffix('%')
-        .ok_or_else(|| format!("\"{text}\" has no %: write 5% for five in a hundred"))?;
+        .ok_or_else(|| format!("\"{text}\" has no %: write a percentage such as 5%"))?;
     match number.trim().parse::<f64>() {
         Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent / 100.0),
-        _ => Err(format!("\"{text}\" is no share: write a number of 0 or more, then %")),
+        _ => Err(format!("\"{text}\" is not a percentage: write a number of 0 or more, then %")),
     }
 }
 
@@ -94,13 +94,13 @@ impl FromStr for Condition {
         let Some((_, kind)) = ChangeKind::ALL.into_iter().find(|(known, _)| *known == name) else {
             let known: Vec<&str> = ChangeKind::ALL.iter().map(|(known, _)| *known).collect();
             return Err(format!(
-                "\"{name}\" is none of {}, unclear, missing; for example slower:5%",
+                "\"{name}\" is not one of {}, unclear, missing; for example slower:5%",
                 known.join(", ")
             ));
         };
         let share = share.unwrap_or(0.0);
         if kind.falls() && share >= 1.0 {
-            return Err(format!("nothing is {name} by 100% or more: name a smaller share"));
+            return Err(format!("{name} by 100% or more is impossible: name a smaller share"));
         }
         Ok(Self::Changed { kind, share })
     }
@@ -112,7 +112,7 @@ impl fmt::Display for Condition {
             Self::Changed { kind, share } => {
                 let name =
                     ChangeKind::ALL.iter().find(|(_, known)| known == kind).map_or("", |(name, _)| name);
-                // Back to the figure written, without the rounding of the division.
+                // The share times 1e11, rounded, gives the percentage as written, without the division's rounding.
                 let percent = (share * 1e11).round() / 1e9;
                 if percent == 0.0 { write!(f, "{name}") } else { write!(f, "{name}:{percent}%") }
             }
@@ -133,32 +133,32 @@ pub struct MatchingCell {
     pub name: String,
 }
 
-/// A condition and what meets it.
+/// A condition and the cells that meet it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConditionResult {
     /// The condition.
     pub condition: Condition,
     /// The cells that meet it.
     pub cells: Vec<MatchingCell>,
-    /// Cells that meet it by their own interval, but not among all cells compared.
+    /// Number of cells that meet it by their own interval, but not among all cells compared.
     pub alone: usize,
-    /// Cells that were tested for it.
+    /// Number of cells tested for it.
     pub tested: usize,
 }
 
 impl fmt::Display for ConditionResult {
-    /// In a sentence: how many cells meet it, and the first of them.
+    /// Writes the number of cells that meet the condition, and the first of them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&super::words::met(self))
     }
 }
 
 impl ConditionResult {
-    /// Which cells meet `condition`.
+    /// Determines the cells that meet `condition`.
     ///
     /// A change counts if the whole interval lies beyond the share, and if it still does among all comparisons: Holm's
-    /// correction over the tests of "by no more than the share", one-sided, at half of what the intervals miss. So whatever
-    /// the number of cells, a comparison in which nothing changed by more fails in at most 2.5 % of cases.
+    /// correction over the tests of "by no more than the share", one-sided, at half of what the intervals miss. So
+    /// whatever the number of cells, a comparison in which nothing changed by more fails in at most 2.5% of cases.
     pub(super) fn of(condition: &Condition, others: &[ComparedRun], confidence: f64) -> Self {
         let mut met = Self { condition: *condition, cells: Vec::new(), alone: 0, tested: 0 };
         let cell = |other: &ComparedRun, id: &str, name: &str| MatchingCell {

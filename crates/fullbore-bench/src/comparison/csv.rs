@@ -1,11 +1,11 @@
-//! The comparison as CSV, one row a cell, for spreadsheets and scripts.
+//! The comparison as CSV, one row per cell, for spreadsheets and scripts.
 
 use std::io::Write;
 
 use super::{CellChange, Change, ComparedRun, Comparison, Unmatched};
 
-/// The columns, in order. Ratios are this ÷ baseline; an empty field was not recorded or does not apply. `verdict` is a
-/// verdict of the rate, or `missing` or `added` for a cell of one document only.
+/// The columns, in order. Ratios are this ÷ baseline; an empty field was not recorded or does not apply. `verdict` is
+/// the verdict on the rate, or `missing` or `added` for a cell of one document only.
 pub const COLUMNS: [&str; 35] = [
     "document",
     "cell",
@@ -44,11 +44,11 @@ pub const COLUMNS: [&str; 35] = [
     "notes",
 ];
 
-/// Writes the header and a row for each cell of each document: those compared, the worst first, then those of one document
-/// only.
+/// Writes the header and a row for each cell of each document: compared cells, the worst first, then cells of one
+/// document only.
 ///
 /// # Errors
-/// What the writer reports.
+/// Errors of the writer.
 pub fn csv(comparison: &Comparison, writer: impl Write) -> std::io::Result<()> {
     let mut sheet = csv::Writer::from_writer(writer);
     sheet.write_record(COLUMNS).map_err(std::io::Error::other)?;

@@ -1,4 +1,4 @@
-//! Which settings of the devices under two runs differ.
+//! Differences between the device settings of two runs.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::environment::{Aspect, Differences, plain};
 use crate::document::Environment;
 
-/// Fields of a device that name it and change nothing.
+/// Fields of a device that identify it and do not affect speed.
 const NAMES: [&str; 5] = ["number", "serial", "backing_file", "partition", "stands_on_unknown"];
 
-/// A device: its name, and its settings by what they are called.
+/// A device: its name, and its settings by name.
 struct DeviceSettings {
     name: String,
     settings: BTreeMap<String, String>,
 }
 
-/// Compares the devices in the order in which they are recorded. Where both runs used `same_file_system`, a device that
-/// has another name now is still the same one.
+/// Compares the devices in the order in which they are recorded. If both runs used `same_file_system`, a device with
+/// another name is still the same one.
 pub(super) fn compare(
     differences: &mut Differences,
     a: &Environment,
@@ -47,7 +47,7 @@ pub(super) fn compare(
     }
 }
 
-/// The devices of an environment, with what the probe found beside, devices below them included.
+/// The devices of an environment, with the probe's facts, underlying devices included.
 fn known(environment: &Environment) -> Vec<DeviceSettings> {
     let mut devices: Vec<DeviceSettings> = environment
         .devices
@@ -72,7 +72,7 @@ fn known(environment: &Environment) -> Vec<DeviceSettings> {
     devices
 }
 
-/// Adds the fields of a device as the probe found it, and of the devices that it stands on.
+/// Adds the fields of a device as the probe found it, and of its underlying devices.
 fn add(settings: &mut BTreeMap<String, String>, prefix: &str, device: &Value) {
     for (field, value) in device.as_object().into_iter().flatten() {
         match (field.as_str(), value) {
@@ -87,7 +87,7 @@ fn add(settings: &mut BTreeMap<String, String>, prefix: &str, device: &Value) {
             }
             ("stands_on", Value::Array(below)) => {
                 for (place, device) in below.iter().enumerate() {
-                    add(settings, &format!("{prefix}stands on {}: ", place + 1), device);
+                    add(settings, &format!("{prefix}underlying device {}: ", place + 1), device);
                 }
             }
             (field, value) => {
@@ -98,7 +98,7 @@ fn add(settings: &mut BTreeMap<String, String>, prefix: &str, device: &Value) {
     settings.retain(|_, value| !value.is_empty());
 }
 
-/// A field's name as words.
+/// A field's name in words.
 fn worded(field: &str) -> String {
     field.replace('_', " ")
 }

@@ -1,4 +1,4 @@
-//! What differs between the places of two runs and could explain a difference in speed by itself.
+//! Differences between the environments of two runs that could by themselves explain a difference in speed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,17 +11,17 @@ use super::devices;
 use crate::document::{Document, Environment};
 use crate::units;
 
-/// What a difference is of: the words of `--across`.
+/// The aspect of a difference: the words of `--across`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aspect {
     /// Processor, its number and governor, memory, virtualisation.
     Machine,
-    /// What control groups, affinity and resource limits leave of the machine.
+    /// Limits of control groups, affinity and resource limits.
     Limits,
     /// The kernel's release.
     Kernel,
-    /// The file system: its kind, what is mounted, mount options, block size, direct I/O.
+    /// The file system: kind, mounted source, mount options, block size, direct I/O.
     FileSystem,
     /// The devices and the settings of their queues.
     Device,
@@ -32,7 +32,7 @@ pub enum Aspect {
 }
 
 impl Aspect {
-    /// All of them, in the order of reports.
+    /// All aspects, in the order of reports.
     pub const ALL: [Self; 7] = [
         Self::Machine,
         Self::Limits,
@@ -70,20 +70,20 @@ impl FromStr for Aspect {
         Self::ALL
             .into_iter()
             .find(|aspect| aspect.word() == word)
-            .ok_or_else(|| format!("\"{word}\" is none of {}", Self::ALL.map(Self::word).join(", ")))
+            .ok_or_else(|| format!("\"{word}\" is not one of {}", Self::ALL.map(Self::word).join(", ")))
     }
 }
 
-/// Something that differs.
+/// A difference between two environments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What it belongs to.
+    /// Its aspect.
     pub aspect: Aspect,
-    /// What differs, in words.
+    /// The differing fact, in words.
     pub what: String,
-    /// How it is in the baseline.
+    /// The value in the baseline.
     pub baseline: String,
-    /// How it is in the other document.
+    /// The value in the other document.
     pub this: String,
 }
 
@@ -93,19 +93,19 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Everything that was found.
+/// The differences and notes of a pair of documents.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Differences {
-    /// What could explain a difference in speed.
+    /// Differences that could explain a difference in speed.
     pub differences: Vec<Difference>,
-    /// What a reader should know beside it, a phrase each.
+    /// Notes for the reader, a phrase each.
     pub notes: Vec<String>,
 }
 
-/// Memory that differs by less is the same memory: each kernel keeps a little more or less of it for itself.
+/// Memory that differs by less counts as equal: kernels reserve slightly different amounts.
 const MEMORY_TOLERANCE: f64 = 0.02;
 
-/// Mount options that name something and change nothing.
+/// Mount options that name something and do not affect speed.
 const NAMING_OPTIONS: [&str; 5] = ["subvol=", "subvolid=", "lowerdir=", "upperdir=", "workdir="];
 
 impl Differences {
@@ -118,7 +118,7 @@ impl Differences {
         });
     }
 
-    /// Two texts, each empty if it was not recorded: what only one records is a note, since nobody knows whether it differs.
+    /// Compares two texts, each empty if not recorded. A text that only one document records is a note.
     pub(super) fn text(&mut self, aspect: Aspect, what: &str, baseline: &str, this: &str) {
         match (baseline.is_empty(), this.is_empty()) {
             (false, false) if baseline != this => self.differs(aspect, what, baseline, this),
@@ -128,7 +128,7 @@ impl Differences {
         }
     }
 
-    /// Two limits, where none set is an answer too.
+    /// Compares two limits; no limit is a value too.
     fn limit(&mut self, what: &str, baseline: Option<String>, this: Option<String>) {
         if baseline != this {
             let text = |limit: Option<String>| limit.unwrap_or_else(|| "none".into());
@@ -137,7 +137,7 @@ impl Differences {
     }
 }
 
-/// Looks for what differs. Times, names of directories and mount points, free space and the seed never do harm.
+/// Finds the differences. Times, names of directories and mount points, free space and the seed are harmless.
 pub fn differences(baseline: &Document, this: &Document) -> Differences {
     let mut differences = Differences::default();
     let (a, b) = (&baseline.environment, &this.environment);
@@ -157,10 +157,10 @@ pub fn differences(baseline: &Document, this: &Document) -> Differences {
         0 => String::new(),
         bytes => units::size(bytes),
     };
-    differences.text(Aspect::FileSize, "size of the test file", &size(baseline), &size(this));
+    differences.text(Aspect::FileSize, "test file size", &size(baseline), &size(this));
     if baseline.run.file_bytes != this.run.file_bytes && size(baseline) == size(this) {
         let bytes = |document: &Document| format!("{} bytes", document.run.file_bytes);
-        differences.differs(Aspect::FileSize, "size of the test file", bytes(baseline), bytes(this));
+        differences.differs(Aspect::FileSize, "test file size", bytes(baseline), bytes(this));
     }
     let disks = |document: &Document| document.run.directories.len().max(1).to_string();
     differences.text(Aspect::Device, "directories measured together", &disks(baseline), &disks(this));
@@ -173,12 +173,12 @@ pub fn differences(baseline: &Document, this: &Document) -> Differences {
     differences
 }
 
-/// A fact as text; empty where it is not recorded.
+/// A fact as text; empty if not recorded.
 pub(super) fn fact(environment: &Environment, pointer: &str) -> String {
     plain(environment.facts.pointer(pointer).unwrap_or(&Value::Null))
 }
 
-/// A value as people write it; nothing for null.
+/// A value as text; empty for null.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -193,8 +193,8 @@ fn machine(differences: &mut Differences, a: &Environment, b: &Environment) {
     differences.text(Aspect::Machine, "processors", &number(a.logical_cpus), &number(b.logical_cpus));
     for (what, name) in [
         ("instruction set", "architecture"),
-        ("governor of the clock", "governor"),
-        ("size of a page", "page_size"),
+        ("clock governor", "governor"),
+        ("page size", "page_size"),
         ("virtualisation", "virtualisation"),
     ] {
         let pointer = format!("/machine/{name}");
@@ -215,24 +215,24 @@ fn machine(differences: &mut Differences, a: &Environment, b: &Environment) {
 fn limits(differences: &mut Differences, a: &Environment, b: &Environment) {
     let quota =
         |e: &Environment| e.cpu_quota.map(|quota| format!("{} processors", units::significant(quota)));
-    differences.limit("processor quota", quota(a), quota(b));
+    differences.limit("CPU quota", quota(a), quota(b));
     let recorded = |e: &Environment| e.facts.get("machine").is_some();
     if !recorded(a) || !recorded(b) {
         return;
     }
     let number =
         |e: &Environment, name: &str| e.facts.pointer(&format!("/machine/{name}")).and_then(Value::as_u64);
-    for (what, name) in [("memory limit", "memory_limit"), ("memory that may be locked", "lockable")] {
+    for (what, name) in [("memory limit", "memory_limit"), ("lockable memory", "lockable")] {
         differences.limit(what, number(a, name).map(units::size), number(b, name).map(units::size));
     }
     let allowed = |e: &Environment| number(e, "allowed_processors").map(|n| n.to_string());
-    // Other machines have other processors: what counts is whether something is taken away.
+    // Other machines have other processors; affinity matters only if their number is equal.
     if a.logical_cpus == b.logical_cpus {
-        differences.limit("processors that the process may run on", allowed(a), allowed(b));
+        differences.limit("processors the process may run on", allowed(a), allowed(b));
     }
 }
 
-/// Whether it is known that both runs used one and the same file system.
+/// True if both runs are known to have used the same file system.
 fn same_file_system(a: &Environment, b: &Environment) -> bool {
     let id = |environment: &Environment| fact(environment, "/path/file_system/id");
     !id(a).is_empty() && id(a) == id(b) && a.file_system.kind == b.file_system.kind
@@ -242,8 +242,8 @@ fn file_system(differences: &mut Differences, a: &Environment, b: &Environment, 
     let aspect = Aspect::FileSystem;
     differences.text(aspect, "file system", &a.file_system.kind, &b.file_system.kind);
     if !same {
-        // Names of devices change from boot to boot, which the file system's own number outlasts.
-        differences.text(aspect, "what is mounted", &a.file_system.source, &b.file_system.source);
+        // Device names change from boot to boot; the file system's own number does not.
+        differences.text(aspect, "mounted source", &a.file_system.source, &b.file_system.source);
     }
     let (one, other) = (options(&a.file_system.options), options(&b.file_system.options));
     let only = |these: &BTreeSet<String>, those: &BTreeSet<String>| {
@@ -255,16 +255,16 @@ fn file_system(differences: &mut Differences, a: &Environment, b: &Environment, 
         differences.differs(aspect, "mount options", text(in_a), text(in_b));
     }
     for (what, pointer) in [
-        ("block size of the file system", "/path/file_system/block_size"),
-        ("whether the file system is on a network", "/path/file_system/network"),
-        ("whether direct I/O works", "/path/direct/works"),
-        ("alignment of direct I/O", "/path/direct/alignment/offset"),
+        ("file system block size", "/path/file_system/block_size"),
+        ("network file system", "/path/file_system/network"),
+        ("direct I/O works", "/path/direct/works"),
+        ("direct I/O alignment", "/path/direct/alignment/offset"),
     ] {
         differences.text(aspect, what, &fact(a, pointer), &fact(b, pointer));
     }
     let id = |environment: &Environment| fact(environment, "/path/file_system/id");
     if !same && !id(a).is_empty() && !id(b).is_empty() && a.file_system.source == b.file_system.source {
-        differences.notes.push("the file system was made anew, or is another one of the same kind".into());
+        differences.notes.push("the file system was recreated, or is another one of the same kind".into());
     }
 }
 
@@ -273,7 +273,7 @@ fn options(text: &str) -> BTreeSet<String> {
     text.split(',').map(str::trim).filter(|o| !o.is_empty()).filter(naming).map(str::to_owned).collect()
 }
 
-/// Engines that run in one place only leave cells out; they do not make the others slower.
+/// Notes engines available in one run only; they leave cells out but do not slow others down.
 fn engines(differences: &mut Differences, a: &Environment, b: &Environment) {
     let known = |environment: &Environment| -> BTreeMap<String, bool> {
         environment.engines.iter().map(|engine| (engine.name.clone(), engine.available)).collect()
@@ -282,7 +282,7 @@ fn engines(differences: &mut Differences, a: &Environment, b: &Environment) {
     for (name, available) in &one {
         if other.get(name).is_some_and(|there| there != available) {
             let which = if *available { "the baseline" } else { "this document" };
-            differences.notes.push(format!("the engine {name} runs in {which} only"));
+            differences.notes.push(format!("engine {name} is available in {which} only"));
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Many comparisons at once: a test for each, and Holm's correction, so that a verdict can stand among all of them.
+//! Many comparisons at once: a test for each, and Holm's correction for their number.
 
 use crate::stats::student_t_cdf;
 
 /// Student's t for the mean logarithm of a ratio: Welch's for two independent sets, the plain one for pairs.
 ///
-/// Rates are products of shares of a limit, so their logarithms are nearer to a normal than they are themselves, and the
-/// test is symmetric in what is called the baseline. The interval that a reader sees is the bootstrap's; this gives the
-/// small tail probabilities that a correction for a hundred comparisons needs and 2000 resamples cannot give.
+/// Rates are products of shares of a limit, so their logarithms are nearer to a normal distribution than the rates are,
+/// and the test is symmetric in the choice of the baseline. The displayed interval is the bootstrap's; this test gives
+/// the small tail probabilities that a correction for a hundred comparisons needs and 2000 resamples cannot give.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LogTest {
-    /// Mean of ln(this) less mean of ln(baseline).
+    /// Mean of ln(this) minus mean of ln(baseline).
     difference: f64,
     /// Its standard error.
     error: f64,
@@ -24,7 +24,7 @@ impl LogTest {
         let (na, nb) = (this.len() as f64, baseline.len() as f64);
         let (ea, eb) = (va / na, vb / nb);
         let variance = ea + eb;
-        // Welch and Satterthwaite; of constant values any will do.
+        // Welch and Satterthwaite; for constant values any number will do.
         let freedom = if variance > 0.0 {
             variance.powi(2) / (ea * ea / (na - 1.0) + eb * eb / (nb - 1.0))
         } else {
@@ -40,17 +40,17 @@ impl LogTest {
         Some(Self { difference: mean, error: (variance / n).sqrt(), freedom: n - 1.0 })
     }
 
-    /// The chance of a change at least as large in either direction, if there is none.
+    /// Probability of a change at least as large in either direction, if there is none.
     pub(super) fn p_of_no_change(&self) -> f64 {
         (2.0 * self.p_of_at_least(1.0).min(self.p_of_at_most(1.0))).min(1.0)
     }
 
-    /// The chance of a ratio as low as this one, if the true ratio is `bound` or more.
+    /// Probability of a ratio as low as this one, if the true ratio is `bound` or more.
     pub(super) fn p_of_at_least(&self, bound: f64) -> f64 {
         self.tail(self.difference - bound.ln())
     }
 
-    /// The chance of a ratio as high as this one, if the true ratio is `bound` or less.
+    /// Probability of a ratio as high as this one, if the true ratio is `bound` or less.
     pub(super) fn p_of_at_most(&self, bound: f64) -> f64 {
         self.tail(bound.ln() - self.difference)
     }
@@ -72,13 +72,13 @@ fn log_moments(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len() as f64;
     let mean = values.iter().map(|v| v.ln()).sum::<f64>() / n;
     let variance = values.iter().map(|v| (v.ln() - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    // What is left of equal values is rounding, and no spread.
+    // The spread of equal values is rounding.
     let rounding = 16.0 * f64::EPSILON * mean.abs().max(1.0);
     Some((mean, if variance.sqrt() <= rounding { 0.0 } else { variance }))
 }
 
-/// Adjusts probabilities for their number so that each can be held against one level: with all hypotheses true, the chance
-/// that any adjusted one is at most `level` is at most `level` (Holm, Scandinavian Journal of Statistics, 1979).
+/// Adjusts probabilities for their number so that each can be compared with one level: with all hypotheses true, the
+/// probability that any adjusted one is at most `level` is at most `level` (Holm, Scandinavian Journal of Statistics, 1979).
 pub(super) fn holm(probabilities: &[f64]) -> Vec<f64> {
     let n = probabilities.len();
     let mut order: Vec<usize> = (0..n).collect();
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holm_as_r_gives_it() {
+    fn holm_matches_r() {
         // p.adjust(c(0.01, 0.04, 0.03, 0.005, 0.5), "holm") = 0.04 0.09 0.09 0.025 0.5, worked by hand from the definition:
         // sorted 0.005·5, 0.01·4, 0.03·3, 0.04·2 (raised to 0.09), 0.5·1.
         let adjusted = holm(&[0.01, 0.04, 0.03, 0.005, 0.5]);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn welch_by_another_way() {
+    fn welch_matches_numeric_integration() {
         // e to the powers 1 … 5 and 2, 4, 6, 8: means 3 and 5, variances 2.5 and 20/3, so t = −2 / √(0.5 + 5/3)
         // = −1.358732 and freedom = (13/6)² / (0.5²/4 + (5/3)²/3) = 4.749415.
         let this: Vec<f64> = (1..=5).map(|k| f64::from(k).exp()).collect();
@@ -121,7 +121,7 @@ mod tests {
         let outside = 1.0 - 2.0 * simpson(1.358_732_4, test.freedom);
         assert!((test.p_of_no_change() - outside).abs() < 1e-6, "{} {outside}", test.p_of_no_change());
         assert!((test.p_of_at_least(1.0) + test.p_of_at_most(1.0) - 1.0).abs() < 1e-12);
-        // Against a bound where the difference is, it is a toss-up.
+        // Against a bound equal to the difference the probability is one half.
         assert!((test.p_of_at_most((-2.0f64).exp()) - 0.5).abs() < 1e-9);
     }
 

@@ -1,22 +1,22 @@
-//! Which cells are compared: globs over their ids.
+//! Globs over the ids of cells, for `--only`.
 
 use std::fmt;
 
-/// A pattern over whole ids: `*` stands for any run of characters, slashes included, `?` for any one character.
+/// A pattern over whole ids: `*` matches any run of characters, slashes included, `?` any one character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob(Vec<char>);
 
 impl Glob {
-    /// The pattern that `text` writes. Every text is one.
+    /// Parses a pattern. Every text is valid.
     pub fn new(text: &str) -> Self {
         Self(text.chars().collect())
     }
 
-    /// Whether it stands for all of `id`.
+    /// True if the pattern matches all of `id`.
     pub fn matches(&self, id: &str) -> bool {
         let id: Vec<char> = id.chars().collect();
         let (mut at, mut place) = (0, 0);
-        // The last star, and where what follows it is tried next.
+        // The last star, and the position at which the rest is tried next.
         let mut star: Option<(usize, usize)> = None;
         while place < id.len() {
             match self.0.get(at) {
@@ -29,7 +29,7 @@ impl Glob {
                     place += 1;
                 }
                 _ => {
-                    // The star takes one character more.
+                    // The star matches one character more.
                     let Some((star_at, from)) = star else { return false };
                     star = Some((star_at, from + 1));
                     at = star_at + 1;
@@ -51,7 +51,7 @@ impl fmt::Display for Glob {
 mod tests {
     use super::*;
 
-    /// The definition, by trying everything.
+    /// The definition, by exhaustive search.
     fn brute(pattern: &[char], text: &[char]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

@@ -1,22 +1,22 @@
-//! The comparison as one HTML file that needs nothing else: a chapter for each document.
+//! The comparison as one self-contained HTML file: a chapter for each document.
 
 use super::words::{self, figure, interval, marked_ratio, ratio};
 use super::{ComparedRun, Comparison, Judgement, Measure, json, svg};
 use crate::report::markup::{escape, json_for_script, set};
 use crate::report::{ICON, STYLE};
 
-/// What the style of the report lacks for a page without its contents at the side.
+/// Style for a page without the report's table of contents at the side.
 const WIDTH: &str =
     "header, main, footer { max-width: 1240px; margin: 0 auto; padding-left: 24px; padding-right: 24px; }\n";
 const SCRIPT: &str = include_str!("../report/script/theme.js");
-/// Nothing may be loaded from anywhere; what stands in the page may run.
+/// Content security policy: nothing may be loaded; only the page's own script and style run.
 const POLICY: &str =
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
-/// Sets a comparison as a complete HTML page in the style of the report.
+/// Renders a comparison as a complete HTML page in the style of the report.
 ///
-/// The page holds the comparison as JSON for whoever reads it by program. Nothing in it is requested from anywhere; all
-/// text from the documents is escaped.
+/// The page contains the comparison as JSON for programs. It requests nothing from anywhere; all text from the documents
+/// is escaped.
 pub fn html(comparison: &Comparison) -> String {
     let mut page = String::with_capacity(1 << 17);
     page += "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
@@ -109,7 +109,7 @@ fn tiles(other: &ComparedRun) -> String {
     let mut html = String::from("<dl class=\"tiles\">\n");
     for (what, count, how) in [
         ("slower", verdict_counts.slower, ""),
-        ("unclear", verdict_counts.unclear, "the interval is too wide to tell"),
+        ("unclear", verdict_counts.unclear, "the interval is too wide"),
         ("no difference that matters", verdict_counts.same, ""),
         ("faster", verdict_counts.faster, ""),
         ("missing or added", other.missing.len() + other.added.len(), ""),
@@ -129,7 +129,7 @@ fn cells(comparison: &Comparison, other: &ComparedRun) -> String {
         ("samples", true),
         ("cpu", true),
         ("p99", true),
-        ("to be known", false),
+        ("notes", false),
     ];
     let mut rows = Vec::new();
     let mut last: Option<Judgement> = None;
@@ -156,8 +156,8 @@ fn cells(comparison: &Comparison, other: &ComparedRun) -> String {
     table(&columns, &rows)
 }
 
-/// A table that scrolls within itself where it is too wide: columns by their heads and whether they hold figures. A row of
-/// one cell heads the rows after it.
+/// A table that scrolls sideways if it is too wide; columns have a head and a flag for figures. A row of one cell heads
+/// the rows after it.
 fn table(columns: &[(&str, bool)], rows: &[Vec<String>]) -> String {
     let class = |figures: bool| if figures { " class=\"n\"" } else { " class=\"w\"" };
     let mut html = String::from("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");

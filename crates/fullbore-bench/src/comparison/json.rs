@@ -9,15 +9,15 @@ use super::{
 use crate::document::Labels;
 use crate::stats::Estimate;
 
-/// A comparison as JSON, two spaces an indent, with a final newline.
+/// Renders a comparison as JSON, indented by two spaces, with a final newline.
 pub fn json(comparison: &Comparison) -> String {
     let whole = comparison_json(comparison);
     let text = serde_json::to_string_pretty(&whole);
-    // Figures, texts and lists of them always have a form.
+    // Cannot fail: figures, texts and lists of them are always representable.
     format!("{}\n", text.unwrap_or_default())
 }
 
-/// The form for writers of other kinds.
+/// The serialisable form, for other writers.
 pub(super) fn comparison_json(comparison: &Comparison) -> impl Serialize + '_ {
     ComparisonJson {
         schema: SCHEMA,

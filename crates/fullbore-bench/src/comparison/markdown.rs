@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::words::{self, figure, heading, interval, marked_ratio, ratio};
 use super::{CellChange, ComparedRun, Comparison, Judgement, Measure, Unmatched};
 
-/// Sets a comparison as Markdown (tables as GitHub has them). Text from the documents is escaped.
+/// Renders a comparison as GitHub Markdown. Text from the documents is escaped.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut page = String::from("# Comparison of storage results\n\n");
     let _ = writeln!(page, "- Baseline {}", text(&words::origin(&comparison.baseline)));
@@ -35,14 +35,14 @@ fn document(page: &mut String, comparison: &Comparison, other: &ComparedRun) {
         if cells.is_empty() {
             continue;
         }
-        // What did not change is there for whoever wants it.
+        // Unchanged cells are folded.
         let folded = judgement == Judgement::Same;
         let head = heading(judgement, cells.len());
         let _ = match folded {
             true => writeln!(page, "\n<details><summary>{head}</summary>\n"),
             false => writeln!(page, "\n### {head}\n"),
         };
-        page.push_str("| cell | baseline | this | ratio | interval | cpu | p99 | to be known |\n");
+        page.push_str("| cell | baseline | this | ratio | interval | cpu | p99 | notes |\n");
         page.push_str("|---|--:|--:|--:|--:|--:|--:|---|\n");
         for cell in cells {
             let _ = writeln!(
@@ -77,7 +77,7 @@ fn unmatched(page: &mut String, head: &str, cells: &[Unmatched]) {
     }
 }
 
-/// Text that means only itself.
+/// Text with Markdown's special characters escaped.
 fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     for c in raw.chars() {

@@ -1,8 +1,8 @@
-//! Comparison of results documents: each cell against the same cell of a baseline, with a ratio, its interval and a verdict.
+//! Comparison of results documents: each cell with the same cell of a baseline, with a ratio, its interval and a verdict.
 //!
-//! Documents are compared only if nothing recorded of their surroundings could explain a difference by itself, or if the
-//! caller says across what. The samples within a run carry its noise; what differs between two runs of the same thing on
-//! the same machine (a layout, a neighbour, a warm drive) no interval of two documents can hold: see `docs/report.md`.
+//! Documents are compared only if no recorded difference of their environments could alone explain a difference in
+//! speed, or if the caller allows the difference. Samples of a run contain its noise; the difference between two runs of
+//! the same thing on the same machine (file layout, another guest, a warm drive) is in no interval: see `docs/report.md`.
 
 mod cell;
 mod change;
@@ -40,10 +40,10 @@ pub use table::render;
 
 /// The value of the `schema` field of a comparison as JSON.
 pub const SCHEMA: &str = "fullbore.comparison";
-/// The version of that form.
+/// The version of the JSON form.
 pub const VERSION: u32 = 1;
 
-/// A document and the name that people know it by, such as its path.
+/// A document with the name shown to users, such as its path.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// The name.
@@ -52,23 +52,23 @@ pub struct Source<'a> {
     pub document: &'a Document,
 }
 
-/// How documents are compared.
+/// Options of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Ratios within this share of 1 are equal for every purpose (0.03 is 3 %).
+    /// Ratios within this share of 1 count as equal (0.03 is 3%).
     pub margin: f64,
-    /// How intervals are drawn.
+    /// Parameters of the intervals.
     pub bootstrap: Bootstrap,
-    /// What may differ between the surroundings.
+    /// Aspects in which the environments may differ.
     pub across: Vec<Aspect>,
-    /// Cells whose id one of these matches; empty: all.
+    /// Patterns for the ids of the cells to compare; empty: all.
     pub only: Vec<Glob>,
-    /// What the caller wants to fail on.
+    /// Conditions to fail on.
     pub conditions: Vec<Condition>,
 }
 
 impl Default for Options {
-    /// All cells, 3 %, 95 % intervals, nothing may differ, no condition.
+    /// All cells, 3%, 95% intervals, no difference allowed, no condition.
     fn default() -> Self {
         Self {
             margin: DEFAULT_MARGIN,
@@ -80,10 +80,10 @@ impl Default for Options {
     }
 }
 
-/// What a document is, as far as a reader of the comparison needs it.
+/// The properties of a document that a comparison shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Origin {
-    /// The name given.
+    /// The name given by the caller.
     pub name: String,
     /// Start of the run.
     pub started: String,
@@ -111,18 +111,18 @@ impl Origin {
     }
 }
 
-/// A cell that only one of two documents has measured.
+/// A cell measured in one of two documents only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmatched {
     /// Its id.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Why the other has no figure for it.
+    /// The reason why the other has no figure for it.
     pub reason: String,
 }
 
-/// How many cells have which verdict.
+/// Numbers of cells by verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct VerdictCounts {
     /// Cells compared.
@@ -135,60 +135,60 @@ pub struct VerdictCounts {
     pub same: usize,
     /// Faster.
     pub faster: usize,
-    /// Slower or faster, and still so among all comparisons made (Holm).
+    /// Slower or faster among all comparisons made (Holm).
     pub standing: usize,
-    /// Verdicts of slower or faster to be expected at most if nothing changed: the share that intervals miss, times the
-    /// cells with enough samples for a verdict.
+    /// Largest expected number of verdicts of slower or faster if nothing changed: the share that intervals miss, times
+    /// the cells with enough samples for a verdict.
     pub by_chance: f64,
 }
 
-/// One document against the baseline.
+/// One document compared with the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedRun {
     /// The document.
     pub origin: Origin,
-    /// What differs in its surroundings; all of it is of an aspect that was allowed.
+    /// Differences of its environment; all of them are of an allowed aspect.
     pub differences: Vec<Difference>,
-    /// What a reader should know beside the figures, a phrase each.
+    /// Notes for the reader, a phrase each.
     pub notes: Vec<String>,
     /// The cells compared, the worst first.
     pub cells: Vec<CellChange>,
     /// Cells of the baseline without a figure here.
     pub missing: Vec<Unmatched>,
-    /// Cells that the baseline has no figure for.
+    /// Cells without a figure in the baseline.
     pub added: Vec<Unmatched>,
-    /// The verdicts counted.
+    /// Numbers of cells by verdict.
     pub verdict_counts: VerdictCounts,
 }
 
 /// The whole comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// What the others are held against.
+    /// The baseline.
     pub baseline: Origin,
     /// The margin of equivalence, a share.
     pub margin: f64,
     /// The confidence of intervals, a share.
     pub confidence: f64,
-    /// The documents compared, as given.
+    /// The documents compared, in the caller's order.
     pub others: Vec<ComparedRun>,
-    /// The conditions given, and which cells meet them.
+    /// The conditions given, and the cells that meet them.
     pub conditions: Vec<ConditionResult>,
 }
 
 impl Comparison {
-    /// Whether a condition is met.
+    /// True if a condition is met.
     pub fn fails(&self) -> bool {
         self.conditions.iter().any(|met| !met.cells.is_empty())
     }
 }
 
-/// Why documents were not compared.
+/// The reason why documents were not compared.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Error {
-    /// Their surroundings differ in something not allowed.
+    /// The environments differ in an aspect that is not allowed.
     Differ {
-        /// For each document by name what differs.
+        /// The differences of each document, by name.
         documents: Vec<(String, Vec<Difference>)>,
     },
     /// A document has no cells.
@@ -203,11 +203,11 @@ pub enum Error {
         /// The id.
         id: String,
     },
-    /// No cell matches what was asked for.
+    /// No cell matches a pattern.
     NoMatch {
         /// The pattern that matches none.
         pattern: String,
-        /// An id that there is.
+        /// An id that exists.
         example: String,
     },
     /// No cell was measured in both.
@@ -225,14 +225,14 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Differ { documents } => words::refusal(f, documents),
-            Self::NoCells { name } => write!(f, "{name}: it has no cells: there is nothing to compare"),
-            Self::Twice { name, id } => write!(f, "{name}: it is damaged: two cells have the id {id}"),
+            Self::NoCells { name } => write!(f, "{name}: no cells to compare"),
+            Self::Twice { name, id } => write!(f, "{name}: damaged: two cells have the id {id}"),
             Self::NoMatch { pattern, example } => {
-                write!(f, "--only {pattern}: no cell has such an id; one that there is: {example}")
+                write!(f, "--only {pattern}: no cell matches; one of the ids is {example}")
             }
             Self::NothingInCommon { name, examples: [baseline, this] } => write!(
                 f,
-                "{name}: it shares no measured cell with the baseline, which has {baseline} where this has {this}"
+                "{name}: no measured cell in common with the baseline (baseline: {baseline}; this: {this})"
             ),
         }
     }
@@ -241,7 +241,7 @@ impl fmt::Display for Error {
 /// Compares each of `others` with `baseline`.
 ///
 /// # Errors
-/// If surroundings differ in what `options.across` does not name, and if there is nothing to compare.
+/// If the environments differ in an aspect that `options.across` does not name, or if there is nothing to compare.
 pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -> Result<Comparison, Error> {
     for source in std::iter::once(&baseline).chain(others) {
         check_comparable(source)?;
@@ -282,7 +282,7 @@ pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -
     Ok(Comparison { baseline: Origin::of(&baseline), margin: options.margin, confidence, others, conditions })
 }
 
-/// Whether a document can be compared at all.
+/// Checks that a document can be compared.
 fn check_comparable(source: &Source<'_>) -> Result<(), Error> {
     let cells = &source.document.cells;
     if cells.is_empty() {
@@ -326,18 +326,18 @@ fn compare_run(
     }
     for (at, cell) in before.iter().enumerate() {
         if cell::measured(cell).is_ok() && !pairs.iter().any(|pair| pair.0 == at) {
-            missing.push(unmatched(cell, &names_before, "there is no such cell".into()));
+            missing.push(unmatched(cell, &names_before, "no such cell".into()));
         }
     }
     for (at, cell) in now.iter().enumerate() {
         if cell::measured(cell).is_ok() && !pairs.iter().any(|pair| pair.1 == at) {
-            added.push(unmatched(cell, &names, "there is no such cell".into()));
+            added.push(unmatched(cell, &names, "no such cell".into()));
         }
     }
     if cells.is_empty() {
         let example = |cells: &[&Cell]| match cells.first() {
             Some(cell) => words::shown(&cell.id),
-            None => "none that was asked for".into(),
+            None => "none selected".into(),
         };
         let examples = [example(&before), example(&now)];
         return Err(Error::NothingInCommon { name: words::shown(other.name), examples });
@@ -354,7 +354,7 @@ fn compare_run(
         notes.push("one process made both documents, interleaved: samples of one round are paired".into());
     }
     if same_samples(&before, &now) {
-        notes.push("both documents hold the same samples: they are copies of one".into());
+        notes.push("both documents contain the same samples: they are copies of one run".into());
     }
     notes.iter_mut().for_each(|note| *note = words::shown(note));
     let origin = Origin::of(other);
@@ -380,7 +380,7 @@ fn count_verdicts(cells: &[CellChange], confidence: f64) -> VerdictCounts {
 }
 
 impl VerdictCounts {
-    /// The verdicts in a line: `3 slower, 2 unclear, 60 without a difference that matters, 10 faster of 75 cells`.
+    /// The verdicts in a line: `3 slower, 2 unclear, 60 no different, 10 faster of 75 cells`.
     pub fn line(&self) -> String {
         format!(
             "{} slower, {} unclear, {} no different, {} faster of {}",

@@ -1,4 +1,4 @@
-//! Which cell of one document is which of another, and which of their samples were taken together.
+//! Matching of cells, and of their samples, between two documents.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use fullbore::size;
 
 use crate::document::{Cell, Document, Labels};
 
-/// How a cell was found in the other document.
+/// The way in which a cell was matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Matched {
     /// Both have the same id.
     ById,
-    /// The ids differ, everything that the labels say does not.
+    /// The ids differ, all labels are equal.
     ByLabels,
 }
 
-/// Pairs of positions in the two documents, in the order of the first, and how each was found.
+/// Matches cells: pairs of positions in the two documents, in the order of the first.
 pub(super) fn cells(baseline: &[&Cell], this: &[&Cell]) -> Vec<(usize, usize, Matched)> {
     let ids: BTreeMap<&str, usize> =
         this.iter().enumerate().map(|(at, cell)| (cell.id.as_str(), at)).collect();
@@ -40,7 +40,7 @@ pub(super) fn cells(baseline: &[&Cell], this: &[&Cell]) -> Vec<(usize, usize, Ma
     pairs
 }
 
-/// Position by what the labels say; `None` where several cells say the same.
+/// Position by labels; `None` if several cells have the same labels.
 fn unambiguous<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> BTreeMap<String, Option<usize>> {
     let mut positions = BTreeMap::new();
     for (at, cell) in cells {
@@ -49,8 +49,8 @@ fn unambiguous<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> BTreeMap<S
     positions
 }
 
-/// Everything that decides a cell's speed, in one form: its experiment and every label but the job, which only says what the
-/// cell competes for. A depth of one and a single worker need not be said.
+/// Everything that decides a cell's speed, in one form: its experiment and every label but the job, which only names what
+/// the cell competes for. A depth of one and a single worker may be omitted.
 fn key(cell: &Cell) -> String {
     let mut labels = label_map(&cell.labels);
     labels.retain(|name, value| {
@@ -67,12 +67,12 @@ fn key(cell: &Cell) -> String {
 fn label_map(labels: &Labels) -> serde_json::Map<String, serde_json::Value> {
     match serde_json::to_value(labels) {
         Ok(serde_json::Value::Object(map)) => map,
-        // Labels are an object, always.
+        // Labels are always an object.
         _ => serde_json::Map::new(),
     }
 }
 
-/// What a strategy says that no label does, in one order and with sizes in bytes: `stripe=8M` and `stripe=8MiB` are one.
+/// Parts of a strategy that no label covers, in one order and with sizes in bytes: `stripe=8M` equals `stripe=8MiB`.
 fn beyond_labels(strategy: &str) -> Vec<String> {
     const LABELLED: [&str; 8] = ["method", "read", "write", "request", "depth", "workers", "model", "alloc"];
     let mut fields: Vec<String> = strategy
@@ -91,8 +91,8 @@ fn beyond_labels(strategy: &str) -> Vec<String> {
     fields
 }
 
-/// Labels of one cell that differ between the documents, in words: a strategy with a name can mean something else on
-/// another machine.
+/// Labels of one cell that differ between the documents, in words: a named strategy can mean something else on another
+/// machine.
 pub(super) fn label_changes(baseline: &Labels, this: &Labels) -> Vec<String> {
     let (before, now) = (label_map(baseline), label_map(this));
     let changed = |(name, value): &(&String, &serde_json::Value)| {
@@ -110,13 +110,13 @@ pub(super) fn label_changes(baseline: &Labels, this: &Labels) -> Vec<String> {
         .filter(changed)
         .map(|(name, value)| {
             let called = name.trim_end_matches("_bytes").replace('_', " ");
-            format!("{called} {} here {}", text(name, Some(value)), text(name, now.get(name)))
+            format!("{called}: {} → {}", text(name, Some(value)), text(name, now.get(name)))
         })
         .collect()
 }
 
-/// Whether one process made both documents with their trials interleaved, so that samples of one round were taken under
-/// the same conditions: they name the same start, seed, directory and version, they lie on one clock, and no two samples
+/// True if one process made both documents with their trials interleaved, so that samples of one round were taken under
+/// the same conditions: they have the same start, seed, directory and version, they share one clock, and no two samples
 /// ran at the same time, as they do in two runs that were started together, and in a copy.
 pub(super) fn interleaved(baseline: &Document, this: &Document) -> bool {
     let (a, b) = (&baseline.run, &this.run);
@@ -133,7 +133,7 @@ pub(super) fn interleaved(baseline: &Document, this: &Document) -> bool {
     let mut all = spans(baseline, 0);
     all.extend(spans(this, 1));
     all.sort_by(|x, y| x.0.total_cmp(&y.0));
-    // Sorted by start, two overlap only if one begins before the latest end of the other side.
+    // Sorted by start, two samples overlap only if one begins before the latest end on the other side.
     let mut ends = [f64::NEG_INFINITY; 2];
     let mut turns = 0;
     let mut last = None;
@@ -145,11 +145,11 @@ pub(super) fn interleaved(baseline: &Document, this: &Document) -> bool {
         turns += usize::from(last.is_some_and(|last| last != which));
         last = Some(which);
     }
-    // One after the other is one turn: then the rounds share no conditions.
+    // A single change of sides means one run after the other: then the rounds share no conditions.
     turns > 1
 }
 
-/// Positions among the usable samples of two cells that were taken in the same round; none where a round has several.
+/// Positions of usable samples of two cells that were taken in the same round; none if a round has several.
 pub(super) fn rounds(baseline: &Cell, this: &Cell) -> Vec<(usize, usize)> {
     let by_round = |cell: &Cell| {
         let mut places: BTreeMap<u32, usize> = BTreeMap::new();

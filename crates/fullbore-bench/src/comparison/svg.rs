@@ -1,23 +1,23 @@
-//! The picture of a comparison: every cell's ratio with its interval on one log axis, as inline SVG.
+//! The chart of a comparison: every cell's ratio with its interval on one log axis, as inline SVG.
 
 use super::words::{figure, interval, ratio};
 use super::{CellChange, ComparedRun, Comparison, Judgement, Measure, words};
 use crate::report::markup::escape;
 
 const WIDTH: f64 = 1100.0;
-/// Where names end and the axis begins.
+/// End of the names and start of the axis.
 const LEFT: f64 = 452.0;
 const RIGHT: f64 = 1080.0;
 const TOP: f64 = 44.0;
 const ROW: f64 = 19.0;
 const HEAD: f64 = 28.0;
-/// Names longer than fit beside the axis, in characters.
+/// Longest name that fits beside the axis, in characters.
 const NAME: usize = 60;
-/// The axis always shows this much, and never more than that.
+/// The axis always shows at least the first and at most the second.
 const SHOWN: (f64, f64) = (1.12, 16.0);
-/// Ticks, the most welcome first.
+/// Ticks in the order of preference.
 const TICKS: [f64; 15] = [1.0, 0.5, 2.0, 0.25, 4.0, 0.1, 10.0, 0.75, 1.25, 1.5, 0.9, 1.1, 0.95, 1.05, 0.65];
-/// Between ticks, so that their texts do not meet.
+/// Distance between ticks at which their texts do not touch.
 const TICK_GAP: f64 = 36.0;
 
 /// The cells of a document, the worst first, as an `svg` element.
@@ -33,7 +33,7 @@ pub(super) fn svg(comparison: &Comparison, other: &ComparedRun) -> String {
         "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {:.0}\" style=\"min-width:760px\" role=\"img\" aria-label=\"{}\">\n",
         bottom + 26.0,
         escape(&format!(
-            "Rate of each cell ÷ baseline, with intervals: {}. The table below has every figure.",
+            "Rate of each cell ÷ baseline, with intervals: {}. All figures are in the table below.",
             words::summary(other)
         ))
     );
@@ -108,7 +108,7 @@ impl Axis {
         }
     }
 
-    /// Where a ratio stands; what lies beyond the axis stands at its end.
+    /// Position of a ratio; ratios off the axis are placed at its ends.
     fn place(&self, ratio: f64) -> f64 {
         let share = (ratio.max(self.low) / self.low).ln() / (self.high / self.low).ln();
         LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
@@ -121,7 +121,7 @@ impl Axis {
             to - from,
             bottom - TOP
         );
-        svg += "<text class=\"title\" x=\"0\" y=\"14\">rate ÷ baseline; the band is the margin within which nothing matters</text>\n";
+        svg += "<text class=\"title\" x=\"0\" y=\"14\">rate ÷ baseline; the band is the margin of equivalence</text>\n";
         let mut taken: Vec<f64> = Vec::new();
         for tick in TICKS.into_iter().filter(|tick| (self.low..=self.high).contains(tick)) {
             let at = self.place(tick);
@@ -133,7 +133,7 @@ impl Axis {
             svg += &format!(
                 "<line class=\"{class}\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>"
             );
-            // Above and below: the picture of a whole run is longer than a screen.
+            // Above and below: the chart of a whole run is longer than a screen.
             for y in [TOP - 6.0, bottom + 16.0] {
                 svg += &format!("<text x=\"{at:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{tick}×</text>\n");
             }

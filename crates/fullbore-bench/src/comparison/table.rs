@@ -1,4 +1,4 @@
-//! The comparison for the terminal: text of a given width, the worst cells first, the verdicts counted at the end.
+//! The comparison for the terminal: text of a given width, the worst cells first, the summary at the end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,11 +9,11 @@ use crate::table::{TableOptions, broken};
 
 const NARROWEST: usize = 60;
 const INDENT: usize = 2;
-/// Columns after the name: baseline, this, ratio, interval, processor cost, latency.
+/// Columns after the name: baseline, this, ratio, interval, CPU time, latency.
 const COLUMNS: [(&str, usize); 6] =
     [("baseline", 10), ("this", 10), ("ratio", 8), ("interval", 13), ("cpu", 8), ("p99", 8)];
 
-/// Sets a comparison as text; no line is wider than asked (60 at least), the last ends in a newline.
+/// Renders a comparison as text; no line is wider than requested (60 at least), the last ends in a newline.
 pub fn render(comparison: &Comparison, options: TableOptions) -> String {
     let mut sheet =
         Sheet { text: String::new(), width: options.width.max(NARROWEST), colour: options.colour };
@@ -81,7 +81,7 @@ fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
     sheet.wrapped(0, &words::chance(other));
 }
 
-/// Cells of one document only; those with one reason are told of together.
+/// Cells of one document only, grouped by reason.
 fn unmatched(sheet: &mut Sheet, head: &str, where_: &str, cells: &[Unmatched]) {
     if cells.is_empty() {
         return;
@@ -108,7 +108,7 @@ fn notes(sheet: &mut Sheet, other: &ComparedRun) {
     let rest = noted().filter(|cell| !judged(cell)).count();
     if rest > 0 {
         lines.push(format!(
-            "{} without a verdict of slower or faster have notes of their own: see --json, --csv or --html",
+            "{} without a verdict of slower or faster have further notes: see --json, --csv or --html",
             crate::units::count(rest, "cell")
         ));
     }
@@ -116,7 +116,7 @@ fn notes(sheet: &mut Sheet, other: &ComparedRun) {
         return;
     }
     sheet.line("");
-    sheet.coloured(0, "1", "To be known");
+    sheet.coloured(0, "1", "Notes");
     for line in lines {
         sheet.item(&line);
     }
@@ -163,7 +163,7 @@ impl Sheet {
         }
     }
 
-    /// A name and its columns; a name too long for its column stands on lines of its own above. The ratio is `coloured`.
+    /// A name and its columns; a name too long for its column is on lines of its own above. The ratio is `coloured`.
     fn row(&mut self, columns: &[(&str, usize)], name: &str, values: &[String], coloured: Option<&str>) {
         let indent = if coloured.is_some() { INDENT } else { 0 };
         let taken: usize = columns.iter().map(|(_, width)| width).sum();

@@ -1,4 +1,4 @@
-//! Figures and sentences that all forms of a comparison share.
+//! Figures and sentences shared by all forms of a comparison.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{
 use crate::stats::Estimate;
 use crate::units;
 
-/// Text from a document or a path made fit for terminals and files: control characters could steer a terminal.
+/// Text from a document or a path, with control characters replaced: they could control a terminal.
 pub(super) fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
@@ -23,19 +23,19 @@ pub(super) fn figure(measure: Measure, value: f64) -> String {
     }
 }
 
-/// A ratio: `0.931`, and `?` behind one whose verdict does not stand among all comparisons.
+/// A ratio: `0.931`, followed by `?` if its verdict does not hold among all comparisons.
 pub(super) fn ratio(change: &Change, confidence: f64) -> String {
     let judged = matches!(change.judgement, Judgement::Worse | Judgement::Better);
     let doubt = if judged && !change.is_significant(confidence) { "?" } else { "" };
     format!("{}{doubt}", units::significant(change.ratio.value))
 }
 
-/// The ends of an interval: `0.902–0.960`.
+/// An interval: `0.902–0.960`.
 pub(super) fn interval(ratio: &Estimate) -> String {
     format!("{}–{}", units::significant(ratio.low), units::significant(ratio.high))
 }
 
-/// A ratio beside the rate: its verdict as a mark before it, since only clear ones need a look.
+/// A ratio of cost, with its verdict as a mark before it.
 pub(super) fn marked_ratio(change: Option<&Change>) -> String {
     let Some(change) = change else { return "-".into() };
     let mark = match change.judgement {
@@ -47,18 +47,18 @@ pub(super) fn marked_ratio(change: Option<&Change>) -> String {
     format!("{mark}{}", units::significant(change.ratio.value))
 }
 
-/// What the marks of [`marked_ratio`] and [`ratio`] mean.
+/// Explanation of the marks of [`marked_ratio`] and [`ratio`].
 pub(super) fn legend(comparison: &Comparison, other: &ComparedRun) -> String {
     let latency = if other.cells.iter().any(|cell| cell.latency.is_some()) {
-        ", p99: of the 99th percentile of a request's time"
+        "; p99: ratio of the 99th percentile of request time"
     } else {
         ""
     };
     let n = other.cells.iter().filter(|cell| cell.rate.p.is_some()).count();
     format!(
-        "ratio: this ÷ baseline with its {} interval; below 1 is slower; ? would not stand among all {} (Holm). cpu: ratio of \
-         processor time a MB (random: a request){latency}; ▲ more, ▼ less, = no difference that matters, ~ unclear. \
-         Within {} nothing matters.",
+        "ratio: this ÷ baseline with its {} interval; below 1 is slower; ? does not hold among all {} (Holm). cpu: ratio of \
+         CPU time per MB (random: per request){latency}; ▲ more, ▼ less, = no difference that matters, ~ unclear. \
+         Margin of equivalence: {}.",
         units::percent(comparison.confidence),
         units::count(n, "comparison"),
         units::percent(comparison.margin),
@@ -80,25 +80,25 @@ pub(super) fn heading(judgement: Judgement, count: usize) -> String {
 pub(super) const ORDER: [Judgement; 4] =
     [Judgement::Worse, Judgement::Unclear, Judgement::Same, Judgement::Better];
 
-/// What chance alone would have called different.
+/// The number of verdicts expected by chance.
 pub(super) fn chance(other: &ComparedRun) -> String {
     let verdict_counts = &other.verdict_counts;
     let found = verdict_counts.slower + verdict_counts.faster;
     format!(
-        "If nothing had changed, at most {:.1} of {} would be called slower or faster by chance; {found} {}, and {} among \
-         all comparisons (Holm).",
+        "Without any change, up to {:.1} of {} would be called slower or faster by chance; {found} {}, and {} among all \
+         comparisons (Holm).",
         verdict_counts.by_chance,
         units::count(verdict_counts.compared, "cell"),
         if found == 1 { "is" } else { "are" },
         match verdict_counts.standing {
-            0 => "none stands".to_owned(),
-            1 => "1 stands".to_owned(),
-            n => format!("{n} stand"),
+            0 => "none remains so".to_owned(),
+            1 => "1 remains so".to_owned(),
+            n => format!("{n} remain so"),
         }
     )
 }
 
-/// The last line of a document: its verdicts, and what could not be compared.
+/// The last line of a document: its verdicts, and the number of cells not compared.
 pub(super) fn summary(other: &ComparedRun) -> String {
     let mut line = other.verdict_counts.line();
     for (cells, word) in [(&other.missing, "missing"), (&other.added, "added")] {
@@ -122,7 +122,7 @@ pub(super) fn origin(origin: &Origin) -> String {
     )
 }
 
-/// What was looked past, a line each.
+/// The allowed differences, a line each.
 pub(super) fn ignored_differences(other: &ComparedRun) -> Vec<String> {
     let line = |difference: &Difference| match difference.what == difference.aspect.word() {
         true => shown(&format!("across {difference}")),
@@ -131,12 +131,12 @@ pub(super) fn ignored_differences(other: &ComparedRun) -> Vec<String> {
     other.differences.iter().map(line).collect()
 }
 
-/// What became of a condition.
+/// The result of a condition.
 pub(super) fn met(met: &ConditionResult) -> String {
     let cells = units::count(met.tested, "cell");
     let alone = match met.alone {
         0 => String::new(),
-        n => format!("; {n} more by the interval of the cell alone, which does not stand among {cells}"),
+        n => format!("; {n} more by the cell's own interval, but not among {cells} (Holm)"),
     };
     match met.cells.len() {
         0 => format!("--fail-on {}: not met by any of {cells}{alone}", met.condition),
@@ -149,9 +149,9 @@ pub(super) fn met(met: &ConditionResult) -> String {
     }
 }
 
-/// Why documents are not compared, and what to add if they are meant to be.
+/// The reason for a refused comparison, and the option that allows it.
 pub(super) fn refusal(f: &mut fmt::Formatter<'_>, documents: &[(String, Vec<Difference>)]) -> fmt::Result {
-    writeln!(f, "not compared: what differs around the runs could explain a difference in speed by itself")?;
+    writeln!(f, "not compared: differences between the environments could explain a difference in speed")?;
     let mut aspects: Vec<Aspect> = Vec::new();
     for (name, differences) in documents {
         writeln!(f, "  {name} against the baseline (baseline | this):")?;
@@ -164,9 +164,5 @@ pub(super) fn refusal(f: &mut fmt::Formatter<'_>, documents: &[(String, Vec<Diff
     }
     aspects.sort();
     let words: Vec<&str> = aspects.iter().map(|aspect| aspect.word()).collect();
-    write!(
-        f,
-        "if this is what you compare, say so: --across {} (or --anyway for whatever differs)",
-        words.join(",")
-    )
+    write!(f, "to compare across them: --across {} (or --anyway for all differences)", words.join(","))
 }

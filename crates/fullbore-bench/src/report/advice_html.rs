@@ -1,4 +1,4 @@
-//! What to do on this machine: the advice with its evidence, the rules of 1997, the strategies chosen.
+//! The sections of the advice, the rules of 1997 and the strategies chosen.
 
 use super::chapter::Chapter;
 use super::markup::{Table, escape, set, words};
@@ -6,7 +6,7 @@ use crate::document::{Advice, Confidence, Document, Rule, RuleVerdict};
 use crate::units;
 
 impl Advice {
-    /// How sure it is and what it is worth: `high confidence, 3.6 times`.
+    /// Confidence and gain: `high confidence, worth 3.6 times`.
     pub(crate) fn standing(&self) -> String {
         let sure = match self.confidence {
             Confidence::High => "high confidence",
@@ -21,14 +21,14 @@ impl Advice {
     }
 }
 
-/// The advice, what is worth most first.
+/// The advice, largest gain first.
 pub(crate) fn advice(document: &Document) -> Vec<&Advice> {
     let mut ranked: Vec<&Advice> = document.findings.advice.iter().collect();
     ranked.sort_by(|a, b| b.worth.total_cmp(&a.worth));
     ranked
 }
 
-/// A link to the chapter of an experiment; nothing where there is none.
+/// A link to the chapter of an experiment; empty if there is none.
 fn link(chapters: &[Chapter], experiment: &str) -> String {
     let chapter = chapters.iter().find(|c| c.experiment.name == experiment);
     chapter.map_or_else(String::new, |c| {
@@ -40,13 +40,13 @@ fn link(chapters: &[Chapter], experiment: &str) -> String {
     })
 }
 
-/// The section of the advice; empty where there is none.
+/// The section of the advice; empty if there is none.
 pub(super) fn advice_html(document: &Document, chapters: &[Chapter]) -> String {
     let advice = advice(document);
     if advice.is_empty() {
         return String::new();
     }
-    let mut html = String::from("<section id=\"advice\">\n<h2>What to do here</h2>\n<ol class=\"advice\">\n");
+    let mut html = String::from("<section id=\"advice\">\n<h2>Advice</h2>\n<ol class=\"advice\">\n");
     for advice in advice {
         html += &format!(
             "<li><p>{}</p><p class=\"evidence\"><span class=\"tag {}\">{}</span> {}{}</p></li>\n",
@@ -70,7 +70,7 @@ fn rules(document: &Document) -> Vec<&Rule> {
     rules
 }
 
-/// The rules of 1997 with their verdicts as a table; `None` where they were not tested.
+/// The rules of 1997 with their verdicts as a table; `None` if they were not tested.
 pub(super) fn rules_table(document: &Document) -> Option<Table> {
     let rules = rules(document);
     let row =
@@ -79,7 +79,7 @@ pub(super) fn rules_table(document: &Document) -> Option<Table> {
     (!rules.is_empty()).then(|| Table::new(columns, rules.iter().map(row).collect()))
 }
 
-/// The section of the rules; empty where they were not tested.
+/// The section of the rules; empty if they were not tested.
 pub(super) fn rules_html(document: &Document, chapters: &[Chapter]) -> String {
     let rules = rules(document);
     if rules.is_empty() {
@@ -87,8 +87,8 @@ pub(super) fn rules_html(document: &Document, chapters: &[Chapter]) -> String {
     }
     let count = |verdict| rules.iter().filter(|r| r.verdict == verdict).count();
     let mut html = format!(
-        "<section id=\"rules\">\n<h2>The rules of 1997, tested again</h2>\n<p class=\"note\">What Riedel, van Ingen \
-         and Gray advised: {} still true here, {} no longer, {} not testable.</p>\n<ol class=\"rules\">\n",
+        "<section id=\"rules\">\n<h2>The rules of 1997, tested again</h2>\n<p class=\"note\">Rules of Riedel, van Ingen \
+         and Gray: {} still true here, {} no longer, {} not testable.</p>\n<ol class=\"rules\">\n",
         count(RuleVerdict::StillTrue),
         count(RuleVerdict::NoLongerTrue),
         count(RuleVerdict::NotTestable)
@@ -111,12 +111,12 @@ pub(super) fn rules_html(document: &Document, chapters: &[Chapter]) -> String {
     html + "</ol>\n</section>\n"
 }
 
-/// Escaped text whose strategies may be broken after their commas.
+/// Escaped text in which strategies may break after their commas.
 fn breakable(text: &str) -> String {
     text.replace(',', ",<wbr>").replace(",<wbr> ", ", ")
 }
 
-/// The section of the strategies chosen; empty where there was nothing to choose.
+/// The section of the strategies chosen; empty if nothing was chosen.
 pub(super) fn choices_html(document: &Document) -> String {
     if document.findings.choices.is_empty() {
         return String::new();

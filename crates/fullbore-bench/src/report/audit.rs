@@ -1,23 +1,23 @@
-//! What the meter found out about itself, and the cells to read with care.
+//! The self-audit: the meter's own cost, and cells with warnings.
 
 use super::markup::{Table, bullets, facts as pairs, figures, folded, words};
 use crate::document::{Document, Proof, StopReason};
 use crate::units;
 
-/// The self-audit as pairs of what and value.
+/// The self-audit as label and value.
 pub(super) fn facts(document: &Document) -> Vec<(String, String)> {
     let audit = &document.audit;
     let mut facts: Vec<(String, String)> = Vec::new();
     if let Some(null) = audit.null_request_s {
         let text = super::verdict::spanned(null, units::seconds);
-        facts.push(("the meter’s own cost of a request (null engine)".into(), text));
+        facts.push(("meter’s own cost per request (null engine)".into(), text));
     }
-    facts.extend(audit.clock_s.map(|c| ("a reading of the clock".into(), units::seconds(c))));
-    facts.push(("cells bound by the meter".into(), audit.tool_bound.len().to_string()));
+    facts.extend(audit.clock_s.map(|c| ("one clock reading".into(), units::seconds(c))));
+    facts.push(("cells limited by the meter".into(), audit.tool_bound.len().to_string()));
     let samples = || document.cells.iter().flat_map(|c| &c.samples);
     let proofs = |state: &str| samples().filter(|s| proof_text(&s.proof) == state).count();
     let proved = format!(
-        "{} confirmed, {} unproved, {} contradicted and left out",
+        "{} confirmed, {} unproved, {} contradicted and excluded",
         proofs("confirmed"),
         proofs("unproved"),
         proofs("contradicted")
@@ -41,7 +41,7 @@ pub(super) fn html(document: &Document) -> String {
     html + "</section>\n"
 }
 
-/// Cells to read with care, and those not measured.
+/// Cells with warnings, and cells not measured.
 fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     let names = document.cell_names();
     let mut flagged = Vec::new();
@@ -54,14 +54,14 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
                 None if cell.samples.is_empty() => "not reached in time".into(),
                 None => "no usable sample".into(),
             };
-            // A reason is told once for an experiment, however many cells it holds for.
+            // A reason is listed once per experiment, with the number of cells.
             match skipped.iter_mut().find(|(e, r, _)| *e == cell.experiment && *r == reason) {
                 Some((_, _, count)) => *count += 1,
                 None => skipped.push((cell.experiment.clone(), reason, 1)),
             }
             continue;
         };
-        // That the time was up is told by the last column.
+        // The last column reports that time was up.
         let flags = summary.flags.iter().filter(|f| !f.starts_with("time up"));
         let flags = flags.cloned().collect::<Vec<_>>().join("; ");
         if !flags.is_empty() || !summary.outliers.is_empty() {
@@ -70,13 +70,13 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
         }
     }
     let flagged =
-        Table::new([words("cell"), words("what was seen"), figures("outliers"), words("ended")], flagged);
+        Table::new([words("cell"), words("warnings"), figures("outliers"), words("stopped")], flagged);
     let skipped = Table::new(
         [words("experiment"), figures("cells"), words("reason")],
         skipped.into_iter().map(|(e, r, n)| vec![e, n.to_string(), r]).collect(),
     );
-    let described = "<p class=\"note\">Outliers are labelled and kept; the median hardly feels them.</p>\n";
-    [("Cells to read with care", described, flagged), ("Not measured, and why", "", skipped)]
+    let described = "<p class=\"note\">Outliers are labelled and kept; they hardly affect the median.</p>\n";
+    [("Cells with warnings", described, flagged), ("Cells not measured", "", skipped)]
         .into_iter()
         .filter(|(_, _, table)| !table.rows.is_empty())
         .collect()

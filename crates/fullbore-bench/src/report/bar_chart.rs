@@ -14,7 +14,7 @@ pub(super) struct Bar {
     pub(super) value: Estimate,
     /// The value as text with its unit.
     pub(super) text: String,
-    /// What to say when pointed at.
+    /// Tooltip.
     pub(super) tip: String,
 }
 
@@ -33,7 +33,7 @@ const TOP: f64 = 24.0;
 /// Height of a bar with its name above.
 const ROW: f64 = 38.0;
 const BAR: f64 = 13.0;
-/// Characters of a name that leave room for the figure beside it; the whole name stands in the table.
+/// Characters of a name that leave room for the figure beside it; the table has the whole name.
 const LONGEST_NAME: usize = 48;
 
 impl BarChart {
@@ -51,7 +51,7 @@ impl BarChart {
         );
         if let Some((value, text)) = &self.rule {
             let at = x.place(*value);
-            // Beside the bars only: the figures above them stay clear.
+            // Beside the bars only, so that the figures above them stay clear.
             let rows = (0..self.bars.len()).map(|row| TOP + ROW * row as f64 + 14.0);
             let marks: String = rows.map(|y| format!("M{at:.1} {y:.1}v{:.1}", BAR + 8.0)).collect();
             svg += &format!(

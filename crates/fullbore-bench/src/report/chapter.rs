@@ -1,4 +1,4 @@
-//! A chapter of the report: one experiment with its question, what was found then and here, charts and tables.
+//! A chapter of the report: one experiment with its question, earlier and present findings, charts and tables.
 
 use super::data_table::{Titled, tables};
 use super::figures::ChartBuilder;
@@ -9,18 +9,18 @@ use super::verdict::verdict;
 use crate::document::{Axis, Document, Experiment, Figure, StopReason, experiments, series};
 use crate::units;
 
-/// What a chapter holds, before it is set as HTML or Markdown.
+/// The content of a chapter, independent of HTML and Markdown.
 pub(super) struct Chapter {
     pub(super) experiment: Experiment,
-    /// The id of its section, unique in the report.
+    /// Id of its section, unique in the report.
     pub(super) anchor: String,
-    /// What was found here, in sentences.
+    /// Present findings, in sentences.
     pub(super) here: Vec<String>,
     pub(super) charts: Vec<Chart>,
     pub(super) tables: Vec<Titled>,
-    /// What to read with care, in a sentence.
+    /// Warnings about its cells, in a sentence.
     pub(super) care: Option<String>,
-    /// Why cells were not measured, with how many of them.
+    /// Reasons why cells were not measured, each with the number of cells.
     pub(super) skipped: Vec<(String, usize)>,
 }
 
@@ -73,13 +73,13 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
     chapters
 }
 
-/// The id of an experiment's section.
+/// Id of an experiment's section.
 fn anchor(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     format!("experiment-{}", name.chars().map(safe).collect::<String>())
 }
 
-/// How many cells of an experiment are imprecise, two-humped, drifting … in a sentence; `None` if all are well.
+/// The numbers of cells that are imprecise, two-humped, drifting and so on, in a sentence; `None` if there are none.
 pub(crate) fn care(document: &Document, experiment: &str) -> Option<String> {
     let summaries = || {
         let cells = document.cells.iter().filter(|c| c.experiment == experiment);
@@ -87,23 +87,20 @@ pub(crate) fn care(document: &Document, experiment: &str) -> Option<String> {
     };
     let measured = summaries().count();
     let kinds: [(&str, usize); 7] = [
-        (
-            "ended before the interval was narrow",
-            summaries().filter(|s| s.stop != StopReason::Precise).count(),
-        ),
+        ("missed the target precision", summaries().filter(|s| s.stop != StopReason::Precise).count()),
         ("two-humped", summaries().filter(|s| s.modes.is_some()).count()),
         ("drifting", summaries().filter(|s| s.drift.as_ref().is_some_and(|d| d.matters())).count()),
         ("with contradicted samples", summaries().filter(|s| s.contradicted > 0).count()),
         ("with unproved cache state", summaries().filter(|s| s.unproved > 0).count()),
         ("with outliers", summaries().filter(|s| !s.outliers.is_empty()).count()),
-        ("bound by the meter", summaries().filter(|s| s.tool_bound).count()),
+        ("limited by the meter", summaries().filter(|s| s.tool_bound).count()),
     ];
     let text: Vec<String> =
         kinds.iter().filter(|k| k.1 > 0).map(|(what, count)| format!("{count} {what}")).collect();
     (!text.is_empty()).then(|| format!("Of {}: {}.", units::count(measured, "cell"), text.join(", ")))
 }
 
-/// Reasons why cells of an experiment were not measured, with their numbers.
+/// Reasons why cells of an experiment were not measured, each with the number of cells.
 pub(super) fn skipped(document: &Document, experiment: &str) -> Vec<(String, usize)> {
     let mut reasons: Vec<(String, usize)> = Vec::new();
     for cell in document.cells.iter().filter(|c| c.experiment == experiment && c.summary.is_none()) {
@@ -120,18 +117,18 @@ pub(super) fn skipped(document: &Document, experiment: &str) -> Vec<(String, usi
     reasons
 }
 
-/// The title without what follows a comma, for lists.
+/// The title up to its first comma, for lists.
 pub(super) fn short(title: &str) -> &str {
     title.split(',').next().unwrap_or(title)
 }
 
 impl Chapter {
-    /// Whether anything was measured.
+    /// True if anything was measured.
     pub(super) fn measured(&self) -> bool {
         !self.charts.is_empty() || !self.tables.is_empty()
     }
 
-    /// What to say where there is no verdict.
+    /// Text shown in place of a verdict.
     pub(super) fn without(&self) -> &'static str {
         if self.measured() { "Measured, without a verdict." } else { "Nothing was measured here." }
     }
@@ -154,7 +151,7 @@ impl Chapter {
             html += "</div>\n";
         }
         if let Some(care) = &self.care {
-            html += &format!("<p class=\"care\"><b>Read with care.</b> {}</p>\n", set(care));
+            html += &format!("<p class=\"care\"><b>Warnings:</b> {}</p>\n", set(care));
         }
         for (reason, count) in &self.skipped {
             html += &format!(

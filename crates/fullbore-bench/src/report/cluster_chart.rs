@@ -1,4 +1,4 @@
-//! Narrow bars in clusters: the rates of streams that ran side by side.
+//! Narrow bars in clusters: the rates of concurrent streams.
 
 use super::frame;
 use super::markup::escape;
@@ -8,14 +8,14 @@ use crate::stats::Estimate;
 
 /// The streams of one cell.
 pub(super) struct Cluster {
-    /// What stands under it: `4 streams`.
+    /// First line below the cluster: `4 streams`.
     pub(super) name: String,
-    /// What stands under that: how fair it was.
+    /// Second line: the fairness index.
     pub(super) text: String,
     pub(super) colour: usize,
     /// The rate of each stream, in the chart's unit.
     pub(super) rates: Vec<Estimate>,
-    /// What to say of each when pointed at.
+    /// Tooltip of each bar.
     pub(super) tips: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ const TOP: f64 = 30.0;
 const BOTTOM: f64 = 280.0;
 /// The gap between clusters, in bars.
 const GAP: f64 = 1.4;
-/// A bar is at most so wide.
+/// Largest width of a bar.
 const WIDEST: f64 = 26.0;
 
 impl ClusterChart {
@@ -48,7 +48,7 @@ impl ClusterChart {
              <text class=\"title\" x=\"4\" y=\"14\">{}</text>\n</g>\n",
             escape(&self.y_title)
         );
-        // Every cluster gets the same share of the width, so that the words under it have room.
+        // Every cluster gets the same share of the width, so that the text below it has room.
         let share = (RIGHT - LEFT) / self.clusters.len().max(1) as f64;
         for (number, cluster) in self.clusters.iter().enumerate() {
             let middle = LEFT + share * (number as f64 + 0.5);

@@ -1,4 +1,4 @@
-//! The tables of a chapter: its paths at their peaks, and every figure that its charts draw.
+//! The tables of a chapter: the peak of each path, and every figure that the charts draw.
 
 use super::figures::{cost_of, half_of};
 use super::markup::{Column, NOTHING, Table, figures, words};
@@ -11,14 +11,14 @@ use crate::document::{Axis, Cell, CpuCost, Document, Experiment, Phases, Series,
 use crate::stats::{Estimate, median};
 use crate::units;
 
-/// A table with what it is called.
+/// A table with its title.
 pub(super) type Titled = (&'static str, Table);
 
-/// The tables of a chapter; those without a row are left out. The first, if it is of paths, is the one that matters.
+/// The tables of a chapter, without empty ones. If the first is of paths, it is the main one.
 pub(super) fn tables(document: &Document, experiment: &Experiment, lines: &[Series]) -> Vec<Titled> {
     let mut tables = Vec::new();
     if experiment.axis != Axis::None && experiment.axis != Axis::Load {
-        tables.push(("Each path at its peak", paths(document, experiment, lines)));
+        tables.push(("Peak of each path", paths(document, experiment, lines)));
     }
     tables.push(super::peers::table(document, experiment));
     tables.push(super::limits::disks(document, experiment));
@@ -36,28 +36,29 @@ pub(super) fn tables(document: &Document, experiment: &Experiment, lines: &[Seri
         figures("p99.9"),
         figures("longest"),
         figures("fairness"),
-        words("to be known"),
+        words("warnings"),
     ];
     tables.push(("Every cell: rates", cells(document, experiment, lines, &rates, rate_columns)));
-    let costs = ["busy", "µs/request", "user", "system", "uncharged", "ms/MB", "user", "system", "uncharged"]
-        .map(figures);
+    let costs =
+        ["busy", "µs/request", "user", "system", "off-process", "ms/MB", "user", "system", "off-process"]
+            .map(figures);
     let charged = |l: &Series| {
         let summary = |&c: &usize| document.cells[c].summary.as_ref();
         l.cells.iter().filter_map(summary).any(|s| s.cpu_per_mb.charged.value > 0.0)
     };
     if lines.iter().any(charged) {
-        tables.push(("Every cell: processor time", cells(document, experiment, lines, &costs, cost_columns)));
+        tables.push(("Every cell: CPU time", cells(document, experiment, lines, &costs, cost_columns)));
     }
     let phases = [
         "submit",
         "queue",
         "device",
         "complete",
-        "requests asked",
-        "of the device",
+        "requests submitted",
+        "device requests",
         "merged",
-        "split off",
-        "mean size at the device",
+        "split",
+        "mean device request",
     ]
     .map(figures);
     let traced = |l: &Series| l.cells.iter().any(|&c| parts(&document.cells[c]).is_some());
@@ -75,7 +76,7 @@ fn dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| NOTHING.into())
 }
 
-/// A row a cell. Along an axis, the rows of a path stand under its name.
+/// One row per cell. Along an axis, the rows of a path are grouped under its name.
 fn cells(
     document: &Document,
     experiment: &Experiment,
@@ -100,7 +101,7 @@ fn cells(
     Table::new([&[first], columns].concat(), rows).without_empty_columns()
 }
 
-/// A position; an offset with its direction.
+/// A position; an offset with its sign.
 fn signed(axis: Axis, cell: &Cell, at: u64) -> String {
     match (axis, cell.labels.offset_bytes) {
         (Axis::Offset, Some(0)) => "aligned".into(),
@@ -109,11 +110,11 @@ fn signed(axis: Axis, cell: &Cell, at: u64) -> String {
     }
 }
 
-/// The interval; its unit once where both ends have the same.
+/// The interval, with the unit once if both ends share it.
 fn interval(value: Estimate) -> String {
     let [low, high] = [value.low, value.high].map(units::rate);
     match (low.split_once(' '), high.split_once(' ')) {
-        (Some((bare, one)), Some((_, other))) if one == other => format!("{bare} to {high}"),
+        (Some((bare, one)), Some((_, other))) if one == other => format!("{bare}–{high}"),
         _ => format!("{low} to {high}"),
     }
 }
@@ -187,7 +188,7 @@ fn phase_columns(cell: &Cell, _: &Summary) -> Vec<String> {
     columns
 }
 
-/// Every path at its peak: share of the roof, half-power point, fitted cost.
+/// The peak of every path: share of the roof, half-power point, fitted cost.
 fn paths(document: &Document, experiment: &Experiment, lines: &[Series]) -> Table {
     let columns = [
         words("path"),
@@ -198,10 +199,10 @@ fn paths(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
         figures("crossing"),
         figures("µs/request"),
         figures("ms/MB"),
-        figures("a, µs a request"),
-        figures("b, ms a MB"),
+        figures("a, µs/request"),
+        figures("b, ms/MB"),
         figures("worst residual"),
-        words("reached with"),
+        words("method"),
     ];
     let row = |line: &Series| {
         let (cell, rate) = peak(document, line)?;

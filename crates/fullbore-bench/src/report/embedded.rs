@@ -1,4 +1,4 @@
-//! The whole document within the page, small: samples as columns, figures no longer than they mean, nothing twice.
+//! The whole document embedded in the page in compact form: samples as columns, rounded figures, no repetition.
 //!
 //! `docs/results-schema.md` describes the form; `script/data.js` turns it back into a results document.
 
@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::markup::json_for_script;
 use crate::document::Document;
 
-/// Significant digits kept of measured figures: a tenth of a microsecond in a second, a second in a day.
+/// Significant digits of measured figures: a tenth of a microsecond in a second, a second in a day.
 const DIGITS: usize = 7;
-/// Digits of what is worked out from them, whose intervals are rarely narrower than a thousandth.
+/// Significant digits of computed figures, whose intervals are rarely narrower than a thousandth.
 const DIGITS_WORKED_OUT: usize = 5;
 
 /// The element that holds the document.
@@ -21,13 +21,13 @@ pub(super) fn element(document: &Document) -> String {
 }
 
 /// The document as JSON with the names of the fields of samples (`columns`), of labels and of summaries, and `csv`, the
-/// columns of the CSV file. Of findings, `series` is a place in the list of that name. In each cell `labels` and `summary` are lists of values in the order of the names, and
-/// `samples` holds their number `n` and for each column a list: empty where no sample has the field, of one value where
-/// all have the same, else of one value a sample.
+/// columns of the CSV file. In findings, `series` is an index into the list of that name. In each cell `labels` and
+/// `summary` are lists of values in the order of the names, and `samples` holds their number `n` and a list for each
+/// column: empty if no sample has the field, of one value if all have the same, else of one value per sample.
 fn packed(document: &Document) -> Value {
     let mut whole = match serde_json::to_value(document) {
         Ok(whole) => whole,
-        // A map with keys that are no text, which the document does not have.
+        // Cannot happen: it would take a map with keys that are not strings.
         Err(error) => return json!({ "error": error.to_string() }),
     };
     for part in ["findings", "audit", "experiments"] {
@@ -61,7 +61,7 @@ fn packed(document: &Document) -> Value {
     })
 }
 
-/// Puts each path that findings rest on into a list, once, and its place in the list where it stood.
+/// Collects the series of findings in a list without duplicates, and replaces each by its index.
 fn share_series(value: &mut Value, known: &mut Vec<Value>) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(|value| share_series(value, known)),
@@ -82,7 +82,7 @@ fn share_series(value: &mut Value, known: &mut Vec<Value>) {
     }
 }
 
-/// Rounds fractions and takes out what is null.
+/// Rounds fractions and removes nulls.
 fn lighten(value: &mut Value, digits: usize) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(|v| lighten(v, digits)),
@@ -102,12 +102,12 @@ fn lighten(value: &mut Value, digits: usize) {
 fn rounded(number: f64, digits: usize) -> Value {
     let text = format!("{number:.*e}", digits - 1);
     let number = text.parse::<f64>().unwrap_or(number);
-    // Whole numbers without their point: a reader takes both.
+    // Whole numbers are written without a decimal point: a reader accepts both.
     if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
 }
 
-/// An object as the list of its values in the order of `names`, to which its own are added; what it lacks is `null`, or
-/// missing at the end.
+/// An object as the list of its values in the order of `names`, to which new names are added; a missing value is
+/// `null`, or absent at the end.
 fn listed(object: &Value, names: &mut Vec<String>) -> Value {
     let row = flat(object);
     for name in row.keys() {
@@ -152,7 +152,7 @@ fn transposed(samples: Value, columns: &mut Vec<String>) -> Value {
     json!({ "n": rows.len(), "of": of })
 }
 
-/// The fields of an object by name; those of an object within it are joined by a dot, `latency.p50_s`.
+/// The fields of an object by name; those of an inner object are joined by a dot, `latency.p50_s`.
 fn flat(object: &Value) -> Map<String, Value> {
     let mut row = Map::new();
     for (name, value) in object.as_object().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Which charts an experiment gets, and what each says of how to read it.
+//! The selection of an experiment's charts, with their captions.
 
 use super::bar_chart::{Bar, BarChart};
 use super::line_chart::{ChartLine, LineChart, Point};
@@ -10,13 +10,13 @@ use crate::document::{Axis, Document, Experiment, Figure, Series, SeriesCost, Se
 use crate::stats::Estimate;
 use crate::units;
 
-/// Lines a chart can hold and still be read.
+/// Most lines of a legible chart.
 pub(super) const MOST_LINES: usize = 12;
-/// Bars a chart can hold and still be seen at once.
+/// Most bars of a legible chart.
 const MOST_BARS: usize = 16;
-/// A logarithmic axis when lines differ by more than this factor at their peaks: the lower could not be read.
+/// The axis is logarithmic if the peaks of the lines differ by more than this factor.
 const LINES_APART: f64 = 12.0;
-/// The roof is drawn when it is at most this much above the fastest path, else only told of.
+/// The roof is drawn if it is at most this many times the fastest path, otherwise only mentioned.
 const ROOF_IN_SIGHT: f64 = 2.0;
 
 /// Draws the charts of one experiment.
@@ -28,7 +28,7 @@ pub(super) struct ChartBuilder<'a> {
 }
 
 impl ChartBuilder<'_> {
-    /// The charts that the experiment asks for; where it asks for none, those that suit its axis.
+    /// The charts that the experiment names; if it names none, those that suit its axis.
     pub(super) fn draw(&mut self, lines: &[Series]) {
         let all: Vec<&Series> = lines.iter().collect();
         let figures = match self.experiment.figures.as_slice() {
@@ -71,7 +71,7 @@ impl ChartBuilder<'_> {
         self.document.cells[cell].summary.as_ref()
     }
 
-    /// Where a cell lies on the axis, with the word for it and a comma before; empty without an axis.
+    /// A cell's position on the axis, as text after a comma; empty without an axis.
     pub(super) fn place(&self, cell: usize) -> String {
         let at = self.experiment.axis.of(&self.document.cells[cell].labels);
         at.map_or_else(String::new, |at| format!(", {}", self.experiment.axis.label(at)))
@@ -80,14 +80,14 @@ impl ChartBuilder<'_> {
     fn measured(&mut self, lines: &[&Series], measure: Measure) {
         let bars = self.experiment.axis == Axis::None;
         let most = if bars { MOST_BARS } else { MOST_LINES };
-        // Rates from memory and from a device do not share a scale.
+        // Rates of memory and of a device need different scales.
         let apart = Some(Facet::Cache).filter(|_| !measure.is_cost() && !bars);
         for panel in split(lines, apart, most) {
             if bars { self.bars(&panel, measure) } else { self.lines(&panel, measure) }
         }
     }
 
-    /// Adds a chart. `caption` ends without a stop; `described` begins with a space or is empty.
+    /// Adds a chart. `caption` ends without a full stop; `described` begins with a space or is empty.
     pub(super) fn add(
         &mut self,
         stem: &str,
@@ -107,7 +107,7 @@ impl ChartBuilder<'_> {
         let value = |cell: usize| self.summary(cell).and_then(|s| measure.of(s));
         let values = panel.lines.iter().flat_map(|(_, l)| l.cells.iter().filter_map(|&c| value(c)));
         let Some(highest) = values.map(|e| e.value).reduce(f64::max).filter(|v| *v > 0.0) else { return };
-        // A lone point can be read from the table; it shall not bend the axis of the lines.
+        // A single point is left to the table; it must not stretch the axis of the lines.
         let peak = |l: &Series| l.cells.iter().filter_map(|&c| value(c)).map(|e| e.value).reduce(f64::max);
         let lines_only = panel.lines.iter().filter(|(_, l)| l.cells.len() > 1);
         let lowest_peak =
@@ -174,7 +174,7 @@ impl ChartBuilder<'_> {
                 Some((name.as_str(), *line, measure.of(summary)?, summary.rate.value))
             })
             .collect();
-        // Best first, whichever way that is; all charts of an experiment keep the order of its rates.
+        // Best first in the measure's direction; all charts of an experiment keep the order of its rates.
         rated.sort_by(|a, b| b.3.total_cmp(&a.3));
         let highest = rated.iter().map(|r| r.2.value).fold(0.0, f64::max);
         if highest <= 0.0 {
@@ -182,7 +182,7 @@ impl ChartBuilder<'_> {
         }
         let (factor, unit) = measure.unit(highest);
         let line_styles = self.palette.line_styles(&rated.iter().map(|r| &r.1.labels).collect::<Vec<_>>());
-        // One colour for all where colour would say nothing.
+        // One colour for all if they share one method.
         let one_method = rated.iter().all(|r| r.1.labels.method == rated[0].1.labels.method);
         let roof = self.document.findings.roof.as_ref().filter(|r| {
             let other = self.experiment.name != "memory";
@@ -218,7 +218,7 @@ impl ChartBuilder<'_> {
         );
         let Some(summary) = self.summary(cell) else { return tip };
         tip += &format!(", {}", units::count(summary.n, "sample"));
-        // Once is enough: the chart of rates tells what to beware of.
+        // The chart of rates shows the warnings; the chart of costs does not repeat them.
         for flag in summary.flags.iter().filter(|_| !measure.is_cost()) {
             tip += "; ";
             tip += flag;
@@ -226,7 +226,7 @@ impl ChartBuilder<'_> {
         tip
     }
 
-    /// What a chart says to those who cannot see it: each line's range.
+    /// Text alternative of a chart: the range of each line.
     fn spoken(&self, panel: &Panel, measure: Measure) -> String {
         let range = |(name, line): &(String, &Series)| {
             let values = line.cells.iter().filter_map(|&c| self.summary(c).and_then(|s| measure.of(s)));
@@ -269,16 +269,16 @@ impl ChartBuilder<'_> {
         let bound = if half.at_most { "or less; nothing smaller was measured, " } else { "" };
         let crossing = half.crossing.map_or_else(String::new, |c| {
             let [value, low, high] = [c.value, c.low, c.high].map(|v| between(axis, v));
-            format!("; the curve crosses half at {value} ({low} to {high})")
+            format!("; fitted {value} ({low} to {high})")
         });
         let rising =
-            if half.still_rising { "; still rising at the end, so this may be too small" } else { "" };
+            if half.still_rising { "; throughput still rising at the end: may be too small" } else { "" };
         let peak = units::rate(half.peak);
         Some((half.at, format!("half-power {what} of {name}: {at} ({bound}peak {peak}){crossing}{rising}")))
     }
 }
 
-/// Whether a path of the findings is this line.
+/// True if a path of the findings is this line.
 pub(super) fn is_of(document: &Document, line: &Series, cells: &[String]) -> bool {
     let ids = line.cells.iter().map(|&c| document.cells[c].id.as_str());
     cells.iter().map(String::as_str).eq(ids)
@@ -295,7 +295,7 @@ pub(super) fn half_of<'a>(document: &'a Document, line: &Series, axis: Axis) -> 
     found.iter().find(|f| is_of(document, line, &f.series.cells))
 }
 
-/// The cost line of a line.
+/// The fitted cost of a line.
 pub(super) fn cost_of<'a>(document: &'a Document, line: &Series) -> Option<&'a SeriesCost> {
     document.findings.costs.iter().find(|c| is_of(document, line, &c.series.cells))
 }

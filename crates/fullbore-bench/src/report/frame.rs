@@ -3,7 +3,7 @@
 use super::markup::escape;
 use super::scale::{Scale, tick_text};
 
-/// Lines from `left` to `right`, numbers before them.
+/// Horizontal grid lines from `left` to `right`, numbers before them.
 pub(super) fn rising(y: &Scale, left: f64, right: f64) -> String {
     let line = |&value: &f64| {
         let at = y.place(value);
@@ -18,7 +18,7 @@ pub(super) fn rising(y: &Scale, left: f64, right: f64) -> String {
     y.ticks.iter().map(line).collect()
 }
 
-/// Lines from `top` to `bottom`, texts under them; those at the ends do not stand out.
+/// Vertical grid lines from `top` to `bottom`, texts below; texts at the ends stay within the frame.
 pub(super) fn along(x: &Scale, top: f64, bottom: f64, text: impl Fn(f64) -> String) -> String {
     let last = x.ticks.len().saturating_sub(1);
     let line = |(number, &value): (usize, &f64)| {
@@ -38,7 +38,7 @@ pub(super) fn along(x: &Scale, top: f64, bottom: f64, text: impl Fn(f64) -> Stri
     x.ticks.iter().enumerate().map(line).collect()
 }
 
-/// What the axis at the bottom counts, between `left` and `right`.
+/// The title of the bottom axis, between `left` and `right`.
 pub(super) fn title_below(title: &str, left: f64, right: f64, y: f64) -> String {
     format!(
         "<text class=\"title\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>\n",

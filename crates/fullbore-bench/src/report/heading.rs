@@ -1,11 +1,11 @@
-//! The ends of a report: its head with the table of contents, the environment, the foot.
+//! Head, table of contents, environment and foot of a report.
 
 use super::chapter::{Chapter, short};
 use super::markup::{escape, facts, folded, set};
 use crate::document::Document;
 use crate::units;
 
-/// What was measured where and when, in a line.
+/// Machine, test file and time of the run, in a line.
 pub(super) fn place(document: &Document) -> String {
     let (run, system) = (&document.run, &document.environment.file_system);
     let on = [system.kind.as_str(), system.source.as_str()].into_iter().filter(|t| !t.is_empty());
@@ -15,7 +15,7 @@ pub(super) fn place(document: &Document) -> String {
     parts.collect::<Vec<_>>().join(" · ")
 }
 
-/// Title, place, buttons.
+/// Title, place of the run, buttons.
 pub(super) fn head(document: &Document) -> String {
     format!(
         "<header>\n<p class=\"kicker\">fullbore · storage report</p>\n<h1>{}</h1>\n<p class=\"where\">{}</p>\n\
@@ -51,7 +51,7 @@ pub(super) fn contents(parts: &[(&str, &str)], chapters: &[Chapter]) -> String {
     html + "</ol></details></nav>\n"
 }
 
-/// The environment as pairs of what and value.
+/// The environment as label and value.
 pub(super) fn environment(document: &Document) -> Vec<(String, String)> {
     let (env, run) = (&document.environment, &document.run);
     let mut facts: Vec<(String, String)> = vec![
@@ -59,7 +59,7 @@ pub(super) fn environment(document: &Document) -> Vec<(String, String)> {
         ("processor".into(), env.cpu_model.clone()),
         ("logical processors".into(), env.logical_cpus.to_string()),
     ];
-    facts.extend(env.cpu_quota.map(|q| ("processor quota".into(), units::significant(q))));
+    facts.extend(env.cpu_quota.map(|q| ("CPU quota".into(), units::significant(q))));
     facts.extend(env.memory_bytes.map(|m| ("memory".into(), units::size(m))));
     let system = &env.file_system;
     if !system.kind.is_empty() {
@@ -81,14 +81,14 @@ pub(super) fn environment(document: &Document) -> Vec<(String, String)> {
         facts.push((format!("device {}", device.name), format!("{model}{turning}{}", queue.join("; "))));
     }
     let available: Vec<&str> = env.engines.iter().filter(|e| e.available).map(|e| e.name.as_str()).collect();
-    facts.push(("engines that run here".into(), available.join(", ")));
+    facts.push(("available engines".into(), available.join(", ")));
     for engine in env.engines.iter().filter(|e| !e.available) {
         let reason = engine.reason.clone().unwrap_or_else(|| "no reason recorded".into());
-        facts.push((format!("engine {}: not here", engine.name), reason));
+        facts.push((format!("engine {}: unavailable", engine.name), reason));
     }
     facts.push(("command".into(), run.command.join(" ")));
     facts.push(("seed".into(), run.seed.to_string()));
-    facts.push(("length of the run".into(), units::seconds(run.duration_s)));
+    facts.push(("duration".into(), units::seconds(run.duration_s)));
     facts.push(("fullbore".into(), run.fullbore_version.clone()));
     facts.retain(|f| !f.1.trim().is_empty());
     facts
@@ -102,7 +102,7 @@ pub(super) fn environment_html(document: &Document) -> String {
     if !probe.is_null() {
         let json = serde_json::to_string_pretty(probe).unwrap_or_default();
         let whole = format!("<pre tabindex=\"0\">{}</pre>\n", escape(&json));
-        html += &folded("Everything the probe found", &whole, false);
+        html += &folded("Complete output of the probe", &whole, false);
     }
     html + "</section>\n"
 }
@@ -110,8 +110,8 @@ pub(super) fn environment_html(document: &Document) -> String {
 /// The foot.
 pub(super) fn foot(document: &Document) -> String {
     format!(
-        "<footer><p>Medians with 95% bootstrap intervals; a megabyte is 10<sup>6</sup> bytes. Every raw sample is in \
-         this file, measured figures to seven digits, those worked out to five. Schema {} version {}.{}.</p></footer>\n",
+        "<footer><p>Medians with 95% bootstrap intervals; a megabyte is 10<sup>6</sup> bytes. This file contains every \
+         raw sample, measured values to seven digits, computed ones to five. Schema {} version {}.{}.</p></footer>\n",
         escape(&document.schema),
         document.version,
         document.minor

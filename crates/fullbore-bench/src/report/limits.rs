@@ -1,4 +1,4 @@
-//! Tables of the limits that were found behind the rates: what disks give together, and what a request takes by its size.
+//! Tables of limits: rate by number of disks, and request time by size.
 
 use super::data_table::Titled;
 use super::markup::{NOTHING, Table, figures, words};
@@ -7,13 +7,13 @@ use crate::document::{Document, Experiment, Saturation, SeriesRequestTime};
 use crate::stats::Law;
 use crate::units;
 
-/// Where adding a disk stops helping: what so many give, beside what they would give if they shared nothing.
+/// Rate by number of disks, beside the rate expected of disks that share nothing.
 pub(super) fn disks(document: &Document, experiment: &Experiment) -> Titled {
     let columns = [
         words("disks"),
         figures("rate"),
-        figures("if they shared nothing"),
-        figures("of that"),
+        figures("if nothing were shared"),
+        figures("share of that"),
         words("more disks"),
     ];
     let found: Vec<&Saturation> =
@@ -24,9 +24,9 @@ pub(super) fn disks(document: &Document, experiment: &Experiment) -> Titled {
             rows.push(vec![path.series.name.clone()]);
         }
         let text = match (path.still_rising, path.sure) {
-            (true, _) => "were not measured",
-            (false, true) => "bring nothing",
-            (false, false) => "bring nothing that is sure",
+            (true, _) => "not measured",
+            (false, true) => "no gain",
+            (false, false) => "no significant gain",
         };
         rows.extend(path.steps.iter().map(|step| {
             vec![
@@ -38,18 +38,18 @@ pub(super) fn disks(document: &Document, experiment: &Experiment) -> Titled {
             ]
         }));
     }
-    ("What disks give together", Table::new(columns, rows).without_empty_columns())
+    ("Rate by number of disks", Table::new(columns, rows).without_empty_columns())
 }
 
-/// The law by which the size of a request tells its time, a row a path.
+/// The fitted model of request time, one row per path.
 pub(super) fn requests(document: &Document, experiment: &Experiment) -> Titled {
     let columns = [
         words("path"),
-        words("time of a request"),
+        words("model"),
         figures("a"),
         figures("1 ÷ a"),
         figures("1 ÷ b"),
-        figures("half of that from"),
+        figures("half-power size"),
         figures("worst residual"),
         figures("sizes"),
     ];
@@ -74,5 +74,5 @@ pub(super) fn requests(document: &Document, experiment: &Experiment) -> Titled {
         ]
     };
     let here = document.findings.request_times.iter().filter(|t| t.series.experiment == experiment.name);
-    ("What a request takes by its size", Table::new(columns, here.map(row).collect()).without_empty_columns())
+    ("Request time by size", Table::new(columns, here.map(row).collect()).without_empty_columns())
 }

@@ -15,7 +15,7 @@ pub(super) struct Point {
     pub(super) at: u64,
     /// Value with its interval, in the chart's unit.
     pub(super) y: Estimate,
-    /// What to say when pointed at.
+    /// Tooltip.
     pub(super) tip: String,
 }
 
@@ -24,9 +24,9 @@ pub(super) struct ChartLine {
     pub(super) name: String,
     pub(super) look: LineStyle,
     pub(super) points: Vec<Point>,
-    /// A fitted curve through (x, y), drawn fine.
+    /// A fitted curve through (x, y), drawn as a fine line.
     pub(super) fitted: Vec<(f64, f64)>,
-    /// The half-power point: which position, and what to say of it.
+    /// The half-power point: its position and tooltip.
     pub(super) half_power: Option<(u64, String)>,
 }
 
@@ -46,11 +46,11 @@ const LEFT: f64 = 54.0;
 const RIGHT: f64 = 510.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 280.0;
-/// With more lines than this the areas between the ends of the intervals would cover one another.
+/// With more lines than this the interval bands would cover one another.
 const MOST_BANDS: usize = 6;
-/// Up to this many streams or disks each is a step; beyond, the axis is logarithmic.
+/// Up to this many streams or disks the axis has equal steps; beyond, it is logarithmic.
 const FEW: u64 = 8;
-/// Width of a character of a tick, in a narrow window where letters are larger.
+/// Width of a character of a tick label, in a narrow window with larger letters.
 const LETTER: f64 = 8.5;
 
 impl LineChart {
@@ -134,7 +134,7 @@ fn draw(number: usize, line: &ChartLine, x: &Scale, y: &Scale, band: bool) -> St
             let below = line.points.iter().rev().map(|p| place(p, p.y.low));
             svg += &format!("<path class=\"band\" d=\"{}Z\"/>\n", path(above.chain(below)));
         }
-        // A fitted line stands for the run of the points; joining them as well would hide the difference.
+        // A fitted line replaces the line through the points, so that their distance from it remains visible.
         if line.fitted.is_empty() {
             let joined = line.points.iter().map(|p| place(p, p.y.value));
             svg += &format!("<path class=\"l\" d=\"{}\"/>\n", path(joined));

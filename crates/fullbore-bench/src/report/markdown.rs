@@ -1,4 +1,4 @@
-//! The report as Markdown, as GitHub reads it: the same chapters in words and tables, linking to nothing outside.
+//! The report as Markdown for GitHub: the same chapters in text and tables, without links.
 
 use super::chapter::Chapter;
 use super::markup::Table;
@@ -42,7 +42,7 @@ pub(super) fn report(document: &Document, chapters: &[Chapter]) -> String {
     items(&mut text, notes.iter().map(|n| n.as_str()));
     text += "## Environment\n\n";
     text += &pairs(&heading::environment(document));
-    text += "Medians with 95% bootstrap intervals; times in seconds unless said otherwise, a megabyte is 10⁶ bytes.\n";
+    text += "Medians with 95% bootstrap intervals; times in seconds unless given otherwise; a megabyte is 10⁶ bytes.\n";
     text
 }
 
@@ -63,7 +63,7 @@ fn set(chapter: &Chapter) -> String {
         text += &format!("Figure {}. {}\n\n", chart.number, escape(&chart.description));
     }
     if let Some(care) = &chapter.care {
-        text += &format!("**Read with care.** {}\n\n", escape(care));
+        text += &format!("**Warnings:** {}\n\n", escape(care));
     }
     for (reason, count) in &chapter.skipped {
         text += &format!("**Not measured:** {}: {}\n\n", units::count(*count, "cell"), escape(reason));
@@ -89,7 +89,7 @@ fn pairs(facts: &[(String, String)]) -> String {
     table(&Table::new(columns, facts.iter().map(|(what, value)| vec![what.clone(), value.clone()]).collect()))
 }
 
-/// A table with pipes; a row of one cell becomes a row with its text in bold.
+/// A table with pipes; a row of one cell becomes a row in bold.
 fn table(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut text = line(table.columns.iter().map(|c| escape(c.head)).collect());
@@ -105,7 +105,7 @@ fn table(table: &Table) -> String {
     text + "\n"
 }
 
-/// Text that Markdown and the HTML within it leave as it is, on one line.
+/// Text escaped for Markdown and the HTML within it, on one line.
 pub(super) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -117,13 +117,13 @@ pub(super) fn escape(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
-            // A name after it would be mentioned.
+            // `@name` would mention a user.
             '@' => safe.push_str("&#64;"),
             c if c.is_control() => safe.push(' '),
             c => safe.push(c),
         }
     }
-    // What looks like an address would become a link.
+    // Text that looks like an address would become a link.
     safe.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_stays_text() {
+    fn text_is_escaped() {
         assert_eq!(escape("a|b `c` *d* <e> [f](g)"), "a\\|b \\`c\\` \\*d\\* &lt;e&gt; \\[f\\](g)");
         assert_eq!(escape("see: https://x.y/ @z\nnext"), "see: https&#58;//x.y/ &#64;z next");
         assert_eq!(escape("shift:10"), "shift:10");

@@ -1,8 +1,8 @@
-//! Text made safe for HTML, and the few shapes of markup used throughout.
+//! Text made safe for HTML, and the elements used throughout.
 
 use serde::Serialize;
 
-/// Text for element content and for attributes in double quotes.
+/// Escapes text for element content and for attributes in double quotes.
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -12,7 +12,7 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // Control characters have no place in HTML; file names may hold them.
+            // Control characters are invalid in HTML; file names may contain them.
             c if c.is_control() && !matches!(c, '\n' | '\t') => safe.push('\u{FFFD}'),
             c => safe.push(c),
         }
@@ -20,7 +20,8 @@ pub(crate) fn escape(text: &str) -> String {
     safe
 }
 
-/// As [`escape`], with figures bound to their units, so that no line ends in `1.96` and the next begins with `GB/s`.
+/// Escapes text for element content. Figures stay on the line of their units (`1.96 GB/s`); text between backquotes
+/// becomes a `code` element.
 pub(crate) fn set(text: &str) -> String {
     let mut bound = String::with_capacity(text.len());
     let mut words = text.split(' ').peekable();
@@ -32,7 +33,18 @@ pub(crate) fn set(text: &str) -> String {
             bound.push(if figure && UNITS.contains(&unit) { '\u{A0}' } else { ' ' });
         }
     }
-    escape(&bound)
+    code(&escape(&bound))
+}
+
+/// Turns pairs of backquotes into `code` elements; an odd number of them is left as it is.
+fn code(html: &str) -> String {
+    if html.matches('`').count() % 2 == 1 {
+        return html.to_owned();
+    }
+    let set = |(i, part): (usize, &str)| {
+        if i % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() }
+    };
+    html.split('`').enumerate().map(set).collect()
 }
 
 const UNITS: [&str; 21] = [
@@ -40,7 +52,7 @@ const UNITS: [&str; 21] = [
     "k/s", "M/s", "ns", "ms", "µs", "s",
 ];
 
-/// JSON that cannot end the script element it stands in: `<` occurs in strings only and is written as its escape.
+/// JSON that cannot end its script element: `<` occurs in strings only and is written as its escape.
 pub(crate) fn json_for_script(value: &impl Serialize) -> String {
     match serde_json::to_string(value) {
         Ok(json) => {
@@ -54,7 +66,7 @@ pub(crate) fn json_for_script(value: &impl Serialize) -> String {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
     pub(super) head: &'static str,
-    /// Whether it holds figures, set flush right.
+    /// True for figures, which are aligned to the right.
     pub(super) figures: bool,
 }
 
@@ -68,10 +80,10 @@ pub(super) const fn figures(head: &'static str) -> Column {
     Column { head, figures: true }
 }
 
-/// What stands for a value that was not measured or does not apply.
+/// Text for a value that was not measured or does not apply.
 pub(super) const NOTHING: &str = "–";
 
-/// A table before it is set as HTML or Markdown. A row of one cell heads the rows after it.
+/// A table, independent of HTML and Markdown. A row of one cell heads the rows after it.
 pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<String>>,
@@ -82,7 +94,7 @@ impl Table {
         Self { columns: columns.into(), rows }
     }
 
-    /// The table without the columns in which no row says anything.
+    /// Removes the columns that are empty in every row.
     pub(super) fn without_empty_columns(self) -> Self {
         let says = |text: &String| !text.is_empty() && text != NOTHING;
         let full = || self.rows.iter().filter(|row| row.len() > 1);
@@ -97,7 +109,7 @@ impl Table {
         Self { columns, rows }
     }
 
-    /// As an element that scrolls within itself where it is too wide; cells are escaped here.
+    /// The table in an element that scrolls sideways if it is too wide; cells are escaped here.
     pub(super) fn html(&self, label: &str) -> String {
         let class = |column: &Column| if column.figures { "" } else { " class=\"w\"" };
         let mut html = format!(
@@ -131,13 +143,13 @@ fn pick(row: Vec<String>, kept: impl Fn(usize) -> bool) -> Vec<String> {
     row.into_iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, text)| text).collect()
 }
 
-/// A folded part. What `matters` is unfolded in print.
+/// A folded part. One that `matters` is unfolded in print.
 pub(super) fn folded(summary: &str, inner: &str, matters: bool) -> String {
     let class = if matters { " class=\"matters\"" } else { "" };
     format!("<details{class}><summary>{}</summary>\n{inner}</details>\n", escape(summary))
 }
 
-/// Pairs of what and value.
+/// Pairs of label and value.
 pub(super) fn facts(facts: &[(String, String)]) -> String {
     let mut html = String::from("<dl class=\"facts\">\n");
     for (what, value) in facts {
@@ -146,7 +158,7 @@ pub(super) fn facts(facts: &[(String, String)]) -> String {
     html + "</dl>\n"
 }
 
-/// A list, nothing for none.
+/// A list; empty text for no items.
 pub(super) fn bullets<'a>(lines: impl Iterator<Item = &'a String>) -> String {
     let items: String = lines.map(|line| format!("<li>{}</li>\n", set(line))).collect();
     if items.is_empty() { items } else { format!("<ul>\n{items}</ul>\n") }
@@ -162,6 +174,12 @@ mod tests {
             set("up to 1.96 GB/s (1 MiB requests), 3 & 4"),
             "up to 1.96\u{A0}GB/s (1\u{A0}MiB requests), 3 &amp; 4"
         );
+    }
+
+    #[test]
+    fn backquoted_text_becomes_code() {
+        assert_eq!(set("use `a<b` or `--x`"), "use <code>a&lt;b</code> or <code>--x</code>");
+        assert_eq!(set("a ` b"), "a ` b");
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! What a chart can show of a cell: the value, its unit and its words.
+//! The measures that a chart can show of a cell, with their units and captions.
 
 use crate::document::{Axis, Figure, Summary};
 use crate::stats::Estimate;
 use crate::units;
 
-/// What a chart shows of a cell.
+/// A measure of a cell that a chart can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     Rate,
@@ -15,7 +15,7 @@ pub(super) enum Measure {
 }
 
 impl Measure {
-    /// The measure of a figure that shows one value a cell; `None` for the others.
+    /// The measure of a figure with one value per cell; `None` for the others.
     pub(super) fn shown_by(figure: Figure) -> Option<Self> {
         match figure {
             Figure::Rate => Some(Self::Rate),
@@ -31,16 +31,16 @@ impl Measure {
         matches!(self, Self::CpuPerMb | Self::CpuPerRequest | Self::Processors)
     }
 
-    /// Processor time for a unit of work: better the less there is.
+    /// True for CPU time per unit of work, where less is better.
     pub(super) fn per_work(self) -> bool {
         matches!(self, Self::CpuPerMb | Self::CpuPerRequest)
     }
 
-    /// The value in base units: bytes or requests a second, seconds.
+    /// The value in base units: bytes or requests per second, seconds.
     pub(super) fn of(self, summary: &Summary) -> Option<Estimate> {
         match self {
             Self::Rate => Some(summary.rate),
-            // Requests are of one size within a cell, so the interval of the rate carries over.
+            // Requests have one size within a cell, so the interval of the rate carries over.
             Self::Requests => {
                 let requests = summary.requests_per_s?;
                 (summary.rate.value > 0.0).then(|| summary.rate.scaled(requests / summary.rate.value))
@@ -51,15 +51,15 @@ impl Measure {
         }
     }
 
-    /// The factor to the unit of a chart whose largest value is `highest`, and that unit.
+    /// Unit for a chart whose largest value is `highest`, with the factor that converts to it.
     pub(super) fn unit(self, highest: f64) -> (f64, &'static str) {
         match self {
             Self::Rate if highest >= 1e9 => (1e-9, "GB/s"),
             Self::Rate => (1e-6, "MB/s"),
-            Self::Requests if highest >= 2e3 => (1e-3, "thousand requests/s"),
+            Self::Requests if highest >= 2e3 => (1e-3, "1000 requests/s"),
             Self::Requests => (1.0, "requests/s"),
-            Self::CpuPerMb => (1e3, "processor time, ms/MB"),
-            Self::CpuPerRequest => (1e6, "processor time, µs/request"),
+            Self::CpuPerMb => (1e3, "CPU time, ms/MB"),
+            Self::CpuPerRequest => (1e6, "CPU time, µs/request"),
             Self::Processors => (1.0, "processors busy"),
         }
     }
@@ -70,23 +70,23 @@ impl Measure {
             Self::Rate => units::rate(value),
             Self::Requests => units::requests_rate(value),
             Self::CpuPerMb => format!("{} ms/MB", units::ms_per_mb(value)),
-            Self::CpuPerRequest => format!("{} a request", units::seconds(value)),
+            Self::CpuPerRequest => format!("{} per request", units::seconds(value)),
             Self::Processors => format!("{} busy", units::significant(value)),
         }
     }
 
-    /// What it is, as the caption of a chart begins.
+    /// Start of a chart's caption.
     pub(super) fn caption(self) -> &'static str {
         match self {
             Self::Rate => "Rate",
-            Self::Requests => "Requests a second",
-            Self::CpuPerMb => "Processor time a megabyte",
-            Self::CpuPerRequest => "Processor time a request",
-            Self::Processors => "Processors kept busy",
+            Self::Requests => "Requests per second",
+            Self::CpuPerMb => "CPU time per megabyte",
+            Self::CpuPerRequest => "CPU time per request",
+            Self::Processors => "Processors busy",
         }
     }
 
-    /// A word for file names.
+    /// Part of a file name.
     pub(super) fn stem(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -104,15 +104,15 @@ pub(super) fn axis_title(axis: Axis) -> &'static str {
         Axis::Request => "request size",
         Axis::Depth => "depth: requests in flight",
         Axis::File => "length of the file",
-        Axis::Streams => "streams at once",
-        Axis::Targets => "disks at once",
-        Axis::Offset => "distance from a multiple of the request size",
-        Axis::Load => "requests a second asked for",
+        Axis::Streams => "concurrent streams",
+        Axis::Targets => "concurrent disks",
+        Axis::Offset => "offset from a multiple of the request size",
+        Axis::Load => "offered load, requests per second",
         Axis::None => "",
     }
 }
 
-/// What runs along the axis, for captions: `by request size`.
+/// The axis as part of a caption: ` by request size`.
 pub(super) fn by_axis(axis: Axis) -> &'static str {
     match axis {
         Axis::Request => " by request size",
@@ -135,7 +135,7 @@ pub(super) fn axis_heading(axis: Axis) -> &'static str {
         Axis::Streams => "streams",
         Axis::Targets => "disks",
         Axis::Offset => "offset",
-        Axis::Load => "asked",
+        Axis::Load => "load",
         Axis::None => "",
     }
 }

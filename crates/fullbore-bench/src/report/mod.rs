@@ -52,25 +52,25 @@ const SCRIPT: &str = concat!(
     include_str!("script/chart.js"),
     include_str!("script/data.js")
 );
-/// Nothing may be loaded from anywhere; what stands in the page may run, text may not become code.
+/// Content security policy: nothing may be loaded; only the page's own script and style run.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
-/// A rising line. Percent-encoded throughout, so that no address of any host stands in the file.
+/// A rising line. Percent-encoded throughout, so that the file contains no host address.
 pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http%3A%2F%2Fwww.w3.org%2F2000%2Fsvg' viewBox='0 0 16 16'%3E\
                     %3Crect width='16' height='16' rx='3' fill='%230a5a94'/%3E%3Cpath d='M3 12L7 6L13 4' \
                     stroke='white' stroke-width='2' fill='none'/%3E%3C/svg%3E";
 
-/// Sets a document as a complete HTML page.
+/// Renders a document as a complete HTML page.
 ///
-/// The page holds the document itself, measured figures to seven digits and those worked out to five, and offers it for download as JSON and
-/// its samples as CSV. Nothing in it is requested from anywhere; all text from the document is escaped.
+/// The page contains the document itself, measured values to seven digits and computed ones to five, and offers it for
+/// download as JSON and its samples as CSV. It requests nothing from anywhere; all text from the document is escaped.
 pub fn html(document: &Document) -> String {
     let chapters = chapters(document);
     let advice = advice_html::advice_html(document, &chapters);
     let rules = advice_html::rules_html(document, &chapters);
     let choices = advice_html::choices_html(document);
     let mut parts = vec![("summary", "Summary")];
-    let sections = [("advice", "What to do here", &advice), ("rules", "The rules of 1997", &rules)];
+    let sections = [("advice", "Advice", &advice), ("rules", "The rules of 1997", &rules)];
     let sections = sections.into_iter().chain([("choices", "Strategies chosen", &choices)]);
     parts.extend(sections.filter(|s| !s.2.is_empty()).map(|(id, title, _)| (id, title)));
 
@@ -102,13 +102,13 @@ pub fn html(document: &Document) -> String {
     page
 }
 
-/// Sets a document as Markdown, as GitHub reads it: the same chapters in words and tables. It links to nothing
-/// outside; all text from the document is escaped.
+/// Renders a document as Markdown for GitHub: the same chapters in text and tables. It contains no links; all text from
+/// the document is escaped.
 pub fn markdown(document: &Document) -> String {
     markdown::report(document, &chapters(document))
 }
 
-/// Every chart of the report as a file of its own: a name without suffix, unique among them, and a complete SVG
+/// Renders every chart of the report as a file of its own: a name without suffix, unique among them, and a complete SVG
 /// document on white with title and legend, fit for a paper.
 pub fn charts(document: &Document) -> Vec<(String, String)> {
     let chapters = chapters(document);

@@ -1,23 +1,23 @@
-//! Which colour, dash and marker a line gets: one colour a method throughout the report.
+//! Colour, dash and marker of lines; a method has the same colour throughout the report.
 
 use crate::document::{CacheState, Document, Labels};
 
-/// Colours in the style sheet (`.c0` to `.c7`), after Okabe and Ito, tuned to each theme.
+/// Number of colours in the style sheet (`.c0` to `.c7`), after Okabe and Ito, tuned to each theme.
 const COLOURS: usize = 8;
 
-/// The colours on white paper, as the light theme has them.
+/// The colours on white paper, those of the light theme.
 pub(super) const ON_WHITE: [&str; COLOURS] =
     ["#0a68a8", "#c24a00", "#00785a", "#a4488b", "#a06a00", "#2b95d0", "#555d66", "#7a4b1e"];
 
 /// Methods of the library in the order of their colours.
 const METHODS: [&str; 8] = ["buffered", "direct", "mmap", "uring", "aio", "uncached", "vectored", "stdio"];
 
-/// The looks of lines throughout a report.
+/// The styles of lines throughout a report.
 pub(super) struct Palette {
     methods: Vec<String>,
 }
 
-/// How one line is drawn.
+/// The style of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineStyle {
     /// Number of the colour class.
@@ -34,7 +34,7 @@ const DASHES: usize = 4;
 pub(super) const MARKERS: usize = 6;
 
 impl LineStyle {
-    /// A look of a colour alone.
+    /// A style that differs by colour only.
     pub(super) fn plain(colour: usize) -> Self {
         Self { colour: colour % COLOURS, dash: 0, marker: 0 }
     }
@@ -45,12 +45,12 @@ impl LineStyle {
     }
 }
 
-/// The access method, or the peer that did it.
+/// The access method, or the name of the peer.
 fn method_or_peer(labels: &Labels) -> &str {
     labels.peer.as_deref().unwrap_or(&labels.method)
 }
 
-/// More lines of one method than this in a chart get a colour each.
+/// If a chart has more lines of one method than this, each line gets a colour of its own.
 const OF_ONE_METHOD: usize = 3;
 
 impl Palette {
@@ -69,13 +69,13 @@ impl Palette {
         self.methods.iter().position(|m| m == method_or_peer(labels)).unwrap_or(0)
     }
 
-    /// Colour and marker follow the method; lines of one method in one chart differ by dash, then by marker.
-    /// Where a chart is about few methods in many ways, each line has a colour of its own.
+    /// Assigns styles. Colour and marker follow the method; lines of one method in one chart differ by dash, then by
+    /// marker. In a chart of few methods with many lines, each line has a colour of its own.
     pub(super) fn line_styles(&self, lines: &[&Labels]) -> Vec<LineStyle> {
         let places: Vec<usize> = lines.iter().map(|labels| self.place(labels)).collect();
         let crowded = places.iter().any(|p| places.iter().filter(|o| *o == p).count() > OF_ONE_METHOD);
         let colours = self.colours(&places);
-        // With more methods than colours the later ones are dashed.
+        // If there are more methods than colours, the later ones are dashed.
         let again = |i: usize| {
             let shared = |j: usize| places[j] < places[i] && colours[j] == colours[i];
             if crowded || !(0..places.len()).any(shared) { 0 } else { DASHES - 1 }
@@ -103,10 +103,10 @@ impl Palette {
         line_styles
     }
 
-    /// A colour for each place: its own, or, where another method of the chart has that one, a free one.
+    /// A colour for each place: its own, or a free one if another method of the chart has it.
     fn colours(&self, places: &[usize]) -> Vec<usize> {
         let mut taken: Vec<(usize, usize)> = Vec::new();
-        // The methods known first come first, so that theirs are the same in every chart.
+        // Methods known to the library come first, so that their colours are the same in every chart.
         let mut rising = places.to_vec();
         rising.sort_unstable();
         for place in rising {
@@ -173,12 +173,12 @@ mod tests {
         for (i, look) in line_styles.iter().enumerate() {
             assert!(!line_styles[..i].contains(look), "{line_styles:?}");
         }
-        assert_eq!(line_styles[0].colour, line_styles[6].colour, "one colour a method");
+        assert_eq!(line_styles[0].colour, line_styles[6].colour, "one colour per method");
         let labels: Vec<Labels> = (0..24).map(|i| line(i, 1)).collect();
         let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
         for (i, look) in line_styles.iter().enumerate() {
             assert!(!line_styles[..i].contains(look), "{line_styles:?}");
         }
-        assert_ne!(line_styles[0].colour, line_styles[1].colour, "one method in many ways: a colour a line");
+        assert_ne!(line_styles[0].colour, line_styles[1].colour, "one method, many lines: a colour per line");
     }
 }

@@ -1,17 +1,17 @@
-//! How the lines of an experiment are spread over charts, so that each can be read.
+//! Distribution of an experiment's lines over legible charts.
 
 use crate::document::{CacheState, Labels, Series};
 use crate::units;
 
-/// The lines of one chart and what they share.
+/// The lines of one chart and their common properties.
 pub(super) struct Panel<'a> {
-    /// What sets the chart apart from the others of the experiment: `cold, random`; empty where there is one.
+    /// Properties that distinguish the chart from the others of the experiment: `cold, random`; empty if there is one.
     pub(super) title: String,
-    /// The lines with short names: what all share is left out.
+    /// The lines with short names, without the common properties.
     pub(super) lines: Vec<(String, &'a Series)>,
 }
 
-/// What divides lines into kinds that are looked at apart, in the order in which it is tried.
+/// A property that divides lines into separate charts; tried in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Facet {
     Cache,
@@ -45,14 +45,14 @@ const FACETS: [Facet; 13] = [
     Facet::Variant,
 ];
 
-/// What makes two lines different jobs, so that to compare their speeds says nothing of the way it is done.
+/// The properties that make two lines different jobs, whose speeds cannot be compared.
 pub(super) const JOBS: [Facet; 4] = [Facet::Operation, Facet::Cache, Facet::Order, Facet::Flush];
 
 impl Facet {
-    /// What a line with these labels is in this respect, in a word or two; empty: nothing is said.
+    /// The property's value in a word or two; empty if it does not apply.
     pub(super) fn of(self, labels: &Labels) -> String {
         let word = match self {
-            // A read past the page cache finds nothing there.
+            // A direct read bypasses the page cache, so its state does not matter.
             Self::Cache => {
                 labels.cache.or(past_cache(labels).then_some(CacheState::Cold)).map(|c| c.word().to_owned())
             }
@@ -77,8 +77,7 @@ fn past_cache(labels: &Labels) -> bool {
     labels.operation == "read" && labels.cache_policy.as_deref() == Some("direct")
 }
 
-/// Spreads lines over charts of at most `most` lines where a respect can be found that divides them; `apart` divides
-/// in any case.
+/// Distributes lines over charts of at most `most` lines, if a property divides them; `apart` divides in any case.
 pub(super) fn split<'a>(lines: &[&'a Series], apart: Option<Facet>, most: usize) -> Vec<Panel<'a>> {
     let mut groups: Vec<(String, Vec<&'a Series>)> = vec![(String::new(), lines.to_vec())];
     for facet in FACETS {
@@ -89,12 +88,12 @@ pub(super) fn split<'a>(lines: &[&'a Series], apart: Option<Facet>, most: usize)
                     return vec![(title, group)];
                 }
                 let parts = grouped(&group, |line| facet.of(&line.labels));
-                // What says nothing in this respect can stand beside one kind of the others.
+                // Lines without a value may share a chart with one kind of the others.
                 let said = parts.iter().filter(|(word, _)| !word.is_empty()).count();
                 if said < 2 && group.len() <= most {
                     return vec![(title, group)];
                 }
-                // Parts of one line each are no help.
+                // Parts of one line each do not help.
                 if parts.len() < 2 || apart != Some(facet) && parts.len() == group.len() {
                     return vec![(title, group)];
                 }
@@ -122,7 +121,7 @@ pub(super) fn grouped<'a, K: PartialEq>(
     groups
 }
 
-/// Names without the words that all of the lines share, or that stand in the title above them.
+/// Names without the words that all lines share or that the title contains.
 pub(super) fn named<'a>(lines: &[&'a Series], title: &str) -> Vec<(String, &'a Series)> {
     let above: Vec<&str> = title.split(", ").collect();
     let words = |line: &Series| line.name.split(", ").map(str::to_owned).collect::<Vec<_>>();
@@ -135,7 +134,7 @@ pub(super) fn named<'a>(lines: &[&'a Series], title: &str) -> Vec<(String, &'a S
         .zip(&all)
         .map(|(line, words)| {
             let own: Vec<&str> = words.iter().filter(|w| !shared(w)).map(String::as_str).collect();
-            // The first word that the title lacks, mostly the access method, stands for a line without words of its own.
+            // A line without words of its own gets the first word that the title lacks, mostly the access method.
             let first = || words.iter().find(|w| !above.contains(&w.as_str())).unwrap_or(&words[0]).clone();
             let name = if own.is_empty() { first() } else { own.join(", ") };
             (name, *line)

@@ -1,4 +1,4 @@
-//! Our cells beside those of other programs: a table of the ratios, and what they come to.
+//! Ratios of fullbore's cells to those of other programs: a table and a sentence.
 
 use std::collections::BTreeMap;
 
@@ -16,21 +16,21 @@ fn of<'a>(document: &'a Document, experiment: &Experiment) -> Vec<&'a PeerRatio>
     document.findings.peers.iter().filter(here).collect()
 }
 
-/// The ratios of a chapter, a row for each of our cells that a peer did, too.
+/// The ratios of a chapter, one row per cell that a peer also ran.
 pub(super) fn table(document: &Document, experiment: &Experiment) -> Titled {
     let columns = [
         words("cell"),
         words("program"),
         figures("rate"),
         figures("95% interval"),
-        words("ours is"),
+        words("fullbore is"),
         figures("p50"),
         figures("p99"),
-        figures("processor time"),
-        words("to be known"),
+        figures("CPU time"),
+        words("notes"),
     ];
     let found = of(document, experiment);
-    // Names are of all cells at once, and most chapters have no peer.
+    // Names are computed for all cells at once, and most chapters have no peer.
     let names = if found.is_empty() { BTreeMap::new() } else { document.cell_names() };
     let ratio = |value: Option<f64>| value.map_or_else(|| NOTHING.into(), |value| format!("{value:.2}"));
     let row = |found: &&PeerRatio| {
@@ -41,7 +41,7 @@ pub(super) fn table(document: &Document, experiment: &Experiment) -> Titled {
             name.to_owned(),
             found.peer.clone(),
             format!("{:.2}", rate.value),
-            format!("{:.2} to {:.2}", rate.low, rate.high),
+            format!("{:.2}–{:.2}", rate.low, rate.high),
             found.rate.verdict.to_string(),
             ratio(found.p50),
             ratio(found.p99),
@@ -50,10 +50,10 @@ pub(super) fn table(document: &Document, experiment: &Experiment) -> Titled {
         ]
     };
     let rows = found.iter().map(row).collect();
-    ("Beside other programs: ours ÷ theirs", Table::new(columns, rows).without_empty_columns())
+    ("Ratios: fullbore ÷ other programs", Table::new(columns, rows).without_empty_columns())
 }
 
-/// A sentence a program: how ours stands to it, and in how many cells that is beyond doubt.
+/// A sentence per program: the range of the ratios, and the number of significant differences.
 pub(super) fn sentences(document: &Document, experiment: &Experiment) -> Vec<String> {
     let all = of(document, experiment);
     let mut programs: Vec<&str> = Vec::new();
@@ -66,12 +66,12 @@ pub(super) fn sentences(document: &Document, experiment: &Experiment) -> Vec<Str
         let rates: Vec<_> =
             all.iter().filter(|found| found.peer == program).map(|found| found.rate).collect();
         if let [only] = rates.as_slice() {
-            return format!("Beside {program}: {}.", against(only, "it"));
+            return format!("Compared with {program}: {}.", against(only, "its rate"));
         }
         let count = |verdict| rates.iter().filter(|rate| rate.verdict == verdict).count();
         let values = || rates.iter().map(|rate| rate.ratio.value);
         format!(
-            "Beside {program} in {}: {} to {} times its rate; faster beyond doubt in {}, slower in {}.",
+            "Compared with {program} in {}: {} to {} times its rate; significantly faster in {}, slower in {}.",
             units::count(rates.len(), "cell"),
             units::significant(values().fold(f64::INFINITY, f64::min)),
             units::significant(values().fold(f64::NEG_INFINITY, f64::max)),

@@ -1,4 +1,4 @@
-//! A drawn chart before it is set in a page or in a file of its own.
+//! A drawn chart, before it goes into a page or a file of its own.
 
 use super::markup::{escape, set};
 use super::palette::{LineStyle, marker};
@@ -7,38 +7,38 @@ use super::palette::{LineStyle, marker};
 pub(super) struct Picture {
     pub(super) width: f64,
     pub(super) height: f64,
-    /// What stands between the tags of the `svg` element.
+    /// Content of the `svg` element.
     pub(super) body: String,
-    /// What each `data-line` of the body is.
+    /// Legend entry of each `data-line` of the body.
     pub(super) keys: Vec<Key>,
 }
 
 /// An entry of a legend.
 pub(super) struct Key {
     pub(super) look: LineStyle,
-    /// Whether it stands for an area and not for a line.
+    /// True if it marks an area, not a line.
     pub(super) patch: bool,
     pub(super) name: String,
 }
 
 /// A chart of a chapter.
 pub(super) struct Chart {
-    /// What it is called as a file, without suffix; unique in a report.
+    /// File name without suffix; unique in a report.
     pub(super) stem: String,
     /// Its number in the report, from 1.
     pub(super) number: usize,
     /// The title of its chapter.
     pub(super) title: String,
     pub(super) caption: String,
-    /// How to read it, sentences after the caption.
+    /// Explanation after the caption.
     pub(super) described: String,
-    /// What it shows, in words, for those who do not see it.
+    /// Text alternative.
     pub(super) description: String,
     pub(super) picture: Picture,
 }
 
 impl Chart {
-    /// The chart as a `figure` element with a legend whose keys show and hide where scripting is on.
+    /// The chart as a `figure` element; with scripting, the keys of its legend show and hide lines.
     pub(super) fn html(&self) -> String {
         let Picture { width, height, body, .. } = &self.picture;
         let wide = if *width > 600.0 { " class=\"wide\"" } else { "" };
@@ -72,7 +72,7 @@ impl Chart {
 }
 
 impl Key {
-    /// The sign of the key in a box of 30 by 12 whose corner lies at (x, y).
+    /// The sign of the key in a box of 30 by 12 with its corner at (x, y).
     pub(super) fn sign(&self, x: f64, y: f64) -> String {
         if self.patch {
             return format!(
@@ -90,8 +90,8 @@ impl Key {
     }
 }
 
-/// Text broken at spaces into lines of at most `width` characters and at most `most` lines; what does not fit is
-/// cut off with an ellipsis.
+/// Breaks text at spaces into at most `most` lines of at most `width` characters; the rest is cut off with an
+/// ellipsis.
 pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -115,7 +115,7 @@ pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
     lines
 }
 
-/// Text of at most `width` characters, with an ellipsis where it was longer.
+/// Text of at most `width` characters, with an ellipsis if it was longer.
 pub(super) fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

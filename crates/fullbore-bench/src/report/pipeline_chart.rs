@@ -1,5 +1,5 @@
-//! The storage pipeline as boxes in a row, after figure 1 of Riedel, van Ingen and Gray: what each stage is
-//! advertised to do and what it really does.
+//! The storage pipeline as boxes in a row, after figure 1 of Riedel, van Ingen and Gray: advertised and measured
+//! throughput of each stage.
 
 use super::markup::escape;
 use super::palette::LineStyle;
@@ -20,14 +20,14 @@ const BAR: f64 = 9.0;
 const MOST_LINES: usize = 3;
 /// Width of a character.
 const LETTER: f64 = 7.0;
-/// A box of one or two stages need not fill the width.
+/// Largest width of a box.
 const WIDEST: f64 = 300.0;
 
-/// Colours of the advertised and of the real figure.
+/// Colours of the advertised and of the measured figure.
 const ADVERTISED: usize = 6;
 const REAL: usize = 0;
 
-/// The position of the stage that passes the least, among those measured; `None` where fewer than two were.
+/// Index of the slowest measured stage; `None` if fewer than two were measured.
 pub(super) fn narrowest(pipeline: &Pipeline) -> Option<usize> {
     let rated = pipeline.stages.iter().enumerate().filter_map(|(i, s)| Some((i, s.real?.value)));
     let rated: Vec<(usize, f64)> = rated.collect();
@@ -95,12 +95,12 @@ pub(super) fn picture(pipeline: &Pipeline) -> Picture {
         svg += "</g>\n";
     }
     let key = |colour, name: &str| Key { look: LineStyle::plain(colour), patch: true, name: name.into() };
-    let keys = vec![key(ADVERTISED, "advertised"), key(REAL, "real, through this stage")];
+    let keys = vec![key(ADVERTISED, "advertised"), key(REAL, "measured through this stage")];
     let drawn = 2.0 + count * (width + GAP) - GAP;
     Picture { width: drawn.max(620.0), height: TOP + height + 8.0, body: svg, keys }
 }
 
-/// What stands in a box.
+/// The text of a box.
 struct BoxText {
     name: String,
     what: Vec<String>,
@@ -116,7 +116,7 @@ impl BoxText {
             format!(" ({})", stage.advertised_by)
         };
         let advertised = stage.advertised.map_or_else(
-            || "nothing is advertised".to_owned(),
+            || "no advertised rate".to_owned(),
             |rate| format!("advertised {}{by}", units::rate(rate)),
         );
         Self {
@@ -128,15 +128,15 @@ impl BoxText {
     }
 }
 
-/// The real figure with its share of the advertised one.
+/// The measured figure with its share of the advertised one.
 pub(super) fn real(stage: &Stage) -> String {
-    let Some(real) = stage.real else { return "not measured by itself".into() };
+    let Some(real) = stage.real else { return "not measured separately".into() };
     let of = stage
         .advertised
         .filter(|a| *a > 0.0)
         .map(|a| format!(", {} of that", units::percent(real.value / a)));
     format!(
-        "real {} ±{}{}",
+        "measured {} ±{}{}",
         units::rate(real.value),
         units::percent(real.relative_half_width()),
         of.unwrap_or_default()

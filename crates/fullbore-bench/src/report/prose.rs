@@ -1,4 +1,4 @@
-//! What a storage does, in plain sentences: the summary for those who read no further.
+//! The summary: throughput, losses and quality of a run in a few sentences.
 
 use super::markup::{escape, set};
 use super::verdict::{capital, compared};
@@ -6,9 +6,9 @@ use crate::document::{CacheState, Cell, Document, Labels, Peak, StopReason};
 use crate::stats::Verdict;
 use crate::units;
 
-/// The section of the summary: the figures a reader looks for first, then sentences.
+/// The section of the summary: headline figures, then sentences.
 pub(super) fn html(document: &Document) -> String {
-    let mut html = String::from("<section id=\"summary\">\n<h2>What this storage does</h2>\n");
+    let mut html = String::from("<section id=\"summary\">\n<h2>Summary</h2>\n");
     html += &tiles(document);
     html += "<ul class=\"sentences\">\n";
     for sentence in sentences(document) {
@@ -25,7 +25,7 @@ pub(super) fn sentences(document: &Document) -> Vec<String> {
     sentences
 }
 
-/// Whether a path is one of this machine's own storage as it is: no other program, one disk, all of the memory.
+/// True for fullbore's own cells with one stream, one disk and no memory limit.
 fn ordinary(labels: &Labels) -> bool {
     labels.peer.is_none()
         && labels.targets.unwrap_or(1) <= 1
@@ -33,14 +33,14 @@ fn ordinary(labels: &Labels) -> bool {
         && labels.memory_limit_bytes.is_none()
 }
 
-/// The fastest ordinary path among those that fit.
+/// The fastest ordinary path that satisfies `fits`.
 fn fastest(document: &Document, fits: impl Fn(&Labels) -> bool) -> Option<&Peak> {
     let peaks = document.findings.peaks.iter();
     let peaks = peaks.filter(|p| ordinary(&p.series.labels) && fits(&p.series.labels));
     peaks.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
 }
 
-/// Whether a path reads from start to end with the cache in this state.
+/// True for sequential reads with the page cache in this state.
 fn reads(labels: &Labels, cache: CacheState) -> bool {
     labels.operation == "read" && labels.cache == Some(cache) && !random(labels)
 }
@@ -49,14 +49,14 @@ fn random(labels: &Labels) -> bool {
     labels.order.as_deref() == Some("random")
 }
 
-/// Ways to write that differ in what is safe when they say they are done.
+/// Kinds of writes by the place that holds the bytes when the write is complete.
 #[derive(Clone, Copy, PartialEq)]
 enum WriteKind {
-    /// Into the page cache.
+    /// In the page cache.
     Cached,
-    /// Past the page cache.
+    /// Written with direct I/O.
     Direct,
-    /// Brought to the device within the time.
+    /// Flushed to the device within the measured time.
     Flushed,
 }
 
@@ -71,7 +71,7 @@ fn writes(labels: &Labels, written: WriteKind) -> bool {
     labels.operation == "write" && !random(labels) && how == written
 }
 
-/// How a cell did it: `direct, 4 MiB requests, depth 8`.
+/// Method, request size, depth and workers of a cell: `direct, 4 MiB requests, depth 8`.
 pub(super) fn method_text(labels: &Labels) -> String {
     let mut parts = vec![labels.method.clone()];
     parts.extend(labels.request_bytes.map(|r| format!("{} requests", units::size(r))));
@@ -80,12 +80,12 @@ pub(super) fn method_text(labels: &Labels) -> String {
     parts.join(", ")
 }
 
-/// How the fastest cell of a path did it.
+/// Method of a path's fastest cell.
 fn reached(document: &Document, peak: &Peak) -> String {
     method_text(document.cell(&peak.cell).map_or(&peak.series.labels, |c| &c.labels))
 }
 
-/// The figures a reader looks for first.
+/// Headline figures.
 fn tiles(document: &Document) -> String {
     let mut tiles: Vec<(&str, String, String)> = Vec::new();
     let mut add = |what, peak: Option<&Peak>| {
@@ -93,11 +93,11 @@ fn tiles(document: &Document) -> String {
             tiles.push((what, units::rate(peak.rate.value), reached(document, peak)));
         }
     };
-    add("read, in memory", fastest(document, |l| reads(l, CacheState::Warm)));
-    add("read, from device", fastest(document, |l| reads(l, CacheState::Cold)));
-    add("write, to memory", fastest(document, |l| writes(l, WriteKind::Cached)));
+    add("read, page cache", fastest(document, |l| reads(l, CacheState::Warm)));
+    add("read, device", fastest(document, |l| reads(l, CacheState::Cold)));
+    add("write, page cache", fastest(document, |l| writes(l, WriteKind::Cached)));
     let safe = fastest(document, |l| writes(l, WriteKind::Flushed));
-    add("write, to device", safe.or_else(|| fastest(document, |l| writes(l, WriteKind::Direct))));
+    add("write, device", safe.or_else(|| fastest(document, |l| writes(l, WriteKind::Direct))));
     if let Some((cell, requests)) = most_random(document) {
         tiles.push(("random reads", units::requests_rate(requests), method_text(&cell.labels)));
     }
@@ -119,7 +119,7 @@ fn tiles(document: &Document) -> String {
     html + "</dl>\n"
 }
 
-/// The most random reads a second, of the smallest requests measured.
+/// The cell with the most random reads per second, at the smallest request size measured.
 fn most_random(document: &Document) -> Option<(&Cell, f64)> {
     let fits = |c: &&Cell| ordinary(&c.labels) && random(&c.labels) && c.labels.operation == "read";
     let cells = || document.cells.iter().filter(fits);
@@ -130,7 +130,7 @@ fn most_random(document: &Document) -> Option<(&Cell, f64)> {
         .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// What was measured where and when.
+/// Directory, file size, machine and extent of the run.
 fn scope(document: &Document) -> Option<String> {
     let measured = document.cells.iter().filter(|c| c.summary.is_some()).count();
     if measured == 0 {
@@ -146,16 +146,17 @@ fn scope(document: &Document) -> Option<String> {
     let system = &env.file_system;
     let kind = if system.kind.is_empty() { String::new() } else { format!(" on {}", system.kind) };
     Some(format!(
-        "Measured in {}{kind} with a file of {}, from {}{on}: {measured} ways to move a file’s bytes, {}, in {}.",
+        "Measured in {}{kind} with a test file of {}, started {}{on}: {}, {}, in {}.",
         document.run.directory,
         units::size(document.run.file_bytes),
         moment(&document.run.started),
+        units::count(measured, "cell"),
         units::count(samples, "sample"),
         duration(document.run.duration_s)
     ))
 }
 
-/// A moment as people read it: `2026-03-14 09:26 UTC`; as it is if it is not RFC 3339 in UTC.
+/// Formats an RFC 3339 time in UTC as `2026-03-14 09:26 UTC`; other text is returned unchanged.
 fn moment(started: &str) -> String {
     let parts = started.strip_suffix('Z').and_then(|t| t.split_once('T'));
     parts.map_or_else(
@@ -164,7 +165,7 @@ fn moment(started: &str) -> String {
     )
 }
 
-/// A length of time as people read it: `45 s`, `27 min`.
+/// Formats a duration: `45 s`, `27 min`.
 fn duration(seconds: f64) -> String {
     if seconds >= 120.0 { format!("{:.0} min", seconds / 60.0) } else { units::seconds(seconds) }
 }
@@ -176,18 +177,10 @@ fn describe_peak(document: &Document, peak: &Peak) -> String {
 fn reading(document: &Document) -> Option<String> {
     let warm = fastest(document, |l| reads(l, CacheState::Warm));
     let cold = fastest(document, |l| reads(l, CacheState::Cold));
-    let warm = warm
-        .map(|p| format!("a file that is already in memory is read at up to {}", describe_peak(document, p)));
-    let cold =
-        cold.map(|p| format!("one that must come from the device at up to {}", describe_peak(document, p)));
-    match (warm, cold) {
-        (Some(warm), Some(cold)) => Some(capital(&format!("{warm}; {cold}."))),
-        (Some(warm), None) => Some(capital(&warm) + "."),
-        (None, Some(cold)) => Some(
-            cold.replacen("one that", "A file that", 1).replacen("device at", "device is read at", 1) + ".",
-        ),
-        (None, None) => None,
-    }
+    let warm = warm.map(|p| format!("reads from the page cache reach {}", describe_peak(document, p)));
+    let cold = cold.map(|p| format!("reads from the device reach {}", describe_peak(document, p)));
+    let parts: Vec<String> = [warm, cold].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| capital(&parts.join("; ")) + ".")
 }
 
 fn writing(document: &Document) -> Option<String> {
@@ -196,28 +189,28 @@ fn writing(document: &Document) -> Option<String> {
         Some(format!("{} {to}", describe_peak(document, peak)))
     };
     let parts: Vec<String> = [
-        part(WriteKind::Cached, "into the page cache, where a power cut loses it"),
-        part(WriteKind::Direct, "past the page cache"),
-        part(WriteKind::Flushed, "until it is safe on the device"),
+        part(WriteKind::Cached, "into the page cache (lost on power failure)"),
+        part(WriteKind::Direct, "with direct I/O"),
+        part(WriteKind::Flushed, "with a flush to the device"),
     ]
     .into_iter()
     .flatten()
     .collect();
     let (last, first) = parts.split_last()?;
     let list = if first.is_empty() { last.clone() } else { format!("{}, and {last}", first.join(", ")) };
-    Some(format!("Writing reaches {list}."))
+    Some(format!("Writes reach {list}."))
 }
 
-/// How far the best are from what memory allows.
+/// The best throughputs as shares of the roof.
 fn roof(document: &Document) -> Option<String> {
     let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0)?;
     let share = |what: &str, peak: Option<&Peak>| {
         peak.map(|p| format!("{what} {}", units::percent(p.rate.value / roof.rate.value)))
     };
     let parts: Vec<String> = [
-        share("reading from memory reaches", fastest(document, |l| reads(l, CacheState::Warm))),
-        share("reading from the device", fastest(document, |l| reads(l, CacheState::Cold))),
-        share("writing into the page cache", fastest(document, |l| writes(l, WriteKind::Cached))),
+        share("reads from the page cache", fastest(document, |l| reads(l, CacheState::Warm))),
+        share("reads from the device", fastest(document, |l| reads(l, CacheState::Cold))),
+        share("writes into the page cache", fastest(document, |l| writes(l, WriteKind::Cached))),
     ]
     .into_iter()
     .flatten()
@@ -225,16 +218,16 @@ fn roof(document: &Document) -> Option<String> {
     let (last, first) = parts.split_last()?;
     let list = if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
     let speed = units::rate(roof.rate.value);
-    Some(format!("Of the roof, {speed} for copying within memory: {list}."))
+    Some(format!("Share of the roof (memory copy, {speed}): {list}."))
 }
 
-/// A loss: how many times slower, and by doing what instead of what.
+/// A choice that costs throughput, with its factor.
 struct Loss {
     times: f64,
     text: String,
 }
 
-/// What wastes most: the least requests, the least depth, the slowest way, each against the best.
+/// The most costly choice: smallest request, least depth or slowest path, each against the best.
 fn waste(document: &Document) -> Option<String> {
     let mut losses: Vec<Loss> = Vec::new();
     let ours = |p: &&Peak| {
@@ -250,7 +243,7 @@ fn waste(document: &Document) -> Option<String> {
         let rivals = document.findings.peaks.iter().filter(same);
         let best = rivals.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value));
         let Some((best, cell)) = best.and_then(|b| Some((b, document.cell(&b.cell)?))) else { continue };
-        // Along the path of the best: its smallest request, its least depth.
+        // On the best path: its smallest request, its least depth.
         if best == peak {
             let ends = peak.series.cells.iter().filter_map(|id| document.cell(id));
             losses.extend(ends.filter_map(|other| loss(cell, other, &same_path(cell, other)?)));
@@ -262,10 +255,10 @@ fn waste(document: &Document) -> Option<String> {
     }
     losses.sort_by(|a, b| b.times.total_cmp(&a.times));
     let first = losses.first()?;
-    Some(format!("What wastes most: {}.", first.text))
+    Some(format!("Largest loss: {}.", first.text))
 }
 
-/// What differs between two cells of a path, as a choice made badly.
+/// Difference between two cells of a path in request size or depth, if `other` has less of it.
 fn same_path(best: &Cell, other: &Cell) -> Option<String> {
     let (a, b) = (&best.labels, &other.labels);
     let request = b.request_bytes.filter(|r| a.request_bytes.is_some_and(|best| *r < best));
@@ -284,7 +277,7 @@ fn same_path(best: &Cell, other: &Cell) -> Option<String> {
     Some(format!("with {what} ({})", method_text(&with)))
 }
 
-/// A loss, if the intervals bear it out.
+/// A loss, if the ratio's interval confirms it.
 fn loss(best: &Cell, other: &Cell, instead: &str) -> Option<Loss> {
     let comparison = compared(best, other).filter(|c| c.verdict == Verdict::Faster)?;
     let labels = &other.labels;
@@ -296,7 +289,7 @@ fn loss(best: &Cell, other: &Cell, instead: &str) -> Option<Loss> {
     let doing = doing.replacen(' ', &format!(" {kind}"), 1);
     Some(Loss {
         times: ratio.value,
-        text: format!("{doing} {instead} takes {value} times as long ({low} to {high})"),
+        text: format!("{doing} {instead} takes {value} times as long ({low}–{high})"),
     })
 }
 
@@ -306,19 +299,21 @@ fn quality(document: &Document) -> String {
     let precise = summaries().filter(|s| s.stop == StopReason::Precise).count();
     let contradicted: usize = summaries().map(|s| s.contradicted).sum();
     let skipped = document.cells.iter().filter(|c| c.skipped.is_some()).count();
-    let mut text =
-        format!("Of {} measured, {precise} reached the precision wanted", units::count(measured, "cell"));
+    let mut text = format!("Target precision reached in {precise} of {}", units::count(measured, "cell"));
+    if 2 * precise < measured {
+        text += ": throughput varies here, a longer run (--time) narrows the intervals";
+    }
     if contradicted > 0 {
         text += &format!(
-            "; {} contradicted by proof and left out",
+            "; {} contradicted by counters and excluded",
             units::count(contradicted, "sample") + if contradicted == 1 { " was" } else { " were" }
         );
     }
     if skipped > 0 {
-        text += &format!("; {} skipped, with the reason below", units::count(skipped, "cell"));
+        text += &format!("; {} skipped, reasons below", units::count(skipped, "cell"));
     }
     if document.run.interrupted {
-        text += ". The run was interrupted: what is missing was not measured";
+        text += ". The run was interrupted; missing cells were not measured";
     } else if !document.run.complete {
         text += ". The run is incomplete";
     }

@@ -1,4 +1,4 @@
-//! Percentiles of a time, a row a cell: for latencies of cells that share no axis.
+//! Percentiles of a time, one row per cell: for latencies of cells that share no axis.
 
 use super::frame;
 use super::markup::escape;
@@ -10,11 +10,11 @@ use crate::units;
 /// One row.
 pub(super) struct Range {
     pub(super) name: String,
-    /// The values that matter most, as text.
+    /// The main values, as text.
     pub(super) text: String,
     /// The percentiles in seconds, rising.
     pub(super) seconds: Vec<f64>,
-    /// What to say of each when pointed at.
+    /// Tooltip of each percentile.
     pub(super) tips: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ const TOP: f64 = 6.0;
 const ROW: f64 = 36.0;
 /// Characters of a name that leave room for the figures beside it.
 const LONGEST_NAME: usize = 34;
-/// Where the row's line lies under its top.
+/// Distance of the row's line from its top.
 const LINE: f64 = 25.0;
 
 impl RangeChart {
@@ -47,7 +47,7 @@ impl RangeChart {
         let mut svg = format!(
             "<g class=\"frame\">\n{}{}</g>\n",
             frame::along(&x, TOP, bottom, short),
-            frame::title_below("time a request takes (logarithmic)", LEFT, RIGHT, height - 8.0)
+            frame::title_below("request time (logarithmic)", LEFT, RIGHT, height - 8.0)
         );
         for (row, range) in self.ranges.iter().enumerate() {
             let top = TOP + ROW * row as f64;
@@ -84,7 +84,7 @@ impl RangeChart {
     }
 }
 
-/// A percentile's look: the same in every chart of latencies.
+/// A percentile's style, the same in every chart of latencies.
 pub(super) fn percentile_style(percentile: usize) -> LineStyle {
     let colour = [2, 0, 4, 1][percentile % 4];
     LineStyle { colour, dash: 0, marker: percentile }

@@ -1,4 +1,4 @@
-//! Charts of what becomes of requests: how long they take, where the time goes, who gets what; and the pipeline.
+//! Charts of requests: latency, phases, fairness of streams; and the pipeline.
 
 use super::cluster_chart::{Cluster, ClusterChart};
 use super::figures::{ChartBuilder, MOST_LINES};
@@ -20,23 +20,23 @@ type Percentile = fn(&Latency) -> f64;
 pub(super) const PERCENTILES: [(&str, Percentile); 4] =
     [("p50", |l| l.p50_s), ("p90", |l| l.p90_s), ("p99", |l| l.p99_s), ("p99.9", |l| l.p999_s)];
 
-/// More paths than this and the charts are one a percentile, not one a path.
+/// Above this number of paths there is one chart per percentile, otherwise one per path.
 const MOST_PATHS: usize = 4;
 /// Rows of a chart of latencies or phases.
 const MOST_ROWS: usize = 14;
 
-/// The parts of a request's time with their colours.
+/// The phases of a request's time with their colours.
 pub(super) const PARTS: [(&str, usize); 4] = [("submit", 4), ("queue", 1), ("device", 0), ("complete", 2)];
 
-/// The median over the usable samples of a percentile of a cell, with its interval, in seconds.
+/// A percentile of a cell in seconds: the median over its usable samples, with its interval.
 pub(super) fn percentile(cell: &Cell, value: Percentile) -> Option<Estimate> {
     let usable = cell.samples.iter().filter(|s| s.usable());
     let values: Vec<f64> = usable.filter_map(|s| s.latency.as_ref().map(value)).collect();
     Bootstrap::default().median(&values).filter(|e| e.value > 0.0)
 }
 
-/// Medians over the usable samples of the parts of a request's time, in seconds a request; a part that no sample
-/// knows is `None`.
+/// The phases of a request's time, in seconds per request: medians over the usable samples; `None` for a phase that no
+/// sample recorded.
 pub(super) fn parts(cell: &Cell) -> Option<[Option<f64>; 4]> {
     let each = |value: fn(&Phases) -> Option<f64>| {
         let usable = cell.samples.iter().filter(|s| s.usable() && s.requests > 0);
@@ -71,7 +71,7 @@ impl ChartBuilder<'_> {
         }
     }
 
-    /// One path: a line a percentile.
+    /// A chart of one path: one line per percentile.
     fn latency_of(&mut self, line: &Series) {
         let lines = PERCENTILES.iter().enumerate().map(|(i, (name, value))| ChartLine {
             name: (*name).to_owned(),
@@ -80,10 +80,10 @@ impl ChartBuilder<'_> {
             fitted: Vec::new(),
             half_power: None,
         });
-        self.latency_chart(lines.collect(), &format!("Time a request takes{{}}: {}", line.name), "latency");
+        self.latency_chart(lines.collect(), &format!("Request time{{}}: {}", line.name), "latency");
     }
 
-    /// One percentile: a line a path.
+    /// A chart of one percentile: one line per path.
     fn latency_lines(&mut self, panel: &Panel, percentile: &str, value: Percentile) {
         let line_styles =
             self.palette.line_styles(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
@@ -95,7 +95,7 @@ impl ChartBuilder<'_> {
             half_power: None,
         });
         let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
-        let caption = format!("Time a request takes, {percentile}{{}}{of}");
+        let caption = format!("Request time, {percentile}{{}}{of}");
         self.latency_chart(lines.collect(), &caption, &format!("latency-{}", percentile.replace('.', "")));
     }
 
@@ -109,7 +109,7 @@ impl ChartBuilder<'_> {
         line.cells.iter().filter_map(point).collect()
     }
 
-    /// `caption` holds `{}` where the axis is told.
+    /// Adds a chart; in `caption`, `{}` is replaced by the axis.
     fn latency_chart(&mut self, mut lines: Vec<ChartLine>, caption: &str, stem: &str) {
         lines.retain(|l| !l.points.is_empty());
         let highest = lines.iter().flat_map(|l| l.points.iter().map(|p| p.y.value)).fold(0.0, f64::max);
@@ -134,7 +134,7 @@ impl ChartBuilder<'_> {
             rule: None,
         };
         let caption = caption.replacen("{}", by_axis(self.experiment.axis), 1);
-        let described = " Medians over the samples of each sample’s percentile.".to_owned();
+        let described = " Medians of the samples’ percentiles.".to_owned();
         self.add(stem, caption, described, &spoken, chart.picture());
     }
 
@@ -163,8 +163,8 @@ impl ChartBuilder<'_> {
         let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
         let percentiles = PERCENTILES.map(|p| p.0).to_vec();
         let chart = RangeChart { percentiles, ranges };
-        let caption = format!("Time a request takes{of}");
-        let described = " Least median first.".to_owned();
+        let caption = format!("Request time{of}");
+        let described = " Lowest median first.".to_owned();
         self.add("latency", caption, described, &(spoken.join("; ") + "."), chart.picture());
     }
 
@@ -210,15 +210,15 @@ impl ChartBuilder<'_> {
             return;
         }
         let spoken: Vec<String> =
-            stacks.iter().map(|s| format!("{} in all {}: {}", s.name, s.text, s.tips.join(", "))).collect();
+            stacks.iter().map(|s| format!("{} total {}: {}", s.name, s.text, s.tips.join(", "))).collect();
         let unknown = stacks.iter().all(|s| s.sizes[1] <= 0.0 || s.sizes[2] <= 0.0);
         let described = if unknown {
-            " Right: the whole time of a request. What is not known apart is within the parts beside it."
+            " Right: total time of a request. A phase not measured separately is included in its neighbours."
         } else {
-            " Right: the whole time of a request."
+            " Right: total time of a request."
         };
         let chart = StackChart { parts: PARTS.to_vec(), stacks };
-        let caption = format!("Where a request’s time goes{of}");
+        let caption = format!("Phases of a request{of}");
         self.add("phases", caption, described.to_owned(), &(spoken.join("; ") + "."), chart.picture());
     }
 
@@ -262,12 +262,10 @@ impl ChartBuilder<'_> {
             let spoken: Vec<String> =
                 clusters.iter().map(|c| format!("{}, Jain’s index {}", c.name, c.text)).collect();
             let of = if one { String::new() } else { format!(": {}", line.name) };
-            let chart = ClusterChart { y_title: format!("{unit} of each"), clusters };
-            let described = " Below: Jain’s index of fairness, 1 when all get the same.".to_owned();
-            let caption = format!(
-                "{} beside one another{of}",
-                if disks(line.cells[0]) { "The disks" } else { "The streams" }
-            );
+            let chart = ClusterChart { y_title: format!("{unit} each"), clusters };
+            let described = " Below: Jain’s fairness index, 1 for equal rates.".to_owned();
+            let caption =
+                format!("Rate of each {}{of}", if disks(line.cells[0]) { "disk" } else { "stream" });
             self.add("fairness", caption, described, &(spoken.join("; ") + "."), chart.picture());
         }
     }
@@ -287,8 +285,8 @@ impl ChartBuilder<'_> {
             })
             .collect();
         let described =
-            " From the application’s memory to the device. Outlined: what is advertised; filled: what an \
-                    application really gets through this stage."
+            " From the application’s memory to the device. Outlined: advertised; filled: measured by an \
+                    application through this stage."
                 .to_owned();
         let picture = pipeline_chart::picture(pipeline);
         self.add("pipeline", "The storage pipeline".into(), described, &(spoken.join("; ") + "."), picture);

@@ -1,4 +1,4 @@
-//! Axes: where a value lies, and which ticks to show.
+//! Axes: positions of values, and their ticks.
 
 /// An axis from a lowest to a highest value.
 #[derive(Debug, Clone, PartialEq)]
@@ -6,17 +6,17 @@ pub(super) struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
-    /// Values at equal distances, rising, where neither kind of axis would do.
+    /// Values at equal distances, rising, for axes that are neither linear nor logarithmic.
     steps: Vec<f64>,
     /// Position of the lowest and the highest value in the drawing.
     from: f64,
     to: f64,
-    /// Values that get a tick.
+    /// Values with a tick.
     pub(super) ticks: Vec<f64>,
 }
 
 impl Scale {
-    /// A linear axis from 0 to a round number not under `highest`.
+    /// A linear axis from 0 to a round number not below `highest`.
     pub(super) fn linear(highest: f64, from: f64, to: f64) -> Self {
         let highest = if highest > 0.0 && highest.is_finite() { highest } else { 1.0 };
         let step = round_step(highest / 5.0);
@@ -25,7 +25,7 @@ impl Scale {
         Self { low: 0.0, high: steps * step, logarithmic: false, steps: Vec::new(), from, to, ticks }
     }
 
-    /// A logarithmic axis that holds `lowest` and `highest` (both > 0), from and to a 1, 2 or 5.
+    /// A logarithmic axis that holds `lowest` and `highest` (both > 0); its ends are 1, 2 or 5 times a power of ten.
     pub(super) fn logarithmic(lowest: f64, highest: f64, from: f64, to: f64) -> Self {
         let lowest = if lowest > 0.0 && lowest.is_finite() { lowest } else { 1.0 };
         let highest = if highest.is_finite() { highest.max(lowest) } else { lowest };
@@ -50,10 +50,10 @@ impl Scale {
         }
     }
 
-    /// A log2 axis with a tick at each measured position, thinned to lie `gap` apart.
+    /// A log2 axis with a tick at each measured position, thinned to a distance of `gap`.
     pub(super) fn positions(positions: &[u64], from: f64, to: f64, gap: f64) -> Self {
         let (low, high) = (positions.first().copied().unwrap_or(1), positions.last().copied().unwrap_or(2));
-        // A little air on both sides, and something to divide by when there is one position only.
+        // A margin on both sides, which also avoids a division by zero with a single position.
         let (low, high) = (low as f64 / 1.25, high as f64 * 1.25);
         let mut ticks: Vec<f64> = Vec::new();
         let mut scale = Self { low, high, logarithmic: true, steps: Vec::new(), from, to, ticks: Vec::new() };
@@ -67,7 +67,7 @@ impl Scale {
         scale
     }
 
-    /// Each position a step from the last, for positions that begin with 0 or are a few neighbours.
+    /// An axis of equal steps, for positions that begin with 0 or are few.
     pub(super) fn steps(positions: &[u64], from: f64, to: f64, gap: f64) -> Self {
         let steps: Vec<f64> = positions.iter().map(|&p| p as f64).collect();
         let high = steps.len().max(1) as f64 - 0.4;
@@ -76,7 +76,7 @@ impl Scale {
         Self { low: -0.6, high, logarithmic: false, steps, from, to, ticks }
     }
 
-    /// Where a value lies in the drawing; values off the axis lie at its ends.
+    /// Position of a value in the drawing; values off the axis are placed at its ends.
     pub(super) fn place(&self, value: f64) -> f64 {
         let value = if self.steps.is_empty() { value } else { self.step(value) };
         let share = if self.logarithmic {
@@ -87,7 +87,7 @@ impl Scale {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// The number of the step that a value is, or is nearest to.
+    /// The number of the nearest step.
     fn step(&self, value: f64) -> f64 {
         let far = |step: &f64| (step - value).abs();
         let nearest =
@@ -101,7 +101,7 @@ impl Scale {
     }
 }
 
-/// The least of 1, 2, 2.5, 5 · 10^n that is not under `step`.
+/// The smallest of 1, 2, 2.5, 5 · 10^n not below `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
     [1.0, 2.0, 2.5, 5.0, 10.0]
@@ -111,7 +111,7 @@ fn round_step(step: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// A tick's value without needless digits.
+/// A tick's value without unneeded digits.
 pub(super) fn tick_text(value: f64) -> String {
     let text = if value.abs() >= 1000.0 && value % 1000.0 == 0.0 {
         return format!("{}k", value / 1000.0);

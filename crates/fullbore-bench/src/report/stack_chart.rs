@@ -1,4 +1,4 @@
-//! Horizontal bars of parts that make a whole: where a request's time goes.
+//! Horizontal bars of parts that make a whole: phases of a request.
 
 use super::markup::escape;
 use super::palette::LineStyle;
@@ -7,11 +7,11 @@ use super::picture::{Key, Picture, clipped};
 /// One bar.
 pub(super) struct Stack {
     pub(super) name: String,
-    /// The whole as text with its unit, set at the end of the bar.
+    /// The whole as text with its unit, at the end of the bar.
     pub(super) text: String,
-    /// The size of each part, in the order of the chart's parts; what is not known is 0.
+    /// The size of each part, in the order of the chart's parts; 0 if unknown.
     pub(super) sizes: Vec<f64>,
-    /// What to say of each part when pointed at.
+    /// Tooltip of each part.
     pub(super) tips: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ const BAR: f64 = 15.0;
 const LONGEST_NAME: usize = 44;
 
 impl StackChart {
-    /// The drawing: every bar of full length, so that shares can be compared.
+    /// The drawing: every bar has full length, so that shares can be compared.
     pub(super) fn picture(&self) -> Picture {
         let bottom = TOP + ROW * self.stacks.len() as f64 + 4.0;
         let place = |share: f64| LEFT + share * (RIGHT - LEFT);

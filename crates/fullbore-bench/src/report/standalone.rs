@@ -1,5 +1,4 @@
-//! Charts as files of their own, for papers: on white, with title and legend, in colours that need no style sheet
-//! of a page.
+//! Charts as files of their own, for papers: on white, with title and legend, in colours that need no style sheet.
 
 use super::markup::escape;
 use super::palette::ON_WHITE;
@@ -51,7 +50,7 @@ pub(super) fn svg(chart: &Chart) -> String {
     svg
 }
 
-/// The rules that give each colour class its colour: fills and strokes by name, for programs without variables.
+/// Style rules that give each colour class its colour: fills and strokes by value, for programs without variables.
 fn colours() -> String {
     let rule = |(i, colour): (usize, &&str)| {
         format!(

@@ -1,10 +1,10 @@
-//! What each of several streams got, and how fair that was.
+//! The rates of concurrent streams and their fairness.
 
 use crate::document::Cell;
 use crate::stats::{Bootstrap, Estimate, fairness};
 
-/// The rate of each stream of a cell, bytes a second, with its interval over the usable samples. Empty where samples
-/// do not tell of streams, or not of the same number.
+/// The rate of each stream of a cell, in bytes per second, with its interval over the usable samples. Empty if samples
+/// do not record streams, or record different numbers of them.
 pub(super) fn stream_rates(cell: &Cell) -> Vec<Estimate> {
     let usable: Vec<&[f64]> =
         cell.samples.iter().filter(|s| s.usable()).map(|s| s.streams.as_slice()).collect();
@@ -17,7 +17,7 @@ pub(super) fn stream_rates(cell: &Cell) -> Vec<Estimate> {
     (0..count).map(of).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-/// Jain's index of fairness of several streams; `None` for less than two.
+/// Jain's index of fairness of several streams; `None` for fewer than two.
 pub(super) fn jain(rates: &[Estimate]) -> Option<f64> {
     let rates: Vec<f64> = rates.iter().map(|rate| rate.value).collect();
     fairness(&rates).filter(|found| found.streams > 1).map(|found| found.jain)
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn fairness_is_one_for_equals_and_one_nth_for_a_glutton() {
+    fn fairness_is_one_for_equal_rates_and_one_nth_for_a_single_active_stream() {
         assert_eq!(jain(&rates(&[3.0, 3.0, 3.0])), Some(1.0));
         assert_eq!(jain(&rates(&[8.0, 0.0, 0.0, 0.0])), Some(0.25));
         assert!((jain(&rates(&[1.0, 2.0])).unwrap() - 0.9).abs() < 1e-12);
@@ -50,6 +50,6 @@ mod tests {
         let found = stream_rates(&cell);
         assert_eq!(found.iter().map(|r| r.value).collect::<Vec<_>>(), [20.0, 40.0]);
         cell.samples[1].streams.pop();
-        assert!(stream_rates(&cell).is_empty(), "samples that disagree");
+        assert!(stream_rates(&cell).is_empty(), "samples with different numbers of streams");
     }
 }

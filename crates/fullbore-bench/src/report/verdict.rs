@@ -1,5 +1,5 @@
-//! What an experiment found here, in sentences computed from its cells: the best path against the others, half-power,
-//! cost. Whatever the intervals do not bear out is said to be unclear.
+//! The verdict of an experiment, in sentences computed from its cells: the best path against the others, half-power,
+//! cost. A difference that the intervals do not confirm is reported as not significant.
 
 use super::figures::{cost_of, half_of};
 use super::measure::{Measure, between};
@@ -9,10 +9,10 @@ use crate::document::{Axis, Cell, Document, Experiment, Figure, Series};
 use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 use crate::units;
 
-/// More kinds of job than this are left to the tables.
+/// Kinds of jobs described in sentences; the rest appears in the tables only.
 const MOST_JOBS: usize = 6;
 
-/// The verdict of an experiment: a few sentences, none where nothing was measured.
+/// The verdict of an experiment: a few sentences; none if nothing was measured.
 pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Series]) -> Vec<String> {
     let all: Vec<&Series> = lines.iter().collect();
     let varying: Vec<Facet> = JOBS
@@ -52,26 +52,26 @@ pub(super) fn peak<'a>(document: &'a Document, line: &Series) -> Option<(&'a Cel
     rated.max_by(|a, b| a.1.value.total_cmp(&b.1.value))
 }
 
-/// A value with its interval: `3.12 GB/s (3.05 to 3.18)`; the unit once where it is the same.
+/// A value with its interval, the unit once if all parts share it: `3.12 GB/s (3.05–3.18)`.
 pub(super) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
     let [middle, low, high] = [value.value, value.low, value.high].map(text);
     let unit = |t: &str| t.split_once(' ').map(|(_, unit)| unit.to_owned());
     match (low.split_once(' '), unit(&middle) == unit(&low) && unit(&low) == unit(&high)) {
         (Some((bare, _)), true) => {
-            format!("{middle} ({bare} to {})", high.split_once(' ').map_or(high.as_str(), |(h, _)| h))
+            format!("{middle} ({bare}–{})", high.split_once(' ').map_or(high.as_str(), |(h, _)| h))
         }
         _ => format!("{middle} ({low} to {high})"),
     }
 }
 
-/// How one cell's rate stands to another's: `1.24 times X (1.20 to 1.28)`.
+/// The ratio of two cells' rates: `1.24 times X (1.20–1.28)`.
 pub(super) fn against(comparison: &Comparison, other: &str) -> String {
     let Estimate { value, low, high } = comparison.ratio;
     match comparison.verdict {
-        Verdict::NoDifferenceThatMatters => format!("no difference that matters to {other}"),
-        Verdict::Unclear => format!("not told apart from {other} (ratio {low:.2} to {high:.2})"),
+        Verdict::NoDifferenceThatMatters => format!("no difference that matters from {other}"),
+        Verdict::Unclear => format!("no significant difference from {other} (ratio {low:.2}–{high:.2})"),
         Verdict::Faster | Verdict::Slower => {
-            format!("{} times {other} ({low:.2} to {high:.2})", units::significant(value))
+            format!("{} times {other} ({low:.2}–{high:.2})", units::significant(value))
         }
     }
 }
@@ -88,7 +88,7 @@ fn place(experiment: &Experiment, cell: &Cell) -> String {
     at.map_or_else(String::new, |at| format!(" at {}", experiment.axis.label(at)))
 }
 
-/// The fastest path of a kind of job, against the next and the slowest.
+/// The fastest path for a job, compared with the next and the slowest.
 fn best(
     document: &Document,
     experiment: &Experiment,
@@ -96,7 +96,7 @@ fn best(
     job: &str,
     only: bool,
 ) -> Option<String> {
-    // Where requests come at a set rate, that rate is asked for and not found.
+    // At a set rate the request rate is given, not found.
     if experiment.axis == Axis::Load {
         return None;
     }
@@ -107,7 +107,7 @@ fn best(
     peaks.sort_by(|a, b| b.3.value.total_cmp(&a.3.value));
     let (name, line, cell, rate) =
         peaks.first().map(|(name, line, cell, rate)| (name, *line, *cell, *rate))?;
-    // Of small random requests their number is what counts.
+    // For small random requests the number per second counts.
     let random = line.labels.order.as_deref() == Some("random") && experiment.axis != Axis::Request;
     let counted = random || experiment.figures.first() == Some(&Figure::Requests);
     let requests = cell.summary.as_ref().and_then(|s| Measure::Requests.of(s)).filter(|_| counted);
@@ -136,47 +136,51 @@ fn best(
         }
     }
     if let Some(half) = half_of(document, line, experiment.axis).map(|h| &h.half_power) {
-        let at = experiment.axis.label(half.at);
+        let at = experiment.axis.text(half.at);
         let bound = if half.at_most { " or less" } else { "" };
         let crossing = half.crossing.map_or_else(String::new, |c| {
-            format!(", crossed at {}", spanned(c, |v| between(experiment.axis, v)))
+            let fitted = spanned(c, |v| between(experiment.axis, v));
+            format!(" (fitted {}", fitted.replacen(" (", ", ", 1))
         });
-        let rising = if half.still_rising { ", still rising at the end" } else { "" };
-        text += &format!("; half of its peak from {at}{bound}{rising}{crossing}");
+        let (what, end) =
+            if experiment.axis == Axis::Depth { ("depth", "depth") } else { ("request", "size") };
+        let rising = if half.still_rising {
+            format!("; throughput still rising at the largest {end}")
+        } else {
+            String::new()
+        };
+        text += &format!("; half-power {what} {at}{bound}{crossing}{rising}");
     }
     Some(text + ".")
 }
 
-/// Least and greatest fixed cost of a request among the fitted lines.
+/// Least and greatest fixed CPU cost of a request among the fitted lines.
 fn cost(document: &Document, lines: &[&Series]) -> Option<String> {
     let found = lines.iter().filter_map(|l| Some((*l, cost_of(document, l)?)));
-    // An interval that holds nothing does not bear a cost out.
+    // A cost whose interval includes 0 is not significant.
     let mut costs: Vec<_> = found.filter(|(_, c)| c.line.per_request.low > 0.0).collect();
     costs.sort_by(|a, b| a.1.line.per_request.value.total_cmp(&b.1.line.per_request.value));
     let described = |(line, cost): &(&Series, &crate::document::SeriesCost)| {
         format!(
-            "{} and {} a megabyte ({})",
+            "{}, {} per request + {} per MB of CPU time",
+            line.name,
             spanned(cost.line.per_request, units::seconds),
-            spanned(cost.line.per_byte.scaled(1e6), units::seconds),
-            line.name
+            spanned(cost.line.per_byte.scaled(1e6), units::seconds)
         )
     };
     match costs.as_slice() {
         [] => None,
-        [only] => Some(format!("A request costs the processor {}.", described(only))),
-        [least, .., most] if most.1.line.per_request.low <= least.1.line.per_request.high => Some(format!(
-            "A request costs the processor {}; the other paths are not told apart.",
-            described(least)
-        )),
-        [least, .., most] => Some(format!(
-            "A request costs the processor least with {}, most with {}.",
-            described(least),
-            described(most)
-        )),
+        [only] => Some(format!("Fitted cost: {}.", described(only))),
+        [least, .., most] if most.1.line.per_request.low <= least.1.line.per_request.high => {
+            Some(format!("Cheapest: {}; no significant difference from the other paths.", described(least)))
+        }
+        [least, .., most] => {
+            Some(format!("Cheapest: {}. Most expensive: {}.", described(least), described(most)))
+        }
     }
 }
 
-/// The text with its first letter large.
+/// The text with a capital first letter.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -189,7 +193,7 @@ mod tests {
     #[test]
     fn intervals_share_their_unit() {
         let rate = Estimate { value: 3.12e9, low: 3.05e9, high: 3.18e9 };
-        assert_eq!(spanned(rate, units::rate), "3.12 GB/s (3.05 to 3.18)");
+        assert_eq!(spanned(rate, units::rate), "3.12 GB/s (3.05–3.18)");
         let rate = Estimate { value: 1.01e9, low: 0.95e9, high: 1.2e9 };
         assert_eq!(spanned(rate, units::rate), "1.01 GB/s (950 MB/s to 1.20 GB/s)");
         assert_eq!(spanned(rate, units::significant), "1.01e9 (9.50e8 to 1.20e9)");
@@ -199,14 +203,14 @@ mod tests {
     fn overlapping_intervals_give_no_verdict() {
         let ratio = |value, low, high| Estimate { value, low, high };
         let described = |verdict, ratio| against(&Comparison { ratio, verdict }, "mmap");
-        assert_eq!(described(Verdict::Faster, ratio(1.24, 1.2, 1.28)), "1.24 times mmap (1.20 to 1.28)");
+        assert_eq!(described(Verdict::Faster, ratio(1.24, 1.2, 1.28)), "1.24 times mmap (1.20–1.28)");
         assert_eq!(
             described(Verdict::Unclear, ratio(1.1, 0.9, 1.28)),
-            "not told apart from mmap (ratio 0.90 to 1.28)"
+            "no significant difference from mmap (ratio 0.90–1.28)"
         );
         assert_eq!(
             described(Verdict::NoDifferenceThatMatters, ratio(1.0, 0.99, 1.01)),
-            "no difference that matters to mmap"
+            "no difference that matters from mmap"
         );
     }
 }

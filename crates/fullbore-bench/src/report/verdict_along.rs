@@ -1,5 +1,5 @@
-//! What happens along the axis of an experiment, in a sentence: what a second disk brings, where a file no longer
-//! fits, what misalignment costs, how much load is borne.
+//! The effect along the axis of an experiment, in a sentence: further disks or streams, growing files, misalignment,
+//! load.
 
 use super::panels::named;
 use super::request_figures::percentile;
@@ -9,7 +9,7 @@ use crate::document::{Axis, Cell, Document, Experiment, Series};
 use crate::stats::Verdict;
 use crate::units;
 
-/// A sentence about a kind of job along the axis; `None` where the axis is one that the half-power point tells of.
+/// A sentence about a kind of job along the axis; `None` for axes that the half-power point describes.
 pub(super) fn along(
     document: &Document,
     experiment: &Experiment,
@@ -35,9 +35,9 @@ pub(super) fn along(
     Some(if head.is_empty() { capital(&described) } else { format!("{}: {described}", head.join(", ")) })
 }
 
-/// One more of something helps when it brings a tenth of what the first brought.
+/// An added stream or disk helps if it brings at least this share of the first one's rate.
 const HELPS: f64 = 0.1;
-/// A load is borne when this share of it is served.
+/// A load is sustained if at least this share of it is served.
 const BORNE: f64 = 0.95;
 
 struct AxisVerdict<'a> {
@@ -67,25 +67,26 @@ impl AxisVerdict<'_> {
             return None;
         }
         let comparison = compared(last, first)?;
-        let mut text =
-            format!("{} together reach {}", self.text(last), against(&comparison, &self.text(first)));
-        if comparison.verdict == Verdict::NoDifferenceThatMatters {
-            text = format!("{} together: {}", self.text(last), against(&comparison, &self.text(first)));
-        }
-        // The first step that brings less than a tenth of a share for each one added.
+        let mut text = format!("{}: {}", self.text(last), against(&comparison, &self.text(first)));
+        // The first step that adds less than a tenth of a share per added one.
         let share = base / start as f64;
         let stop = self.cells.windows(2).find(|pair| {
             let added = (self.at(pair[1]) - self.at(pair[0])) as f64;
             added > 0.0 && Self::rate(pair[1]) - Self::rate(pair[0]) < HELPS * share * added
         });
         match stop {
-            Some(pair) => text += &format!("; beyond {} more bring little or nothing", self.text(pair[0])),
-            None if comparison.verdict == Verdict::Faster => text += "; each one added helped",
+            Some(pair) => {
+                text += &format!(
+                    "; beyond {} each addition brings less than 10% of the first",
+                    self.text(pair[0])
+                )
+            }
+            None if comparison.verdict == Verdict::Faster => text += "; every addition raised throughput",
             None => {}
         }
         let fair = self.cells.iter().rev().find_map(|c| Some((*c, jain(&stream_rates(c))?)));
         if let Some((cell, index)) = fair {
-            text += &format!("; Jain’s index of fairness at {}: {index:.2}", self.text(cell));
+            text += &format!("; Jain’s fairness index at {}: {index:.2}", self.text(cell));
         }
         Some(text + ".")
     }
@@ -98,14 +99,14 @@ impl AxisVerdict<'_> {
         let last = *self.cells.last()?;
         Some(match fallen {
             Some(cell) => format!(
-                "falls under half of its peak with a file of {}, to {} there and {} with {}.",
+                "throughput falls below half the peak at a file of {}: {} there, {} at {}.",
                 self.text(cell),
                 units::rate(Self::rate(cell)),
                 units::rate(Self::rate(last)),
                 self.text(last)
             ),
             None => format!(
-                "keeps at least half of its peak up to a file of {} ({} there).",
+                "throughput stays at or above half the peak up to a file of {} ({} there).",
                 self.text(last),
                 units::rate(Self::rate(last))
             ),
@@ -120,21 +121,21 @@ impl AxisVerdict<'_> {
         let comparison = compared(worst, aligned)?;
         Some(match comparison.verdict {
             Verdict::Slower => format!(
-                "misaligned by {} it reaches {} of the rate when aligned ({} to {}), the worst measured.",
+                "largest cost of misalignment: at {} off, {} of the aligned rate ({}–{}).",
                 units::size(self.at(worst)),
                 units::percent(comparison.ratio.value),
                 units::percent(comparison.ratio.low),
                 units::percent(comparison.ratio.high)
             ),
             _ => format!(
-                "misalignment costs nothing that was seen: by {} at worst, {}.",
+                "no measurable cost of misalignment; lowest rate at {} off: {}.",
                 units::size(self.at(worst)),
                 against(&comparison, "aligned")
             ),
         })
     }
 
-    /// Requests that come at a set rate.
+    /// Requests that arrive at a set rate.
     fn loading(&self) -> Option<String> {
         let served = |c: &Cell| c.summary.as_ref().and_then(|s| s.requests_per_s);
         let borne = |c: &&&Cell| served(c).is_some_and(|r| r >= BORNE * self.at(c) as f64);
@@ -142,23 +143,20 @@ impl AxisVerdict<'_> {
         let Some(most) = most else {
             let least = *self.cells.first()?;
             let got = units::requests_rate(served(least)?);
-            return Some(format!("not even {} are borne: {got} served.", self.text(least)));
+            return Some(format!("does not sustain the lowest load, {}: {got} served.", self.text(least)));
         };
         let tail = |c: &Cell| percentile(c, |l| l.p99_s).map(|e| spanned(e, units::seconds));
-        let mut text = format!("bears {}", self.text(most));
+        let mut text = format!("sustains {}", self.text(most));
         if let (Some(light), Some(heavy)) = (tail(self.cells[0]), tail(most)) {
             text += &if self.at(most) > self.at(self.cells[0]) {
-                format!(
-                    "; 99% of requests take no longer than {light} at {}, {heavy} at that",
-                    self.text(self.cells[0])
-                )
+                format!("; p99 {light} at {}, {heavy} at that load", self.text(self.cells[0]))
             } else {
-                format!("; 99% of requests take no longer than {light}")
+                format!("; p99 {light}")
             };
         }
         let over = self.cells.iter().copied().find(|c| self.at(c) > self.at(most));
         if let Some(over) = over {
-            text += &format!("; {} asked are not", self.text(over));
+            text += &format!("; does not sustain {}", self.text(over));
         }
         Some(text + ".")
     }

@@ -1,4 +1,4 @@
-//! Verdicts on what becomes of requests: their latency side by side, where their time goes, and the pipeline.
+//! Verdicts on the time of requests: their latency, its phases, and the pipeline.
 
 use super::pipeline_chart::narrowest;
 use super::request_figures::{PARTS, parts, percentile};
@@ -6,7 +6,7 @@ use super::verdict::spanned;
 use crate::document::{Axis, Document, Experiment, Figure, Series};
 use crate::units;
 
-/// Sentences for the figures that an experiment asks for beyond rates and costs.
+/// Sentences for the figures of an experiment beyond rates and costs.
 pub(super) fn sentences(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Vec<String> {
     let asked = |figure: Figure| experiment.figures.contains(&figure);
     let mut described = Vec::new();
@@ -38,12 +38,10 @@ fn latency(document: &Document, experiment: &Experiment, lines: &[&Series]) -> O
     };
     match found.as_slice() {
         [] => None,
-        [only] => Some(format!("99% of requests take no longer than {}.", described(only))),
-        [least, .., most] => Some(format!(
-            "99% of requests take no longer than {} at best and {} at worst.",
-            described(least),
-            described(most)
-        )),
+        [only] => Some(format!("p99 of request time: {}.", described(only))),
+        [least, .., most] => {
+            Some(format!("p99 of request time: lowest {}, highest {}.", described(least), described(most)))
+        }
     }
 }
 
@@ -65,8 +63,8 @@ fn phases(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Op
     let measured: Vec<String> = line.cells.iter().filter_map(described).collect();
     match measured.as_slice() {
         [] => None,
-        [only] => Some(format!("Of a request’s time most is spent so: {only}.")),
-        [first, .., last] => Some(format!("Of a request’s time most is spent so: {first}; {last}.")),
+        [only] => Some(format!("Longest phase of a request: {only}.")),
+        [first, .., last] => Some(format!("Longest phase of a request: {first}; {last}.")),
     }
 }
 
@@ -74,7 +72,7 @@ fn pipeline(document: &Document) -> Option<String> {
     let pipeline = document.findings.pipeline.as_ref()?;
     let narrow = &pipeline.stages[narrowest(pipeline)?];
     let real = narrow.real?;
-    let mut text = format!("The narrowest stage is the {}: {}", narrow.name, spanned(real, units::rate));
+    let mut text = format!("Narrowest stage: the {}, {}", narrow.name, spanned(real, units::rate));
     if let Some(advertised) = narrow.advertised.filter(|a| *a > 0.0) {
         text += &format!(
             ", {} of the {} advertised",
@@ -89,7 +87,7 @@ fn pipeline(document: &Document) -> Option<String> {
     if let Some((stage, share)) = lost.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|l| l.0.name != narrow.name)
     {
         text += &format!(
-            "; furthest below what is advertised is the {}, at {} of it",
+            "; largest gap to the advertised rate: the {}, at {} of it",
             stage.name,
             units::percent(share)
         );
