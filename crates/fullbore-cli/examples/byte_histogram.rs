@@ -1,4 +1,4 @@
-//! How often each byte occurs: an operation of one's own, with files, standard input, progress and `--explain`.
+//! Counts how often each byte occurs: a custom operation with files, standard input, progress and `--explain`.
 //!
 //!     cargo run --release --example byte_histogram -- FILE...
 

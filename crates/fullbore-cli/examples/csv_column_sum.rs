@@ -1,4 +1,4 @@
-//! The sum of a column of a file of comma-separated values without quotes; lines whose field is no number are counted.
+//! Sums a column of unquoted comma-separated values, and counts the lines whose field is not a number.
 //!
 //!     cargo run --release --example csv_column_sum -- --column 3 FILE...
 
@@ -6,11 +6,11 @@ use clap::Parser;
 use fullbore::operation::{Fold, Split};
 use fullbore_cli::{common_args::CommonArgs, exit, for_each::fold_files};
 
-/// Sums the column of this number, from 1.
+/// Sums the column with this number, from 1.
 struct Column(usize);
 
 impl Fold for Column {
-    /// The sum in cents, exact, and how many lines had none.
+    /// The exact sum in cents, and the number of lines without a number.
     type State = (i128, u64);
 
     fn split(&self) -> Split {
@@ -39,7 +39,7 @@ impl Fold for Column {
 #[derive(Parser)]
 struct Arguments {
     files: Vec<std::path::PathBuf>,
-    /// Which column, from 1
+    /// Column number, from 1
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     column: u16,
     #[command(flatten)]
@@ -52,7 +52,7 @@ fn main() -> std::process::ExitCode {
         fold_files(&common, "sum of a column", &Column(column.into()), &files, |run, path, (sum, without)| {
             let (sign, cents) = (if sum < 0 { "-" } else { "" }, sum.unsigned_abs());
             let sum = format!("{sign}{}.{:02}", cents / 100, cents % 100);
-            run.print(format!("{sum} {} ({without} lines without)\n", path.display()))
+            run.print(format!("{sum} {} ({without} lines without a number)\n", path.display()))
         })
     })
 }

@@ -1,5 +1,5 @@
-//! Has two names change places without a pause until it is killed, as somebody would who wants a program to write elsewhere:
-//! `exchange ONE OTHER`. `scripts/attack` uses it.
+//! Exchanges two names in a loop until it is killed, as an attacker would to redirect a program's writes: `exchange ONE
+//! OTHER`. `scripts/attack` uses it.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;

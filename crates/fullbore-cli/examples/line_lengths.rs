@@ -1,4 +1,4 @@
-//! How many lines have which length: an operation on whole lines, wherever a file is cut.
+//! Counts the lines of each length: an operation on whole lines, independent of the cuts of a file.
 //!
 //!     cargo run --release --example line_lengths -- FILE...
 

@@ -93,7 +93,7 @@ fn column_is_summed_in_file_order() {
     let output = run("csv_column_sum", &[&["--column", "2", "--explain"], &paths[..]].concat(), b"");
     let cents: u64 = (0..300_000u64).map(|row| row * 100 + 25).sum();
     let expected = format!(
-        "{}.{:02} {} (0 lines without)\n-1.25 {} (1 lines without)\n",
+        "{}.{:02} {} (0 lines without a number)\n-1.25 {} (1 lines without a number)\n",
         cents / 100,
         cents % 100,
         paths[0],

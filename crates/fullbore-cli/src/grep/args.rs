@@ -1,4 +1,5 @@
-//! What the flags say, in the order in which they were given: of those that exclude each other the last counts, as with `rg`.
+//! The values of the flags, applied in command-line order: of flags that exclude each other the last counts, as with
+//! `rg`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::flag::{Flag, FlagEffect};
 use super::flags::FLAGS;
 use super::generate::Generated;
 
-/// What the flags say.
+/// The values of the flags.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GrepArgs {
     pub(crate) patterns: Vec<Pattern>,
@@ -92,18 +93,18 @@ pub(crate) struct GrepArgs {
     pub(crate) unrestricted: usize,
     pub(crate) vimgrep: bool,
     pub(crate) with_filename: Option<bool>,
-    /// What is wrong with the first value that is.
+    /// The error of the first invalid value.
     pub(crate) wrong: Option<String>,
 }
 
-/// Where patterns come from.
+/// A source of patterns.
 #[derive(Debug, Clone)]
 pub(crate) enum Pattern {
     Given(String),
     File(PathBuf),
 }
 
-/// What is printed instead of searching.
+/// Output that replaces the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listing {
     Files,
@@ -134,7 +135,7 @@ pub(crate) enum SortBy {
     Created,
 }
 
-/// What becomes of the types of files.
+/// A change of the file types.
 #[derive(Debug, Clone)]
 pub(crate) enum TypeChange {
     Clear(String),
@@ -144,7 +145,7 @@ pub(crate) enum TypeChange {
 }
 
 impl GrepArgs {
-    /// What to show, unless files or types are listed.
+    /// Sets the output mode, unless files or types are listed.
     pub(crate) fn show(&mut self, show: Show) {
         self.show = show;
     }
@@ -157,13 +158,13 @@ impl GrepArgs {
         self.no_ignore_vcs = yes;
     }
 
-    /// Lines of context before and behind.
+    /// Returns the lines of context before and after a match.
     pub(crate) fn context(&self) -> (usize, usize) {
         let both = self.both.unwrap_or(0);
         (self.before.unwrap_or(both), self.after.unwrap_or(both))
     }
 
-    /// A choice of lines of context takes back that of all lines.
+    /// A flag that limits the context cancels `--passthru`.
     pub(crate) fn limited(&mut self) -> &mut Self {
         if std::mem::take(&mut self.passthru) {
             (self.before, self.after, self.both) = (None, None, None);
@@ -198,7 +199,7 @@ impl Args for GrepArgs {
                 Some(negated) => command.arg(
                     Arg::new(negated)
                         .long(negated)
-                        .help(format!("Takes --{} back", flag.long))
+                        .help(format!("Negate --{}", flag.long))
                         .action(ArgAction::Append)
                         .num_args(0)
                         .default_missing_value("")
@@ -260,7 +261,7 @@ impl FromArgMatches for GrepArgs {
     }
 }
 
-/// Whether a path means standard input.
+/// True if a path means standard input.
 pub(crate) fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }

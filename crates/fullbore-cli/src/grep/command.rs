@@ -1,4 +1,4 @@
-//! Reading what a command prints: a decompressor, or the user's own (`--pre`).
+//! Reads the output of a command: a decompressor, or the user's own (`--pre`).
 
 use std::fs;
 use std::io::{self, Read, Seek};
@@ -9,12 +9,12 @@ use grep_cli::DecompressionMatcher;
 use ignore::overrides::Override;
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// Which files are not searched themselves, but what a command makes of them.
+/// Files that are searched through the output of a command.
 #[derive(Debug)]
 pub(crate) enum Filter {
-    /// By their names, compressed files.
+    /// Compressed files, recognised by name.
     Decompress(DecompressionMatcher),
-    /// All, or those that the globs match.
+    /// All files, or those that match the globs.
     Preprocess(PathBuf, Override),
 }
 
@@ -46,8 +46,7 @@ impl Filter {
     }
 }
 
-/// What a command prints on standard output. Its messages go to a file in memory: no thread is needed to read them
-/// meanwhile.
+/// Standard output of a command. Its error messages go to a file in memory, so that no thread is needed to read them.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
     command: Command,
@@ -58,7 +57,7 @@ pub(crate) struct CommandOutput {
     ended: bool,
 }
 
-/// No more of a command's messages is repeated, in bytes.
+/// Maximum number of bytes of a command's messages that are repeated.
 const MESSAGES: u64 = 64 << 10;
 
 impl CommandOutput {
@@ -69,10 +68,10 @@ impl CommandOutput {
         Ok(Self { command, child, output, messages, name, ended: false })
     }
 
-    /// Ends the command, which may not have printed all yet.
+    /// Ends the command, which may still be writing output.
     ///
     /// # Errors
-    /// With its messages, if it failed. Printing to somebody who went away is no failure.
+    /// With its messages, if it failed. A failure because its output pipe was closed is ignored.
     pub(crate) fn close(&mut self) -> io::Result<()> {
         if self.output.take().is_none() || self.child.wait()?.success() {
             return Ok(());
@@ -107,7 +106,7 @@ impl Read for CommandOutput {
 
 impl Drop for CommandOutput {
     fn drop(&mut self) {
-        // Whoever wants to know how it ended has closed it.
+        // Callers that need the outcome have already called `close`.
         let _ = self.close();
     }
 }

@@ -1,4 +1,4 @@
-//! The configuration file: flags that stand before those of the command line, one a line.
+//! The configuration file: flags that precede those of the command line, one per line.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -6,11 +6,11 @@ use std::{env, fs};
 
 use crate::exit::{Exit, program};
 
-/// The variable that names the file. Called as `rg`, the program also obeys ripgrep's own.
+/// The variable that names the file. When called as `rg`, the program also obeys ripgrep's variable.
 const VARIABLE: &str = "FULLBORE_GREP_CONFIG_PATH";
 const VARIABLE_OF_RG: &str = "RIPGREP_CONFIG_PATH";
 
-/// The words of a command line that begins with the command, with those of the configuration file behind the command.
+/// Inserts the words of the configuration file after the command, the first word of the command line.
 pub(crate) fn with_config(words: Vec<OsString>) -> Vec<OsString> {
     let mut flags = words.iter().skip(1).take_while(|word| *word != "--");
     if flags.any(|word| word == "--no-config") {

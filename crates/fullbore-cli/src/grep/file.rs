@@ -1,5 +1,5 @@
-//! One file: a small one is read and searched as a whole, a large one in parts by all workers, or as a whole where it cannot
-//! be cut.
+//! Searches one file: a small one is read and searched as a whole, a large one in parts by all workers, or as a whole
+//! if it cannot be cut.
 
 use std::fs;
 use std::io::{self, Read, Seek};
@@ -19,28 +19,28 @@ use super::command::Filter;
 use super::haystacks::{Haystack, Item};
 use super::print::FileOutput;
 
-/// Files up to this long are searched by one worker, in bytes.
+/// Maximum length in bytes of files that one worker searches.
 const SMALL: usize = 1 << 20;
 
-/// How much of a file's results is handed on at once, in bytes.
+/// Bytes of a file's results that are sent at once.
 const MUCH: usize = 64 << 10;
 
-/// What all workers search with.
+/// State shared by all workers.
 pub(crate) struct Search<'a> {
     pub(crate) query: &'a Query,
     pub(crate) run: &'a CliRun<'a>,
-    /// Named files arrive as `rg` maps them, all files if it was asked to.
+    /// True to treat named files as `rg` treats mapped files; `mapped_all`: all files.
     pub(crate) mapped: bool,
     pub(crate) mapped_all: bool,
-    /// Which files a command reads.
+    /// Selects the files that are read through a command.
     pub(crate) filter: Option<Filter>,
     pub(crate) messages: bool,
     pub(crate) remarks: bool,
-    /// Whether anything was searched.
+    /// True once anything was searched.
     pub(crate) searched: AtomicBool,
 }
 
-/// What went wrong with a file.
+/// An error with a file.
 enum SearchError {
     System(io::Error),
     Own(Error),
@@ -48,7 +48,7 @@ enum SearchError {
 
 impl From<io::Error> for SearchError {
     fn from(error: io::Error) -> Self {
-        // What came through a printer may be an error of ours.
+        // An error that passed through a printer may be one of the library.
         match error.downcast::<Error>() {
             Ok(error) => Self::Own(error),
             Err(error) => Self::System(error),
@@ -65,7 +65,7 @@ impl From<Error> for SearchError {
 type Sender<'t, 'w, 'e> = &'t mut OrderedSender<'w, 'e, FileOutput>;
 
 impl Search<'_> {
-    /// Searches an item, and gives what comes of it to its turn.
+    /// Searches an item, and sends its results.
     pub(crate) fn item(
         &self,
         item: Item,
@@ -74,7 +74,7 @@ impl Search<'_> {
         searcher: &mut WholeSearcher<'static>,
         executor: &Executor<'_>,
     ) -> fullbore::Result<()> {
-        // A file that could not be read was one to search.
+        // An unreadable file counts as searched.
         if !matches!(item, Item::Remark(_)) && !self.searched.load(Relaxed) {
             self.searched.store(true, Relaxed);
         }
@@ -92,18 +92,18 @@ impl Search<'_> {
                 }
                 Err(SearchError::System(error)) => {
                     let mut text = format!("{}: {error}", haystack.path.display());
-                    // The searcher's limit on its buffer has no kind of its own.
+                    // The searcher's buffer limit has no error kind of its own.
                     if text.contains("configured allocation limit") {
                         let more = (2 * executor.budget()).next_power_of_two() >> 20;
                         text.push_str(&format!(
-                            ": a line is longer; grant more memory, such as --memory {more}M"
+                            ": a line is longer: raise the limit, for example --memory {more}M"
                         ));
                     }
                     self.diagnostic(2, text)
                 }
             },
         };
-        // Most files of a directory have nothing of what is looked for.
+        // Most files of a directory have no match and need not be sent.
         if output.counts() { send(sender, output).map(drop) } else { Ok(()) }
     }
 
@@ -112,7 +112,7 @@ impl Search<'_> {
         FileOutput::from_text(status, text)
     }
 
-    /// Searches a file. What comes of a large one is given to its turn, what comes of a small one is the result.
+    /// Searches a file. Results of a large file are sent; those of a small file are returned.
     fn one(
         &self,
         haystack: &Haystack,
@@ -145,7 +145,7 @@ impl Search<'_> {
         if (named || mapped) && FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
             return self.special(path, file, sender, worker, executor).map(|()| None);
         }
-        // What says that it is empty cannot be mapped: it may be of `/proc`.
+        // A file that reports a length of zero cannot be mapped: it may be in `/proc`.
         let mapped = mapped && before.st_size > 0;
         let held = fill(&mut file, worker.buffer(), before.st_size as usize)?;
         executor.progress().add(held as u64);
@@ -163,7 +163,7 @@ impl Search<'_> {
             .map(|()| None)
     }
 
-    /// Searches a file that is in memory as a whole.
+    /// Searches a file whose whole content is in memory.
     fn small(
         &self,
         path: &Path,
@@ -173,8 +173,8 @@ impl Search<'_> {
         searcher: &mut WholeSearcher<'_>,
     ) -> Result<FileOutput, SearchError> {
         if named {
-            // Of the many of a directory nobody wants to read that.
-            self.run.remark(&format!("{}: read at once, by one worker: it is small", path.display()));
+            // Not printed for each of the many files of a directory.
+            self.run.remark(&format!("{}: small: read at once by one worker", path.display()));
         }
         searcher.clear();
         let read_mode = if mapped && !bytes.is_empty() { ReadMode::Mapped } else { ReadMode::Streamed };
@@ -182,7 +182,7 @@ impl Search<'_> {
         Ok(FileOutput::from_result(&result, searcher.printed()))
     }
 
-    /// A device, a socket or a pipe with a name.
+    /// Searches a named device, socket or pipe.
     fn special(
         &self,
         path: &Path,
@@ -237,7 +237,8 @@ impl Search<'_> {
         self.large(path, true, read_mode, opening, (&file, None), sender, worker, executor)
     }
 
-    /// In parts, or as a whole. The second of the files is read as a whole, standard input if it is none.
+    /// Searches a file in parts or as a whole. The second of the two handles reads it as a whole; `None`: standard
+    /// input.
     #[allow(clippy::too_many_arguments)]
     fn large(
         &self,
@@ -252,7 +253,7 @@ impl Search<'_> {
     ) -> Result<(), SearchError> {
         let (mut printed, mut long) = (0, false);
         if let Some(why) = self.query.whole_file_reason(opening) {
-            self.run.remark(&format!("{}: searched by one worker as a whole: {why}", path.display()));
+            self.run.remark(&format!("{}: searched as a whole by one worker: {why}", path.display()));
         } else {
             let why = match self.parts(path, opening, file, sender, worker, executor)? {
                 PartsEnd::Done => return Ok(()),
@@ -262,9 +263,9 @@ impl Search<'_> {
                 }
             };
             long = why == WholeFileReason::Long;
-            let why = if long { "a line of it is very long" } else { "there is a NUL in it" };
+            let why = if long { "it has a very long line" } else { "it contains NUL" };
             let path = path.display();
-            self.run.remark(&format!("{path}: searched again by one worker as a whole: {why}"));
+            self.run.remark(&format!("{path}: searched again as a whole by one worker: {why}"));
         }
         let before = rustix::fs::fstat(file).map_err(io::Error::from)?;
         let len = if read_mode == ReadMode::Piped { None } else { file.seekable_len()? };
@@ -317,12 +318,12 @@ impl Search<'_> {
             Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         });
         let printed = page.printed();
-        // What has a length can be mapped.
+        // A file with a length can be mapped.
         let long = searched.as_ref().is_err_and(|error| error.kind() == Kind::Memory) && file.seekable();
         again |= long;
         let result = match (searched, again) {
             (Ok(_), false) => page.finish(&mut out),
-            // What was found so far is printed before what went wrong is said.
+            // Results found so far are printed before the error.
             (_, true) => Ok(Default::default()),
             (Err(error), _) => Err(io::Error::other(error)),
         };
@@ -338,7 +339,7 @@ impl Search<'_> {
         Ok(if again { PartsEnd::Again(printed, why) } else { PartsEnd::Done })
     }
 
-    /// Searches something as a whole, and hands on what is printed but for the first `printed` bytes.
+    /// Searches a file as a whole, and sends its output except for the first `printed` bytes.
     fn search_whole(
         &self,
         sender: Sender<'_, '_, '_>,
@@ -389,14 +390,14 @@ impl Search<'_> {
     }
 }
 
-/// How a search in parts ended.
+/// The end of a search in parts.
 enum PartsEnd {
     Done,
-    /// The file must be searched as a whole; so many bytes were printed.
+    /// The file must be searched as a whole; this many bytes are already printed.
     Again(u64, WholeFileReason),
 }
 
-/// What the parts of a file cannot be searched for.
+/// Reasons why a file cannot be searched in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WholeFileReason {
     Nul,
@@ -408,8 +409,8 @@ fn send(sender: Sender<'_, '_, '_>, output: FileOutput) -> fullbore::Result<Cont
     sender.send(output, weight)
 }
 
-/// Reads until the buffer is full or the file at its end: where it ends by its length (0: unknown), no read has to find out,
-/// for a file that has grown meanwhile is not [`unchanged`].
+/// Reads until the buffer is full or the end of the file is reached. At the reported length (0: unknown) no further
+/// read looks for the end: a file that has grown since is not [`unchanged`].
 fn fill(file: &mut fs::File, bytes: &mut [u8], len: usize) -> io::Result<usize> {
     let mut held = 0;
     while held < bytes.len() {
@@ -428,7 +429,7 @@ fn fill(file: &mut fs::File, bytes: &mut [u8], len: usize) -> io::Result<usize> 
     Ok(held)
 }
 
-/// Fails if a regular file is not as it was `before` it was read: what was read may be parts of two states of it.
+/// Fails if a regular file is not as it was `before` reading: the bytes read may mix two states of it.
 fn unchanged(file: &impl AsFd, before: &Stat, path: &Path) -> Result<(), SearchError> {
     if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
         return Ok(());
@@ -436,19 +437,19 @@ fn unchanged(file: &impl AsFd, before: &Stat, path: &Path) -> Result<(), SearchE
     let now = rustix::fs::fstat(file).map_err(io::Error::from)?;
     let look = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
     if look(&now) != look(before) {
-        let what = "the file was modified while it was read";
-        return Err(Error::new(Kind::Changed, "trust", path, what).into());
+        return Err(Error::new(Kind::Changed, "read", path, "modified while being read").into());
     }
     Ok(())
 }
 
-/// Whether the first byte in a pipe begins no byte order mark. It stays in the pipe. Where it cannot be looked at, `false`.
+/// True if the first byte in a pipe does not begin a byte order mark. The byte stays in the pipe. `false` if peeking is
+/// not possible.
 fn first_is_plain(pipe: &impl AsFd) -> bool {
     use rustix::pipe::{SpliceFlags, pipe as new_pipe, tee};
     let Ok((reader, writer)) = new_pipe() else { return false };
     let mut byte = [0];
     match tee(pipe, &writer, 1, SpliceFlags::empty()) {
-        // An empty pipe has nothing that could be taken for one.
+        // An empty pipe has no byte order mark.
         Ok(0) => true,
         Ok(_) => {
             matches!(rustix::io::read(&reader, &mut byte), Ok(1)) && !matches!(byte[0], 0xef | 0xff | 0xfe)

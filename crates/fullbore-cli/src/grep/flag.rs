@@ -1,4 +1,4 @@
-//! What a flag is, and how its value is read.
+//! The type of a flag, and parsers of values.
 
 use std::ffi::OsStr;
 
@@ -9,22 +9,22 @@ pub(crate) struct Flag {
     pub(crate) short: Option<char>,
     pub(crate) long: &'static str,
     pub(crate) alias: Option<&'static str>,
-    /// The name of the flag that takes it back.
+    /// The name of the flag that negates it.
     pub(crate) negated: Option<&'static str>,
     pub(crate) help: &'static str,
     pub(crate) set: FlagEffect,
 }
 
-/// What a flag does.
+/// The effect of a flag.
 #[derive(Clone, Copy)]
 pub(crate) enum FlagEffect {
-    /// Without a value: it is given, or taken back.
+    /// A flag without a value: true if given, false if negated.
     Switch(fn(&mut GrepArgs, bool)),
-    /// With a value of that name; without one, it is taken back.
+    /// A flag with a value of that name; `None` if negated.
     Value(&'static str, Setter),
 }
 
-/// What a value does.
+/// Applies a value.
 pub(super) type Setter = fn(&mut GrepArgs, Option<&OsStr>) -> Result<(), String>;
 
 pub(super) const fn on(
@@ -66,7 +66,7 @@ pub(super) fn number<T: std::str::FromStr>(value: Option<&OsStr>) -> Result<T, S
     text(value)?.parse().map_err(|_| "value is not a valid number".into())
 }
 
-/// As `rg` writes sizes: digits, and K, M or G for powers of 1024.
+/// Parses a size in `rg`'s syntax: digits, and K, M or G for powers of 1024.
 pub(super) fn size(value: Option<&OsStr>) -> Result<u64, String> {
     grep_cli::parse_human_readable_size(text(value)?).map_err(|error| error.to_string())
 }

@@ -1,11 +1,11 @@
-//! `--generate`: the manual page and completions for shells.
+//! `--generate`: the manual page and shell completions.
 
 use clap_complete::Shell;
 
 use crate::cli::Cli;
 use crate::exit::{Exit, program};
 
-/// What is generated.
+/// The generated document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generated {
     Man,
@@ -13,7 +13,7 @@ pub(crate) enum Generated {
 }
 
 impl Generated {
-    /// What ripgrep calls `name`.
+    /// Returns the document with ripgrep's `name`.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "man" => Self::Man,
@@ -25,7 +25,8 @@ impl Generated {
         })
     }
 
-    /// Prints it. Completions are for the program as it was called: a shell completes `fullbore` as a whole.
+    /// Prints the document. Completions are for the name under which the program was called: a shell completes
+    /// `fullbore` as a whole.
     pub(crate) fn print(self) -> Result<(), Exit> {
         let (mut whole, name, mut text) = (Cli::flags(), program(""), Vec::new());
         whole.build();

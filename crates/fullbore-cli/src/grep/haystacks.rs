@@ -1,4 +1,4 @@
-//! Where is looked: the files that were named, and those come across in directories, past what ignore files exclude.
+//! The haystacks of a search: named files, and files found in directories, except those that ignore files exclude.
 
 use std::cmp::Ordering;
 use std::fs::Metadata;
@@ -13,13 +13,13 @@ use ignore::{DirEntry, WalkBuilder};
 use super::args::{GrepArgs, Listing, SortBy, TypeChange, is_standard_input};
 use super::walk::walk_at_once;
 
-/// What was named.
+/// The paths of the command line.
 #[derive(Debug)]
 pub(crate) struct SearchPaths {
     pub(crate) paths: Vec<PathBuf>,
-    /// Nothing was, so the current directory is searched.
+    /// True if no path was named, so that the current directory is searched.
     pub(crate) implicit: bool,
-    /// Only one thing is searched.
+    /// True if there is only one file to search.
     pub(crate) one_file: bool,
 }
 
@@ -38,18 +38,18 @@ impl SearchPaths {
         Ok(Self { paths: vec![path.into()], implicit: true, one_file: stdin })
     }
 
-    /// Whether nothing but standard input is searched.
+    /// True if only standard input is searched.
     pub(crate) fn only_standard_input(&self) -> bool {
         self.one_file && is_standard_input(&self.paths[0])
     }
 
-    /// Whether `rg` would map the files to look into them.
+    /// True if `rg` would map the files.
     pub(crate) fn mapped(&self, requested: Option<bool>) -> bool {
         requested.unwrap_or_else(|| self.paths.len() <= 10 && self.paths.iter().all(|path| path.is_file()))
     }
 }
 
-/// Something to search.
+/// A file, or standard input, to search.
 #[derive(Debug)]
 pub(crate) struct Haystack {
     pub(crate) path: PathBuf,
@@ -57,19 +57,19 @@ pub(crate) struct Haystack {
     pub(crate) stdin: bool,
 }
 
-/// What is come across.
+/// A result of the walk.
 #[derive(Debug)]
 pub(crate) enum Item {
     Haystack(Haystack),
-    /// What could not be looked at, and why.
+    /// A path that could not be examined, with the reason.
     Diagnostic(String),
-    /// What is wrong with an ignore file.
+    /// An error in an ignore file.
     Remark(String),
 }
 
 pub(crate) fn types(args: &GrepArgs) -> Result<Types, String> {
     if args.types.is_empty() && args.listing != Some(Listing::Types) {
-        // To read all definitions takes longer than to search a small directory.
+        // Reading all type definitions takes longer than searching a small directory.
         return Ok(Types::empty());
     }
     let mut builder = TypesBuilder::new();
@@ -106,7 +106,7 @@ fn globs(args: &GrepArgs, here: &Path) -> Result<Override, ignore::Error> {
     builder.build()
 }
 
-/// All there is to search, in order, with the notes made before anything is. Up to `workers` threads look for it.
+/// Lists all haystacks in order, with messages, before the search begins. Up to `workers` threads walk the directories.
 pub(crate) fn walk(
     args: &GrepArgs,
     search_paths: &SearchPaths,
@@ -145,7 +145,7 @@ pub(crate) fn walk(
         builder.add_custom_ignore_filename(".rgignore");
     }
     let implicit = search_paths.implicit;
-    // Results come in the order of the files, so that order may as well be one that stays the same.
+    // Results are printed in file order, so a stable order costs nothing more.
     if args.sort.is_none_or(|sort| sort.by == SortBy::Path && !sort.reverse) {
         if let ([root], true) = (search_paths.paths.as_slice(), workers > 1)
             && root.is_dir()
@@ -210,7 +210,7 @@ fn order(items: &mut [Item], by: SortBy, reverse: bool) {
             _ => metadata.modified(),
         }
     };
-    // What has no time comes last, or with the order turned round, first.
+    // Files without the time come last, in reverse order first.
     let key = |item: &Item| path(item).metadata().and_then(time).ok();
     let compare = |one: &Option<SystemTime>, other: &Option<SystemTime>| match (one, other) {
         (Some(one), Some(other)) => one.cmp(other),

@@ -1,4 +1,4 @@
-//! Paths as links of the terminal.
+//! Paths as terminal hyperlinks.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use fullbore_grep::grep_printer::{HyperlinkConfig, HyperlinkEnvironment};
 
 use super::args::GrepArgs;
 
-/// How links are made, if they are asked for.
+/// Returns the link configuration if links are enabled.
 pub(crate) fn hyperlinks(args: &GrepArgs) -> Option<HyperlinkConfig> {
     let format = args.hyperlink_format.clone().filter(|format| !format.is_empty())?;
     let mut environment = HyperlinkEnvironment::new();
@@ -17,7 +17,7 @@ pub(crate) fn hyperlinks(args: &GrepArgs) -> Option<HyperlinkConfig> {
     Some(HyperlinkConfig::new(environment, format))
 }
 
-/// The name of this machine, as the program that was asked for prints it or else as the system has it.
+/// Returns the host name, as printed by `--hostname-bin` or else as known to the system.
 fn host(program: Option<&Path>) -> Option<String> {
     let printed = program.and_then(|program| {
         let output = Command::new(program).stdin(Stdio::null()).stderr(Stdio::null()).output();

@@ -1,4 +1,4 @@
-//! `--debug` and `--trace`: what the crates of ripgrep say of what they do.
+//! `--debug` and `--trace`: log messages of ripgrep's crates.
 
 use log::{LevelFilter, Log, Metadata, Record};
 
@@ -6,9 +6,9 @@ use crate::exit::{Exit, program};
 
 struct Logger;
 
-/// From now on messages up to `level` are printed on standard error.
+/// Prints messages up to `level` on standard error from now on.
 pub(crate) fn start(level: LevelFilter) {
-    // It can only be set once, by whoever is first.
+    // The logger can be set only once per process.
     if log::set_logger(&Logger).is_ok() {
         log::set_max_level(level);
     }

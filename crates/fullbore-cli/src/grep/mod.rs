@@ -1,4 +1,4 @@
-//! `fullbore grep`: what is asked for, where it is looked for, and what comes of it in order.
+//! `fullbore grep`: flags, haystacks, search and ordered output.
 
 pub(crate) mod args;
 mod command;

@@ -1,4 +1,4 @@
-//! What comes of searching, on its way to standard output in the order of the files.
+//! Prints search results to standard output in the order of the files.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -9,31 +9,31 @@ use fullbore_grep::{SearchResult, Settings, Show};
 
 use crate::exit::{Exit, program};
 
-/// What came of a file, or of a part of one.
+/// The result of a file, or of a part of one.
 #[derive(Debug, Default)]
 pub(crate) struct FileOutput {
-    /// What is to be printed.
+    /// The output bytes.
     pub(crate) bytes: Vec<u8>,
-    /// A file begins here.
+    /// True if this is the first piece of a file.
     pub(crate) begins: bool,
-    /// Its first are lines.
+    /// True if it begins with lines, not a summary of a file.
     pub(crate) lines: bool,
     pub(crate) matched: bool,
     pub(crate) stats: Option<Stats>,
-    /// What went wrong, with the exit status for it, 0 if it is not for the exit status.
+    /// An error or warning, with its exit status; 0 leaves the exit status unchanged.
     pub(crate) said: Option<(u8, String)>,
 }
 
-/// What stands between files.
+/// The separators between files.
 #[derive(Debug)]
 pub(crate) struct Separators {
     text: Option<Vec<u8>>,
-    /// It stands before lines only, not before what is said of a file.
+    /// True if separators precede lines only, not summaries of a file.
     lines_only: bool,
 }
 
 impl Separators {
-    /// `serial`: the files are in an order that was asked for.
+    /// `serial`: the files are in a requested order.
     pub(crate) fn new(settings: &Settings, serial: bool) -> Self {
         let context = !settings.passthru && (settings.before_context > 0 || settings.after_context > 0);
         let text = match settings.show {
@@ -61,7 +61,7 @@ impl Separators {
 }
 
 impl FileOutput {
-    /// What came of a whole file.
+    /// Creates the output of a whole file.
     pub(crate) fn from_result(result: &SearchResult, printed: &[u8]) -> Self {
         let mut output =
             Self { bytes: printed.to_vec(), begins: true, lines: result.lines, ..Self::default() };
@@ -69,12 +69,12 @@ impl FileOutput {
         output
     }
 
-    /// What is said, with its exit status. With no words the status alone counts.
+    /// Creates the output of a message with its exit status. An empty message only sets the status.
     pub(crate) fn from_text(status: u8, text: String) -> Self {
         Self { said: Some((status, text)), ..Self::default() }
     }
 
-    /// Adds what is known of a file at its end.
+    /// Adds the statistics known at the end of a file.
     pub(crate) fn count(&mut self, result: &SearchResult) {
         self.matched |= result.matched;
         if let Some(stats) = &result.stats {
@@ -82,7 +82,7 @@ impl FileOutput {
         }
     }
 
-    /// Whether it changes anything.
+    /// True if it changes anything.
     pub(crate) fn counts(&self) -> bool {
         self.matched || !self.bytes.is_empty() || self.said.is_some() || self.stats.is_some()
     }
@@ -106,11 +106,11 @@ pub(crate) struct Printer<'r> {
     pub(crate) failed: Option<Exit>,
 }
 
-/// From how many bytes on it is worth to write without a copy.
+/// Minimum number of bytes that are written without a copy.
 const MUCH: usize = 32 << 10;
 
 impl<'r> Printer<'r> {
-    /// `soon`: each piece is printed at once.
+    /// `soon`: each piece is printed immediately.
     pub(crate) fn new(
         run: &'r CliRun<'r>,
         separators: Separators,
@@ -131,7 +131,7 @@ impl<'r> Printer<'r> {
         }
     }
 
-    /// Prints a piece; `Break`: no more are wanted.
+    /// Prints a piece; `Break`: no more are needed.
     pub(crate) fn put(&mut self, output: FileOutput) -> ControlFlow<()> {
         if let Some((status, text)) = &output.said {
             self.status = self.status.max(*status);
@@ -168,7 +168,7 @@ impl<'r> Printer<'r> {
         if self.soon { self.run.flush() } else { Ok(()) }
     }
 
-    /// Prints the account, if one is kept.
+    /// Prints the statistics, if they are collected.
     pub(crate) fn account(&mut self, json: bool) -> Result<(), Exit> {
         let stats = self.stats.take().unwrap_or_default();
         let elapsed = self.start.elapsed();

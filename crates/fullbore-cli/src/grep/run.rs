@@ -1,4 +1,4 @@
-//! A run of `fullbore grep`: from what was asked for to the exit status.
+//! A run of `fullbore grep`: from the flags to the exit status.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -123,7 +123,7 @@ fn search(
     }
 }
 
-/// Which files a command reads for us.
+/// Returns the filter of files that are read through a command.
 fn filter(args: &GrepArgs) -> Result<Option<Filter>, Exit> {
     if let Some(command) = &args.pre {
         let program = grep_cli::resolve_binary(command).map_err(Exit::failure)?;
@@ -138,7 +138,7 @@ fn filter(args: &GrepArgs) -> Result<Option<Filter>, Exit> {
     Ok(args.search_zip.then(|| Filter::Decompress(DecompressionMatcher::new())))
 }
 
-/// The patterns, and whether they came from standard input.
+/// Returns the patterns, and true if they came from standard input.
 fn patterns(
     args: &GrepArgs,
     arguments: &mut impl Iterator<Item = OsString>,
@@ -174,7 +174,7 @@ fn patterns(
     Ok((patterns, stdin_used))
 }
 
-/// What the flags come to, with what they imply, as `rg` has it.
+/// Converts the flags to settings, with their implications as in `rg`.
 fn settings(args: &GrepArgs, patterns: Vec<String>, search_paths: &SearchPaths, terminal: bool) -> Settings {
     let plain = Settings::default();
     let (before_context, after_context) = args.context();

@@ -1,4 +1,4 @@
-//! Walking one directory by several threads before anything is searched.
+//! Walks one directory with several threads before the search begins.
 
 use std::os::unix::ffi::OsStrExt;
 use std::panic;
@@ -13,18 +13,18 @@ use ignore::{WalkBuilder, WalkState};
 
 use super::haystacks::{Item, items};
 
-/// How many files may be known before the first is searched, and how long that may take.
+/// Limits of the walk before the search: number of files, and duration.
 const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));
 
 /// The thread that runs the walk.
 const NAME: &str = "walk";
 
-/// All there is under one directory, by several threads at once, unless it is so much that it would be long before the first
-/// file is searched, or the threads cannot be had. It is also less work: a walk that gives its entries one by one asks for
-/// each ignore file by its name, this one sees them in the directories.
+/// Lists everything below a directory with several threads, unless that would delay the search of the first file too
+/// long, or the threads cannot be started. It also takes less work: a walk that returns entries one by one opens each
+/// ignore file by name, this one finds them in the directory listings.
 ///
-/// The walk of the crate `ignore` panics where it cannot start a thread, after those that started have begun to wait for it
-/// for ever. So it runs in a thread of its own, which is left alone then.
+/// The walk of the crate `ignore` panics if it cannot start a thread, while the started ones already wait for it
+/// forever. So it runs in a thread of its own, which is abandoned in that case.
 pub(super) fn walk_at_once(
     builder: &WalkBuilder,
     implicit: bool,
@@ -65,7 +65,7 @@ pub(super) fn walk_at_once(
             Ok(WalkMessage::Items(mut mine)) => all.append(&mut mine),
             Ok(WalkMessage::Done) => break,
             Ok(WalkMessage::Failed) | Err(_) => {
-                // Those that are still at it stop with the next entry.
+                // The threads still walking stop at their next entry.
                 much.store(true, Relaxed);
                 return None;
             }
@@ -75,12 +75,12 @@ pub(super) fn walk_at_once(
     if much.load(Relaxed) {
         return None;
     }
-    // It consists of a sorted run a thread, which this sort makes use of.
+    // Each thread contributes a sorted run, which this sort takes advantage of.
     by_key(&mut all);
     Some(all.into_iter().map(|(_, item)| item))
 }
 
-/// Bytes in whose order paths stand as if directories were sorted by name, one after the other.
+/// Returns a sort key that orders paths as if directories were sorted by name, one after the other.
 fn key(path: &Path) -> Vec<u8> {
     let mut key = path.as_os_str().as_bytes().to_vec();
     key.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = 0);
@@ -89,18 +89,18 @@ fn key(path: &Path) -> Vec<u8> {
 
 type Keyed = Vec<(Vec<u8>, Item)>;
 
-/// What has no path comes first: it is trouble.
+/// Items without a path come first: they are errors.
 fn by_key(items: &mut Keyed) {
     items.sort_by(|(one, _), (other, _)| one.cmp(other));
 }
 
-/// What one thread came across, which is sent when it ends.
+/// The items found by one thread, sent when it ends.
 struct WalkBatch {
     items: Keyed,
     sender: Sender<WalkMessage>,
 }
 
-/// What the walk sends.
+/// A message of the walk.
 enum WalkMessage {
     Items(Keyed),
     Done,
@@ -110,12 +110,12 @@ enum WalkMessage {
 impl Drop for WalkBatch {
     fn drop(&mut self) {
         by_key(&mut self.items);
-        // After a failure nobody listens any more.
+        // After a failure nothing receives any more.
         let _ = self.sender.send(WalkMessage::Items(std::mem::take(&mut self.items)));
     }
 }
 
-/// Makes a panic of the walk's thread no message for anybody but for `sender`.
+/// Sends panics of the walk's thread to `sender` instead of printing them.
 fn on_panic(sender: Sender<WalkMessage>) {
     let (before, sender) = (panic::take_hook(), Mutex::new(sender));
     panic::set_hook(Box::new(move |info| {

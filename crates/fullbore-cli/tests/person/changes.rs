@@ -47,7 +47,7 @@ fn the_reader_of_a_pipe_learns_that_the_input_was_cut_short() {
             continue;
         }
         assert!(rest.len() < LENGTH, "{strategy}");
-        ended.fails(3, &["in: cannot", "while it was read"]);
+        ended.fails(3, &["in: cannot", "while"]);
     }
 }
 
@@ -88,7 +88,7 @@ fn the_old_output_stays_if_the_input_was_cut_short() {
                 }
                 _ => {
                     assert_eq!(found, b"old", "{strategy}");
-                    ended.fails(3, &["in: cannot", "while it was read"]);
+                    ended.fails(3, &["in: cannot", "while"]);
                     met = true;
                 }
             }

@@ -123,7 +123,7 @@ pub(super) fn find(
     let whole = |inode: &Inode, directories: &Directories, executor: &Executor<'_>, worker: &mut _| {
         let file = open(inode, directories)?;
         let before = file.stamp()?;
-        let changed = || Error::new(Kind::Changed, "read", file.path(), "the file changed while it was read");
+        let changed = || Error::new(Kind::Changed, "read", file.path(), "modified while being read");
         if before.len != inode.len {
             return Err(changed());
         }
@@ -164,7 +164,7 @@ fn open(inode: &Inode, directories: &Directories) -> Result<File> {
     let file = directories.of(&inode.names[0])?.open()?;
     let FileStamp { identity, len, .. } = file.stamp()?;
     if (identity, len) != (inode.identity, inode.len) {
-        return Err(Error::new(Kind::Changed, "read", file.path(), "the file changed after it was found"));
+        return Err(Error::new(Kind::Changed, "read", file.path(), "modified after it was found"));
     }
     Ok(file)
 }

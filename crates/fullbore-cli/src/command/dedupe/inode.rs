@@ -98,5 +98,5 @@ pub(super) fn copy_metadata(new: &OwnedFd, like: &OpenInode, path: &Path) -> Res
 
 /// Returns the error for a file that changed.
 pub(super) fn changed(path: &Path) -> Error {
-    Error::new(Kind::Changed, "link", path, "the file changed after it was read")
+    Error::new(Kind::Changed, "link", path, "modified after it was read")
 }
