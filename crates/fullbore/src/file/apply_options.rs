@@ -1,5 +1,5 @@
-//! What may be asked of a file and not be had: hints, room, appending, writing through. Each is tried or looked for, and
-//! its answer is true of the file that was opened.
+//! Options that a file may not support: hints, reservation, appending, write-through. Each is tried or determined, and
+//! its support is that of the file that was opened.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::probe::off_device;
 
 impl OpenOptions {
-    /// What the system did by opening. That it took a flag does not tell whether the flag means anything for such a file.
+    /// Records the options applied by opening. The kernel accepts a flag also for files on which it has no effect.
     pub(super) fn note(&self, path: &Path, fd: &OwnedFd, report: &mut Vec<OptionSupport>) -> Result<()> {
         if self.mode == Mode::Append || self.through != Durability::None {
             let stat = rustix::fs::fstat(fd).map_err(|error| Error::io("inspect", path, error.into()))?;
@@ -36,7 +36,7 @@ impl OpenOptions {
             report.push(OptionSupport { option: "follow-symlinks=no", support: Support::Native });
         }
         if self.delete {
-            let how = "the name is removed when the last handle goes or the run is abandoned; a killed process \
+            let how = "the name is removed when the last handle is dropped or the run is interrupted; a killed process \
                        leaves it";
             report.push(OptionSupport {
                 option: "delete-on-close",
@@ -46,7 +46,7 @@ impl OpenOptions {
         Ok(())
     }
 
-    /// Sets aside what was asked for, leaving bytes and length as they are.
+    /// Reserves the requested space; content and length stay.
     pub(super) fn set_room_aside(&self, path: &Path, fd: &OwnedFd) -> Result<Support> {
         loop {
             return match rustix::fs::fallocate(fd, FallocateFlags::KEEP_SIZE, 0, self.room) {
@@ -61,9 +61,9 @@ impl OpenOptions {
                     let kind =
                         rustix::fs::fstat(fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode));
                     Ok(Support::Unsupported(match kind {
-                        FileKind::Regular => "the file system has no such call".to_owned(),
-                        FileKind::BlockDevice => "a block device has all its blocks already".to_owned(),
-                        kind => format!("a {kind} has no blocks to set aside"),
+                        FileKind::Regular => "the file system cannot reserve space".to_owned(),
+                        FileKind::BlockDevice => "a block device is always fully allocated".to_owned(),
+                        kind => format!("a {kind} has no blocks to reserve"),
                     }))
                 }
                 Err(error) => Err(Error::io("preallocate", path, error.into())),
@@ -80,7 +80,7 @@ impl OpenOptions {
                 Hint::NoReuse => "hint=no-reuse",
             };
             let support = if hint == Hint::Sequential && self.hints.contains(&Hint::Random) {
-                Support::Unsupported("hint=random was given too, and wins".to_owned())
+                Support::Unsupported("hint=random takes precedence".to_owned())
             } else {
                 hinted(fd, 0..u64::MAX, hint)
             };
@@ -89,31 +89,31 @@ impl OpenOptions {
     }
 }
 
-/// What `O_APPEND` means for a file of that kind.
+/// The effect of `O_APPEND` on a file of that kind.
 pub(super) fn appending(kind: FileKind) -> OptionSupport {
     let support = match kind {
         FileKind::Regular => Support::Native,
-        // Linux writes where it is told, whatever the flag says: `blkdev_write_iter` does not look at it.
+        // Linux writes at the given offset in spite of the flag: `blkdev_write_iter` ignores it.
         FileKind::BlockDevice => {
             Support::Unsupported("a block device has a fixed end: writes go to their offsets".to_owned())
         }
-        kind => Support::Emulated(format!("a {kind} has no end: writes follow one another")),
+        kind => Support::Emulated(format!("a {kind} has no end: writes are sequential")),
     };
     OptionSupport { option: "mode=append", support }
 }
 
-/// What `O_DSYNC` and `O_SYNC` mean for a file of that kind.
+/// The effect of `O_DSYNC` and `O_SYNC` on a file of that kind.
 fn writing_through(kind: FileKind, in_memory: bool) -> Support {
     match kind {
         FileKind::Regular if in_memory => {
-            Support::Unsupported("the file system is memory: there is no device under it".to_owned())
+            Support::Unsupported("the file system is in memory: it has no device".to_owned())
         }
         FileKind::Regular | FileKind::BlockDevice => Support::Native,
-        kind => Support::Unsupported(format!("a {kind} has nothing on a device")),
+        kind => Support::Unsupported(format!("a {kind} stores nothing on a device")),
     }
 }
 
-/// Gives the system a hint, and what becomes of it.
+/// Passes a hint to the system and returns its support.
 pub(super) fn hinted(fd: impl AsFd, range: Range<u64>, hint: Hint) -> Support {
     let advice = match hint {
         Hint::Sequential => Advice::Sequential,
@@ -121,11 +121,11 @@ pub(super) fn hinted(fd: impl AsFd, range: Range<u64>, hint: Hint) -> Support {
         Hint::WillNeed => Advice::WillNeed,
         Hint::NoReuse => Advice::NoReuse,
     };
-    // Such file systems take advice and have nothing to read ahead.
+    // File systems in memory accept hints without an effect.
     if off_device(&fd) {
-        return Support::Unsupported("the file system is memory: there is nothing to read ahead".to_owned());
+        return Support::Unsupported("the file system is in memory: it has no read-ahead".to_owned());
     }
-    // A length of zero is "to the end".
+    // The system takes a length of 0 as "to the end".
     let len =
         if range.end == u64::MAX { None } else { NonZeroU64::new(range.end.saturating_sub(range.start)) };
     if len.is_none() && range.end != u64::MAX {

@@ -1,26 +1,26 @@
-//! The buffers through which unaligned bytes go: a few for the whole process, made when the first is asked for.
-//! Who finds none waits for one: each transfer holds one, briefly, and asks for no second.
+//! The buffers for unaligned bytes: a few for the whole process, created at first use. If none is free, a transfer
+//! waits for one; each transfer holds one buffer briefly and never takes a second.
 
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::buf::{Buf, Pool};
 
-/// The size of a buffer in bytes: the best request on every machine measured.
+/// The size of a buffer in bytes: the best request size on every machine measured.
 pub(super) const BOUNCE: usize = 256 << 10;
 
-/// How many there are: 4 MiB together, and as many unaligned transfers at a time.
+/// The number of buffers: 4 MiB in total, and the maximum number of concurrent unaligned transfers.
 const COUNT: usize = 16;
 
 static POOL: Mutex<Option<Pool>> = Mutex::new(None);
 static RETURNED: Condvar = Condvar::new();
 
 fn pool() -> MutexGuard<'static, Option<Pool>> {
-    // The pool is whole between any two of its calls.
+    // The pool is consistent between any two of its calls.
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A buffer on loan.
+/// A borrowed buffer.
 #[derive(Debug)]
 pub(super) struct Bounce {
     buf: Option<Buf>,
@@ -30,7 +30,7 @@ impl Bounce {
     /// Borrows a buffer of [`BOUNCE`] bytes; waits until one is free.
     ///
     /// # Errors
-    /// If the memory is not to be had.
+    /// If the memory cannot be allocated.
     pub(super) fn borrow() -> io::Result<Self> {
         let mut pool = pool();
         loop {
@@ -46,7 +46,7 @@ impl Bounce {
         }
     }
 
-    /// Its memory, which starts on a page and holds what it held.
+    /// Its memory, page-aligned, with its previous content.
     pub(super) fn bytes(&mut self) -> &mut [u8] {
         self.buf.as_mut().map_or(&mut [], Buf::data_mut)
     }

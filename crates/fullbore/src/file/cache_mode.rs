@@ -1,4 +1,4 @@
-//! How one handle's transfers treat the page cache: kept, dropped by a flag, dropped from behind, or passed by.
+//! The treatment of the page cache by a handle's transfers: keep, drop by flag, drop behind, or bypass.
 
 use std::io;
 
@@ -10,49 +10,43 @@ use super::option_report::Support;
 use super::{File, FileKind};
 use crate::error::Result;
 
-/// What becomes of the page cache.
-///
-/// ```
-/// use fullbore::file::CachePolicy;
-/// assert_eq!("drop".parse(), Ok(CachePolicy::DontCache));
-/// assert_eq!(CachePolicy::default(), CachePolicy::Keep);
-/// ```
+/// The page-cache policy of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CachePolicy {
-    /// Pages stay cached, as the system sees fit.
+    /// The system decides how long pages stay cached.
     #[default]
     Keep,
-    /// Pages that this run brought in are dropped again (`RWF_DONTCACHE`, or `POSIX_FADV_DONTNEED` from behind).
+    /// Pages are dropped after use (`RWF_DONTCACHE`, or `POSIX_FADV_DONTNEED` as drop-behind).
     #[serde(rename = "drop")]
     DontCache,
-    /// The cache is passed by (`O_DIRECT`).
+    /// Transfers bypass the page cache (`O_DIRECT`).
     Direct,
 }
 
 /// `RWF_DONTCACHE` of `linux/fs.h`.
 pub(crate) const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
-/// What `cache=drop` means where the system does not know it.
-pub(crate) const EMULATED: &str = "POSIX_FADV_DONTNEED drops what was read or written every 8 MiB, also pages \
+/// The emulation of `cache=drop` on systems without it.
+pub(crate) const EMULATED: &str = "POSIX_FADV_DONTNEED after every 8 MiB read or written, which also drops pages \
                                    that were cached before";
 
-/// How a handle's transfers go.
+/// The way in which a handle's transfers treat the page cache.
 #[derive(Debug)]
 pub(super) enum CacheMode {
     /// `pread` and `pwrite`.
     Plain,
     /// With `RWF_DONTCACHE`.
     Flagged,
-    /// Plain, and the pages are dropped from behind.
+    /// Plain, with the pages dropped after use.
     DropBehind(Box<DropBehind>),
-    /// Past the page cache.
+    /// Bypass.
     Direct(Box<Direct>),
 }
 
 impl CacheMode {
-    /// The mode of `file` for the policy `cache`, found out by using it, and how far the system supports it. The
-    /// file is open under a mode of its own; nothing of it is changed, and nothing is written.
+    /// Determines the mode of `file` for the policy `cache` by trying it, and its support. The result may hold a
+    /// further open file; `file` is unchanged, and nothing is written.
     pub(super) fn find(file: &File, cache: CachePolicy) -> (Self, Support) {
         match (cache, file.kind()) {
             (CachePolicy::Keep, _) => (Self::Plain, Support::Native),
@@ -74,16 +68,16 @@ impl CacheMode {
             return Ok((Self::Flagged, Support::Native));
         }
         if crate::probe::in_memory(file) {
-            return Err("the file system is memory: its pages are the file".to_owned());
+            return Err("the file system is in memory: the pages are the only copy".to_owned());
         }
         Ok((Self::DropBehind(Box::new(DropBehind::of(file))), Support::Emulated(EMULATED.to_owned())))
     }
 }
 
-/// Whether the file's system knows `RWF_DONTCACHE`, asked by a read far past every end, which moves nothing.
+/// True if the file system supports `RWF_DONTCACHE`. Tested by a read far past any end of file, which moves no bytes.
 pub(crate) fn drops_by_flag(file: &File) -> bool {
-    // An overlay takes the flag, and most of what is written through it stays (seen on Linux 6.18 over XFS, where the same
-    // bytes written past the overlay go).
+    // An overlay accepts the flag, but most pages written through it stay cached (seen on Linux 6.18 over XFS, where
+    // the same bytes written without the overlay are dropped).
     if crate::probe::overlaid(file) {
         return false;
     }
@@ -96,7 +90,7 @@ pub(crate) fn drops_by_flag(file: &File) -> bool {
     };
     match ask(file) {
         Ok(_) => true,
-        // Open for writing only: another handle of the same file can be asked.
+        // The file is open for writing only, so the read uses another handle.
         Err(Errno::BADF) => file
             .reopen_fd(false)
             .is_ok_and(|fd| File::from_fd(fd, file.path()).is_ok_and(|readable| ask(&readable).is_ok())),
@@ -105,14 +99,14 @@ pub(crate) fn drops_by_flag(file: &File) -> bool {
 }
 
 impl File {
-    /// The same open file with another cache policy for its reads and writes at offsets, and whether it is
-    /// supported. A policy that is refused leaves the plain mode: through the cache.
+    /// A handle on the same open file with another cache policy for transfers at offsets, and the support of the
+    /// policy. If it is unsupported, the handle uses the plain mode, through the cache.
     ///
-    /// Only a direct handle passes the cache by, at any offset and length: whole blocks of aligned memory go
-    /// straight to the device, the rest through buffers of this crate, and blocks that are written in part are
-    /// read, changed and written back, one thread at a time. Bytes that another process writes into
-    /// the same block at the same moment can be lost; neighbours in this process are safe. The part of a write
-    /// that ends in the file's last block goes through the cache.
+    /// Only a direct handle bypasses the cache, at any offset and length: whole blocks of aligned memory are
+    /// transferred directly, the rest goes through buffers of this crate. Blocks that are written in part are read,
+    /// modified and written back, one thread at a time; bytes that another process writes into the same block at the
+    /// same time can be lost, while other writers in this process are safe. The part of a write that ends in the file's
+    /// last block goes through the cache.
     ///
     /// ```
     /// use fullbore::file::{Support, CachePolicy, File};
@@ -120,7 +114,7 @@ impl File {
     /// let file = File::create_new(directory.path().join("file"))?;
     /// let (direct, support) = file.with_cache(CachePolicy::Direct);
     /// if let Support::Unsupported(reason) = support {
-    ///     println!("direct: refused: {reason}");
+    ///     println!("direct: unsupported: {reason}");
     /// }
     /// // Either way, at any offset and length.
     /// direct.write_all_at(b"bytes", 3)?;
@@ -134,16 +128,8 @@ impl File {
         (self.under(cache_mode), support)
     }
 
-    /// The cache policy this handle goes by, and how: a direct handle whose transfers the system refused after all
-    /// says so here.
-    ///
-    /// ```
-    /// use fullbore::file::{Support, CachePolicy, File};
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = File::create_new(directory.path().join("file"))?;
-    /// assert_eq!(file.cache_policy(), (CachePolicy::Keep, Support::Native));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The cache policy of this handle and its support. A direct handle whose transfers the system rejected later
+    /// reports that here.
     pub fn cache_policy(&self) -> (CachePolicy, Support) {
         match &self.inner.cache_mode {
             CacheMode::Plain => (CachePolicy::Keep, Support::Native),
@@ -155,8 +141,7 @@ impl File {
         }
     }
 
-    /// With which flags the handle's transfers are made by those who make the system call themselves. `None`: one call
-    /// is not all that is to be done.
+    /// The flags for callers that make the transfer call themselves; `None` if one call does not suffice.
     pub(crate) fn one_call(&self) -> Option<ReadWriteFlags> {
         match self.inner.cache_mode {
             CacheMode::Plain => Some(ReadWriteFlags::empty()),
@@ -165,8 +150,7 @@ impl File {
         }
     }
 
-    /// The direct handle to read pieces of memory with at `offset`, if that is one call: whole blocks and aligned
-    /// memory.
+    /// The direct handle for reading `pieces` at `offset`, if one call suffices: whole blocks and aligned memory.
     pub(crate) fn straight(&self, pieces: &[libc::iovec], offset: u64) -> Option<&Self> {
         match &self.inner.cache_mode {
             CacheMode::Direct(direct) => direct.straight(pieces, offset),
@@ -174,7 +158,7 @@ impl File {
         }
     }
 
-    /// Reads in another mode than the plain one.
+    /// Reads in a mode other than plain.
     #[cold]
     pub(super) fn read_by_mode(&self, data: &mut [u8], offset: u64) -> Result<usize> {
         match &self.inner.cache_mode {
@@ -189,7 +173,7 @@ impl File {
         }
     }
 
-    /// Writes in another mode than the plain one.
+    /// Writes in a mode other than plain.
     #[cold]
     pub(super) fn write_by_mode(&self, data: &[u8], offset: u64) -> Result<usize> {
         match &self.inner.cache_mode {

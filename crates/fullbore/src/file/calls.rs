@@ -1,7 +1,7 @@
-//! The system calls that move a file's bytes: one call each, which may move fewer bytes than asked and may be
-//! interrupted. Everything above them loops, and so that the loops are exercised, builds with debug assertions cut
-//! transfers short at random, as .NET halves small writes in its debug builds. A measurement would count the cuts: the
-//! environment variable `FULLBORE_NO_CUTS`, set to anything but nothing and 0, is the off switch.
+//! The system calls that move a file's bytes, one call each, which may move fewer bytes than requested and may be
+//! interrupted. The layers above loop. So that the loops are exercised, builds with debug assertions shorten transfers
+//! at random, as .NET halves small writes in its debug builds. Measurements would count the shortened calls: the
+//! environment variable `FULLBORE_NO_CUTS`, set to anything but empty or 0, turns this off.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -12,10 +12,10 @@ use rustix::io::{Errno, ReadWriteFlags};
 use super::File;
 use crate::buf::Direction;
 
-/// The most buffers that one call takes (`IOV_MAX`, `man 2 readv`).
+/// The maximum number of buffers in one call (`IOV_MAX`, `man 2 readv`).
 pub(super) const BUFFERS: usize = 1024;
 
-/// The longest transfer that one call may ask for: 2 GiB less a page (`man 2 read`).
+/// The maximum transfer of one call: 2 GiB less a page (`man 2 read`).
 pub(crate) const LONGEST: usize = 0x7fff_f000;
 
 impl File {
@@ -43,7 +43,7 @@ impl File {
         })
     }
 
-    /// How many of `len` bytes one call may ask for, for those who make it themselves.
+    /// Returns the number of bytes, up to `len`, that one call may request, for callers that make it themselves.
     pub(crate) fn admitted(&self, direction: Direction, offset: u64, len: usize) -> io::Result<usize> {
         if direction == Direction::Write {
             self.sound()?;
@@ -51,7 +51,7 @@ impl File {
         self.before(direction, offset, cut(len, self.inner.unit))
     }
 
-    /// One `preadv2` of the first of these buffers, at least one; the first is not empty.
+    /// One `preadv2` into the first of these buffers, at least one; the first must not be empty.
     #[inline]
     pub(crate) fn readv_once(
         &self,
@@ -74,7 +74,7 @@ impl File {
         }
     }
 
-    /// One `pwritev2` of the first of these buffers, at least one; the first is not empty.
+    /// One `pwritev2` from the first of these buffers, at least one; the first must not be empty.
     #[inline]
     pub(crate) fn writev_once(
         &self,
@@ -99,23 +99,23 @@ impl File {
     }
 }
 
-/// The offset, for the calls to which the largest number means "where the file's position is" (`man 2 preadv2`):
-/// it is refused, as the others do.
+/// Checks the offset for calls to which the largest number means "at the file's position" (`man 2 preadv2`): it is
+/// rejected, as by the other calls.
 #[inline]
 fn somewhere(offset: u64) -> io::Result<u64> {
     if offset > i64::MAX as u64 { Err(Errno::INVAL.into()) } else { Ok(offset) }
 }
 
-/// Whether somebody measures. Only looked at in builds with debug assertions.
+/// True during measurements. Only used in builds with debug assertions.
 static WHOLE: LazyLock<bool> = LazyLock::new(|| in_environment("FULLBORE_NO_CUTS"));
 
-/// Whether a variable of the environment is set to anything but nothing and 0.
+/// True if a variable of the environment is set to anything but empty or 0.
 pub(super) fn in_environment(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// How many of `len` bytes a call is asked for: all, and in builds with debug assertions now and then fewer, a multiple
-/// of `unit` (where there is one that is less).
+/// Returns the number of bytes, up to `len`, that a call requests: `len`, or in builds with debug assertions now and
+/// then fewer, a multiple of `unit` (if `len` is greater than `unit`).
 #[inline]
 pub(crate) fn cut(len: usize, unit: usize) -> usize {
     if !cfg!(debug_assertions) || len <= unit || *WHOLE {
@@ -123,7 +123,7 @@ pub(crate) fn cut(len: usize, unit: usize) -> usize {
     }
     thread_local!(static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) });
     let random = STATE.with(|state| {
-        // xorshift64 (Marsaglia 2003): no quality is asked for here.
+        // xorshift64 (Marsaglia 2003): its quality does not matter here.
         let mut x = state.get();
         x ^= x << 13;
         x ^= x >> 7;

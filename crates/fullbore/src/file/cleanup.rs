@@ -1,7 +1,7 @@
-//! What a run that is stopped must not leave behind.
+//! The list of files that an interrupted run must remove.
 //!
-//! Every temporary name is entered here before it exists, under the lock that [`cleanup`] takes and never
-//! gives back: a signal's thread can remove all of them at any moment, and none can appear after it.
+//! Every temporary name is entered here before it exists, under the lock that [`cleanup`] takes and never releases. So
+//! the signal thread can remove all of them at any moment, and none can appear afterwards.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::BuildHasher;
@@ -18,7 +18,7 @@ use super::on_close::DeleteOnExit;
 use super::sweep::{remove, remove_tree, reserve};
 use crate::error::{Error, Result};
 
-/// Whether all is being removed.
+/// True once the cleanup has begun.
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
 
 static STATE: Mutex<Registry> = Mutex::new(Registry { next: 0, files: Vec::new(), unfinished: Vec::new() });
@@ -30,14 +30,14 @@ struct Registry {
     unfinished: Vec<(u64, PathBuf)>,
 }
 
-/// What would be left.
+/// An entry of the list.
 #[derive(Debug)]
 enum Leftover {
-    /// Whatever has this name in the directory.
+    /// Any file with this name in the directory.
     Name(HeldDir, OsString),
-    /// A directory and all that is in it.
+    /// A directory and its content.
     Tree(HeldDir, OsString),
-    /// The name of an open file, as long as it leads to it.
+    /// The name of an open file, as long as it refers to that file.
     Open(Arc<DeleteOnExit>),
 }
 
@@ -54,8 +54,7 @@ fn state() -> MutexGuard<'static, Registry> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A name in a held directory that is removed when this is dropped or the run is cleaned up, unless it was
-/// [kept](Self::keep).
+/// A name in a held directory that is removed on drop or at cleanup, unless it was [kept](Self::keep).
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -76,41 +75,19 @@ pub struct Temporary {
     kept: bool,
 }
 
-/// How many names are tried that somebody else may have.
+/// The number of random names tried if they are taken.
 const ATTEMPTS: usize = 16;
 
 impl Temporary {
-    /// Makes something at `path` with `make`, and takes the duty to remove it. If `make` fails, there is
-    /// nothing to remove: it must not have made anything.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::Temporary;
-    /// # let path = directory.path().join("part");
-    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
-    /// assert!(path.exists());
-    /// # drop(temporary);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Creates a file at `path` with `make`, to be removed later. If `make` fails, it must not have created anything.
     ///
     /// # Errors
-    /// Those of `make`, and that there is no such directory.
+    /// Those of `make`, and a missing parent directory.
     pub fn make<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
         Self::at(path, false, make)
     }
 
-    /// As [`make`](Self::make), for a directory that goes with all that is in it.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::Temporary;
-    /// # let path = directory.path().join("part");
-    /// let (temporary, ()) = Temporary::make_tree(path.clone(), |path| Ok(std::fs::create_dir(path).unwrap()))?;
-    /// std::fs::write(path.join("file"), "in it")?;
-    /// drop(temporary);
-    /// assert!(!path.exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// As [`make`](Self::make), for a directory that is removed with its content.
     ///
     /// # Errors
     /// As [`make`](Self::make).
@@ -125,23 +102,9 @@ impl Temporary {
         Ok((Self::registered(&mut state, directory, name, path, tree), made))
     }
 
-    /// Makes something in a held directory, under a hidden name like `stem` that nobody can foresee, and takes the duty to
-    /// remove it. `make` gets the directory and the name, and fails with `EEXIST` if somebody has the name: then it is
-    /// called again with another. It must make what only this user can open, and nothing if it fails.
-    ///
-    /// ```
-    /// use fullbore::file::{HeldDir, Temporary};
-    /// use rustix::fs::{Mode, OFlags, openat};
-    /// # let directory = tempfile::tempdir()?;
-    /// let held = HeldDir::open(directory.path())?;
-    /// let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
-    /// let make = |directory: std::os::fd::BorrowedFd<'_>, name: &std::ffi::OsStr| openat(directory, name, flags, Mode::RUSR);
-    /// let (temporary, _file) = Temporary::create(&held, "result".as_ref(), false, make)?;
-    /// assert!(temporary.path().exists());
-    /// drop(temporary);
-    /// assert_eq!(std::fs::read_dir(directory.path())?.count(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Creates a file in a held directory under a hidden, unpredictable name derived from `stem`, to be removed later.
+    /// `make` receives the directory and the name and fails with `EEXIST` if the name is taken; it is then called with
+    /// another name. It must create a file that only this user can open, and nothing if it fails.
     ///
     /// # Errors
     /// Those of `make`.
@@ -184,49 +147,22 @@ impl Temporary {
     }
 
     /// The path, for messages.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::Temporary;
-    /// # let path = directory.path().join("part");
-    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
-    /// assert_eq!(temporary.path(), path);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory it is in.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::Temporary;
-    /// # let path = directory.path().join("part");
-    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
-    /// assert_eq!(temporary.directory().path(), directory.path());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The directory that contains it.
     pub fn directory(&self) -> &HeldDir {
         &self.directory
     }
 
     /// The name in the directory.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::Temporary;
-    /// # let path = directory.path().join("part");
-    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
-    /// assert_eq!(temporary.name(), "part");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn name(&self) -> &OsStr {
         &self.name
     }
 
-    /// Does what gives it another name, and gives up the duty if that was done: in one, so that a run that is cleaned up
-    /// meanwhile has it removed or has it whole.
+    /// Renames the file with `name`, and keeps it if that succeeds. Both happen under the lock: a concurrent cleanup
+    /// finds the file removed or complete.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -242,7 +178,7 @@ impl Temporary {
     /// ```
     ///
     /// # Errors
-    /// Those of `name`; then it is removed.
+    /// Those of `name`; the file is removed then.
     pub fn persist_with<T, E>(
         mut self,
         name: impl FnOnce(&HeldDir, &OsStr) -> std::result::Result<T, E>,
@@ -254,17 +190,7 @@ impl Temporary {
         named
     }
 
-    /// Gives up the duty: the path is somebody's file now, or has another name.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::Temporary;
-    /// # let path = directory.path().join("part");
-    /// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
-    /// temporary.keep();
-    /// assert!(path.exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Keeps the file: it will not be removed.
     pub fn keep(mut self) {
         self.kept = true;
     }
@@ -285,12 +211,12 @@ impl Drop for Temporary {
     }
 }
 
-/// A hidden name like `stem` that nobody can foresee.
+/// A hidden, unpredictable name derived from `stem`.
 pub(crate) fn hidden_name(stem: &OsStr) -> OsString {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    // Its keys are random, and differ each time.
+    // The keys of `RandomState` are random and differ each time.
     let random = std::hash::RandomState::new().hash_one(std::process::id());
-    // A name may be 255 bytes long; the stem may be that already.
+    // A name is limited to 255 bytes, which the stem alone may have.
     let stem = stem.as_bytes();
     let mut name = b".".to_vec();
     name.extend_from_slice(&stem[..stem.len().min(180)]);
@@ -298,7 +224,7 @@ pub(crate) fn hidden_name(stem: &OsStr) -> OsString {
     OsString::from_vec(name)
 }
 
-/// An open file whose name is removed when the run is cleaned up, until this is dropped.
+/// An open file whose name is removed at cleanup, until this guard is dropped.
 #[derive(Debug)]
 pub(super) struct CleanupGuard {
     id: u64,
@@ -318,8 +244,8 @@ impl Drop for CleanupGuard {
     }
 }
 
-/// Enters the file that `open` opens. It runs under the lock, so that there is no moment at which a file that it made is
-/// not entered: it must not wait for anybody.
+/// Enters the file that `open` opens. `open` runs under the lock, so that a file it creates is always in the list; it
+/// must not block.
 ///
 /// # Errors
 /// Those of `open`.
@@ -332,24 +258,12 @@ pub(super) fn register<E>(
     Ok(CleanupGuard { id, delete_on_exit })
 }
 
-/// A file that is being rewritten where it stands: until this is dropped, stopping leaves it part old, part
-/// new, and [`cleanup`] says so.
-///
-/// ```
-/// let half_way = fullbore::file::unfinished("Cargo.toml".as_ref());
-/// // … it is rewritten …
-/// drop(half_way);
-/// ```
+/// A file being rewritten in place. Until this is dropped, an interruption leaves it part old, part new, and
+/// [`cleanup`] returns its path.
 #[derive(Debug)]
 pub struct Unfinished(u64);
 
-/// Notes that `path` is being rewritten where it stands.
-///
-/// ```
-/// let half_way = fullbore::file::unfinished("Cargo.toml".as_ref());
-/// // … it is rewritten …
-/// drop(half_way);
-/// ```
+/// Enters `path` as a file that is being rewritten in place.
 pub fn unfinished(path: &Path) -> Unfinished {
     let mut state = state();
     let id = state.next;
@@ -364,33 +278,34 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes every temporary path and every file opened with [delete-on-close](super::OpenOptions::delete_on_close), and returns the files that are left part old, part new. No temporary path can
-/// be made any more: for the moment before the process ends.
+/// Removes every temporary file and every file opened with [delete-on-close](super::OpenOptions::delete_on_close), and
+/// returns the files that are left part old, part new. No temporary file can be created afterwards: for use just before
+/// the process exits.
 ///
 /// ```
-/// // Where the process ends before its time, in a thread that waits for signals.
+/// // In the thread that waits for signals, before it ends the process.
 /// let half_written = fullbore::file::cleanup();
 /// assert!(half_written.is_empty());
 /// ```
 pub fn cleanup() -> Vec<PathBuf> {
     CLEANING_UP.store(true, Ordering::Relaxed);
     let mut state = state();
-    // Youngest first: files before the directory they were made in.
+    // Newest first: files before their directories.
     for (_, left) in state.files.drain(..).rev() {
         match left {
             Leftover::Name(directory, name) => remove(&directory, &name),
             Leftover::Tree(directory, name) => remove_tree(&directory, &name),
-            // Whoever holds it open may learn of it when they close it.
+            // `File::close` reports the error to the owner, if any.
             Leftover::Open(delete_on_exit) => drop(delete_on_exit.remove()),
         }
     }
-    // Nobody need be told of a half-written file that has just been removed.
+    // A half-written file that was just removed is not reported.
     let unfinished = state.unfinished.drain(..).map(|(_, path)| path).filter(|path| path.exists()).collect();
     mem::forget(state);
     unfinished
 }
 
-/// Whether [`cleanup`] was called: what fails from now on fails because of that.
+/// True after a call of [`cleanup`]: later failures are its consequence.
 pub(crate) fn is_cleaning_up() -> bool {
     CLEANING_UP.load(Ordering::Relaxed)
 }

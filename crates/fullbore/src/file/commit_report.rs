@@ -1,23 +1,17 @@
-//! What a commit did to make an output durable.
+//! The report of a commit: the steps that made an output durable.
 
 use std::fmt;
 
 use super::Durability;
 
-/// One thing that a commit did.
-///
-/// ```
-/// use fullbore::file::{Durability, Step};
-///
-/// assert_eq!(Step::Synced(Durability::Data).to_string(), "fdatasync");
-/// ```
+/// One step of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The file was synced, at [`Durability::Data`] or [`Durability::Full`].
+    /// The file was synced to [`Durability::Data`] or [`Durability::Full`].
     Synced(Durability),
     /// The file got a name (`linkat`).
     Linked,
-    /// The file took its destination's name (`renameat`).
+    /// The file was renamed to its destination (`renameat`).
     Renamed,
     /// The destination's directory was synced (`fsync`).
     SyncedDirectory,
@@ -36,7 +30,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// What a [commit](super::Output::commit) did: what was synced, by which calls, in which order.
+/// The steps of a [commit](super::Output::commit): syncs and renames, by system call and in order.
 ///
 /// ```
 /// # fn main() -> fullbore::Result<()> {
@@ -61,59 +55,23 @@ impl CommitReport {
         self.steps.push(step);
     }
 
-    /// Whether the bytes were synced.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Durability, Output};
-    /// let output = Output::replace(directory.path().join("file"))?;
-    /// let report = output.commit(Durability::Data)?;
-    /// assert!(report.data() && !report.metadata());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if the bytes were synced.
     pub fn data(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Synced(_)))
     }
 
-    /// Whether mode, owner and times were synced too.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Durability, Output};
-    /// let output = Output::replace(directory.path().join("file"))?;
-    /// let report = output.commit(Durability::Full)?;
-    /// assert!(report.metadata());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if mode, owner and times were synced too.
     pub fn metadata(&self) -> bool {
         self.steps.contains(&Step::Synced(Durability::Full))
     }
 
-    /// Whether the directory with the new name was synced. It is not where no name changed: a file overwritten where it
-    /// stands.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Durability, Output};
-    /// let output = Output::replace(directory.path().join("file"))?;
-    /// let report = output.commit(Durability::Full)?;
-    /// assert!(report.directory());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if the directory with the new name was synced. It is not synced if no name changed, as for a file
+    /// overwritten in place.
     pub fn directory(&self) -> bool {
         self.steps.contains(&Step::SyncedDirectory)
     }
 
-    /// The calls, in the order in which they were made.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Durability, Output};
-    /// let output = Output::replace(directory.path().join("file"))?;
-    /// let report = output.commit(Durability::Full)?;
-    /// assert!(report.steps().contains(&fullbore::file::Step::SyncedDirectory));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The steps, in the order in which they were made.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -122,7 +80,7 @@ impl CommitReport {
 impl fmt::Display for CommitReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.steps.is_empty() {
-            return f.write_str("nothing to sync or name");
+            return f.write_str("nothing synced or renamed");
         }
         for (index, step) in self.steps.iter().enumerate() {
             write!(f, "{}{step}", if index == 0 { "" } else { ", " })?;

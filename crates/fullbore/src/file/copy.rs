@@ -1,4 +1,4 @@
-//! Copying ranges from file to file: what is asked, and what is told of it. `copy_methods` does it.
+//! Copies of ranges from file to file: the entry points and the report. `copy_methods` does the work.
 
 use std::ops::Range;
 
@@ -9,56 +9,33 @@ use super::copy_methods::{Copying, clone_once, positional};
 use super::{File, FileKind};
 use crate::error::{Error, Kind, Result};
 
-/// How the bytes of a copy went, in bytes.
-///
-/// ```
-/// let report = fullbore::file::CopyReport { cloned: 4096, through_memory: 10, ..Default::default() };
-/// assert_eq!(report.bytes(), 4106);
-/// ```
+/// The bytes of a copy, by method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CopyReport {
-    /// Blocks that both files have now (`FICLONERANGE`): nothing was moved.
+    /// Bytes in blocks that both files share now (`FICLONERANGE`); none were moved.
     pub cloned: u64,
-    /// Left to the file system (`copy_file_range`), which may have shared blocks too.
+    /// Bytes copied by the file system (`copy_file_range`), which may have shared blocks too.
     pub in_kernel: u64,
-    /// Moved through a pipe in the kernel (`splice`).
+    /// Bytes moved through a pipe in the kernel (`splice`).
     pub spliced: u64,
-    /// Read and written.
+    /// Bytes read into memory and written.
     pub through_memory: u64,
 }
 
 impl CopyReport {
-    /// All bytes copied.
-    ///
-    /// ```
-    /// assert_eq!(fullbore::file::CopyReport::default().bytes(), 0);
-    /// ```
+    /// The sum of all bytes copied.
     pub fn bytes(&self) -> u64 {
         self.cloned + self.in_kernel + self.spliced + self.through_memory
     }
 }
 
 impl File {
-    /// Makes `target` have the bytes of a range of this file at `offset`, all numbers in bytes, by sharing the
-    /// blocks: later writes to either part them again. All of the range or an error.
-    ///
-    /// ```
-    /// use fullbore::error::Kind;
-    /// use fullbore::file::File;
-    /// # let directory = tempfile::tempdir()?;
-    /// let source = File::create_new(directory.path().join("source"))?;
-    /// let target = File::create_new(directory.path().join("target"))?;
-    /// source.write_all_at(&[7; 8192], 0)?;
-    /// match source.clone_range(0..8192, &target, 0) {
-    ///     Ok(()) => assert_eq!(target.stamp()?.len, 8192),
-    ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported), // ext4, tmpfs
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Makes a range of this file appear at `offset` of `target` (all in bytes) by sharing the blocks; a later write to
+    /// either file separates them. Clones the whole range or returns an error.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] if the file systems cannot, or the range is not one of whole blocks (it may end with
-    /// the source, if the target ends there too); [`Kind::Invalid`] if the range ends before it starts.
+    /// [`Kind::Unsupported`] if the file system cannot share blocks, or the range does not consist of whole blocks (it
+    /// may end with the source if the target ends there too); [`Kind::Invalid`] if the range ends before it starts.
     pub fn clone_range(&self, range: Range<u64>, target: &Self, offset: u64) -> Result<()> {
         let len = length("clone", self, &range)?;
         if len == 0 {
@@ -72,23 +49,23 @@ impl File {
         match clone_once(self, range.start, len, target, offset)? {
             Ok(()) => Ok(()),
             Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS) => {
-                refuse("the file system shares no blocks".to_owned())
+                refuse("the file system cannot share blocks".to_owned())
             }
-            Err(Errno::XDEV) => refuse("the files are on two file systems".to_owned()),
+            Err(Errno::XDEV) => refuse("the files are on different file systems".to_owned()),
             Err(Errno::INVAL) => refuse(format!(
-                "the range {}..{} does not exist, is not of whole blocks, or overlaps its target",
+                "the range {}..{} is not in the file, not of whole blocks, or overlaps its target",
                 range.start, range.end
             )),
             Err(error) => Err(Error::io("clone to", target.path(), error.into()).at(offset)),
         }
     }
 
-    /// Copies a range of this file to `offset` of `target`, all numbers in bytes: by sharing blocks, in the kernel,
-    /// through a pipe, or through memory, whatever works, each going on where the last one stopped.
+    /// Copies a range of this file to `offset` of `target` (all in bytes): by sharing blocks, in the kernel, through a
+    /// pipe, or through memory. Each method continues where the previous one stopped.
     ///
-    /// The copy ends where the source does: what was copied is in the report, and `0..u64::MAX` is all there is. What is
-    /// read or written from front to back (pipes, devices) has no offsets: they are 0 there. Holes may be filled.
-    /// A handle that drops or passes by the cache keeps doing so.
+    /// The copy ends where the source does, so `0..u64::MAX` copies everything; the report counts the bytes copied.
+    /// Sequential files (pipes, devices) have no offsets: 0 is required there. Holes may be filled. A handle that drops
+    /// cached pages or bypasses the cache does so here too.
     ///
     /// ```
     /// use fullbore::file::File;
@@ -103,8 +80,8 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::SameFile`] if both ranges lie in one file and overlap, [`Kind::Invalid`] for offsets where there are
-    /// none, and the system's errors; then a part may be copied.
+    /// [`Kind::SameFile`] if both ranges are in one file and overlap, [`Kind::Invalid`] for an offset in a file without
+    /// offsets, and the error of the system call; a part may have been copied then.
     pub fn copy_range(&self, range: Range<u64>, target: &Self, offset: u64) -> Result<CopyReport> {
         let mut left = length("copy", self, &range)?;
         for (file, at) in [(self, range.start), (target, offset)] {
@@ -116,7 +93,7 @@ impl File {
         target.sound().map_err(|error| Error::io("copy to", target.path(), error).at(offset))?;
         let (from, to) = (self.stamp()?, target.stamp()?);
         if from.identity == to.identity && positional(self) {
-            // What the copy itself adds is no part of it.
+            // Bytes that the copy itself appends are not part of the range.
             left = left.min(from.len.saturating_sub(range.start));
             let apart =
                 range.start.saturating_add(left) <= offset || offset.saturating_add(left) <= range.start;
@@ -138,7 +115,7 @@ impl File {
             ),
             report: CopyReport::default(),
         };
-        // A regular file that says it is empty may be one of /proc.
+        // A regular file of length 0 may be one of `/proc`.
         if self.kind() == FileKind::Regular && from.len > 0 {
             copying.by_clone(from.len, to.len)?;
             copying.by_kernel()?;

@@ -1,8 +1,7 @@
-//! The methods of a copy, from sharing the blocks down to reading and writing.
+//! The methods of a copy, from block sharing down to reading and writing.
 //!
-//! Each method goes on where the one above it stopped, so one that fails after a part costs nothing but time. No
-//! method's end counts as the end of the source but the last one's, which reads: there are files (of `/proc`) that the
-//! upper methods find empty.
+//! Each method continues where the previous one stopped, so a method that fails after a part costs nothing but time.
+//! Only the last method, which reads, determines the end of the source: the others find some files (of `/proc`) empty.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,35 +17,35 @@ use crate::buf::{Direction, Pool};
 use crate::error::{Error, Result};
 use crate::sys::clone;
 
-/// The request of the last method and the size of the pipe of the one above it, in bytes.
+/// The request size of the last method and the size of the pipe of the one before it, in bytes.
 const REQUEST: usize = 256 << 10;
 
-/// A method that the system can lack between two devices, whatever the files.
+/// A method that can be missing between two devices, for all files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CopyMethod {
     Clone,
     Kernel,
 }
 
-/// What was found lacking between which devices; it is not tried again.
+/// The methods found missing, with the devices; they are not tried again.
 static UNSUPPORTED: Mutex<BTreeSet<(CopyMethod, u64, u64)>> = Mutex::new(BTreeSet::new());
 
-/// A copy on its way.
+/// A copy in progress.
 pub(super) struct Copying<'a> {
     pub(super) source: &'a File,
     pub(super) target: &'a File,
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) left: u64,
-    /// Of source and target.
+    /// The devices of source and target.
     pub(super) devices: (u64, u64),
-    /// Whether both go through the page cache as it comes.
+    /// True if both use the page cache normally.
     pub(super) plain: bool,
     pub(super) report: CopyReport,
 }
 
 impl Copying<'_> {
-    /// Shares the whole blocks, after the bytes before them went the other ways.
+    /// Shares the whole blocks, after the other methods have copied the bytes before them.
     pub(super) fn by_clone(&mut self, source_end: u64, target_end: u64) -> Result<()> {
         if self.target.kind() != FileKind::Regular || self.lacks(CopyMethod::Clone) {
             return Ok(());
@@ -63,7 +62,7 @@ impl Copying<'_> {
         let whole = self.left == 0;
         self.left += after;
         if !whole {
-            return Ok(()); // the source ended meanwhile
+            return Ok(()); // the source was truncated meanwhile
         }
         match clone_once(self.source, self.from, len, self.target, self.to)? {
             Ok(()) => self.report.cloned += self.moved(len),
@@ -72,7 +71,7 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Leaves it to the file system.
+    /// Copies in the kernel with `copy_file_range`.
     pub(super) fn by_kernel(&mut self) -> Result<()> {
         if !self.plain || self.target.kind() != FileKind::Regular || self.lacks(CopyMethod::Kernel) {
             return Ok(());
@@ -92,8 +91,8 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Moves pages through a pipe: the source's own, or one between the files. Files are not spliced into a pipe that
-    /// somebody else reads: it would hold the file's own pages, and show what is written to them after the copy.
+    /// Moves pages through a pipe: the source itself, or one between the files. Files are not spliced into a pipe that
+    /// another process reads: it would hold the file's own pages, and show later writes to them.
     pub(super) fn by_pipe(&mut self) -> Result<()> {
         let stored = |file: &File| !matches!(file.kind(), FileKind::Fifo | FileKind::Socket);
         if !self.plain || self.left == 0 {
@@ -115,12 +114,12 @@ impl Copying<'_> {
             }
             return Ok(());
         }
-        // A pipe costs more than a small copy.
+        // Below this size a pipe costs more than the copy.
         if !stored(self.target) || !stored(self.source) || self.left <= REQUEST as u64 {
             return Ok(());
         }
         let Ok((exit, entry)) = pipe_with(PipeFlags::CLOEXEC) else { return Ok(()) };
-        // A smaller pipe moves less a call and is right all the same.
+        // A smaller pipe moves less per call and gives the same result.
         let _ = fcntl_setpipe_size(&entry, REQUEST);
         while self.left > 0 {
             let allowed = self.source.before(Direction::Read, self.from, self.request(REQUEST));
@@ -142,8 +141,8 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Brings the `count` bytes in a pipe to the target; whether splicing did. They have left the source, so what
-    /// cannot be spliced is read from the pipe.
+    /// Moves the `count` bytes in a pipe to the target; returns `true` if splicing moved all. The bytes have left the
+    /// source, so the rest is read from the pipe.
     fn empty(&mut self, exit: &OwnedFd, count: usize) -> Result<bool> {
         let mut inside = count;
         while inside > 0 {
@@ -178,7 +177,7 @@ impl Copying<'_> {
         Ok(inside == 0)
     }
 
-    /// Reads and writes, until the source ends.
+    /// Reads and writes until the source ends.
     pub(super) fn by_memory(&mut self) -> Result<()> {
         if self.left == 0 {
             return Ok(());
@@ -188,7 +187,7 @@ impl Copying<'_> {
         let mut pool = Pool::new(1, request).map_err(name)?;
         let Some(mut buf) = pool.take() else { return Ok(()) };
         while self.left > 0 {
-            // At the same place in a block as in the source, so that direct reads go straight.
+            // At the same offset within a block as in the source, so that direct reads need no bounce buffer.
             buf.place(self.from, self.left.min(request as u64) as usize);
             let read = if positional(self.source) {
                 self.source.read_at(buf.data_mut(), self.from)?
@@ -204,7 +203,7 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Writes bytes at the target's place, all of them.
+    /// Writes all bytes at the target's offset.
     fn put(&self, data: &[u8]) -> Result<()> {
         if positional(self.target) {
             return self.target.write_all_at(data, self.to);
@@ -212,12 +211,13 @@ impl Copying<'_> {
         self.target.write_all_next(data)
     }
 
-    /// How many bytes to ask a call for.
+    /// The number of bytes to request from a call.
     fn request(&self, most: usize) -> usize {
         cut(self.left.min(most as u64) as usize, 1)
     }
 
-    /// How many bytes a call that reads and writes may be asked for, at most `most`; or how it has failed.
+    /// Returns the number of bytes, at most `most`, that a call that reads and writes may request, or the error that it
+    /// shall return.
     fn before_moving(&self, most: usize) -> Result<rustix::io::Result<usize>> {
         let allowed = self
             .target
@@ -227,7 +227,7 @@ impl Copying<'_> {
         plainly(self.target, allowed)
     }
 
-    /// Goes on by `count` bytes, and returns them.
+    /// Advances by `count` bytes and returns `count`.
     fn moved(&mut self, count: u64) -> u64 {
         self.from += count;
         self.to += count;
@@ -240,7 +240,7 @@ impl Copying<'_> {
         lacking.contains(&(method, self.devices.0, self.devices.1))
     }
 
-    /// As [`fails`](Self::fails); what no file of these devices can is remembered.
+    /// As [`fails`](Self::fails); also records a method that these devices do not support for any file.
     fn falls(&self, method: CopyMethod, error: Errno) -> Result<()> {
         if matches!(error, Errno::XDEV | Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS) {
             lacking().insert((method, self.devices.0, self.devices.1));
@@ -248,11 +248,11 @@ impl Copying<'_> {
         self.fails(error)
     }
 
-    /// What an error of a method means: that the next one goes on, or the end.
+    /// Judges an error of a method: `Ok` if the next method continues, else the end of the copy.
     fn fails(&self, error: Errno) -> Result<()> {
         match error {
-            // Also what may be wrong with the files themselves (not open for this, a running program): if it is, reading
-            // or writing them says so, and of which.
+            // Includes errors that may be due to the files (not open for this, a running program): then reading or
+            // writing them fails too, and names the right file.
             Errno::XDEV
             | Errno::INVAL
             | Errno::OPNOTSUPP
@@ -270,13 +270,13 @@ impl Copying<'_> {
     }
 }
 
-/// Whether it is worth trying to share blocks between two devices: nobody has found yet that it cannot be done.
+/// True if sharing blocks between two devices may work: it has not failed for them so far.
 pub(crate) fn clones(devices: (u64, u64)) -> bool {
     devices.0 == devices.1 && !lacking().contains(&(CopyMethod::Clone, devices.0, devices.1))
 }
 
-/// Shares all blocks of a file of `len` bytes with a new one on the same device, if that can be done; and then `target` is
-/// whole. For files of which there are many: no more calls than need be.
+/// Shares all blocks of a file with a new one on the same device; returns `true` if `target` is complete. For large
+/// numbers of files, so it makes no more calls than necessary.
 pub(crate) fn share_all(source: impl AsFd, target: impl AsFd, devices: (u64, u64)) -> bool {
     match clone::clone_range(source.as_fd(), 0, 0, target.as_fd(), 0) {
         Ok(()) => true,
@@ -293,12 +293,12 @@ fn lacking() -> std::sync::MutexGuard<'static, BTreeSet<(CopyMethod, u64, u64)>>
     UNSUPPORTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the file is read and written at offsets, not from front to back.
+/// True if the file is read and written at offsets, not sequentially.
 pub(super) fn positional(file: &File) -> bool {
     matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice)
 }
 
-/// What was asked before a call on `file`, with a failure of the system's sort for the methods to judge.
+/// The result of a check before a call on `file`, with system errors passed on for the methods to judge.
 fn plainly<T>(file: &File, allowed: io::Result<T>) -> Result<rustix::io::Result<T>> {
     match allowed {
         Ok(allowed) => Ok(Ok(allowed)),
@@ -309,7 +309,7 @@ fn plainly<T>(file: &File, allowed: io::Result<T>) -> Result<rustix::io::Result<
     }
 }
 
-/// Shares blocks, if the files let it.
+/// Shares blocks if the files allow it.
 pub(super) fn clone_once(
     source: &File,
     from: u64,
@@ -337,9 +337,9 @@ pub(super) fn clone_once(
 mod tests {
     use super::*;
 
-    /// Whatever share of a copy each method did before it stopped, the copy is whole and nothing stands twice.
+    /// Whatever part each method copied before it stopped, the copy is complete and nothing is duplicated.
     #[test]
-    fn each_rung_goes_on_where_the_last_one_stopped() {
+    fn each_method_continues_where_the_previous_one_stopped() {
         let directory = tempfile::tempdir().unwrap();
         let data: Vec<u8> = (0..3_000_000u32).map(|value| (value % 251) as u8).collect();
         let source = File::create_new(directory.path().join("source")).unwrap();
@@ -357,7 +357,7 @@ mod tests {
                 from: 3,
                 to: 5,
                 left: 0,
-                // Of no device that is: nothing is known of what they lack.
+                // A device that does not exist, so no method is recorded as missing.
                 devices: (u64::MAX, u64::MAX),
                 plain: true,
                 report: CopyReport::default(),

@@ -1,5 +1,5 @@
-//! The descriptor of an open, and whether the file was made by it: only what an open made may it remove when the rest
-//! fails.
+//! The opening call, and the knowledge if it created the file: only a file that this open created may be removed when a
+//! later step fails.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -14,30 +14,30 @@ use super::on_close::{DeleteOnExit, Name};
 use super::open::ATTEMPTS;
 use super::options::{Mode, OpenOptions};
 
-/// What was opened.
+/// An opened file.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) fd: Arc<OwnedFd>,
-    /// The path of the file if this open is known to have made it.
+    /// The path of the file, if this open is known to have created it.
     pub(super) created: Option<PathBuf>,
-    /// What stands for the removal of its name, if that is asked for.
+    /// The guard for the removal of its name, if requested.
     pub(super) delete_on_exit: Option<CleanupGuard>,
 }
 
 impl Found {
-    /// Removes the file again if this open made it.
+    /// Removes the file if this open created it.
     pub(super) fn undo_create(&self) {
         if let Some(created) = &self.created
             && let Ok(name) = Name::of(created)
         {
-            // What went wrong before is what is told.
+            // The caller reports the earlier error.
             let _ = name.remove(&self.fd);
         }
     }
 }
 
 impl OpenOptions {
-    /// Opens what `path` leads to, as the mode says.
+    /// Opens `path` according to the mode.
     pub(super) fn find(&self, path: &Path) -> Result<Found, Errno> {
         let more = self.mode_flags();
         match self.mode {
@@ -49,7 +49,7 @@ impl OpenOptions {
         }
     }
 
-    /// Opens what `path` leads to in one call.
+    /// Opens `path` in one call.
     pub(super) fn plainly(&self, path: &Path) -> Result<OwnedFd, Errno> {
         self.call(path, self.mode_flags())
     }
@@ -66,12 +66,12 @@ impl OpenOptions {
         }
     }
 
-    /// Whether it must be known if the file is new.
+    /// True if the open must determine if the file is new.
     fn knows(&self) -> bool {
         self.strict || self.delete || self.room > 0
     }
 
-    /// As the system does it: what was there cannot be told from what is new.
+    /// Opens in one call, which does not distinguish existing files from new ones.
     fn there(&self, path: &Path, more: OFlags) -> Result<Found, Errno> {
         let fd = Arc::new(self.call(path, more)?);
         let delete_on_exit = if self.delete {
@@ -83,20 +83,20 @@ impl OpenOptions {
         Ok(Found { fd, created: None, delete_on_exit })
     }
 
-    /// A file that does not exist yet, at `place`; `path` is the name that goes if it is to be deleted.
+    /// Creates a file at `place`; `path` is the name to remove if the file is deleted on close.
     fn new_file(&self, path: &Path, place: &Path) -> Result<Found, Errno> {
         let open = || Ok(Arc::new(self.call(place, OFlags::CREATE | OFlags::EXCL)?));
         let created = Some(place.to_owned());
         if !self.delete {
             return Ok(Found { fd: open()?, created, delete_on_exit: None });
         }
-        // A new file never makes its opener wait, so the list may be locked meanwhile.
+        // Opening a new file never blocks, so the list may be locked meanwhile.
         let guard = cleanup::register::<Errno>(|| Ok(DeleteOnExit { name: Name::of(path)?, fd: open()? }))?;
         Ok(Found { fd: guard.delete_on_exit().fd.clone(), created, delete_on_exit: Some(guard) })
     }
 
-    /// A new file, or the one that is there, opened with `more`: both are tried by calls that can succeed in one way only,
-    /// until one does. Links that lead nowhere are followed here, since `O_EXCL` does not follow them.
+    /// Creates a file, or opens the existing one with `more`: alternates between two calls, each of which can succeed
+    /// in one way only, until one does. Dangling links are followed here, because `O_EXCL` does not follow them.
     fn new_or_there(&self, path: &Path, more: OFlags) -> Result<Found, Errno> {
         let mut place = path.to_owned();
         for _ in 0..ATTEMPTS {
@@ -106,11 +106,11 @@ impl OpenOptions {
             }
             match self.there(path, more) {
                 Err(Errno::NOENT) => {}
-                // Whoever may make a file is refused a directory (`O_CREAT`), also one that could be opened for reading.
+                // `O_CREAT` rejects a directory, even one that could be opened for reading.
                 Ok(found) if is_directory(&found.fd) => return Err(Errno::ISDIR),
                 found => return found,
             }
-            // It was removed between the two, or is a link to what is not there.
+            // The file was removed between the two calls, or is a dangling link.
             place = match std::fs::read_link(&place) {
                 Ok(link) => place.parent().unwrap_or(Path::new("")).join(link),
                 Err(_) => path.to_owned(),

@@ -1,18 +1,18 @@
-//! Who holds the descriptor of a handle.
+//! Ownership of a handle's descriptor.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use super::handle::Inner;
 
-/// The descriptor of a handle. Most files are opened, used and closed alone: those own theirs without another allocation.
+/// The descriptor of a handle. Most files have one handle, which owns its descriptor without a further allocation.
 #[derive(Debug)]
 pub(super) enum Descriptor {
-    /// The handle's alone.
+    /// Owned by the handle alone.
     Own(OwnedFd),
-    /// Who locks or removes the file holds it too.
+    /// Also held by the guard that locks or removes the file.
     Shared(Arc<OwnedFd>),
-    /// That of the handle this one was made of.
+    /// That of the handle from which this one was derived.
     Of(Arc<Inner>),
 }
 
@@ -27,7 +27,7 @@ impl AsFd for Descriptor {
 }
 
 impl Descriptor {
-    /// Apart, so that what comes before the system call of most handles is short.
+    /// Separate, so that the code before the system call is short for most handles.
     #[cold]
     fn of_another(&self) -> BorrowedFd<'_> {
         match self {

@@ -1,9 +1,9 @@
 //! Direct I/O of one handle at any offset and length.
 //!
-//! Whole blocks in aligned memory go straight between the caller and the device. Everything else goes through a
-//! buffer that holds the whole blocks around it; a block that is written in part is read first, and a lock a
-//! file keeps the threads of this process from losing one another's bytes there. The block that the file's end
-//! lies in is written through the page cache, so that the file is never longer than its bytes.
+//! Whole blocks in aligned memory are transferred directly between the caller and the device. Everything else goes
+//! through a buffer that holds the whole blocks around it. A block that is written in part is read first, and a lock
+//! per file keeps threads of this process from overwriting each other's bytes there. The block that contains the end of
+//! the file is written through the page cache, so that the file is never longer than its bytes.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -21,17 +21,17 @@ use crate::buf::ALIGNMENT;
 use crate::error::{Error, Result};
 use crate::probe::{self, NoDirect};
 
-/// The devices that refused direct I/O, and how: they are not asked again.
+/// The devices that rejected direct I/O, with the reason; they are not tried again.
 static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
 
-/// One lock for all files of a number: who changes a part of a block holds its file's.
+/// One lock for all files of a number, held while a part of a block is changed.
 static EDGES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 
 fn refused() -> MutexGuard<'static, BTreeMap<u64, String>> {
     REFUSED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The direct handle beside a plain one.
+/// The direct handle that accompanies a plain one.
 #[derive(Debug)]
 pub(super) struct Direct {
     file: File,
@@ -39,19 +39,20 @@ pub(super) struct Direct {
     writes: Rule,
     readable: bool,
     writable: bool,
-    /// Whether the system refused a transfer that kept to the rule: then all go through the cache.
+    /// True once the system has rejected a transfer that satisfied the constraints: all transfers then go through the
+    /// cache.
     gave_up: AtomicBool,
-    /// Device and inode.
+    /// The device and inode numbers.
     identity: (u64, u64),
 }
 
 impl Direct {
-    /// A direct handle of the file that `file` is, or why there is none.
+    /// A direct handle of `file`, or the reason why there is none.
     pub(super) fn find(file: &File) -> std::result::Result<Box<Self>, String> {
         let flags =
-            rustix::fs::fcntl_getfl(file).map_err(|error| format!("its flags are unknown: {error}"))?;
+            rustix::fs::fcntl_getfl(file).map_err(|error| format!("its flags cannot be read: {error}"))?;
         if flags.contains(OFlags::APPEND) {
-            return Err("appended bytes start and end anywhere, direct ones at blocks".to_owned());
+            return Err("appended writes cannot be aligned to blocks".to_owned());
         }
         let identity = file.stamp().map_err(|error| error.to_string())?.identity;
         if let Some(reason) = refused().get(&identity.0) {
@@ -59,17 +60,17 @@ impl Direct {
         }
         let access = flags & OFlags::RWMODE;
         let writable = access != OFlags::RDONLY;
-        // Blocks that are written in part must be read, so writing takes both.
+        // Blocks that are written in part must be read, so a writable handle needs both.
         let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
         let kept = flags & (OFlags::DSYNC | OFlags::SYNC | OFlags::NOATIME);
         let fd = file.reopen_fd_with(access | kept | OFlags::DIRECT).map_err(|error| {
             match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::INVAL | Errno::OPNOTSUPP) => {
-                    let reason = format!("the file system does not open files for it ({})", plainly(&error));
+                    let reason = format!("the file system does not support it ({})", plainly(&error));
                     refused().insert(identity.0, reason.clone());
                     reason
                 }
-                _ => format!("the file cannot be opened again for it ({})", plainly(&error)),
+                _ => format!("the file cannot be reopened for it ({})", plainly(&error)),
             }
         })?;
         let (read_unit, unit, memory) = match probe::direct_alignment(file) {
@@ -81,12 +82,12 @@ impl Direct {
             }
         };
         let rule = |unit: u64| Rule { unit: unit as usize, memory: memory as usize, bounce: BOUNCE };
-        // Written blocks are pages at the least: so no page that the end of the file lies in, which goes through
-        // the cache, is written past it too.
+        // Written blocks are at least a page: the page that contains the end of the file, which goes through the cache,
+        // is then never written directly too.
         let (reads, writes) = (rule(read_unit), rule(unit.max(rustix::param::page_size() as u64)));
         for Rule { unit, memory, .. } in [reads, writes] {
             if !unit.is_power_of_two() || !memory.is_power_of_two() || unit > BOUNCE || memory > ALIGNMENT {
-                return Err(format!("it wants offsets aligned to {unit} bytes and memory to {memory}"));
+                return Err(format!("it requires offsets aligned to {unit} bytes and memory to {memory}"));
             }
         }
         Ok(Box::new(Self {
@@ -100,7 +101,7 @@ impl Direct {
         }))
     }
 
-    /// The direct handle, if a read of these pieces keeps to its rule.
+    /// The direct handle, if a read of these pieces satisfies its constraints.
     pub(super) fn straight(&self, pieces: &[libc::iovec], offset: u64) -> Option<&File> {
         let Rule { unit, memory, .. } = self.reads;
         let mut bytes = 0;
@@ -112,9 +113,9 @@ impl Direct {
         (fits && self.readable && !self.gave_up()).then_some(&self.file)
     }
 
-    /// Reads at any offset; short at the end of the file, and where the system was short.
+    /// Reads at any offset; short at the end of the file, and after a short system call.
     pub(super) fn read(&self, plain: &File, data: &mut [u8], offset: u64) -> Result<usize> {
-        // The system judges what cannot be.
+        // Impossible requests are left to the system to reject.
         if !self.readable || self.gave_up() || past_every_end(offset, data.len()) {
             return plain.read_flagged(data, offset, ReadWriteFlags::empty());
         }
@@ -149,7 +150,7 @@ impl Direct {
         let blocks = &mut bounce.bytes()[..(around.end - around.start) as usize];
         let head = (offset - around.start) as usize;
         let mut read = 0;
-        // A short read may stop before the bytes that are asked for.
+        // A short read may stop before the requested bytes.
         while read <= head {
             match retried(|| self.read_once(around.start + read as u64, &mut blocks[read..]))? {
                 0 => return Ok(0),
@@ -193,7 +194,8 @@ impl Direct {
         Ok(done)
     }
 
-    /// Writes blocks of which some are the caller's in part only; how many of the caller's bytes, at least 1.
+    /// Writes blocks of which some belong to the caller only in part; returns the number of the caller's bytes written,
+    /// at least 1.
     fn write_bounced(
         &self,
         plain: &File,
@@ -205,7 +207,7 @@ impl Direct {
         let in_part = |at: u64| !at.is_multiple_of(unit);
         let _edges = (in_part(offset) || in_part(end)).then(|| self.edges());
         let size = plain.stamp().map_or(0, |found| found.len);
-        // The caller's bytes in a block that reaches past the file's end.
+        // Writes the caller's bytes of a block that extends past the file's end.
         let cached = |from: u64, to: u64| {
             let part = &data[(from - offset) as usize..(to - offset) as usize];
             retried(|| plain.write_once(from, part, ReadWriteFlags::empty())).map_err(|error| (from, error))
@@ -223,7 +225,7 @@ impl Direct {
         self.write_blocks(offset, &data[..(to - offset) as usize]).map_err(|error| (offset, error))
     }
 
-    /// Writes whole blocks through a buffer, with what the file has around `data` in the first and the last.
+    /// Writes whole blocks through a buffer, with the file's own bytes around `data` in the first and the last.
     fn write_blocks(&self, offset: u64, data: &[u8]) -> io::Result<usize> {
         let unit = self.writes.unit;
         let around = widened(offset, data.len(), unit).ok_or(io::ErrorKind::InvalidInput)?;
@@ -244,7 +246,7 @@ impl Direct {
             match retried(|| self.file.write_once(at, &blocks[written..], ReadWriteFlags::empty())) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => written += count,
-                // What stands is told before what failed.
+                // The bytes written are reported before the failure.
                 Err(_) if written > head => break,
                 Err(error) => return Err(error),
             }
@@ -252,17 +254,17 @@ impl Direct {
         Ok((written - head).min(data.len()))
     }
 
-    /// Reads whole blocks into aligned buffers in one call, if they are that, and the system takes them.
+    /// Reads whole blocks into aligned buffers in one call; `None` if they are unaligned or the call fails.
     pub(super) fn read_vectored(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Option<usize> {
         let places = buffers.iter().take(BUFFERS).map(|buffer| (buffer.as_ptr().addr(), buffer.len()));
         if !self.readable || self.gave_up() || !all_straight(self.reads, offset, places) {
             return None;
         }
-        // What went wrong, going buffer by buffer tells.
+        // Reading buffer by buffer reports the error.
         retried(|| self.file.readv_once(offset, buffers, ReadWriteFlags::empty())).ok()
     }
 
-    /// Writes whole blocks from aligned buffers in one call, if they are that, and the system takes them.
+    /// Writes whole blocks from aligned buffers in one call; `None` if they are unaligned or the call fails.
     pub(super) fn write_vectored(&self, offset: u64, buffers: &[IoSlice<'_>]) -> Option<usize> {
         let places = buffers.iter().take(BUFFERS).map(|buffer| (buffer.as_ptr().addr(), buffer.len()));
         if !self.writable || self.gave_up() || !all_straight(self.writes, offset, places) {
@@ -276,7 +278,7 @@ impl Direct {
         let mut read = 0;
         while read < block.len() {
             match retried(|| self.read_once(offset + read as u64, &mut block[read..]))? {
-                // Cut short at this moment: there is nothing to keep.
+                // The file was truncated at this moment: there are no bytes to keep.
                 0 => {
                     block[read..].fill(0);
                     break;
@@ -287,8 +289,9 @@ impl Direct {
         Ok(())
     }
 
-    /// One direct read. XFS fails one that reaches behind the end of the file, into blocks which are promised and not
-    /// given yet, with `EIO`, where any other comes back short: it is asked again for no more than there is.
+    /// Reads once, directly. A read past the end of the file into blocks that are reserved but not yet allocated fails
+    /// on XFS with `EIO`, where other file systems return a short read; it is repeated with no more bytes than the file
+    /// has.
     fn read_once(&self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
         match self.file.read_once(offset, data, ReadWriteFlags::empty()) {
             Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
@@ -303,14 +306,14 @@ impl Direct {
         }
     }
 
-    /// How many bytes of whole blocks the file has from `offset`, the start of one, on.
+    /// The number of bytes of whole blocks from `offset`, the start of one, to the end of the file.
     fn up_to_the_end(&self, offset: u64) -> Option<usize> {
         let size = self.file.stamp().ok()?.len;
         let end = size.checked_next_multiple_of(self.reads.unit as u64)?;
         usize::try_from(end.checked_sub(offset)?).ok()
     }
 
-    /// Keeps other threads from changing parts of this file's blocks, and its length.
+    /// Locks out other threads that change parts of this file's blocks, or its length.
     pub(super) fn edges(&self) -> MutexGuard<'static, ()> {
         let (device, inode) = self.identity;
         let number = (device.wrapping_mul(31) ^ inode) % EDGES.len() as u64;
@@ -321,7 +324,7 @@ impl Direct {
         self.gave_up.load(Ordering::Relaxed)
     }
 
-    /// Whether the error means that there is no direct I/O here after all; that is remembered.
+    /// True if the error means that direct I/O does not work here after all, which is recorded.
     fn gives_up(&self, error: &io::Error) -> bool {
         let no = matches!(
             error.raw_os_error().map(Errno::from_raw_os_error),
@@ -329,13 +332,13 @@ impl Direct {
         );
         if no {
             self.gave_up.store(true, Ordering::Relaxed);
-            let reason = format!("an aligned transfer was refused ({})", plainly(error));
+            let reason = format!("an aligned transfer was rejected ({})", plainly(error));
             refused().insert(self.identity.0, reason);
         }
         no
     }
 
-    /// Why the handle goes through the cache by now, if it does.
+    /// The reason why the handle uses the cache now, if it does.
     pub(super) fn why_not(&self) -> Option<String> {
         self.gave_up().then(|| refused().get(&self.identity.0).cloned()).flatten()
     }
@@ -346,12 +349,12 @@ fn plainly(error: &io::Error) -> String {
     crate::error::message(error)
 }
 
-/// Whether the range reaches where no file does; what is right then is the system's to say.
+/// True if the range extends past any possible file end; the system then decides the result.
 fn past_every_end(offset: u64, len: usize) -> bool {
     offset.checked_add(len as u64).is_none_or(|end| end > i64::MAX as u64 - BOUNCE as u64)
 }
 
-/// A call again as long as it is interrupted.
+/// Repeats a call while it is interrupted.
 fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match call() {
@@ -366,18 +369,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_system_that_opens_no_file_for_it_is_asked_once() {
+    fn an_unsupported_file_system_is_tried_once() {
         let file = File::open("/proc/version").unwrap();
         let device = file.stamp().unwrap().identity.0;
         let reason = Direct::find(&file).unwrap_err();
         assert_eq!(refused().get(&device), Some(&reason));
-        refused().insert(device, "so it was remembered".to_owned());
-        assert_eq!(Direct::find(&file).unwrap_err(), "so it was remembered");
+        refused().insert(device, "recorded".to_owned());
+        assert_eq!(Direct::find(&file).unwrap_err(), "recorded");
         refused().remove(&device);
     }
 
     #[test]
-    fn a_refusal_in_use_falls_back_to_the_cache_and_is_remembered() {
+    fn a_rejected_transfer_falls_back_to_the_cache_and_is_recorded() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let file = File::create_new(&path).unwrap();
@@ -386,13 +389,13 @@ mod tests {
             Ok(direct) => direct,
             Err(reason) => return println!("skipped: {reason}"),
         };
-        // A rule that the system does not keep to.
+        // Constraints that are weaker than the system's.
         let anywhere = Rule { unit: 1, memory: 1, bounce: BOUNCE };
         (direct.reads, direct.writes) = (anywhere, anywhere);
         let mut read = [0; 99];
         assert_eq!(direct.read(&file, &mut read, 3).unwrap(), 99);
         assert_eq!(read, [1; 99]);
-        assert!(direct.why_not().unwrap().contains("refused"));
+        assert!(direct.why_not().unwrap().contains("aligned transfer"));
         assert_eq!(Direct::find(&file).unwrap_err(), direct.why_not().unwrap());
         refused().remove(&direct.identity.0);
 

@@ -1,9 +1,8 @@
-//! Dropping pages from behind, where the system cannot be told with the transfer: what `cache=drop` is without
-//! `RWF_DONTCACHE`.
+//! Drop-behind: the emulation of `cache=drop` on systems without `RWF_DONTCACHE`.
 //!
-//! Dropping takes locks of the whole file, so it is done once an interval, never once a request. Dirty pages are
-//! skipped by the system; so the writeback of an interval is started when it is over, awaited when the next one is,
-//! and its pages dropped then.
+//! Dropping takes locks of the whole file, so it is done once per interval, never per request. The system skips dirty
+//! pages; so the writeback of an interval is started when the interval ends, awaited at the end of the next one, and
+//! its pages are dropped then.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -14,14 +13,14 @@ use super::File;
 use super::descriptor::Descriptor;
 use crate::sys::writeback;
 
-/// How many bytes are moved between two droppings.
+/// The number of bytes between two drops.
 const INTERVAL: u64 = 8 << 20;
 
-/// The largest piece in which the page cache holds files with 4 KiB pages, in bytes. It is dropped whole or not at
-/// all, so each interval takes along the one that its start cut through.
+/// The largest unit (folio) in which the page cache holds files with 4 KiB pages, in bytes. A folio is dropped whole or
+/// not at all, so each interval includes the one that its start falls into.
 const LARGEST_FOLIO: u64 = 2 << 20;
 
-/// What was moved since pages were dropped last.
+/// The bytes moved since the last drop.
 #[derive(Debug, Default)]
 struct Moved {
     bytes: u64,
@@ -29,7 +28,7 @@ struct Moved {
 }
 
 impl Moved {
-    /// Counts a transfer; the range to drop if an interval is over.
+    /// Counts a transfer; returns the range to drop at the end of an interval.
     fn add(&mut self, offset: u64, len: usize) -> Option<Range<u64>> {
         let end = offset + len as u64;
         self.range = Some(match self.range.take() {
@@ -49,26 +48,26 @@ impl Moved {
 struct PendingDrops {
     read: Moved,
     written: Moved,
-    /// Its writeback was started.
+    /// The range whose writeback was started.
     in_writeback: Option<Range<u64>>,
 }
 
-/// Drops the pages of one open file behind its transfers.
+/// The drop-behind state of one open file.
 #[derive(Debug)]
 pub(crate) struct DropBehind {
-    /// An open file of its own on the same inode. Waiting for writeback takes the news of its failure from the open
-    /// file that waits, and the user's must still have it when it is synced (`man 2 sync_file_range`, errors).
+    /// A separate open file on the same inode. Waiting for writeback consumes the error report of the open file that
+    /// waits, and the user's must still receive it at its sync (`man 2 sync_file_range`, errors).
     fd: Descriptor,
-    /// Whether `fd` is the user's after all, so that nothing is waited for.
+    /// True if `fd` is the user's descriptor after all, on which writeback is never awaited.
     shared: bool,
-    /// Whether the file lies on an overlay, where ranges cannot be waited for: `sync_file_range` looks for dirty pages that
-    /// another inode has.
+    /// True if the file is on an overlay, where ranges cannot be awaited: `sync_file_range` looks for dirty pages,
+    /// which belong to another inode.
     overlaid: bool,
     state: Mutex<PendingDrops>,
 }
 
 impl DropBehind {
-    /// Nothing is moved yet.
+    /// The initial state for `file`.
     pub(crate) fn of(file: &File) -> Self {
         let (fd, shared) = match file.reopen_fd(false) {
             Ok(fd) => (Descriptor::Own(fd), false),
@@ -77,7 +76,7 @@ impl DropBehind {
         Self { fd, shared, overlaid: crate::probe::overlaid(file), state: Mutex::default() }
     }
 
-    /// `len` bytes at `offset` were read.
+    /// Records a read of `len` bytes at `offset`.
     pub(crate) fn read(&self, offset: u64, len: usize) {
         let over = self.state.lock().unwrap_or_else(PoisonError::into_inner).read.add(offset, len);
         if let Some(range) = over {
@@ -85,7 +84,7 @@ impl DropBehind {
         }
     }
 
-    /// `len` bytes at `offset` were written.
+    /// Records a write of `len` bytes at `offset`.
     pub(crate) fn wrote(&self, offset: u64, len: usize) {
         let (over, settled) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,9 +94,9 @@ impl DropBehind {
             }
         };
         if let Some(range) = over {
-            // A hint: what is not written back now is later, by the system. Errors of it come with `sync`.
+            // Only a hint: the system writes the rest back later. `sync` reports errors.
             match self.overlaid {
-                // It starts the writeback of what it cannot drop yet.
+                // Starts the writeback of pages that it cannot drop yet.
                 true => self.drop_pages(range),
                 false => drop(writeback::start(self.fd.as_fd(), range)),
             }
@@ -107,7 +106,7 @@ impl DropBehind {
         }
     }
 
-    /// Waits for a range to be written back and drops its pages.
+    /// Waits for the writeback of a range and drops its pages.
     fn finish_writeback(&self, range: Range<u64>) {
         if !self.shared {
             let _ = match self.overlaid {
@@ -121,7 +120,7 @@ impl DropBehind {
     fn drop_pages(&self, range: Range<u64>) {
         let start = range.start / LARGEST_FOLIO * LARGEST_FOLIO;
         if let Some(len) = NonZeroU64::new(range.end - start) {
-            // Pages that stay cost memory, not correctness.
+            // Pages that remain cost memory, not correctness.
             let _ = rustix::fs::fadvise(&self.fd, start, Some(len), rustix::fs::Advice::DontNeed);
         }
     }
@@ -134,7 +133,7 @@ impl Drop for DropBehind {
             self.finish_writeback(range);
         }
         if let Some(range) = state.read.range {
-            // What was read ahead of the last request goes too.
+            // Also drops the read-ahead of the last request.
             self.drop_pages(range.start..range.end.next_multiple_of(LARGEST_FOLIO));
         }
     }
@@ -145,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_is_over_when_its_bytes_are_moved_and_covers_what_they_touched() {
+    fn an_interval_ends_by_bytes_moved_and_covers_their_range() {
         let mut moved = Moved::default();
         assert_eq!(moved.add(100, 1 << 20), None);
         assert_eq!(moved.add(0, 10), None);

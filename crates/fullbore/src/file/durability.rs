@@ -1,24 +1,21 @@
-//! How durable written bytes are when a call returns.
+//! The durability of written bytes when a call returns.
 
 use std::str::FromStr;
 
-/// How durable bytes are when they count as written (`docs/durability.md` tells what each level promises of an output).
-///
-/// ```
-/// use fullbore::file::Durability;
-///
-/// assert_eq!("full".parse(), Ok(Durability::Full));
-/// ```
+/// The durability level at which bytes count as written; `docs/durability.md` states the promise of each level for an
+/// output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// In the page cache: every process sees them, even if this one is killed; the system writes them back when it pleases.
+    /// In the page cache: every process sees the bytes, even if this one is killed; the system writes them back at a
+    /// time of its choice.
     #[default]
     None,
-    /// The bytes and what is needed to find them again, the length among it, are on the device (`fdatasync`, `O_DSYNC`). An output
-    /// is synced before it takes its name: after a power failure there is the old file or the new one, whole.
+    /// The bytes and the metadata needed to read them, including the length, are on the device (`fdatasync`,
+    /// `O_DSYNC`). An output is synced before it gets its name: after a power failure the file is the old or the new
+    /// one, complete.
     Data,
-    /// Bytes and all attributes are (`fsync`, `O_SYNC`), and an output's name in its directory too: after a power failure there is
-    /// the new file.
+    /// The bytes and all attributes are on the device (`fsync`, `O_SYNC`), and so is an output's name in its directory:
+    /// after a power failure the file is the new one.
     Full,
 }
 
@@ -30,7 +27,7 @@ impl FromStr for Durability {
             "none" => Ok(Self::None),
             "data" => Ok(Self::Data),
             "full" => Ok(Self::Full),
-            _ => Err(format!("{text:?} is none of none, data, full")),
+            _ => Err(format!("{text:?} is not one of none, data, full")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An open file.
+//! The open file.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,7 +21,7 @@ use super::sync::Health;
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Kind, Result};
 
-/// An open file and the path it was opened by. A clone is the same open file, and the last one closes it.
+/// An open file and its path. Clones refer to the same open file; the last one closes it.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -37,38 +37,38 @@ pub struct File {
     pub(super) inner: Arc<Inner>,
 }
 
-/// What the clones of a [`File`] share.
+/// The data that the clones of a [`File`] share.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) fd: Descriptor,
-    /// The path it was opened by: what messages call it.
+    /// The path at opening, used in messages.
     pub(super) path: PathBuf,
-    /// What it is, once somebody asked.
+    /// The kind of file, determined at first use.
     pub(super) kind: OnceLock<FileKind>,
-    /// What transfers are cut to, in bytes: 1, or what direct I/O is aligned to.
+    /// The granularity of transfers in bytes: 1, or the alignment of direct I/O.
     pub(super) unit: usize,
-    /// How its transfers treat the page cache.
+    /// The treatment of the page cache by transfers.
     pub(super) cache_mode: CacheMode,
-    /// Whether a sync failed, and the faults that a test asked for: shared by every handle made of this one.
+    /// The state of syncs and the fault plan of a test, shared by all derived handles.
     pub(super) health: Health,
-    /// The flags that a further open file on the same inode keeps: append and write-through.
+    /// The flags that a reopened file inherits: append and write-through.
     pub(super) status: OFlags,
-    /// Where the position of a descriptor stood that was handed over, which others may use too; `None` for what was
-    /// opened here, where nobody moves it.
+    /// The initial position of an adopted descriptor, which other processes may move; `None` for files opened here,
+    /// whose position never changes.
     pub(super) start: Option<u64>,
-    /// What is done when the last handle of the open goes.
+    /// The actions when the last handle is closed.
     pub(super) on_close: Option<Arc<OnClose>>,
-    /// What became of the options it was opened with.
+    /// The support of each option at opening.
     pub(super) report: OnceLock<Vec<OptionSupport>>,
 }
 
 impl Inner {
-    /// What was opened just now, with these flags, and nobody has asked about yet.
+    /// A newly opened file with these flags, about which nothing has been determined yet.
     pub(super) fn plain(fd: OwnedFd, path: PathBuf, flags: OFlags) -> Self {
         Self::on(Descriptor::Own(fd), path, flags)
     }
 
-    /// As [`plain`](Self::plain) on a descriptor that something else may hold too.
+    /// As [`plain`](Self::plain), on a descriptor that others may hold too.
     pub(super) fn shared(fd: Arc<OwnedFd>, path: PathBuf, flags: OFlags) -> Self {
         Self::on(Descriptor::Shared(fd), path, flags)
     }
@@ -88,7 +88,7 @@ impl Inner {
         }
     }
 
-    /// The same again, under the plain mode, for a handle that differs in a field.
+    /// A copy in plain mode, for a handle that differs in some fields.
     pub(super) fn kin(self: &Arc<Self>) -> Self {
         let fd = match &self.fd {
             Descriptor::Own(_) => Descriptor::Of(self.clone()),
@@ -111,27 +111,21 @@ impl Inner {
 }
 
 impl File {
-    /// Opens a file for reading. Waits where the system waits: a named pipe for its writer. Opening is one system call: a
-    /// directory is refused when it is looked at ([`stamp`](Self::stamp)) or read.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// assert_eq!(file.path().to_str(), Some("Cargo.toml"));
-    /// # Ok(()) }
-    /// ```
+    /// Opens a file for reading. Blocks where the system blocks: on a named pipe until it has a writer. Opening is one
+    /// system call, so a directory is rejected by the first [`stamp`](Self::stamp) or read.
     ///
     /// # Errors
-    /// If the system refuses, and for sockets, which cannot be opened.
+    /// If the system call fails, and for sockets, which cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path.as_ref(), OFlags::RDONLY)
     }
 
-    /// Opens a file for reading without waiting for a device or for a pipe's writer. `Err` if that cannot be promised, with
-    /// what must stay open until it was opened in another way: who waits for a pipe's reader has seen one.
+    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns
+    /// `Err` with the descriptor that must stay open until the file was opened in another way: a process that waits for
+    /// a pipe's reader has already seen this one.
     pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<OwnedFd>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-        // Only what the cache of names leads to, and without the flag a pipe would wait for its writer.
+        // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
         let found = rustix::fs::openat2(
             rustix::fs::CWD,
             path,
@@ -147,7 +141,7 @@ impl File {
             Err(_) => return Err(None),
         };
         let kind = rustix::fs::fstat(&fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode));
-        // Others are opened as they come: they look at the flag, now or later.
+        // Other kinds are opened normally: for them the flag affects later calls too.
         if kind != FileKind::Regular || rustix::fs::fcntl_setfl(&fd, OFlags::empty()).is_err() {
             return Err(Some(fd));
         }
@@ -155,17 +149,7 @@ impl File {
         Ok(Ok(Self { inner: Arc::new(inner) }))
     }
 
-    /// Opens an existing file for reading and writing; its bytes stay.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::File;
-    /// # let path = directory.path().join("file");
-    /// std::fs::write(&path, "bytes")?;
-    /// File::open_write(&path)?.write_all_at(b"B", 0)?;
-    /// assert_eq!(std::fs::read(&path)?, b"Bytes");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Opens an existing file for reading and writing; its content stays.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -177,7 +161,7 @@ impl File {
         Self::open_at(rustix::fs::CWD, path.as_os_str(), path, flags)
     }
 
-    /// Opens a name in a directory; messages call it `path`.
+    /// Opens a name in a directory; messages use `path`.
     pub(super) fn open_at(directory: impl AsFd, name: &OsStr, path: &Path, flags: OFlags) -> Result<Self> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
         match rustix::fs::openat(directory, name, flags, Mode::empty()) {
@@ -188,24 +172,15 @@ impl File {
         }
     }
 
-    /// What was just opened at `path` with `flags`.
+    /// The file that was just opened at `path` with `flags`.
     pub(super) fn opened(fd: OwnedFd, path: &Path, flags: OFlags) -> Self {
         Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) }
     }
 
-    /// Creates a file that must not exist yet, open for reading and writing.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::File;
-    /// let path = directory.path().join("file");
-    /// File::create_new(&path)?.write_all_at(b"bytes", 0)?;
-    /// assert!(File::create_new(&path).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Creates a file, open for reading and writing; the name must not exist.
     ///
     /// # Errors
-    /// If it exists or the system refuses.
+    /// If the name exists or the system call fails.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -214,7 +189,7 @@ impl File {
         Ok(Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) })
     }
 
-    /// Takes over an open descriptor; `path` is what messages call it.
+    /// Adopts an open descriptor; messages use `path`.
     ///
     /// ```
     /// use fullbore::file::File;
@@ -225,7 +200,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If the system cannot say what it is, and if that is a directory.
+    /// If the kind of file cannot be determined, or it is a directory.
     pub fn from_fd(fd: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let stat = rustix::fs::fstat(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
@@ -251,12 +226,6 @@ impl File {
 
     /// The process's standard input.
     ///
-    /// ```
-    /// if let Ok(input) = fullbore::file::File::stdin() {
-    ///     println!("it is a {}", input.kind());
-    /// }
-    /// ```
-    ///
     /// # Errors
     /// If it is closed.
     pub fn stdin() -> Result<Self> {
@@ -264,12 +233,6 @@ impl File {
     }
 
     /// The process's standard output.
-    ///
-    /// ```
-    /// if let Ok(output) = fullbore::file::File::stdout() {
-    ///     println!("it is a {}", output.kind());
-    /// }
-    /// ```
     ///
     /// # Errors
     /// If it is closed.
@@ -283,87 +246,50 @@ impl File {
         Self::from_fd(fd, name)
     }
 
-    /// The path it was opened by.
-    ///
-    /// ```
-    /// use fullbore::file::File;
-    /// assert_eq!(File::open("./Cargo.toml")?.path().to_str(), Some("./Cargo.toml"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The path at opening.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// What it is. The first time the system is asked, unless opening has found it out.
-    ///
-    /// ```
-    /// use fullbore::file::{File, FileKind};
-    /// assert_eq!(File::open("/dev/zero")?.kind(), FileKind::CharacterDevice);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The kind of file: one system call at first use, unless opening has already determined it.
     pub fn kind(&self) -> FileKind {
         *self.inner.kind.get_or_init(|| {
             rustix::fs::fstat(&self.inner.fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode))
         })
     }
 
-    /// What became of each option that it was opened with.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// use fullbore::file::{Hint, OpenOptions};
-    /// let file = OpenOptions::new().hint(Hint::Sequential).open("Cargo.toml")?;
-    /// assert_eq!(file.option_report()[0].option, "hint=sequential");
-    /// # Ok(()) }
-    /// ```
+    /// The support of each option that was given at opening.
     pub fn option_report(&self) -> &[OptionSupport] {
-        // Opened in one call, there is nothing to say, or that alone.
+        // A file opened in one call has no options to report, except perhaps append.
         self.inner.report.get_or_init(|| {
             let appends = self.inner.status.contains(OFlags::APPEND);
             appends.then(|| super::apply_options::appending(self.kind())).into_iter().collect()
         })
     }
 
-    /// Where a stream over it begins: its start, unless the descriptor was handed over with a position.
+    /// The offset at which a stream over the file starts: 0, unless an adopted descriptor had a position.
     pub(crate) fn start(&self) -> u64 {
         self.inner.start.unwrap_or(0)
     }
 
-    /// The length in bytes now.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// assert_eq!(file.len()?, std::fs::metadata("Cargo.toml").unwrap().len());
-    /// # Ok(()) }
-    /// ```
+    /// The current length in bytes.
     ///
     /// # Errors
-    /// If the system cannot say.
+    /// If the system call fails.
     #[allow(
         clippy::len_without_is_empty,
-        reason = "of a file of /proc, only reading tells whether it is empty"
+        reason = "a file of /proc has length 0; only reading shows if it is empty"
     )]
     pub fn len(&self) -> Result<u64> {
         Ok(self.stamp()?.len)
     }
 
-    /// Closes the file and tells what dropping keeps to itself: `close(2)` is where some file systems (NFS, FUSE, quotas)
-    /// report a write that failed, and a file that was to be [deleted](super::OpenOptions::delete_on_close) may stay. Clones keep
-    /// it open; then there is nothing to tell yet.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// let clone = file.clone();
-    /// file.close()?;
-    /// assert!(clone.len()? > 0);
-    /// clone.close()?;
-    /// # Ok(()) }
-    /// ```
+    /// Closes the file and reports errors that a drop ignores: on some file systems (NFS, FUSE, quotas) `close(2)`
+    /// reports a failed write, and a file marked for [deletion](super::OpenOptions::delete_on_close) may remain. If
+    /// clones keep the file open, `close` has nothing to report.
     ///
     /// # Errors
-    /// What the system says.
+    /// The errors of closing and of the deletion.
     pub fn close(self) -> Result<()> {
         let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
         let Inner { fd, path, on_close, cache_mode, .. } = inner;
@@ -372,36 +298,26 @@ impl File {
         let fd = match fd {
             Descriptor::Own(fd) => Some(fd),
             Descriptor::Shared(fd) => Arc::into_inner(fd),
-            // It holds what is done on closing, too.
+            // The inner file also holds the actions on close.
             Descriptor::Of(inner) => return Self { inner }.close(),
         };
         let closed = fd.map_or(Ok(()), crate::sys::close::close);
-        // The worse first: bytes that may be lost, then a name too many.
+        // The more serious error first: possible loss of bytes, then a name that remains.
         closed.map_err(|error| Error::io("close", &path, error))?;
-        finished
-            .map_err(|error| Error::io("remove", &path, error.into()).advise("the file is closed and stays"))
+        finished.map_err(|error| Error::io("remove", &path, error.into()).advise("the closed file remains"))
     }
 
-    /// Tells the system how a range of bytes will be read, and what became of that.
-    ///
-    /// ```
-    /// use fullbore::file::{Support, Hint};
-    /// # fn main() -> fullbore::Result<()> {
-    /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// println!("{}", file.advise(0..4096, Hint::WillNeed));
-    /// assert!(matches!(file.advise(7..7, Hint::WillNeed), Support::Unsupported(_)), "no bytes");
-    /// # Ok(()) }
-    /// ```
+    /// Passes a hint on the expected reads of a byte range to the system, and returns its support.
     pub fn advise(&self, range: Range<u64>, hint: Hint) -> Support {
         super::apply_options::hinted(&self.inner.fd, range, hint)
     }
 
-    /// Whether whatever is written goes to the end, wherever it is written.
+    /// True if every write goes to the end of the file, at any offset.
     pub(crate) fn appends(&self) -> bool {
         self.inner.status.contains(OFlags::APPEND)
     }
 
-    /// Its identity, length and time of modification now.
+    /// The current identity, length and modification time.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -415,14 +331,14 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If it is a directory, and if the system cannot say.
+    /// If the file is a directory, or the system call fails.
     pub fn stamp(&self) -> Result<FileStamp> {
         let stat = rustix::fs::fstat(&self.inner.fd)
             .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
         let len = match *self.inner.kind.get_or_init(|| FileKind::of(stat.st_mode)) {
             FileKind::Directory => return Err(directory(&self.inner.path)),
             FileKind::BlockDevice => {
-                // Every transfer names its offset, so the position may go back to the start.
+                // Transfers are positional, so the position may be reset to the start.
                 let len = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::End(0));
                 let _ = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::Start(0));
                 len.map_err(|error| Error::io("measure", &self.inner.path, error.into()))?
@@ -432,9 +348,9 @@ impl File {
         Ok(FileStamp { len, ..FileStamp::of(&stat) })
     }
 
-    /// The length of a file that can be read at any offset; `None` for what is read from front to back: pipes,
-    /// devices, a file that was read in part already, and a regular file that says it is empty, which may be
-    /// one of `/proc`, whose length nobody knows before the end; and one of `/sys`, which says a page.
+    /// The length of a file that can be read at any offset. `None` for inputs that are read sequentially: pipes,
+    /// character devices, an adopted file that was partly read, a regular file of length 0, which may be one of `/proc`
+    /// with a length unknown before its end, and a file of `/sys`, whose reported length is always a page.
     ///
     /// ```
     /// use fullbore::file::File;
@@ -444,23 +360,23 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If the system cannot say.
+    /// If the system call fails.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
         Ok(self.measure()?.1)
     }
 
-    /// Reads all of a small file if that takes one request and one look (see [`SettledReader`]): its length then.
+    /// Reads a small file whole if one read and one `fstat` suffice (see [`SettledReader`]); returns its length.
     pub(crate) fn read_settled(&self, reader: &mut SettledReader, bytes: &mut [u8]) -> Option<usize> {
         let plain = self.inner.start.is_none() && matches!(self.inner.cache_mode, CacheMode::Plain);
         plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
     }
 
-    /// A stamp and the [length](Self::seekable_len) of the file, by one call.
+    /// The stamp and the [length](Self::seekable_len) of the file, from one call.
     pub(crate) fn measure(&self) -> Result<(FileStamp, Option<u64>)> {
         let stamp = self.stamp()?;
         let len = match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
-                // A shell may have read a part of what it hands over as standard input.
+                // A shell may have read part of its standard input before passing it on.
                 let read = self.inner.start.map_or(0, |_| rustix::fs::tell(&self.inner.fd).unwrap_or(0));
                 let len = stamp.len;
                 (len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len)
@@ -470,34 +386,24 @@ impl File {
         Ok((stamp, len))
     }
 
-    /// Whether the length is only what the kernel says of files that it writes as they are read: a page, in `/sys`.
+    /// True if the length is only nominal, as for files whose content the kernel generates on read: a page, in `/sys`.
     fn len_is_made_up(&self, len: u64) -> bool {
         // From linux/magic.h.
         const SYSFS: u64 = 0x6265_6572;
         const SECURITYFS: u64 = 0x7363_6673;
         const TRACEFS: u64 = 0x7472_6163;
         const DEBUGFS: u64 = 0x6462_6720;
-        // Others are not asked: most files have another length.
+        // Skips the system call for most files, whose length is not a multiple of a page.
         len <= 64 << 10
             && len.is_multiple_of(4096)
             && rustix::fs::fstatfs(&self.inner.fd)
                 .is_ok_and(|found| [SYSFS, SECURITYFS, TRACEFS, DEBUGFS].contains(&(found.f_type as u64)))
     }
 
-    /// Gives the file blocks for `len` bytes and that length, so that no write has to allocate or extend.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::File;
-    /// let file = File::create_new(directory.path().join("file"))?;
-    /// if file.allocate_and_extend(1 << 20).is_ok() {
-    ///     assert_eq!(file.len()?, 1 << 20);
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Allocates blocks for `len` bytes and sets that length, so that no later write has to allocate or extend.
     ///
     /// # Errors
-    /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it.
+    /// [`Kind::NoSpace`] if there is not enough space, [`Kind::Unsupported`] if the file system cannot allocate.
     pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
         use rustix::fs::{FallocateFlags, fallocate};
         loop {
@@ -511,7 +417,7 @@ impl File {
                         Kind::Unsupported,
                         "preallocate",
                         &self.inner.path,
-                        "the file system cannot",
+                        "the file system cannot allocate",
                     ))
                 }
                 Err(rustix::io::Errno::NOSPC) => Err(Error::new(
@@ -526,75 +432,46 @@ impl File {
         }
     }
 
-    /// Tells the system that the file will be read from front to back, which doubles the read-ahead of this
-    /// open file (`man 2 posix_fadvise`).
+    /// Hints that the file will be read sequentially (`man 2 posix_fadvise`), which doubles the read-ahead of this open
+    /// file.
     pub(crate) fn expect_sequential(&self) {
-        // A hint: pipes refuse it, and nothing is lost.
+        // Only a hint: the error of a pipe does not matter.
         let _ = rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::Sequential);
     }
 
-    /// Tells the system that the file will be read here and there.
+    /// Hints that the file will be read at random offsets.
     pub(crate) fn expect_random(&self) {
         let _ = rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::Random);
     }
 
     /// Drops the file's clean pages from the page cache.
     ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::File;
-    /// let file = File::create_new(directory.path().join("file"))?;
-    /// file.write_all_at(b"bytes", 0)?;
-    /// file.sync_data()?;
-    /// file.drop_cache()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
-    /// If the system refuses. That it kept some (dirty, mapped, in use) is no error: ask for the residency.
+    /// If the system call fails. Pages that stay cached (dirty, mapped, in use) are not an error; the residency shows
+    /// them.
     pub fn drop_cache(&self) -> Result<()> {
         rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::DontNeed)
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
     }
 
-    /// Whether it has a position that can be moved: asked of the system, not told from the kind.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// assert!(fullbore::file::File::open("Cargo.toml")?.seekable());
-    /// # Ok(()) }
-    /// ```
+    /// True if the file has a movable position. Determined by a system call, not derived from the kind.
     pub fn seekable(&self) -> bool {
         rustix::fs::tell(&self.inner.fd).is_ok()
     }
 
-    /// Another descriptor of the same open file (`dup`): position, flags and locks are shared, and what is done on
-    /// closing waits for both.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// let file = fullbore::file::File::open("Cargo.toml")?;
-    /// assert_eq!(file.try_clone()?.stamp()?, file.stamp()?);
-    /// # Ok(()) }
-    /// ```
+    /// A further descriptor of the same open file (`dup`): position, flags and locks are shared, and the actions on
+    /// close wait for both.
     ///
     /// # Errors
-    /// If there are no more descriptors.
+    /// If no descriptor is free.
     pub fn try_clone(&self) -> Result<Self> {
         let fd = rustix::io::fcntl_dupfd_cloexec(&self.inner.fd, 3)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
         Ok(self.same(fd, self.inner.unit))
     }
 
-    /// An open file of its own on the same inode, with its own read-ahead state, for reading and, if asked, for writing;
-    /// where the system cannot do that, the same open file.
-    ///
-    /// ```
-    /// use fullbore::file::File;
-    /// let file = File::open("Cargo.toml")?;
-    /// assert_eq!(file.reopen(false).stamp()?, file.stamp()?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// A separate open file on the same inode with its own read-ahead state, for reading and, if `write`, for writing.
+    /// Falls back to the same open file if the system cannot reopen it.
     pub fn reopen(&self, write: bool) -> Self {
         match self.reopen_fd(write) {
             Ok(fd) => self.same(fd, 1),
@@ -602,8 +479,8 @@ impl File {
         }
     }
 
-    /// Gives a file opened as [temporary](super::OpenOptions::temporary) a name, which nothing may have yet. From then on it
-    /// is a file like any other.
+    /// Gives a name to a file opened as [temporary](super::OpenOptions::temporary); the name must not exist. Afterwards
+    /// the file behaves like any other.
     ///
     /// ```
     /// use fullbore::file::OpenOptions;
@@ -619,7 +496,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If something has the name, and if the system refuses: another file system, a file that has lost its last name.
+    /// If the name exists, is on another file system, or the file has lost its last name.
     pub fn link_to(&self, name: impl AsRef<Path>) -> Result<()> {
         let name = name.as_ref();
         let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
@@ -627,8 +504,8 @@ impl File {
             .map_err(|error| Error::io("create", name, error.into()))
     }
 
-    /// A new open file on the same inode. Through `/proc`, because the path may lead elsewhere by now, or
-    /// nowhere.
+    /// A new open file on the same inode. Opened through `/proc`, because the path may refer to another file by now, or
+    /// to none.
     pub(crate) fn reopen_fd(&self, write: bool) -> io::Result<OwnedFd> {
         self.reopen_fd_with(if write { OFlags::RDWR } else { OFlags::RDONLY })
     }
@@ -639,12 +516,12 @@ impl File {
         Ok(self.same(self.reopen_fd_with(access | OFlags::DIRECT)?, self.direct_alignment()))
     }
 
-    /// Another open file on the same inode.
+    /// A handle on another open file of the same inode.
     pub(super) fn same(&self, fd: OwnedFd, unit: usize) -> Self {
         Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }) }
     }
 
-    /// The same open file, whose transfers have another cache mode.
+    /// A handle on the same open file with another cache mode.
     pub(super) fn under(&self, cache_mode: CacheMode) -> Self {
         Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }) }
     }
@@ -658,16 +535,10 @@ impl File {
         )?)
     }
 
-    /// What direct transfers of this file are aligned to, in bytes. Where the file system serves them through the
-    /// page cache all the same, or does not tell, one of its blocks, which is right everywhere: whether that
-    /// happens can change from one moment to the next (btrfs moves small files into its tree and out of it), so
-    /// it is no reason to fail. [`crate::engine::probe`] tells who wants to know.
-    ///
-    /// ```
-    /// use fullbore::file::File;
-    /// assert!(File::open("Cargo.toml")?.direct_alignment() >= 512);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The alignment of direct transfers of this file in bytes. If the file system serves them through the page cache,
+    /// or does not report an alignment, it is the size of one of its blocks, which is always valid. The call does not
+    /// fail in these cases, because they can change at any time (btrfs moves small files into its tree and out of it).
+    /// [`crate::engine::probe`] reports them.
     pub fn direct_alignment(&self) -> usize {
         let offset = match crate::probe::direct_alignment(self) {
             Ok(alignment) => alignment.offset.max(alignment.memory),
@@ -691,6 +562,6 @@ pub(super) fn directory(path: &Path) -> Error {
 }
 
 pub(super) fn absent(path: &Path) -> Error {
-    Error::new(Kind::Unsupported, "open", path, "it is a socket or a device that is not there")
+    Error::new(Kind::Unsupported, "open", path, "it is a socket, or its device does not exist")
         .advise("name a file, a pipe or a device")
 }

@@ -1,4 +1,4 @@
-//! Directories held open: names in them are resolved once, whatever others do to the paths meanwhile.
+//! Directories held open, so that names in them are resolved once, independent of later changes to the paths.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -11,11 +11,11 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// A directory that stays the same one, even if its path leads elsewhere later.
+/// A directory that stays the same one even if its path refers to another later.
 ///
-/// Those opened [by a path](Self::open) hold a descriptor as long as they live. Those opened [in another](Self::child) give
-/// theirs back while too many are open, and are opened again when they are needed: by their name in their parent, links
-/// not followed, and only if that leads to the same directory still.
+/// A directory opened [by path](Self::open) holds a descriptor for its lifetime. One opened [in another](Self::child)
+/// releases its descriptor while too many are open, and is reopened at need by its name in its parent, without
+/// following links, and only if that name still refers to the same directory.
 ///
 /// ```
 /// use fullbore::file::HeldDir;
@@ -30,10 +30,10 @@ pub struct HeldDir(Arc<Held>);
 
 #[derive(Debug)]
 struct Held {
-    /// For messages: the path of those that have no parent, the name in it of the others.
+    /// For messages: the whole path if there is no parent, else the name in the parent.
     path: PathBuf,
     parent: Option<HeldDir>,
-    /// Whether its name may be a symbolic link.
+    /// True if the name may be a symbolic link.
     follow: bool,
     /// The device and inode numbers.
     identity: (u64, u64),
@@ -43,61 +43,56 @@ struct Held {
 #[derive(Debug)]
 struct OpenDir {
     fd: Option<Arc<OwnedFd>>,
-    /// Its name in the parent.
+    /// The name in the parent.
     name: OsString,
 }
 
-/// How its descriptor is opened: attributes are set through it, so a path alone (`O_PATH`) does not do.
+/// The flags of its descriptor. Attributes are set through it, so `O_PATH` alone does not suffice.
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// How many descriptors are open that can be given back.
+/// The number of open descriptors that can be released.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Those that may be open, oldest first.
+/// The directories that may have one, oldest first.
 static OLDEST: Mutex<VecDeque<Weak<Held>>> = Mutex::new(VecDeque::new());
 
-/// How many descriptors that can be given back may be open at once: half of what the process may have, less what it has
-/// anyway.
+/// The maximum number of open descriptors that can be released: half of the process's limit, less those that it has in
+/// any case.
 static MOST: LazyLock<usize> = LazyLock::new(|| {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 12);
     (limit.saturating_sub(12) / 2).clamp(4, 1 << 10) as usize
 });
 
-/// How many more descriptors of directories a walk may hold than those of [`HeldDir`]s, and how many threads find enough for
-/// what each has open besides.
+/// The number of further directory descriptors that a walk may hold beside those of [`HeldDir`]s, and the number of
+/// threads with enough descriptors for their own files.
 pub(crate) fn spare() -> usize {
     *MOST / 4
 }
 
 impl HeldDir {
-    /// Opens the directory that a path leads to; the empty path is the working directory.
-    ///
-    /// ```
-    /// assert!(fullbore::file::HeldDir::open("src").is_ok());
-    /// assert!(fullbore::file::HeldDir::open("Cargo.toml").is_err());
-    /// ```
+    /// Opens a directory by path; the empty path is the working directory.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system call fails.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let place = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let fd = match rustix::fs::open(place, FLAGS, Mode::empty()) {
-            // Names can be made in a directory that may not be listed.
+            // A directory that may not be listed can still have names created in it.
             Err(Errno::ACCESS) => rustix::fs::open(place, FLAGS | OFlags::PATH, Mode::empty())?,
             other => other?,
         };
         Ok(Self::opened(fd, path))
     }
 
-    /// Takes over a descriptor of the directory that `path` leads to.
+    /// Adopts a descriptor of the directory that `path` refers to.
     pub(crate) fn opened(fd: OwnedFd, path: &Path) -> Self {
         let identity = rustix::fs::fstat(&fd).map_or((0, 0), |stat| (stat.st_dev, stat.st_ino));
         let state = Mutex::new(OpenDir { fd: Some(Arc::new(fd)), name: OsString::new() });
         Self(Arc::new(Held { path: path.to_owned(), parent: None, follow: true, identity, state }))
     }
 
-    /// Opens the directory that a file's path names it in, with the name: the last one of the path.
+    /// Opens the parent directory of `path`, and returns it with the last name of the path.
     ///
     /// ```
     /// let (src, name) = fullbore::file::HeldDir::of("src/lib.rs")?;
@@ -107,23 +102,17 @@ impl HeldDir {
     /// ```
     ///
     /// # Errors
-    /// If the system refuses; `EINVAL` if the path ends in no name.
+    /// If the system call fails; `EINVAL` if the path does not end in a name.
     pub fn of(path: impl AsRef<Path>) -> io::Result<(Self, OsString)> {
         let path = path.as_ref();
         let name = path.file_name().ok_or(Errno::INVAL)?;
         Ok((Self::open(path.parent().unwrap_or(Path::new("")))?, name.to_owned()))
     }
 
-    /// Opens the directory that has a name in this one. A symbolic link is followed if `follow` says so.
-    ///
-    /// ```
-    /// let src = fullbore::file::HeldDir::open("src")?;
-    /// assert!(src.child("file", false).is_ok());
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// Opens a subdirectory by name. A symbolic link is followed only if `follow` is set.
     ///
     /// # Errors
-    /// If the system refuses: `ELOOP` or `ENOTDIR` for a link that is not followed.
+    /// If the system call fails: `ELOOP` or `ENOTDIR` for a link that is not followed.
     pub fn child(&self, name: impl AsRef<OsStr>, follow: bool) -> io::Result<Self> {
         let name = name.as_ref();
         let fd = rustix::fs::openat(self.fd()?, name, FLAGS | unless(follow), Mode::empty())?;
@@ -131,17 +120,17 @@ impl HeldDir {
         Ok(self.with(fd, (name, name), follow, (stat.st_dev, stat.st_ino)))
     }
 
-    /// Opens the directory that a path leads to from this one, links followed.
+    /// Opens a directory by a path relative to this one, with links followed.
     pub(super) fn at(&self, path: &Path) -> io::Result<Self> {
         let fd = rustix::fs::openat(self.fd()?, path, FLAGS, Mode::empty())?;
         Ok(Self::opened(fd, &self.path().join(path)))
     }
 
-    /// Syncs it: the names in it are durable.
+    /// Syncs the directory, which makes the names in it durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         let fd = self.fd()?;
         match rustix::fs::fsync(&fd) {
-            // It could be opened as a path only.
+            // It was opened with `O_PATH` only.
             Err(Errno::BADF) => {
                 rustix::fs::openat(&fd, ".", FLAGS, Mode::empty()).and_then(rustix::fs::fsync)?
             }
@@ -150,7 +139,7 @@ impl HeldDir {
         Ok(())
     }
 
-    /// Takes over a descriptor of the directory that has the first of the names in this one; messages show the second.
+    /// Adopts a descriptor of the subdirectory `name`; messages use `shown`.
     pub(crate) fn with(
         &self,
         fd: OwnedFd,
@@ -165,17 +154,10 @@ impl HeldDir {
         Self(held)
     }
 
-    /// The descriptor. It stays open as long as somebody has it.
-    ///
-    /// ```
-    /// use std::os::fd::{AsFd, AsRawFd};
-    /// let src = fullbore::file::HeldDir::open("src")?;
-    /// assert!(src.fd()?.as_fd().as_raw_fd() > 2);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// The descriptor. It stays open as long as a caller holds it.
     ///
     /// # Errors
-    /// Only where it was given back: those of opening it again, and `ESTALE` if its name leads to another directory now.
+    /// Only if it was released: those of reopening, and `ESTALE` if the name now refers to another directory.
     pub fn fd(&self) -> io::Result<Arc<OwnedFd>> {
         if let Some(fd) = &self.0.state().fd {
             return Ok(fd.clone());
@@ -187,7 +169,7 @@ impl HeldDir {
         let mut closed = vec![self];
         let mut above = self.0.parent.as_ref();
         let mut fd = loop {
-            // Those without a parent are always open.
+            // A directory without a parent always has its descriptor.
             let held = above.ok_or(Errno::STALE)?;
             if let Some(fd) = &held.0.state().fd {
                 break fd.clone();
@@ -221,13 +203,7 @@ impl HeldDir {
         Ok(found)
     }
 
-    /// The path as it was given, with the names below it: for messages.
-    ///
-    /// ```
-    /// let src = fullbore::file::HeldDir::open("src")?;
-    /// assert_eq!(src.child("file", false)?.path().to_str(), Some("src/file"));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// The path as given, with the names below it, for messages.
     pub fn path(&self) -> PathBuf {
         match &self.0.parent {
             None => self.0.path.clone(),
@@ -235,22 +211,15 @@ impl HeldDir {
         }
     }
 
-    /// Opens a file for reading by its name in this directory. A symbolic link is not followed, and nobody is waited for.
-    ///
-    /// ```
-    /// let src = fullbore::file::HeldDir::open("src")?;
-    /// assert_eq!(src.open_file("lib.rs")?.path().to_str(), Some("src/lib.rs"));
-    /// assert!(src.open_file("missing").is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Opens a file in this directory for reading. Does not follow a symbolic link and does not block.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system call fails.
     pub fn open_file(&self, name: impl AsRef<OsStr>) -> crate::Result<super::File> {
         let path = self.path().join(name.as_ref());
         let fail = |error| crate::Error::io("open", &path, error);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
-        // Of a pipe that somebody put there instead nobody may be the writer.
+        // The name may have been replaced by a pipe without a writer, whose open would block.
         let file =
             super::File::open_at(self.fd().map_err(fail)?, name.as_ref(), &path, flags | OFlags::NONBLOCK)?;
         rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(|error| fail(error.into()))?;
@@ -268,7 +237,7 @@ impl HeldDir {
         self.0.identity
     }
 
-    /// Its name in its parent is another now.
+    /// Records its new name in its parent.
     pub(crate) fn renamed(&self, name: &OsStr) {
         self.0.state().name = name.to_owned();
     }
@@ -297,8 +266,8 @@ fn unless(follow: bool) -> OFlags {
     if follow { OFlags::empty() } else { OFlags::NOFOLLOW }
 }
 
-/// Opens a directory some levels below another in one call; `None` where that call is missing or forbidden, or the path is
-/// too long for it.
+/// Opens a directory some levels below another in one call; `None` if that call is missing or forbidden, or the path is
+/// too long.
 fn beneath_at_once(fd: &OwnedFd, path: &Path) -> rustix::io::Result<Option<OwnedFd>> {
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
     match rustix::fs::openat2(fd, path, FLAGS, Mode::empty(), resolve) {
@@ -308,7 +277,7 @@ fn beneath_at_once(fd: &OwnedFd, path: &Path) -> rustix::io::Result<Option<Owned
     }
 }
 
-/// Notes that a directory has a descriptor, and has the oldest give theirs back if there are too many.
+/// Records that a directory has a descriptor, and releases the oldest ones if there are too many.
 fn note(held: &Arc<Held>) {
     let mut oldest = OLDEST.lock().unwrap_or_else(PoisonError::into_inner);
     oldest.push_back(Arc::downgrade(held));
@@ -333,7 +302,7 @@ fn note(held: &Arc<Held>) {
         oldest.retain(|old| old.strong_count() > 0);
     }
     drop(oldest);
-    // Whoever is the last to hold one lets go of its parents too, which may be noted themselves.
+    // Dropping the last reference to a directory drops its parents too, which may be in the list themselves.
     drop(back);
 }
 
@@ -344,7 +313,7 @@ mod tests {
 
     use super::*;
 
-    /// What a directory does whose descriptor was given back.
+    /// Releases the descriptor as `note` does; true if there was one.
     fn closed(held: &HeldDir) -> bool {
         let closed = held.0.state().fd.take().is_some();
         OPEN.fetch_sub(usize::from(closed), Ordering::Relaxed);
@@ -352,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_opened_again_only_if_it_is_the_same() {
+    fn only_the_same_directory_is_reopened() {
         let room = tempfile::tempdir().unwrap();
         fs::create_dir_all(room.path().join("a/b/c")).unwrap();
         fs::create_dir_all(room.path().join("other/c")).unwrap();
@@ -365,7 +334,7 @@ mod tests {
             assert!(closed(held));
         }
         assert!(c.fd().is_ok() && !closed(&b) && closed(&c));
-        // Another directory, and a link to the same, are not it.
+        // Neither another directory nor a link to the same one is accepted.
         fs::rename(room.path().join("a/b"), room.path().join("moved")).unwrap();
         assert_eq!(c.fd().unwrap_err().raw_os_error(), Some(Errno::NOENT.raw_os_error()));
         fs::rename(room.path().join("other"), room.path().join("a/b")).unwrap();
@@ -373,7 +342,7 @@ mod tests {
         fs::rename(room.path().join("a/b"), room.path().join("other")).unwrap();
         symlink("../moved", room.path().join("a/b")).unwrap();
         assert!(c.fd().is_err());
-        // It is known to have another name now.
+        // Its new name is recorded now.
         fs::remove_file(room.path().join("a/b")).unwrap();
         fs::rename(room.path().join("moved"), room.path().join("a/new")).unwrap();
         b.renamed(OsStr::new("new"));
@@ -381,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_not_followed_unless_that_is_wanted() {
+    fn links_are_followed_only_on_request() {
         let room = tempfile::tempdir().unwrap();
         fs::create_dir(room.path().join("real")).unwrap();
         symlink("real", room.path().join("link")).unwrap();

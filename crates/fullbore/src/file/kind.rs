@@ -1,4 +1,4 @@
-//! What a path leads to, and what a file looks like at one moment.
+//! The kind of a path's target, and stamps of files.
 
 use std::fmt;
 use std::path::Path;
@@ -7,14 +7,7 @@ use rustix::fs::{AtFlags, FileType, Stat};
 
 use crate::error::{Error, Result};
 
-/// What a path leads to.
-///
-/// ```
-/// use fullbore::file::{File, FileKind};
-/// assert_eq!(File::open("Cargo.toml")?.kind(), FileKind::Regular);
-/// assert_eq!(File::open("/dev/null")?.kind().to_string(), "character device");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The kind of file that a path refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -29,7 +22,7 @@ pub enum FileKind {
     CharacterDevice,
     /// A block device.
     BlockDevice,
-    /// Something this system has besides.
+    /// Any other kind of the system.
     Other,
 }
 
@@ -61,21 +54,15 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// What a file looked like at one moment, to tell whether it has changed since and whether two are one.
-///
-/// ```
-/// use fullbore::file::File;
-/// let (one, two) = (File::open("Cargo.toml")?, File::open("./Cargo.toml")?);
-/// assert_eq!(one.stamp()?.identity, two.stamp()?.identity);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
+/// identities mean the same file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
-    /// The device and inode numbers, which name the file.
+    /// The device and inode numbers.
     pub identity: (u64, u64),
-    /// The length in bytes; for what is no regular file, whatever the system says.
+    /// The length in bytes; for anything but a regular file, the value that the system reports.
     pub len: u64,
-    /// When it was modified last: seconds and nanoseconds.
+    /// The time of the last modification: seconds and nanoseconds.
     pub modified: (i64, i64),
 }
 
@@ -84,13 +71,13 @@ impl FileStamp {
         Self {
             identity: (stat.st_dev, stat.st_ino),
             len: stat.st_size as u64,
-            // The type of the nanoseconds differs between the ways to make the call.
+            // The type of the nanoseconds differs between rustix's backends.
             modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
         }
     }
 }
 
-/// Looks at a path without opening it, following symbolic links; `None` if nothing is there.
+/// The kind and stamp of a path, with symbolic links followed and without opening it; `None` if it does not exist.
 ///
 /// ```
 /// use fullbore::file::{FileKind, stat};
@@ -101,7 +88,7 @@ impl FileStamp {
 /// ```
 ///
 /// # Errors
-/// If the system refuses for another reason.
+/// If the system call fails for another reason.
 pub fn stat(path: &Path) -> Result<Option<(FileKind, FileStamp)>> {
     match rustix::fs::statat(rustix::fs::CWD, path, AtFlags::empty()) {
         Ok(stat) => Ok(Some((FileKind::of(stat.st_mode), FileStamp::of(&stat)))),

@@ -8,18 +8,18 @@ use rustix::io::Errno;
 use super::option_report::Support;
 use super::options::Share;
 
-/// Magic numbers of `statfs(2)`: on these a shared lock with write access reports success and writes are dropped
-/// (dotnet/runtime issues 44546, 53182).
+/// Magic numbers of `statfs(2)` of file systems on which a shared lock with write access reports success and writes are
+/// dropped (dotnet/runtime issues 44546, 53182).
 const NETWORK: [(u64, &str); 4] =
     [(0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0x517b, "SMB"), (0xfe53_4d42, "SMB2")];
 
-/// Why a lock is not even tried on a file system with this magic number.
+/// The reason for not trying a lock on a file system with this magic number.
 pub(super) fn skipped(share: Share, writes: bool, magic: u64) -> Option<String> {
     let (_, name) = NETWORK.iter().find(|(number, _)| *number == magic)?;
     (share != Share::NONE && writes).then(|| format!("shared lock with write access skipped: {name}"))
 }
 
-/// Takes the lock, without waiting; `Err` if somebody else's is against it.
+/// Takes the lock without waiting; `Err` if a conflicting one is held.
 pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Support, Errno> {
     let exclusive = share == Share::NONE;
     if !exclusive && writes {
@@ -36,12 +36,12 @@ pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Support, 
     loop {
         return match rustix::fs::flock(fd, operation) {
             Ok(()) if exclusive => Ok(Support::Native),
-            Ok(()) => Ok(Support::Emulated("one shared lock: it keeps out who shares nothing".to_owned())),
+            Ok(()) => Ok(Support::Emulated("one shared lock: it excludes exclusive locks only".to_owned())),
             Err(Errno::INTR) => continue,
             Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),
             Err(error) => {
                 let error = crate::error::message(&error.into());
-                Ok(Support::Unsupported(format!("the system has no lock for it: {error}")))
+                Ok(Support::Unsupported(format!("the system cannot lock it: {error}")))
             }
         };
     }

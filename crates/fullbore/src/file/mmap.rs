@@ -1,8 +1,8 @@
-//! Mappings: a range of the file in memory, which answers with an error where a bare mapping would kill the process.
+//! Mappings: a range of the file in memory that returns an error where a plain mapping would kill the process.
 //!
-//! A mapped page can vanish, because the file was cut short or its device failed. Every access here asks
-//! afterwards whether that happened, and whether the file still reaches as far as the mapping: the last page
-//! of a file that was cut short within it stays and reads as zeros.
+//! A mapped page can vanish because the file was truncated or its device failed. Every access checks afterwards for a
+//! vanished page and for a file that ends before the mapping does: if the file is truncated within the last page, the
+//! page remains and reads as zeros.
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -31,11 +31,11 @@ use crate::sys::map::Map;
 #[derive(Debug)]
 pub struct Mmap {
     file: File,
-    /// Of the file, in bytes.
+    /// The mapped bytes, as offsets in the file.
     range: Range<u64>,
-    /// From the page on that the range starts in; none for an empty range.
+    /// The mapping, from the page that contains the start of the range; `None` for an empty range.
     map: Option<Map>,
-    /// Where the range starts in the map.
+    /// The offset of the range in the mapping.
     place: usize,
 }
 
@@ -51,7 +51,7 @@ impl Mmap {
         }
         let len = file.stamp()?.len;
         if range.end > len {
-            let what = format!("the file has {len} bytes and the window ends at {}", range.end);
+            let what = format!("the file has {len} bytes and the range ends at {}", range.end);
             return Err(refuse(Kind::Invalid, what));
         }
         let start = range.start - range.start % rustix::param::page_size() as u64;
@@ -64,7 +64,7 @@ impl Mmap {
             let map = Map::new(file.as_fd(), start, length, writable).map_err(|error| {
                 match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
                     Some(rustix::io::Errno::NODEV) => {
-                        refuse(Kind::Unsupported, "its file system maps no files".to_owned())
+                        refuse(Kind::Unsupported, "its file system does not support mappings".to_owned())
                     }
                     _ => Error::io("map", file.path(), error).at(range.start),
                 }
@@ -74,49 +74,23 @@ impl Mmap {
         Ok(Self { file: file.clone(), range, map, place })
     }
 
-    /// How many bytes it has.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.set_len(10)?;
-    /// assert_eq!(file.map(2..9)?.len(), 7);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The length in bytes.
     pub fn len(&self) -> usize {
-        // It is mapped, so it fits in memory.
+        // Fits: the range is mapped into the address space.
         (self.range.end - self.range.start) as usize
     }
 
-    /// Whether it has none.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// assert!(file.map(0..0)?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if the range is empty.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
 
-    /// Copies the bytes from `offset` of the mapping on into `data`, all of it. What was copied counts only if
-    /// this succeeds: after an error `data` holds anything. Asking for the file's length afterwards costs one
-    /// system call; [`with`](Self::with) costs it once for any number of bytes.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.write_all_at(b"some bytes", 0)?;
-    /// let mut copy = [0; 4];
-    /// file.map(0..10)?.read_at(&mut copy, 0)?;
-    /// assert_eq!(&copy, b"some");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Fills `data` with the bytes at `offset` of the mapping. After an error the content of `data` is undefined. The
+    /// check afterwards costs one system call; [`with`](Self::with) makes one check for any number of bytes.
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file was cut short or could not be read, [`Kind::Invalid`] if `data` reaches past
-    /// the mapping.
+    /// [`Kind::Changed`] if the file was truncated or could not be read, [`Kind::Invalid`] if `data` extends past the
+    /// mapping.
     pub fn read_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
         self.within("read", offset, data.len())?;
         self.preflight(Direction::Read, offset, data.len())?;
@@ -126,20 +100,12 @@ impl Mmap {
         self.check("read")
     }
 
-    /// What `look` makes of the bytes in place, without a copy. Another process may change them while they are
-    /// looked at, so that a byte looked at twice may be two; `look` must be right for any bytes.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.write_all_at(b"some bytes", 0)?;
-    /// assert!(file.map(0..10)?.with(|bytes| bytes.ends_with(b"bytes"))?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Calls `look` on the bytes in place, without a copy, and returns its result. Another process may change the bytes
+    /// at the same time, so two loads of one byte may differ; `look` must be correct for any bytes.
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file was cut short or could not be read meanwhile; then what `look` made of it is
-    /// dropped.
+    /// [`Kind::Changed`] if the file was truncated or could not be read meanwhile; the result of `look` is dropped
+    /// then.
     pub fn with<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T> {
         self.preflight(Direction::Read, 0, self.len())?;
         let bytes = self.map.as_ref().map_or(&[][..], |map| &map.bytes()[self.place..]);
@@ -148,7 +114,7 @@ impl Mmap {
         Ok(made)
     }
 
-    /// Whether the file lets this part of the mapping be read or changed.
+    /// Checks that this part of the mapping may be read or changed.
     fn preflight(&self, direction: Direction, offset: usize, len: usize) -> Result<()> {
         let (doing, at) = match direction {
             Direction::Read => ("read", self.range.start + offset as u64),
@@ -163,17 +129,17 @@ impl Mmap {
         if offset.checked_add(len).is_some_and(|end| end <= self.len()) {
             return Ok(());
         }
-        let what = format!("{len} bytes at {offset} do not lie in a window of {}", self.len());
+        let what = format!("{len} bytes at {offset} extend past the mapping of {} bytes", self.len());
         Err(Error::new(Kind::Invalid, doing, self.file.path(), what).at(self.range.start))
     }
 
-    /// Whether all bytes so far were the file's.
+    /// Checks that all bytes so far came from the file.
     fn check(&self, doing: &'static str) -> Result<()> {
         let gone = self.map.as_ref().is_some_and(|map| !map.check());
         let what = if gone {
-            "a mapped page is gone: the file was cut short, could not be read, or has no room"
+            "a mapped page vanished: the file was truncated, could not be read, or could not be allocated"
         } else if self.file.kind() == FileKind::Regular && self.file.stamp()?.len < self.range.end {
-            "the file was cut short"
+            "the file was truncated"
         } else {
             return Ok(());
         };
@@ -202,22 +168,12 @@ pub struct MmapMut {
 }
 
 impl MmapMut {
-    /// Copies all of `data` to `offset` of the mapping. Others see it at once; the device gets it by and by or
-    /// with [`flush`](Self::flush).
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.set_len(10)?;
-    /// let mut mmap = file.map_writable(0..10)?;
-    /// assert!(mmap.write_at(b"too far", 5).is_err());
-    /// mmap.write_at(b"bytes", 5)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Copies all of `data` to `offset` of the mapping. Other readers see it at once; the device receives it at some
+    /// later time, or with [`flush`](Self::flush).
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file was cut short or there was no room for a page that was a hole; then a part
-    /// may be written. [`Kind::Invalid`] if `data` reaches past the mapping.
+    /// [`Kind::Changed`] if the file was truncated, or a hole could not be allocated; a part may have been written
+    /// then. [`Kind::Invalid`] if `data` extends past the mapping.
     pub fn write_at(&mut self, data: &[u8], offset: usize) -> Result<()> {
         self.mmap.within("write", offset, data.len())?;
         self.before(offset, data.len())?;
@@ -227,8 +183,8 @@ impl MmapMut {
         self.mmap.check("write")
     }
 
-    /// Asked before the bytes are changed. What is written behind the end of a file, in its last page, shows on tmpfs
-    /// when the file grows again: so whether it was cut short is not only asked afterwards.
+    /// Checks before the bytes are changed. Afterwards would be too late: on tmpfs, bytes written past the end of the
+    /// file in its last page appear when the file grows again.
     fn before(&self, offset: usize, len: usize) -> Result<()> {
         self.mmap.preflight(Direction::Write, offset, len)?;
         self.mmap.check("write")
@@ -236,35 +192,13 @@ impl MmapMut {
 
     /// As [`Mmap::read_at`].
     ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.set_len(4)?;
-    /// let mut mmap = file.map_writable(0..4)?;
-    /// mmap.write_at(b"byte", 0)?;
-    /// let mut copy = [0; 4];
-    /// mmap.read_at(&mut copy, 0)?;
-    /// assert_eq!(&copy, b"byte");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`Mmap::read_at`].
     pub fn read_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
         self.mmap.read_at(data, offset)
     }
 
-    /// What `change` makes of the bytes in place, which it may change; as [`Mmap::with`].
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("file");
-    /// let file = fullbore::file::File::create_new(&path)?;
-    /// file.write_all_at(b"bytes", 0)?;
-    /// file.map_writable(0..5)?.with(|bytes| bytes.make_ascii_uppercase())?;
-    /// assert_eq!(std::fs::read(&path)?, b"BYTES");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Calls `change` on the bytes in place, which it may modify, and returns its result; as [`Mmap::with`].
     ///
     /// # Errors
     /// As [`write_at`](Self::write_at).
@@ -277,24 +211,11 @@ impl MmapMut {
         Ok(made)
     }
 
-    /// Waits until what was written is on the device (`msync`). A failure poisons the file, as that of
+    /// Waits until the written bytes are on the device (`msync`). A failure poisons the file, as a failure of
     /// [`File::sync`] does.
     ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.set_len(4)?;
-    /// let mut mmap = file.map_writable(0..4)?;
-    /// mmap.write_at(b"byte", 0)?;
-    /// mmap.flush()?;
-    /// let mut bytes = [0; 4];
-    /// file.read_exact_at(&mut bytes, 0)?;
-    /// assert_eq!(&bytes, b"byte");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
-    /// The system's, and [`Kind::Changed`] if a page was gone.
+    /// The error of the system call, and [`Kind::Changed`] if a page vanished.
     pub fn flush(&mut self) -> Result<()> {
         if let Mmap { file, range, map: Some(map), .. } = &self.mmap {
             file.in_turn(|| {
@@ -306,64 +227,31 @@ impl MmapMut {
         self.mmap.check("sync")
     }
 
-    /// How many bytes it has.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.set_len(4)?;
-    /// assert_eq!(file.map_writable(1..4)?.len(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The length in bytes.
     pub fn len(&self) -> usize {
         self.mmap.len()
     }
 
-    /// Whether it has none.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// assert!(file.map_writable(0..0)?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if the range is empty.
     pub fn is_empty(&self) -> bool {
         self.mmap.is_empty()
     }
 }
 
 impl File {
-    /// Maps a range of the file, in bytes, for reading. It starts anywhere and ends within the file.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.write_all_at(b"some bytes", 0)?;
-    /// assert_eq!(file.map(0..10)?.len(), 10);
-    /// assert!(file.map(0..11).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Maps a range of the file, in bytes, for reading. The range may start at any byte and must end within the file.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] if the range is none or reaches past the end, [`Kind::Unsupported`] for what cannot be
-    /// mapped, and the system's errors; 2048 windows can be there at a time.
+    /// [`Kind::Invalid`] if the range ends before it starts or past the end of the file, [`Kind::Unsupported`] for
+    /// files that cannot be mapped, and the error of the system call. At most 2048 mappings can exist at a time.
     pub fn map(&self, range: Range<u64>) -> Result<Mmap> {
         Mmap::new(self, range, false)
     }
 
-    /// Maps a range of the file, in bytes, for reading and writing. A mapping cannot grow its file.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.set_len(4)?;
-    /// file.map_writable(0..4)?.write_at(b"byte", 0)?;
-    /// assert!(file.map_writable(0..5).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Maps a range of the file, in bytes, for reading and writing. A mapping cannot extend its file.
     ///
     /// # Errors
-    /// As [`map`](Self::map), and if the file is not open for writing too.
+    /// As [`map`](Self::map), and if the file is not open for reading and writing.
     pub fn map_writable(&self, range: Range<u64>) -> Result<MmapMut> {
         Ok(MmapMut { mmap: Mmap::new(self, range, true)? })
     }

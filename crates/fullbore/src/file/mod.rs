@@ -1,4 +1,4 @@
-//! Files: opening any kind of path, outputs that are whole or not there, and what is cleaned up.
+//! Opening of any kind of path, outputs that are whole or absent, and the cleanup of unfinished files.
 #![forbid(unsafe_code)]
 
 mod apply_options;

@@ -1,4 +1,4 @@
-//! Names for files that are whole: given in one step, in a directory that is held, and kept by syncing it.
+//! Names for complete files: given in one step, in a held directory, and made durable by syncing it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -21,11 +21,11 @@ pub(crate) struct Place {
     pub(crate) name: OsString,
 }
 
-/// More symbolic links than this lead nowhere, as the system has it.
+/// The limit of symbolic links in a path, the same as the system's.
 const LINKS: usize = 40;
 
 impl Place {
-    /// The place that a path names.
+    /// The place that a path refers to.
     pub(super) fn of(path: &Path) -> Result<Self> {
         match HeldDir::of(path) {
             Ok((directory, name)) => Ok(Self { directory, name }),
@@ -34,13 +34,13 @@ impl Place {
                 Err(Error::new(Kind::Io, "create", path, missing))
             }
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
-                Err(Error::new(Kind::Invalid, "write", path, "it names no file"))
+                Err(Error::new(Kind::Invalid, "write", path, "the path has no file name"))
             }
             Err(error) => Err(Error::io("inspect", path, error)),
         }
     }
 
-    /// For messages.
+    /// The path, for messages.
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path().join(&self.name)
     }
@@ -55,7 +55,7 @@ impl Place {
         }
     }
 
-    /// The place that is meant where the name is a symbolic link: what it leads to in the end, and what is there.
+    /// The place with symbolic links resolved, and the file that is there.
     pub(super) fn resolved(self) -> Result<(Self, Option<Stat>)> {
         let mut place = self;
         for _ in 0..LINKS {
@@ -80,21 +80,21 @@ impl Place {
     }
 }
 
-/// The call that gives a file without a name one.
+/// The call that gives a nameless file a name.
 #[derive(Debug, Clone, Copy)]
 enum Linking {
-    /// By its descriptor, which root may.
+    /// By its descriptor, which needs a capability of root.
     Descriptor,
     /// By its name in `/proc`.
     Proc,
 }
 
-/// Whether files without a name can get one here; found out with any descriptor.
+/// True if nameless files can be given a name here; tested with any descriptor.
 pub(crate) fn linkable(fd: &OwnedFd) -> bool {
     linking(fd).is_some()
 }
 
-/// Whether a file system has refused to give a name to a file that has none.
+/// True once a file system has refused to name a nameless file.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 fn linking(fd: &OwnedFd) -> Option<Linking> {
@@ -103,7 +103,7 @@ fn linking(fd: &OwnedFd) -> Option<Linking> {
         return None;
     }
     *FOUND.get_or_init(|| {
-        // That the name is taken is found out last.
+        // The check for an existing name comes last, so `EEXIST` means that the rest works.
         let works = |&linking: &Linking| call(linking, fd, CWD, OsStr::new(".")) == Err(Errno::EXIST);
         [Linking::Descriptor, Linking::Proc].into_iter().find(works)
     })
@@ -119,12 +119,12 @@ fn call(linking: Linking, fd: impl AsFd, directory: impl AsFd, name: &OsStr) -> 
     }
 }
 
-/// Gives a file without a name one in a directory. `false`: that cannot be done here, whatever the name, and files that begin
-/// later have one from the start.
+/// Gives a nameless file a name in a directory. `false`: this system cannot, whatever the name, and later files get a
+/// name at creation.
 pub(crate) fn name_unnamed(fd: impl AsFd, directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<bool> {
     let named = match linking(directory).unwrap_or(Linking::Proc) {
         Linking::Descriptor => match call(Linking::Descriptor, &fd, directory, name) {
-            // Rights were given up meanwhile.
+            // The process gave up its privileges meanwhile.
             Err(Errno::NOENT | Errno::PERM) => call(Linking::Proc, fd, directory, name),
             other => other,
         },
@@ -140,18 +140,18 @@ pub(crate) fn name_unnamed(fd: impl AsFd, directory: &OwnedFd, name: &OsStr) -> 
     }
 }
 
-/// What came of giving a name.
+/// The result of naming a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
-    /// It has the name.
+    /// The file has the name.
     Done,
-    /// Something else has it.
+    /// Another file has the name.
     Taken,
-    /// It can have none.
+    /// The file cannot be given a name.
     Refused,
 }
 
-/// Gives an unnamed file the name `place`, if nothing has it.
+/// Gives a nameless file the name `place` if no file has it.
 pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
     let failed = |error: std::io::Error| Error::io("create", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
@@ -166,7 +166,7 @@ pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
     }
 }
 
-/// A copy, under a temporary name, of a file that can have none, with all that belongs to it.
+/// A copy, under a temporary name, of a file that cannot be given one, with all its attributes.
 pub(super) fn named_copy(file: &File, place: &Place) -> Result<(Temporary, File)> {
     let failed = |error: Errno| Error::io("create", place.path(), error.into());
     let (temporary, fd) = create_named(place, OFlags::RDWR)?;
@@ -200,7 +200,7 @@ pub(super) fn named_copy(file: &File, place: &Place) -> Result<(Temporary, File)
     Ok((temporary, copy))
 }
 
-/// Gives a file that has a temporary name the name `place`, over whatever has it.
+/// Renames a file from its temporary name to `place`, replacing any file there.
 pub(super) fn rename(
     file: &File,
     temporary: Temporary,
@@ -212,7 +212,7 @@ pub(super) fn rename(
     Ok(())
 }
 
-/// Gives a file that has the name `part` in the directory the name `place`, over whatever has it.
+/// Renames a file from the name `part` in the directory to `place`, replacing any file there.
 pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, report: &mut CommitReport) -> Result<()> {
     let target = place.path();
     file.before_name(Some(&target.with_file_name(part)), &target)
@@ -225,7 +225,7 @@ pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, report: &mut C
     Ok(())
 }
 
-/// Syncs the directory of a name that `file` was given, if that is asked for.
+/// Syncs the directory of a name that `file` got, at level `Full`.
 pub(super) fn sync_directory(
     file: &File,
     place: &Place,
@@ -239,13 +239,13 @@ pub(super) fn sync_directory(
     let directory = directory_of(&target);
     file.before_sync_directory(directory).and_then(|()| place.directory.sync()).map_err(|error| {
         Error::io("sync", directory, error)
-            .advise(format!("{} is new, but a power failure may bring the old one back", target.display()))
+            .advise(format!("{} is new, but a power failure may restore the old one", target.display()))
     })?;
     report.note(Step::SyncedDirectory);
     Ok(())
 }
 
-/// The directory a path's last name stands in.
+/// The parent directory of a path.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -253,12 +253,12 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// The mode bits that new files do not get (`umask(2)`).
+/// The process's umask (`umask(2)`).
 pub(crate) fn umask() -> u32 {
     static MASK: LazyLock<u32> = LazyLock::new(|| {
         let mask = crate::probe::process_status("Umask");
         mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or_else(|| {
-            // Without /proc the mask is told only by changing it, for a moment to the strictest.
+            // Without `/proc` the mask can be read only by changing it, for a moment to the strictest.
             let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
             rustix::process::umask(mask);
             mask.as_raw_mode()
@@ -267,15 +267,15 @@ pub(crate) fn umask() -> u32 {
     *MASK
 }
 
-/// The mode that something new would have got if it had been made in the directory with `mode`: its default access control
-/// list decides, or else the mask of the process.
+/// The mode of a file created in the directory with `mode`: determined by the default access control list, or else by
+/// the umask.
 pub(crate) fn usual_mode(directory: &OwnedFd, mode: u32) -> u32 {
     let mut list = [0; 4096];
     let len = rustix::fs::fgetxattr(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);
     by_list(&list[..len], mode).unwrap_or(mode & !umask())
 }
 
-/// As [`usual_mode`], by the list as the attribute has it: a version, then entries of tag, rights and user.
+/// As [`usual_mode`], from the value of the list's attribute: a version, then entries of tag, rights and user.
 fn by_list(list: &[u8], mode: u32) -> Option<u32> {
     const USER: u16 = 1;
     const GROUP: u16 = 4;
@@ -290,7 +290,7 @@ fn by_list(list: &[u8], mode: u32) -> Option<u32> {
     Some(mode & (allowed | 0o7000))
 }
 
-/// Makes a file that only this user can open under a temporary name in the directory.
+/// Creates a file under a temporary name in the directory that only this user can open.
 pub(super) fn create_named(place: &Place, flags: OFlags) -> Result<(Temporary, OwnedFd)> {
     let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Temporary::create(&place.directory, &place.name, false, |directory, name| {
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_default_list_decides_over_the_mask() {
+    fn a_default_list_overrides_the_umask() {
         let entry = |tag: u16, rights: u16| {
             [tag.to_le_bytes().as_slice(), &rights.to_le_bytes(), &u32::MAX.to_le_bytes()].concat()
         };

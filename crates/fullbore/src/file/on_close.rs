@@ -1,4 +1,4 @@
-//! What is done when the last handle of an open goes: the name it was to remove, its lock.
+//! The actions when the last handle of an open file is closed: removal of its name, release of its lock.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -10,8 +10,8 @@ use rustix::io::Errno;
 
 use super::cleanup::CleanupGuard;
 
-/// A name in a directory that is held, so that neither a change of the working directory nor a rename of its
-/// directory makes it another.
+/// A name in a held directory, so that neither a change of the working directory nor a rename of the directory changes
+/// its meaning.
 #[derive(Debug)]
 pub(super) struct Name {
     directory: OwnedFd,
@@ -27,8 +27,9 @@ impl Name {
         Ok(Self { directory, name })
     }
 
-    /// Removes the name if it leads to `fd`'s file; that it does not, or is gone, is as good. The system has no call that
-    /// does both at once: who renames between the two without asking for the lock can still lose a name.
+    /// Removes the name if it refers to `fd`'s file; succeeds without effect if it refers to another file or is gone.
+    /// The system has no call that compares and removes atomically: a process that renames between the two calls
+    /// without requesting the lock can lose a name.
     pub(super) fn remove(&self, fd: &OwnedFd) -> Result<(), Errno> {
         let there = match rustix::fs::statat(&self.directory, &self.name, AtFlags::empty()) {
             Err(Errno::NOENT) => return Ok(()),
@@ -58,8 +59,7 @@ impl DeleteOnExit {
     }
 }
 
-/// What is done when the last handle of an open is dropped: the name goes first, then the lock, then the
-/// descriptor.
+/// The actions when the last handle is dropped: remove the name, then release the lock, then close the descriptor.
 #[derive(Debug)]
 pub(super) struct OnClose {
     pub(super) fd: Arc<OwnedFd>,
@@ -68,13 +68,14 @@ pub(super) struct OnClose {
 }
 
 impl OnClose {
-    /// Does it now, and tells whether the name could not be removed.
+    /// Runs the actions now; fails if the name could not be removed.
     pub(super) fn finish(mut self) -> Result<(), Errno> {
         self.end()
     }
 
     fn end(&mut self) -> Result<(), Errno> {
-        // Taken off the list when it is removed: who is stopped between the two has it removed twice, not never.
+        // The entry stays in the cleanup list until the name is removed: a signal in between removes it twice, not
+        // never.
         let removed = self.delete_on_exit.take().map_or(Ok(()), |guard| guard.delete_on_exit().remove());
         if std::mem::take(&mut self.locked) {
             let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
@@ -85,7 +86,7 @@ impl OnClose {
 
 impl Drop for OnClose {
     fn drop(&mut self) {
-        // Nobody is there to be told: `File::close` tells.
+        // A drop cannot return the error; `File::close` does.
         let _ = self.end();
     }
 }

@@ -1,5 +1,4 @@
-//! Carries out what [`OpenOptions`] ask for, in the order that keeps it safe: open, lock, look again, truncate,
-//! preallocate, hints.
+//! Carries out [`OpenOptions`] in an order that is safe: open, lock, check the name again, truncate, reserve, hints.
 
 use std::ffi::OsStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -23,29 +22,16 @@ use super::options::{Access, Mode, OpenOptions};
 use super::{Durability, File, FileKind};
 use crate::error::{Error, Kind, Result};
 
-/// How often a file that is replaced between its opening and its locking is opened again.
+/// The number of times that a file is reopened if it is replaced between its opening and its locking.
 pub(super) const ATTEMPTS: usize = 16;
 
 impl OpenOptions {
-    /// Opens `path`. What it leads to is not asked: a directory opened for reading says so at the first read.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Access, CachePolicy, Mode, OpenOptions};
-    /// let file = OpenOptions::new()
-    ///     .mode(Mode::CreateNew)
-    ///     .access(Access::ReadWrite)
-    ///     .cache(CachePolicy::DontCache)
-    ///     .open(directory.path().join("file"))?;
-    /// file.write_all_at(b"bytes", 0)?;
-    /// println!("{}", file.option_report()[0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Opens `path`. The kind of file is not checked: for a directory opened for reading, the first read fails.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] if the options contradict each other; [`Kind::NoSpace`] if there is no room to preallocate;
-    /// [`Kind::Locked`] for a lock that somebody else holds; [`Kind::Unsupported`] for a symbolic link that may not be followed, and with
-    /// [`strict`](Self::strict) for every option that is refused; and if the system refuses.
+    /// [`Kind::Invalid`] if the options contradict each other; [`Kind::NoSpace`] if the space cannot be reserved;
+    /// [`Kind::Locked`] for a conflicting lock; [`Kind::Unsupported`] for a symbolic link that may not be followed, and
+    /// with [`strict`](Self::strict) for every unsupported option; and if a system call fails.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
         self.check(path)?;
@@ -80,10 +66,10 @@ impl OpenOptions {
             inner.report = OnceLock::from(report);
             return Ok(File { inner: Arc::new(inner) });
         }
-        Err(Error::new(Kind::Changed, "open", path, "it is replaced each time it is locked"))
+        Err(Error::new(Kind::Changed, "open", path, "it was replaced before each attempt to lock it"))
     }
 
-    /// Whether a system call that opens is all there is to do.
+    /// True if one opening system call carries out all options.
     fn asks_nothing_more(&self) -> bool {
         self.share.is_none()
             && self.hints.is_empty()
@@ -94,7 +80,7 @@ impl OpenOptions {
             && !(self.temporary || self.delete || self.strict)
     }
 
-    /// The same under its cache policy, which is found out by using the file, and changes nothing of it.
+    /// The file with its cache policy, which is determined by trying it and changes nothing in the file.
     fn cached(&self, inner: Inner, report: &mut Vec<OptionSupport>) -> Inner {
         let file = File { inner: Arc::new(inner) };
         let (cache_mode, support) = CacheMode::find(&file, self.cache);
@@ -103,8 +89,8 @@ impl OpenOptions {
         Inner { cache_mode, ..file.inner.kin() }
     }
 
-    /// What is done to the file between the lock and the first use. What can be refused without touching it comes
-    /// before the truncation, so that a strict open that fails for it has lost no bytes.
+    /// The steps between the lock and the first use. Everything that can fail without changing the file comes before
+    /// the truncation, so that a strict open that fails has lost no bytes.
     fn prepare(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<()> {
         let fd = &found.fd;
         self.advise(fd, report);
@@ -117,17 +103,16 @@ impl OpenOptions {
         if new {
             self.empty(path, fd)?;
         }
-        let gone = |error: Error| {
-            error.advise("it is empty now: there was the room, and somebody took it meanwhile")
-        };
+        let gone =
+            |error: Error| error.advise("it is empty now: the space was available, but was taken meanwhile");
         if !new && !self.strict && has_room(fd, self.room) {
-            // Emptying gives back all that it needs.
+            // Truncation frees all the space that is needed.
             self.empty(path, fd)?;
             let support = self.set_room_aside(path, fd).map_err(gone)?;
             report.push(OptionSupport { option: "preallocate", support });
             return Ok(());
         }
-        // What is there keeps its bytes until the room is known to be there too.
+        // An existing file keeps its bytes until the space is known to be available beside them.
         let support = self.set_room_aside(path, fd).inspect_err(|_| {
             if !new {
                 give_back(fd)
@@ -141,13 +126,13 @@ impl OpenOptions {
         }
         self.empty(path, fd)?;
         if native {
-            // Emptying gave back all that it had, which is at least as much.
+            // Truncation freed all blocks of the file, at least as many as are needed now.
             self.set_room_aside(path, fd).map_err(gone)?;
         }
         Ok(())
     }
 
-    /// Fails for an option that was refused, if that is asked for.
+    /// Under `strict`, fails if an option is unsupported.
     fn insist(&self, path: &Path, report: &[OptionSupport]) -> Result<()> {
         match report.iter().find(|found| matches!(found.support, Support::Unsupported(_))) {
             Some(refused) if self.strict => {
@@ -157,14 +142,13 @@ impl OpenOptions {
         }
     }
 
-    /// Whether there is something between opening and truncation that may fail: a lock, an option that is refused, no
-    /// room.
+    /// True if a step between opening and truncation can fail: a lock, an unsupported option, a lack of space.
     pub(super) fn empties_late(&self) -> bool {
         self.share.is_some() || self.strict || self.room > 0
     }
 
-    /// A file without a name in the directory `path`; where the file system has none (`O_TMPFILE`), one whose name is
-    /// removed at once.
+    /// A nameless file in the directory `path`; on a file system without `O_TMPFILE`, a file whose name is removed at
+    /// once.
     fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<OwnedFd> {
         let bits = Bits::from_raw_mode(self.permissions);
         let flags = OFlags::CLOEXEC | OFlags::RDWR | self.flags() & (OFlags::SYNC | OFlags::DSYNC);
@@ -178,7 +162,7 @@ impl OpenOptions {
                     .and_then(|held| Temporary::create(&held, "temporary".as_ref(), false, make))
                     .map_err(|error| Error::io("create a temporary file in", path, error))?;
                 drop(name);
-                let how = "it had a name for a moment, and can get none any more";
+                let how = "it had a name for a moment and cannot be given another";
                 (fd, Support::Emulated(how.to_owned()))
             }
             Err(error) => return Err(Error::io("create a temporary file in", path, error.into())),
@@ -187,7 +171,7 @@ impl OpenOptions {
         Ok(fd)
     }
 
-    /// What the system's refusal means here.
+    /// The error for a failed open under these options.
     fn refusal(&self, path: &Path, error: Errno) -> Error {
         match error {
             Errno::ISDIR => super::handle::directory(path),
@@ -195,14 +179,14 @@ impl OpenOptions {
                 Kind::Unsupported,
                 "open",
                 path,
-                "it is a symbolic link, which is not to be followed",
+                "it is a symbolic link, and follow_symlinks is off",
             ),
             Errno::NXIO => super::handle::absent(path),
             error => Error::io("open", path, error.into()),
         }
     }
 
-    /// Takes the lock that was asked for; whether there is one.
+    /// Takes the requested lock; returns `true` if one is held.
     fn lock(&self, path: &Path, fd: &OwnedFd, report: &mut Vec<OptionSupport>) -> Result<bool> {
         let Some(share) = self.share else { return Ok(false) };
         let option = share.option_name();
@@ -211,8 +195,8 @@ impl OpenOptions {
         } else {
             lock::take(fd, share, self.settled() != Access::Read).map_err(|error| {
                 if error == Errno::WOULDBLOCK {
-                    Error::new(Kind::Locked, "lock", path, "somebody else has it open and does not share it")
-                        .advise("try again when they have closed it")
+                    Error::new(Kind::Locked, "lock", path, "it is open elsewhere with a conflicting lock")
+                        .advise("try again when it is closed there")
                 } else {
                     Error::io("lock", path, error.into())
                 }
@@ -223,26 +207,26 @@ impl OpenOptions {
         Ok(locked)
     }
 
-    /// Truncates, unless that was done when it was opened.
+    /// Truncates, unless the open has already done so.
     fn empty(&self, path: &Path, fd: &OwnedFd) -> Result<()> {
         if !self.empties_late() || !matches!(self.mode, Mode::CreateOrTruncate | Mode::Truncate) {
             return Ok(());
         }
         match rustix::fs::ftruncate(fd, 0) {
-            // Pipes and devices have no length, and `O_TRUNC` leaves them alone too.
+            // Pipes and devices have no length; `O_TRUNC` has no effect on them either.
             Ok(()) | Err(Errno::INVAL) => Ok(()),
             Err(error) => Err(Error::io("truncate", path, error.into())),
         }
     }
 }
 
-/// Whether the environment switches share locks off; looked at once.
+/// True if the environment turns share locks off; read once.
 fn switched_off() -> bool {
     static OFF: LazyLock<bool> = LazyLock::new(|| in_environment("FULLBORE_NO_LOCKS"));
     *OFF
 }
 
-/// Whether a file has blocks for so many bytes.
+/// True if a file has blocks for that many bytes.
 fn has_room(fd: &OwnedFd, room: u64) -> bool {
     const BLOCK: u64 = 512;
     rustix::fs::fstat(fd).is_ok_and(|stat| {
@@ -251,15 +235,15 @@ fn has_room(fd: &OwnedFd, room: u64) -> bool {
     })
 }
 
-/// Gives back the blocks past the end of a file: what there was no room for in whole may be there in part. Its bytes stay,
-/// unless somebody who asks for no lock appends some at this very moment to what is opened to be emptied.
+/// Frees the blocks past the end of a file, which a failed reservation may have allocated in part. The file's bytes
+/// stay, except those that a process without a lock appends at this very moment.
 fn give_back(fd: &OwnedFd) {
     if let Ok(stat) = rustix::fs::fstat(fd) {
         let _ = rustix::fs::ftruncate(fd, stat.st_size as u64);
     }
 }
 
-/// Whether `path` still leads to what was opened.
+/// True if `path` still refers to the opened file.
 fn leads_to(path: &Path, fd: &OwnedFd) -> bool {
     match (rustix::fs::statat(rustix::fs::CWD, path, AtFlags::empty()), rustix::fs::fstat(fd)) {
         (Ok(there), Ok(ours)) => (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino),

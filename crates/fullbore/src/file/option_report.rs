@@ -1,45 +1,34 @@
-//! What became of each option that a file was opened with.
+//! The support of each option that a file was opened with.
 
 use std::fmt;
 
-/// How far the system supports an option.
-///
-/// ```
-/// let support = fullbore::file::Support::Unsupported("tmpfs is memory".into());
-/// assert_eq!(support.to_string(), "refused: tmpfs is memory");
-/// ```
+/// The extent to which the system supports an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Support {
-    /// The system does it.
+    /// Supported by the system.
     Native,
-    /// It is done in another way: how, and in what it differs.
+    /// Done in another way; the text names it and the difference.
     Emulated(String),
-    /// It is not done, and why.
+    /// Not done; the text gives the reason.
     Unsupported(String),
 }
 
 impl fmt::Display for Support {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Native => f.write_str("honoured"),
+            Self::Native => f.write_str("native"),
             Self::Emulated(how) => write!(f, "emulated: {how}"),
-            Self::Unsupported(why) => write!(f, "refused: {why}"),
+            Self::Unsupported(why) => write!(f, "unsupported: {why}"),
         }
     }
 }
 
-/// An option that was asked for and what became of it; displayed as one line.
-///
-/// ```
-/// use fullbore::file::{Support, OptionSupport};
-/// let option = OptionSupport { option: "share=none", support: Support::Native };
-/// assert_eq!(option.to_string(), "share=none honoured");
-/// ```
+/// A requested option and its support; displayed as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionSupport {
     /// The option, as `name=value`.
     pub option: &'static str,
-    /// What became of it.
+    /// The support of the option.
     pub support: Support,
 }
 

@@ -1,4 +1,4 @@
-//! What may be asked of a file when it is opened: values only; `open` carries them out.
+//! The options of an open, as values only; `open` carries them out.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::Durability;
 use super::cache_mode::CachePolicy;
 use crate::error::{Error, Kind, Result};
 
-/// What is to be there before, and what becomes of it.
+/// The required state of the file before it is opened, and the treatment of its content.
 ///
 /// ```
 /// use fullbore::file::{Mode, OpenOptions};
@@ -23,32 +23,22 @@ use crate::error::{Error, Kind, Result};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// A file that exists.
+    /// An existing file.
     #[default]
     Open,
-    /// A new file, or an existing one made empty.
+    /// A new file, or an existing one that is truncated.
     CreateOrTruncate,
-    /// A file that does not exist yet.
+    /// A new file; the name must not exist.
     CreateNew,
-    /// A file that exists, made empty.
+    /// An existing file that is truncated.
     Truncate,
-    /// A file that exists, or a new one.
+    /// An existing file with its content, or a new one.
     OpenOrCreate,
-    /// A file that exists, or a new one, every write to which goes to its end whatever its offset (`O_APPEND`).
+    /// An existing file or a new one; every write goes to the end of the file, at any offset (`O_APPEND`).
     Append,
 }
 
-/// What is to be done with the bytes.
-///
-/// ```
-/// use fullbore::file::{Access, OpenOptions};
-/// # let directory = tempfile::tempdir()?;
-/// # let path = directory.path().join("file");
-/// # std::fs::write(&path, "bytes")?;
-/// let file = OpenOptions::new().access(Access::Write).open(&path)?;
-/// assert!(file.read_at(&mut [0], 0).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The transfers that the file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Reading.
@@ -59,27 +49,22 @@ pub enum Access {
     ReadWrite,
 }
 
-/// What others who ask for a share may do meanwhile: an advisory lock (`flock`), which knows two cases only, nobody
-/// or everybody who shares too.
-///
-/// ```
-/// use fullbore::file::Share;
-/// assert_eq!((Share::READ | Share::DELETE) | Share::WRITE, Share::READ | Share::WRITE | Share::DELETE);
-/// ```
+/// The access that other openers with a share lock may have at the same time. The lock is advisory (`flock`) and has
+/// two levels only: exclusive, or shared with all who also take a shared lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(u8);
 
 impl Share {
-    /// Nothing: the lock is exclusive.
+    /// No access: the lock is exclusive.
     pub const NONE: Self = Self(0);
-    /// Read.
+    /// Reading.
     pub const READ: Self = Self(1);
-    /// Write.
+    /// Writing.
     pub const WRITE: Self = Self(2);
-    /// Delete and rename.
+    /// Deleting and renaming.
     pub const DELETE: Self = Self(4);
 
-    /// How it was asked for.
+    /// The name of the option in the option report.
     pub(super) fn option_name(self) -> &'static str {
         [
             "share=none",
@@ -102,19 +87,12 @@ impl std::ops::BitOr for Share {
     }
 }
 
-/// How the file will be read.
-///
-/// ```
-/// use fullbore::file::{Hint, OpenOptions};
-/// let file = OpenOptions::new().hint(Hint::Random).open("Cargo.toml")?;
-/// assert_eq!(file.option_report()[0].option, "hint=random");
-/// # Ok::<(), fullbore::Error>(())
-/// ```
+/// The expected pattern of reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
-    /// From front to back.
+    /// Sequential, from start to end.
     Sequential,
-    /// Here and there; wins over [`Sequential`](Self::Sequential).
+    /// At random offsets; takes precedence over [`Sequential`](Self::Sequential).
     Random,
     /// Soon.
     WillNeed,
@@ -122,7 +100,7 @@ pub enum Hint {
     NoReuse,
 }
 
-/// How to open a file.
+/// A builder of the options with which a file is opened.
 ///
 /// ```
 /// use fullbore::file::{Mode, OpenOptions, Share};
@@ -161,16 +139,7 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// An existing file, for reading, with no lock.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// # std::fs::write(&path, "bytes")?;
-    /// assert_eq!(OpenOptions::new().open(&path)?.len()?, 5);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// An existing file, for reading, without a lock.
     pub fn new() -> Self {
         Self {
             mode: Mode::Open,
@@ -189,55 +158,25 @@ impl OpenOptions {
         }
     }
 
-    /// What is to be there before; [`Mode::Open`] unless told.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Mode, OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// OpenOptions::new().mode(Mode::CreateNew).open(&path)?;
-    /// assert!(OpenOptions::new().mode(Mode::CreateNew).open(&path).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Sets the required state of the file; default: [`Mode::Open`].
     pub fn mode(&mut self, mode: Mode) -> &mut Self {
         self.mode = mode;
         self
     }
 
-    /// What is to be done with the bytes. Unless told: [`Mode::Open`] reads, [`Mode::Append`] writes, the others do both.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Access, OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// # std::fs::write(&path, "bytes")?;
-    /// let file = OpenOptions::new().access(Access::ReadWrite).open(&path)?;
-    /// file.write_all_at(b"B", 0)?;
-    /// assert_eq!(std::fs::read(&path)?, b"Bytes");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Sets the access. Default: reading for [`Mode::Open`], writing for [`Mode::Append`], both for the other modes.
     pub fn access(&mut self, access: Access) -> &mut Self {
         self.access = Some(access);
         self
     }
 
-    /// The mode bits of a new file, less the process's mask; `0o666` unless told.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Mode, OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// use std::os::unix::fs::PermissionsExt;
-    /// OpenOptions::new().mode(Mode::CreateNew).permissions(0o600).open(&path)?;
-    /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o600);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Sets the mode bits of a new file, before the process's umask; default: `0o666`.
     pub fn permissions(&mut self, permissions: u32) -> &mut Self {
         self.permissions = permissions;
         self
     }
 
-    /// Asks for a lock, without waiting for it: opening fails only if somebody else holds one against it.
+    /// Requests a lock without waiting: opening fails if a conflicting lock is held.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -257,108 +196,49 @@ impl OpenOptions {
         self
     }
 
-    /// Whether [`share`](Self::share) takes its lock. The environment variable `FULLBORE_NO_LOCKS`, set to anything but
-    /// nothing or 0, switches it off for the whole process.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Support, Share, OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// # std::fs::write(&path, "bytes")?;
-    /// let file = OpenOptions::new().share(Share::NONE).locking(false).open(&path)?;
-    /// assert!(matches!(file.option_report()[0].support, Support::Unsupported(_)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// If `false`, [`share`](Self::share) takes no lock. The environment variable `FULLBORE_NO_LOCKS`, unless empty or
+    /// 0, has the same effect for the whole process.
     pub fn locking(&mut self, locking: bool) -> &mut Self {
         self.locking = locking;
         self
     }
 
-    /// Says how the file will be read (`man 2 posix_fadvise`); several may be given.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Hint, OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// # std::fs::write(&path, "bytes")?;
-    /// let file = OpenOptions::new().hint(Hint::Random).open(&path)?;
-    /// println!("{}", file.option_report()[0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Adds a hint on the expected reads (`man 2 posix_fadvise`).
     pub fn hint(&mut self, hint: Hint) -> &mut Self {
         self.hints.push(hint);
         self
     }
 
-    /// When a write counts as done.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Mode, Durability, OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// let file = OpenOptions::new().mode(Mode::CreateOrTruncate).write_through(Durability::Data).open(&path)?;
-    /// file.write_all_at(b"on the device when this returns", 0)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Sets the durability that every write has when it returns (`O_DSYNC`, `O_SYNC`).
     pub fn write_through(&mut self, through: Durability) -> &mut Self {
         self.through = through;
         self
     }
 
-    /// Whether the name is removed when the last handle is dropped, if it leads to this file then. A symbolic
-    /// link goes, what it leads to stays.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Mode, OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// let file = OpenOptions::new().mode(Mode::CreateOrTruncate).delete_on_close(true).open(&path)?;
-    /// assert!(path.exists());
-    /// drop(file);
-    /// assert!(!path.exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// If `true`, removes the name when the last handle is dropped, provided that it still refers to this file. If the
+    /// name is a symbolic link, the link is removed and its target stays.
     pub fn delete_on_close(&mut self, delete: bool) -> &mut Self {
         self.delete = delete;
         self
     }
 
-    /// What becomes of the page cache; kept unless told. As [`File::with_cache`](super::File::with_cache).
-    ///
-    /// ```
-    /// use fullbore::file::{CachePolicy, OpenOptions};
-    /// # fn main() -> fullbore::Result<()> {
-    /// let file = OpenOptions::new().cache(CachePolicy::DontCache).open("Cargo.toml")?;
-    /// assert_eq!(file.option_report()[0].option, "cache=drop");
-    /// # Ok(()) }
-    /// ```
+    /// Sets the page-cache policy, as [`File::with_cache`](super::File::with_cache) does; default: keep.
     pub fn cache(&mut self, cache: CachePolicy) -> &mut Self {
         self.cache = cache;
         self
     }
 
-    /// Whether it is a new file without a name, in the directory that is opened, for reading and writing, which is gone
-    /// when its last handle is, unless [`File::link_to`](super::File::link_to) gives it a name.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// let file = OpenOptions::new().temporary(true).open(directory.path())?;
-    /// file.write_all_at(b"seen by nobody else", 0)?;
-    /// assert_eq!(std::fs::read_dir(directory.path())?.count(), 0);
-    /// # let _ = path;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// If `true`, creates a nameless file in the directory that is opened, for reading and writing. It disappears with
+    /// its last handle, unless [`File::link_to`](super::File::link_to) gives it a name.
     pub fn temporary(&mut self, temporary: bool) -> &mut Self {
         self.temporary = temporary;
         self
     }
 
-    /// Has `len` bytes set aside; the end of the file stays where it is (`FALLOC_FL_KEEP_SIZE`). Only for files that
-    /// are new: [`Mode::CreateOrTruncate`], [`Mode::CreateNew`] and [temporary](Self::temporary) ones. A file that [`Mode::CreateOrTruncate`] finds is
-    /// emptied only once the room is there, beside what it has: if there is none, it keeps its bytes, and opening fails. A file
-    /// that opening made is removed then.
+    /// Reserves `len` bytes of space; the length of the file does not change (`FALLOC_FL_KEEP_SIZE`). Only for new
+    /// files: [`Mode::CreateOrTruncate`], [`Mode::CreateNew`] and [temporary](Self::temporary) ones. An existing file
+    /// under [`Mode::CreateOrTruncate`] is truncated only after the space has been reserved in addition to its own:
+    /// without enough space it keeps its bytes and opening fails. A file created by that call is removed.
     ///
     /// ```
     /// use fullbore::error::Kind;
@@ -376,38 +256,20 @@ impl OpenOptions {
         self
     }
 
-    /// Whether a symbolic link at the end of the path is followed; it is unless told.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// std::os::unix::fs::symlink("Cargo.toml", &path)?;
-    /// assert!(OpenOptions::new().follow_symlinks(false).open(&path).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// If `false`, opening fails if the last component of the path is a symbolic link; default: `true`.
     pub fn follow_symlinks(&mut self, follow: bool) -> &mut Self {
         self.follow = follow;
         self
     }
 
-    /// Whether an option that is refused is an error instead of a line of the [report](super::File::option_report).
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Share, OpenOptions};
-    /// # let path = directory.path().join("file");
-    /// # std::fs::write(&path, "bytes")?;
-    /// let refused = OpenOptions::new().strict(true).locking(false).share(Share::NONE).open(&path);
-    /// assert!(refused.is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// If `true`, an unsupported option fails the open instead of appearing in the [report](super::File::option_report)
+    /// only.
     pub fn strict(&mut self, strict: bool) -> &mut Self {
         self.strict = strict;
         self
     }
 
-    /// What is to be done with the bytes, settled.
+    /// The access after defaults.
     pub(super) fn settled(&self) -> Access {
         self.access.unwrap_or(match self.mode {
             Mode::Open if !self.temporary => Access::Read,
@@ -438,28 +300,29 @@ impl OpenOptions {
         flags
     }
 
-    /// Refuses what contradicts itself.
+    /// Rejects contradictory options.
     pub(super) fn check(&self, path: &Path) -> Result<()> {
         let invalid = |what: &str| Err(Error::new(Kind::Invalid, "open", path, what));
         let writes =
             matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew | Mode::Truncate | Mode::Append);
         if writes && self.settled() == Access::Read {
-            return invalid("the mode needs access to write, and only reading was asked for");
+            return invalid("the mode needs write access, and the access is Read");
         }
         if self.temporary && (self.mode != Mode::Open || self.delete || self.access.is_some()) {
             return invalid(
-                "a temporary file is new, open for both, and gone by itself: mode, access and delete-on-close say otherwise",
+                "a temporary file is new, readable, writable and removed on close: mode, access and \
+                 delete_on_close do not apply",
             );
         }
         if self.room > 0 && !self.temporary && !matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew)
         {
-            let what = format!("preallocation is for new files, and the mode is {:?}", self.mode);
+            let what = format!("only new files can reserve space, and the mode is {:?}", self.mode);
             return Err(Error::new(Kind::Invalid, "open", path, what).advise(
                 "open with the mode CreateOrTruncate or CreateNew, or call File::reserve after opening",
             ));
         }
         if i64::try_from(self.room).is_err() {
-            return invalid("no file is as large as the preallocation");
+            return invalid("the length to reserve exceeds the largest file size");
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Outputs: whole or not there.
+//! Outputs that are whole or absent.
 //!
-//! A new output is written to a file without a name (`O_TMPFILE`) or with a temporary one, beside its
-//! destination, and takes the destination's name when it is whole. Until then the old file is as it was.
+//! A new output is written to a nameless file (`O_TMPFILE`) or under a temporary name beside its destination, and takes
+//! the destination's name when it is complete. Until then the old file is unchanged.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -16,28 +16,17 @@ use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
 use super::{CommitReport, Durability, File, FileKind, stat};
 use crate::error::{Error, Kind, Result};
 
-/// Where an output's bytes go while it is written.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore::file::{Durability, Output, Placement};
-/// let path = directory.path().join("file");
-/// # std::fs::write(&path, "old")?;
-/// let output = Output::create(&path, Placement::Overwrite, None)?;
-/// assert!(output.overwrites());
-/// output.commit(Durability::None)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The location of an output's bytes while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Placement {
-    /// Beside the destination, and renamed over it when whole.
+    /// Beside the destination; renamed over it when complete.
     #[default]
     Replace,
-    /// Over the blocks of the existing file, which saves allocating; stopped, it is part old, part new.
+    /// In the blocks of the existing file, which saves allocation; an interrupted output is part old, part new.
     Overwrite,
 }
 
-/// An output being written.
+/// An output that is being written.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -57,41 +46,31 @@ pub struct Output {
 }
 
 impl Output {
-    /// Opens the output `path` of what is read from `input`. A pipe or device is written to as it is.
+    /// Opens the output `path` of a run that reads `input`. Pipes and devices are written directly.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::file::{File, Output, Placement};
     /// # let path = directory.path().join("file");
     /// # std::fs::write(&path, "bytes")?;
-    /// // What is read is not written over by accident.
+    /// // An output must not replace its input.
     /// let input = File::open(&path)?;
     /// assert!(Output::create(&path, Placement::Replace, Some(&input)).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// If it is `input` itself, is a directory, may not be written, is a block device that `placement` does not overwrite, or the
-    /// system refuses.
+    /// If `path` is `input` itself, a directory, not writable, or a block device without [`Placement::Overwrite`], and
+    /// if a system call fails.
     pub fn create(path: &Path, placement: Placement, input: Option<&File>) -> Result<Self> {
         match path.file_name() {
             Some(_) => Self::create_in(Place::of(path)?, placement, input),
             None if stat(path)?.is_some() => Err(directory(path)),
-            None => Err(Error::new(Kind::Invalid, "write", path, "it names no file")),
+            None => Err(Error::new(Kind::Invalid, "write", path, "the path has no file name")),
         }
     }
 
-    /// As [`create`](Self::create), for a name in a directory that is held.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Durability, HeldDir, Output, Placement};
-    /// let held = HeldDir::open(directory.path())?;
-    /// let output = Output::create_at(&held, "file".as_ref(), Placement::Replace, None)?;
-    /// output.commit(Durability::None)?;
-    /// assert!(directory.path().join("file").exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// As [`create`](Self::create), for a name in a held directory.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -128,25 +107,11 @@ impl Output {
         }
     }
 
-    /// A file that will replace `path`, or be new there, when it is [committed](Self::commit); dropped before, it was
-    /// never there. It inherits the old file's mode and, where that is allowed, its owner.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// use fullbore::file::{Durability, Output};
-    ///
-    /// let path = directory.path().join("settings");
-    /// let output = Output::replace(&path)?;
-    /// output.file().write_all_at(b"colour = blue\n", 0)?;
-    /// output.commit(Durability::Data)?;
-    /// assert_eq!(std::fs::read(&path).unwrap(), b"colour = blue\n");
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Starts a file that replaces `path`, or is new there, when it is [committed](Self::commit); if dropped before, it
+    /// leaves nothing. It inherits the old file's mode and, where permitted, its owner.
     ///
     /// # Errors
-    /// As [`create`](Self::create), and [`Kind::Unsupported`] for what is no regular file: it cannot be replaced.
+    /// As [`create`](Self::create), and [`Kind::Unsupported`] for anything but a regular file.
     pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
         let (place, there) = regular(path.as_ref())?;
         match there {
@@ -155,8 +120,8 @@ impl Output {
         }
     }
 
-    /// As [`replace`](Self::replace), but what was written stays when the run ends early: for runs that are resumed. `open` gives
-    /// the file with what is written so far and its name, in the directory and beside the name that it will have.
+    /// As [`replace`](Self::replace), but the bytes written remain if the run ends early, for runs that are resumed.
+    /// `open` returns the file with the bytes so far, and its name in the same directory.
     pub(crate) fn resumable_at(
         directory: &HeldDir,
         name: &OsStr,
@@ -171,9 +136,9 @@ impl Output {
         Ok(Self { file: File::from_fd(fd, place.path())?, state: OutputState::Kept { place, finish, part } })
     }
 
-    /// A file that will have the name `path` when it is [committed](Self::commit), whatever has it then but a directory: a
-    /// link there is replaced and not followed, nothing of what was there is inherited, and nobody is asked whether it may
-    /// be written.
+    /// Starts a file that takes the name `path` when it is [committed](Self::commit), in place of anything but a
+    /// directory: a link is replaced and not followed, no metadata is inherited, and write permission to the old file
+    /// is not required.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -187,21 +152,12 @@ impl Output {
     /// ```
     ///
     /// # Errors
-    /// If `path` names no file, and if the system refuses.
+    /// If `path` has no file name, and if a system call fails.
     pub fn create_entry(path: impl AsRef<Path>) -> Result<Self> {
         Self::beside(Place::of(path.as_ref())?, Finish::Usual)
     }
 
-    /// As [`create_entry`](Self::create_entry), for a name in a directory that is held.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Durability, HeldDir, Output};
-    /// let held = HeldDir::open(directory.path())?;
-    /// Output::create_entry_at(&held, "file".as_ref())?.commit(Durability::None)?;
-    /// assert!(directory.path().join("file").exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// As [`create_entry`](Self::create_entry), for a name in a held directory.
     ///
     /// # Errors
     /// As [`create_entry`](Self::create_entry).
@@ -209,14 +165,13 @@ impl Output {
         Self::beside(Place { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
     }
 
-    /// As [`create_entry_at`](Self::create_entry_at), but where a symbolic link is, in the place that it leads to.
+    /// As [`create_entry_at`](Self::create_entry_at), but a symbolic link is followed.
     pub(crate) fn create_entry_through(directory: &HeldDir, name: &OsStr) -> Result<Self> {
         let (place, _) = Place { directory: directory.clone(), name: name.to_owned() }.resolved()?;
         Self::beside(place, Finish::Usual)
     }
 
-    /// The same output, which with `false` inherits nothing of the file it replaces: for writers that set mode and owner
-    /// themselves.
+    /// If `false`, inherits nothing from the replaced file: for writers that set mode and owner themselves.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -247,7 +202,7 @@ impl Output {
         self
     }
 
-    /// Whether it takes the place of a file that it has inherited, or will, mode and owner of.
+    /// True if the output replaces a file and takes over its mode and owner.
     pub(crate) fn inherits(&self) -> bool {
         match &self.state {
             OutputState::Unnamed { finish, .. }
@@ -260,13 +215,7 @@ impl Output {
         }
     }
 
-    /// An output that is the process's standard output.
-    ///
-    /// ```
-    /// let output = fullbore::file::Output::stdout()?;
-    /// assert!(!output.overwrites());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The process's standard output.
     ///
     /// # Errors
     /// If it is closed.
@@ -274,22 +223,10 @@ impl Output {
         Ok(Self { file: File::stdout()?, state: OutputState::Stream })
     }
 
-    /// The output that is the input itself, changed where it stands.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Durability, Output};
-    /// # let path = directory.path().join("file");
-    /// std::fs::write(&path, "bytes")?;
-    /// let output = Output::in_place(&path)?;
-    /// output.file().write_all_at(b"B", 0)?;
-    /// output.commit(Durability::None)?;
-    /// assert_eq!(std::fs::read(&path)?, b"Bytes");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// An output that modifies the input file in place.
     ///
     /// # Errors
-    /// If it is no regular file or block device, or may not be written.
+    /// If it is not a regular file or block device, or not writable.
     pub fn in_place(path: &Path) -> Result<Self> {
         let place = Place::of(path)?;
         match place.stat(AtFlags::empty())?.map(|stat| FileKind::of(stat.st_mode)) {
@@ -324,40 +261,16 @@ impl Output {
     }
 
     /// The file to write to.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Output, Placement};
-    /// let output = Output::create(&directory.path().join("file"), Placement::Replace, None)?;
-    /// assert_eq!(output.file().len()?, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Whether it can be written at any offset.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Output, Placement};
-    /// let output = Output::create(&directory.path().join("file"), Placement::Replace, None)?;
-    /// assert!(output.seekable());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if it can be written at any offset.
     pub fn seekable(&self) -> bool {
         !matches!(self.state, OutputState::Stream)
     }
 
-    /// Whether its bytes are written to blocks that stand already.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Output, Placement};
-    /// let output = Output::create(&directory.path().join("file"), Placement::Replace, None)?;
-    /// assert!(!output.overwrites());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if it is written to existing blocks.
     pub fn overwrites(&self) -> bool {
         matches!(self.state, OutputState::Existing(_))
     }
@@ -368,28 +281,17 @@ impl Output {
         Self { file, ..self }
     }
 
-    /// Ends the output at the length it has: it is as durable as asked, and then it has its name. ([`CommitReport`] and
-    /// [`replace`](Self::replace) show it.)
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{Durability, Output, Placement};
-    /// let path = directory.path().join("file");
-    /// let output = Output::create(&path, Placement::Replace, None)?;
-    /// let report = output.commit(Durability::Full)?;
-    /// assert!(report.directory() && path.exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Completes the output at its current length: syncs it to the given level, then gives it its name.
     ///
     /// # Errors
-    /// If the system refuses; then the old file, unless it was overwritten, is as it was. Only if the very last step fails, the
-    /// sync of the directory, the new file is there all the same, and nobody knows whether a power failure would leave it.
+    /// If a system call fails; the old file is then unchanged, unless it was overwritten. Only if the last step fails,
+    /// the sync of the directory, the new file has its name, and it is unknown if it would survive a power failure.
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state } = self;
         publish(&file, state, durability)
     }
 
-    /// As [`commit`](Self::commit), at `len` bytes: for writers that wrote beyond the end, as direct I/O does, and for
+    /// As [`commit`](Self::commit), at `len` bytes: for writers that wrote past the end, as direct I/O does, and for
     /// files that were longer before.
     ///
     /// ```
@@ -417,7 +319,7 @@ impl Output {
     }
 }
 
-/// The place of a path where a regular file may be, and what is there.
+/// The place of a path that may hold a regular file, and the file that is there.
 fn regular(path: &Path) -> Result<(Place, Option<Stat>)> {
     match path.file_name() {
         Some(_) => {
@@ -432,7 +334,7 @@ fn regular(path: &Path) -> Result<(Place, Option<Stat>)> {
     }
 }
 
-/// The regular file at a place, links followed.
+/// The regular file at a place, with links followed.
 fn only_regular(place: &Place) -> Result<Option<Stat>> {
     let there = place.stat(AtFlags::empty())?;
     match there.map(|stat| FileKind::of(stat.st_mode)) {
@@ -442,15 +344,16 @@ fn only_regular(place: &Place) -> Result<Option<Stat>> {
     }
 }
 
-/// The place of the file that is replaced when what `place` leads to is, and what the new one inherits of it. The file
-/// behind a symbolic link is replaced, not the link, and it is `there`.
+/// The place of the file that is replaced if `place` refers to `there`, and the attributes that the new file inherits.
+/// Symbolic links are followed: their target is replaced, not the link.
 fn replaced(place: Place, there: &Stat) -> Result<(Place, Finish)> {
     let (place, stat) = place.resolved()?;
     let Some(stat) = stat.filter(|stat| (stat.st_dev, stat.st_ino) == (there.st_dev, there.st_ino)) else {
-        let what = "somebody else replaced it meanwhile";
+        let what = "another process replaced it meanwhile";
         return Err(Error::new(Kind::Changed, "replace", place.path(), what));
     };
-    // A rename asks for no permission to the file it replaces, but whoever forbade writing meant it.
+    // A rename needs no permission to the file that it replaces, but a file protected against writing must not be
+    // replaced.
     place
         .directory
         .fd()
@@ -462,7 +365,7 @@ fn replaced(place: Place, there: &Stat) -> Result<(Place, Finish)> {
     Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.st_uid, stat.st_gid) })))
 }
 
-/// Opens what is there.
+/// Opens an existing file.
 fn open(place: &Place, flags: OFlags) -> Result<File> {
     let path = place.path();
     let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;

@@ -1,5 +1,5 @@
-//! What is asked before calls that are neither plain transfers nor whole syncs: whether the file is sound, and what a
-//! test's plan says.
+//! Checks before calls that are neither plain transfers nor whole syncs: the poisoned state of the file, and a test's
+//! fault plan.
 
 use std::io;
 use std::ops::Range;
@@ -9,21 +9,21 @@ use crate::buf::Direction;
 #[cfg(feature = "fault")]
 use crate::fault::Call;
 
-/// What is done to the blocks of a range.
+/// The change to the blocks of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blocks {
-    /// They are given back.
+    /// Freed.
     Punched,
-    /// They read as zeros.
+    /// Set to read as zeros.
     Zeroed,
-    /// They are there.
+    /// Allocated.
     Allocated,
-    /// They are there, and the file reaches as far.
+    /// Allocated, and the file extended to the end of the range.
     Extended,
 }
 
 impl File {
-    /// Asked before the blocks of a range are changed.
+    /// Called before the blocks of a range are changed.
     pub(super) fn before_blocks(&self, what: Blocks, range: &Range<u64>) -> io::Result<()> {
         self.sound()?;
         #[cfg(feature = "fault")]
@@ -40,7 +40,7 @@ impl File {
         Ok(())
     }
 
-    /// Asked before bytes are read or changed that come whole or not at all.
+    /// Called before bytes are read or changed as a whole or not at all.
     #[inline]
     pub(super) fn before_whole(&self, direction: Direction, offset: u64, len: usize) -> io::Result<()> {
         if direction == Direction::Write {
@@ -55,7 +55,7 @@ impl File {
         Ok(())
     }
 
-    /// Asked before a range is synced.
+    /// Called before a range is synced.
     pub(super) fn before_sync_range(&self, range: &Range<u64>) -> io::Result<()> {
         #[cfg(feature = "fault")]
         self.judge(Call::SyncRange { offset: range.start, len: range.end - range.start })?;

@@ -1,4 +1,4 @@
-//! The steps by which an output that is whole takes its name, and what it takes over from the file that had it.
+//! The steps that give a complete output its name, and the attributes that it takes over from the replaced file.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
@@ -13,54 +13,54 @@ use super::naming::{
 use super::{CommitReport, Durability, File, Step};
 use crate::error::{Error, Kind, Result};
 
-/// Where an output is until it is whole.
+/// The location of an output until it is complete.
 #[derive(Debug)]
 pub(super) enum OutputState {
-    /// Without a name.
+    /// A nameless file.
     Unnamed { place: Place, finish: Finish },
-    /// Under a temporary name.
+    /// A file with a temporary name.
     Named { place: Place, finish: Finish, temporary: Temporary },
-    /// Under a name that stays, whole or not.
+    /// A file with a name that remains, complete or not.
     Kept { place: Place, finish: Finish, part: OsString },
-    /// At the destination itself.
+    /// The destination itself.
     Existing(Unfinished),
-    /// In a pipe or device: what is written is gone.
+    /// A pipe or device: written bytes cannot be taken back.
     Stream,
 }
 
-/// Mode and owner of an output that is published.
+/// The source of mode and owner of a published output.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Finish {
-    /// As of any new file.
+    /// Those of any new file.
     Usual,
-    /// As of the file that it replaces.
+    /// Those of the replaced file.
     Inherit(Attributes),
-    /// As they are: whoever writes it sets them.
+    /// Unchanged: the writer sets them.
     Set,
 }
 
-/// What a new file takes over from the one it replaces.
+/// The attributes that a new file takes over from the replaced one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attributes {
     pub(super) mode: Mode,
     pub(super) owner: (u32, u32),
 }
 
-/// The mode of new files, less the mask.
+/// The mode of new files, before the umask.
 const NEW: u32 = 0o666;
 
-/// A file that will have the name `place`.
+/// Starts a file that will get the name `place`.
 pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, OutputState)> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let directory = place.directory.fd().map_err(|error| Error::io("create", place.path(), error))?;
-    // Nobody can open it before it has a name.
+    // No other process can open it before it has a name.
     if linkable(&directory)
         && let Ok(fd) = rustix::fs::openat(&directory, ".", flags, Mode::from_raw_mode(NEW))
     {
         let file = File::from_fd(fd, place.path())?;
         return Ok((file, OutputState::Unnamed { place, finish }));
     }
-    // A file system without files that have no name, or no way to give them one.
+    // The file system has no nameless files, or cannot name them.
     begin_named(place, finish)
 }
 
@@ -71,7 +71,7 @@ pub(super) fn begin_named(place: Place, finish: Finish) -> Result<(File, OutputS
     Ok((file, OutputState::Named { place, finish, temporary }))
 }
 
-/// Makes an output as durable as asked and gives it its name.
+/// Syncs an output to the given level and gives it its name.
 pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -> Result<CommitReport> {
     let mut report = CommitReport::default();
     match state {
@@ -82,7 +82,7 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
                 inherit(file, old);
             }
             sync(file, durability, &mut report)?;
-            // Straight to its name if nothing is there; else by a name of our own and a rename.
+            // Linked to its name directly if nothing has it, else through a temporary name and a rename.
             let linked = match finish {
                 Finish::Inherit(_) => Link::Taken,
                 Finish::Usual | Finish::Set => link(file, &place)?,
@@ -118,7 +118,7 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
     Ok(report)
 }
 
-/// Gives a file without a name a temporary one beside `place`; `None` if it can have none.
+/// Gives a nameless file a temporary name beside `place`; `None` if the system refuses.
 fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
     let mut failed = None;
     let made = Temporary::create(&place.directory, &place.name, false, |_, name| {
@@ -140,16 +140,16 @@ fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
     }
 }
 
-/// Fails if a name in the directory of `place` leads to another file by now.
+/// Fails if a name in the directory of `place` no longer refers to `file`.
 fn still(file: &File, place: &Place, name: &OsStr) -> Result<()> {
     let there = Place { directory: place.directory.clone(), name: name.to_owned() };
     match there.stat(AtFlags::SYMLINK_NOFOLLOW)? {
         Some(stat) if (stat.st_dev, stat.st_ino) == file.stamp()?.identity => Ok(()),
-        _ => Err(Error::new(Kind::Changed, "publish", there.path(), "somebody else replaced it meanwhile")),
+        _ => Err(Error::new(Kind::Changed, "publish", there.path(), "another process replaced it meanwhile")),
     }
 }
 
-/// Gives a file that only this user could open the mode it is published with.
+/// Gives a file that only this user could open its final mode.
 fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
     match finish {
         Finish::Set => Ok(()),
@@ -166,14 +166,14 @@ fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
     }
 }
 
-/// Gives the new file the old one's owner, where that is allowed, and then its mode: a change of owner takes bits away.
+/// Gives the new file the old one's owner, where permitted, and then its mode: a change of owner clears mode bits.
 fn inherit(file: &File, old: Attributes) {
     let mode = lawful(old.mode.as_raw_mode(), give(file, old.owner));
     let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(mode));
 }
 
-/// Gives the file an owner and a group, or the group alone; `true` if it has both then. Only root may give files away: for
-/// others the new file is theirs, as with any editor that renames.
+/// Gives the file an owner and a group, or the group alone; returns `true` if both were set. Only root may give files
+/// away; for other users the new file is theirs, as with any editor that renames.
 fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
     let (user, group) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
     if rustix::fs::fchown(file, user, group).is_ok() {
@@ -183,14 +183,14 @@ fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
     false
 }
 
-/// The mode of a file that takes another's place: without the set-user-ID and set-group-ID bits unless owner and group are the
-/// same, for it would run as somebody whom nobody chose.
+/// The mode of a file that replaces another: without the set-user-ID and set-group-ID bits unless owner and group are
+/// the same, because it would run as a user that nobody chose.
 pub(crate) fn lawful(mode: RawMode, same_owner: bool) -> RawMode {
     if same_owner { mode } else { mode & !0o6000 }
 }
 
 fn sync(file: &File, durability: Durability, report: &mut CommitReport) -> Result<()> {
-    // Process level too: a file whose sync failed is not worth its name.
+    // Also at level `None`: a file whose sync failed must not get its name.
     file.sound().map_err(|error| Error::io("finish", file.path(), error))?;
     if durability != Durability::None {
         file.sync(durability)?;
@@ -199,10 +199,10 @@ fn sync(file: &File, durability: Durability, report: &mut CommitReport) -> Resul
     Ok(())
 }
 
-/// The complaint about a symbolic link to nothing.
+/// The error for a dangling symbolic link.
 pub(super) fn dangling(place: &Place) -> Error {
-    Error::new(Kind::Unsupported, "write", place.path(), "it is a symbolic link that leads nowhere")
-        .advise("remove the link or make what it names")
+    Error::new(Kind::Unsupported, "write", place.path(), "it is a dangling symbolic link")
+        .advise("remove the link or create its target")
 }
 
 #[cfg(test)]
@@ -211,9 +211,9 @@ mod tests {
 
     use super::*;
 
-    /// What file systems without `O_TMPFILE` get, on one that has it.
+    /// The behaviour on file systems without `O_TMPFILE`, tested on one that has it.
     #[test]
-    fn under_a_name_of_its_own_it_keeps_the_same_promises() {
+    fn an_output_under_a_temporary_name_behaves_the_same() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let names = || std::fs::read_dir(directory.path()).unwrap().count();
@@ -239,9 +239,9 @@ mod tests {
         assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
     }
 
-    /// The directory stays the one that it was, whatever its path leads to when the output is whole.
+    /// The output stays in its directory, even if the path refers to another one at the commit.
     #[test]
-    fn an_output_stays_in_the_directory_that_it_was_begun_in() {
+    fn an_output_stays_in_the_directory_where_it_began() {
         let room = tempfile::tempdir().unwrap();
         let (own, foreign) = (room.path().join("own"), room.path().join("foreign"));
         for begin in [begin, begin_named] {

@@ -1,6 +1,6 @@
-//! Locks on ranges of bytes, which belong to the open file and not to the process (`man 2 fcntl_locking`, "Open file
-//! description locks"): threads with handles of their own exclude one another, and closing some other handle gives
-//! nothing up, which made POSIX record locks useless to libraries.
+//! Locks on ranges of bytes that belong to the open file, not to the process (`man 2 fcntl_locking`, "Open file
+//! description locks"). Threads with separate handles exclude one another, and closing another handle releases nothing.
+//! POSIX record locks do neither, which makes them useless to libraries.
 
 use std::io;
 use std::ops::Range;
@@ -10,43 +10,16 @@ use super::File;
 use crate::error::{Error, Kind, Result};
 use crate::sys::range_lock::{self, LockRequest};
 
-/// What a lock on a range keeps others from.
-///
-/// [`File::lock_range`] shows it.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore::file::{File, RangeLock};
-/// # let path = directory.path().join("file");
-/// let (one, two) = (File::create_new(&path)?, File::open_write(&path)?);
-/// let _one = one.lock_range(0..10, RangeLock::Shared)?;
-/// assert!(two.try_lock_range(0..10, RangeLock::Shared)?.is_some());
-/// assert!(two.try_lock_range(0..10, RangeLock::Exclusive)?.is_none());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The level of a lock on a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeLock {
-    /// Others may share it. The file must be open for reading.
+    /// Others may hold a shared lock too. The file must be open for reading.
     Shared,
-    /// Nobody else may. The file must be open for writing.
+    /// No other lock is possible. The file must be open for writing.
     Exclusive,
 }
 
-/// A lock on a range, given up when this is dropped.
-///
-/// [`File::lock_range`] shows it.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore::file::{File, RangeLock};
-/// # let path = directory.path().join("file");
-/// let (one, two) = (File::create_new(&path)?, File::open_write(&path)?);
-/// let guard = one.lock_range(0..10, RangeLock::Exclusive)?;
-/// assert!(two.try_lock_range(0..10, RangeLock::Shared)?.is_none());
-/// drop(guard);
-/// assert!(two.try_lock_range(0..10, RangeLock::Shared)?.is_some());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A held lock on a range, released on drop. See [`File::lock_range`].
 #[derive(Debug)]
 pub struct RangeGuard {
     file: File,
@@ -55,15 +28,16 @@ pub struct RangeGuard {
 
 impl Drop for RangeGuard {
     fn drop(&mut self) {
-        // Giving up what is held cannot fail in a way that anybody could mend.
+        // The only failure on release is one that the caller could not handle.
         let _ = range_lock::set(self.file.as_fd(), &self.range, LockRequest::None);
     }
 }
 
 impl File {
-    /// Locks a range of bytes, waiting for whoever holds one against it. Advisory: it binds those who ask. The range may
-    /// lie past the end; an end past 2^63 means however far the file grows. Handles that share one open file
-    /// (clones, [`try_clone`](Self::try_clone)) are one owner: for them a second lock changes the first.
+    /// Locks a range of bytes; blocks while a conflicting lock is held. The lock is advisory: it affects only processes
+    /// that request locks. The range may extend past the end of the file; an end above 2^63 means any later length.
+    /// Handles that share one open file (clones, [`try_clone`](Self::try_clone)) are one owner: a second lock through
+    /// them changes the first.
     ///
     /// ```
     /// use fullbore::file::{File, RangeLock};
@@ -81,25 +55,15 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for an empty range; if the file is not open for what the lock needs, and if the system refuses.
+    /// [`Kind::Invalid`] for an empty range; if the file is not open for the access that the lock needs, and if the
+    /// system call fails.
     pub fn lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
         self.check_range(&range)?;
         range_lock::set(self.as_fd(), &range, request(lock)).map_err(|error| self.refused(&range, error))?;
         Ok(RangeGuard { file: self.clone(), range })
     }
 
-    /// As [`lock_range`](Self::lock_range) without waiting; `None` if somebody holds a lock against it.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore::file::{File, RangeLock};
-    /// # let path = directory.path().join("file");
-    /// let (one, two) = (File::create_new(&path)?, File::open_write(&path)?);
-    /// let _one = one.lock_range(0..10, RangeLock::Exclusive)?;
-    /// assert!(two.try_lock_range(5..6, RangeLock::Exclusive)?.is_none());
-    /// assert!(two.try_lock_range(10..11, RangeLock::Exclusive)?.is_some());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// As [`lock_range`](Self::lock_range) without waiting; `None` if a conflicting lock is held.
     ///
     /// # Errors
     /// As [`lock_range`](Self::lock_range).
@@ -114,8 +78,8 @@ impl File {
         if range.start < range.end && i64::try_from(range.start).is_ok() {
             return Ok(());
         }
-        // For the system, a length of zero is "to the end".
-        let what = format!("{}..{} is no range of bytes", range.start, range.end);
+        // The system takes a length of 0 as "to the end".
+        let what = format!("{}..{} is not a range of bytes", range.start, range.end);
         Err(Error::new(Kind::Invalid, "lock", self.path(), what).advise("give a start below the end"))
     }
 

@@ -1,4 +1,4 @@
-//! Reads and writes of what has no offsets: pipes, sockets and character devices, from front to back.
+//! Sequential reads and writes of files without offsets: pipes, sockets and character devices.
 
 use std::io::{self, IoSlice};
 
@@ -10,7 +10,7 @@ use crate::buf::Direction;
 use crate::error::{Error, Result};
 
 impl File {
-    /// Reads what comes next of a file without offsets.
+    /// Reads the next bytes of a file without offsets.
     pub(crate) fn read_next(&self, data: &mut [u8]) -> Result<usize> {
         loop {
             let allowed = self.before(Direction::Read, self.flowed(Direction::Read), cut(data.len(), 1));
@@ -24,7 +24,7 @@ impl File {
         }
     }
 
-    /// Writes next to a file without offsets; how many bytes, of some at least one.
+    /// Writes to a file without offsets; returns the number of bytes written, at least 1 unless `data` is empty.
     pub(crate) fn write_next(&self, data: &[u8]) -> Result<usize> {
         self.write_once_next(data.len(), |file| {
             let len = file.before(Direction::Write, file.flowed(Direction::Write), cut(data.len(), 1))?;
@@ -32,7 +32,7 @@ impl File {
         })
     }
 
-    /// Writes all of `data` next to a file without offsets.
+    /// Writes all of `data` to a file without offsets.
     pub(crate) fn write_all_next(&self, mut data: &[u8]) -> Result<()> {
         while !data.is_empty() {
             data = &data[self.write_next(data)?..];
@@ -40,8 +40,8 @@ impl File {
         Ok(())
     }
 
-    /// Writes buffers, one after the other, next to a file without offsets, by one call; how many bytes. The first is not
-    /// empty.
+    /// Writes buffers in order to a file without offsets, by one call; returns the number of bytes written. The first
+    /// must not be empty.
     pub(crate) fn write_vectored_next(&self, buffers: &[IoSlice<'_>]) -> Result<usize> {
         let most = &buffers[..cut(buffers.len().min(self.most_buffers()), 1)];
         let [first, _, ..] = most else { return self.write_next(&buffers[0]) };
@@ -54,13 +54,13 @@ impl File {
         })
     }
 
-    /// One write of `len` bytes or more, asked again while it was only interrupted.
+    /// Writes once, `len` bytes or more, repeated while interrupted.
     fn write_once_next(&self, len: usize, write: impl Fn(&Self) -> io::Result<usize>) -> Result<usize> {
         let fail = |error| Error::io("write", self.path(), error);
         self.sound().map_err(fail)?;
         loop {
             match write(self) {
-                // Whoever asked again would ask for ever.
+                // A loop around it would never end.
                 Ok(0) if len > 0 => return Err(fail(io::ErrorKind::WriteZero.into())),
                 Ok(count) => {
                     self.flows(Direction::Write, count);
@@ -71,8 +71,7 @@ impl File {
         }
     }
 
-    /// Returns if the call is to be made again: at once after an interruption, or when a file that does not wait by itself is
-    /// ready.
+    /// Returns `Ok` if the call is to be repeated: at once after an interruption, or when a non-blocking file is ready.
     fn comes_again(&self, doing: &'static str, what: PollFlags, error: io::Error) -> Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),

@@ -1,4 +1,4 @@
-//! Small files read by one request and trusted after one `fstat`.
+//! Small files that are read by one call and verified by one `fstat`.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -9,27 +9,28 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::FileKind;
 
-/// File systems whose changes are stamped by this machine's clock, from `linux/magic.h`: ext2 to ext4, XFS, btrfs, tmpfs, F2FS.
+/// File systems whose timestamps come from this machine's clock, from `linux/magic.h`: ext2 to ext4, XFS, btrfs, tmpfs,
+/// F2FS.
 const LOCAL: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010];
 
-/// Coarsest time stamp of these file systems (ext4 with inodes of 128 bytes) and a margin, in seconds.
+/// The coarsest timestamp of these file systems (ext4 with inodes of 128 bytes) and a margin, in seconds.
 const GRAIN: i64 = 2;
 
-/// Reads small files that are cached and were last changed before the read began.
+/// A reader of small files that are cached and were last changed before the read began.
 ///
-/// The usual proof that a file did not change while it was read is one `fstat` before and one after. The time of the last
-/// change (`ctime`) is set from the system's clock by every write and cannot be set by a program, so one `fstat` after the
-/// read is enough where that time lies before the read. `RWF_NOWAIT` lets the read itself be the first call: devices and
-/// pipes refuse it and lose no byte.
+/// The usual proof that a file did not change while it was read is one `fstat` before and one after. The time of the
+/// last change (`ctime`) is set from the system's clock by every write and cannot be set by a program, so one `fstat`
+/// after the read suffices if that time is before the read. With `RWF_NOWAIT` the read itself can be the first call:
+/// devices and pipes reject it and lose no byte.
 #[derive(Debug, Default)]
 pub(crate) struct SettledReader {
-    /// The device of the last file, and if its file system is one of [`LOCAL`].
+    /// The device of the last file, and `true` if its file system is one of [`LOCAL`].
     device: Option<(u64, bool)>,
 }
 
 impl SettledReader {
-    /// Reads a whole file into `bytes`, which must be longer than the file, with `read`, and returns its length. `None` if the file
-    /// must be read with a check of its own: it is longer, not cached, no regular file, or changed a moment ago.
+    /// Reads a whole file with `read` into `bytes`, which must be longer than the file, and returns its length. `None`
+    /// if the file needs a separate check: it is longer, not cached, not a regular file, or recently changed.
     pub(crate) fn read(
         &mut self,
         file: impl AsFd,
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_a_moment_ago_is_left_to_others_whatever_its_modification_time_says() {
+    fn a_recent_change_is_not_read_whatever_the_modification_time() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, "bytes").unwrap();
         file.as_file().set_modified(std::time::UNIX_EPOCH).unwrap();
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_settled_is_read_where_clocks_are_ours() {
+    fn an_unchanged_file_is_read_on_local_file_systems() {
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let file = std::fs::File::open(manifest).unwrap();
         let kind = rustix::fs::fstatfs(&file).unwrap().f_type as u64 & 0xffff_ffff;

@@ -1,4 +1,4 @@
-//! Where a file ends, which of its blocks it has and which are holes.
+//! The length of a file, its allocated blocks and its holes.
 
 use std::io;
 use std::ops::Range;
@@ -12,26 +12,18 @@ use super::preflight::Blocks;
 use super::{File, FileKind};
 use crate::error::{Error, Kind, Result};
 
-/// The system tells holes by moving the file's position, which [`File::seekable_len`] looks at: it is put back,
-/// and nobody else moves it meanwhile.
+/// The system finds holes by moving the file's position, which [`File::seekable_len`] reads: it is restored under this
+/// lock.
 static POSITION: Mutex<()> = Mutex::new(());
 
 impl File {
-    /// Sets the length in bytes: what is cut off is lost, what is added reads as zeros.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.set_len(1 << 40)?;
-    /// assert_eq!(file.stamp()?.len, 1 << 40);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Sets the length in bytes: bytes past a smaller length are lost, bytes up to a larger one read as zeros.
     ///
     /// # Errors
-    /// If the system refuses: files open for reading and what is no regular file have no length to set.
+    /// If the system call fails: for a file opened for reading only, and for anything but a regular file.
     #[inline]
     pub fn set_len(&self, len: u64) -> Result<()> {
-        // A block that is being changed in part must not be written back behind the new end.
+        // A block that is being changed in part must not be written back past the new end.
         let _edges = match &self.inner.cache_mode {
             CacheMode::Direct(direct) => Some(direct.edges()),
             _ => None,
@@ -45,7 +37,7 @@ impl File {
         Ok(rustix::fs::ftruncate(&self.inner.fd, len)?)
     }
 
-    /// Asks once more as long as it was only interrupted.
+    /// Repeats the call while it is interrupted.
     #[cold]
     fn set_len_again(&self, len: u64, mut error: io::Error) -> Result<()> {
         while error.kind() == io::ErrorKind::Interrupted {
@@ -57,8 +49,8 @@ impl File {
         Err(Error::io("set the length of", &self.inner.path, error))
     }
 
-    /// Gives the file blocks for a range, in bytes, so that writing there finds room. Neither the bytes nor the
-    /// length change: past the end there are blocks and no bytes yet.
+    /// Allocates blocks for a range, in bytes, so that later writes there do not run out of space. Content and length
+    /// stay; past the end there are blocks without bytes.
     ///
     /// ```
     /// use fullbore::error::Kind;
@@ -72,13 +64,13 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::NoSpace`] if there is not the room, [`Kind::Unsupported`] if the file system cannot do it,
+    /// [`Kind::NoSpace`] if there is not enough space, [`Kind::Unsupported`] if the file system cannot allocate,
     /// [`Kind::Invalid`] if the range ends before it starts.
     pub fn reserve(&self, range: Range<u64>) -> Result<()> {
         self.fallocate("allocate", Blocks::Allocated, range)
     }
 
-    /// Makes a range, in bytes, read as zeros and gives back the blocks that lie wholly in it. The length stays.
+    /// Makes a range, in bytes, read as zeros, and frees the blocks that are completely inside it. The length stays.
     ///
     /// ```
     /// use fullbore::error::Kind;
@@ -102,23 +94,11 @@ impl File {
         self.fallocate("punch a hole in", Blocks::Punched, range)
     }
 
-    /// Makes a range, in bytes, read as zeros and keeps or gets its blocks, without writing them where the file
-    /// system can note that. The length stays.
-    ///
-    /// ```
-    /// use fullbore::error::Kind;
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.write_all_at(&[1; 100], 0)?;
-    /// match file.zero_range(10..20) {
-    ///     Ok(()) => assert_eq!(file.stamp()?.len, 100),
-    ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported), // tmpfs
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Makes a range, in bytes, read as zeros, and keeps or allocates its blocks, without writing them if the file
+    /// system can mark them. The length stays.
     ///
     /// # Errors
-    /// As [`reserve`](Self::reserve); tmpfs cannot do it.
+    /// As [`reserve`](Self::reserve); tmpfs does not support it.
     pub fn zero_range(&self, range: Range<u64>) -> Result<()> {
         self.fallocate("zero a range of", Blocks::Zeroed, range)
     }
@@ -132,7 +112,7 @@ impl File {
         if len == 0 {
             return Ok(());
         }
-        // As for its length.
+        // As for the length.
         let _edges = match &self.inner.cache_mode {
             CacheMode::Direct(direct) => Some(direct.edges()),
             _ => None,
@@ -151,8 +131,8 @@ impl File {
                 Err(Errno::INTR) => continue,
                 Err(Errno::OPNOTSUPP | Errno::NODEV | Errno::SPIPE | Errno::NOSYS) => {
                     let what = match self.kind() {
-                        FileKind::Regular => "the file system cannot".to_owned(),
-                        kind => format!("a {kind} has no blocks to give"),
+                        FileKind::Regular => "the file system does not support it".to_owned(),
+                        kind => format!("a {kind} has no blocks"),
                     };
                     Err(Error::new(Kind::Unsupported, doing, path, what).at(range.start))
                 }
@@ -161,8 +141,8 @@ impl File {
         }
     }
 
-    /// Where the next data stands at or after `offset`, in bytes; `None`: there is none, only a hole or the end.
-    /// A file system that knows of no holes calls everything data, and one that does may call zeros so.
+    /// The offset of the next data at or after `offset`, in bytes; `None` if only a hole or the end follows. File
+    /// systems without holes report everything as data, and others may report zeros as data.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -175,22 +155,13 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] for what is read from front to back, and the system's errors.
+    /// [`Kind::Unsupported`] for sequential files, and the error of the system call.
     pub fn seek_data(&self, offset: u64) -> Result<Option<u64>> {
         self.seek("find data in", SeekFrom::Data(offset), offset)
     }
 
-    /// Where the next hole starts at or after `offset`, in bytes; the end of a file counts as one. `None`: `offset` lies at the
-    /// end or past it.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.write_all_at(b"data", 0)?;
-    /// assert_eq!(file.seek_hole(0)?, Some(4));
-    /// assert_eq!(file.seek_hole(4)?, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The offset of the next hole at or after `offset`, in bytes; the end of a file counts as a hole. `None` if
+    /// `offset` is at or past the end.
     ///
     /// # Errors
     /// As [`seek_data`](Self::seek_data).
@@ -202,7 +173,7 @@ impl File {
         match self.kind() {
             FileKind::Regular => {}
             FileKind::BlockDevice => {
-                // A device has no holes, and Linux does not ask it.
+                // A device has no holes, and Linux does not query it.
                 let len = self.stamp()?.len;
                 let found = if matches!(to, SeekFrom::Data(_)) { offset } else { len };
                 return Ok((offset < len).then_some(found));

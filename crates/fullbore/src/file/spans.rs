@@ -1,32 +1,32 @@
-//! The arithmetic of transfers: how a range is cut where alignment, buffers or blocks end. Only numbers in, only
-//! numbers out, so that all of it can be held against brute force.
+//! The arithmetic of transfers: cutting a range at alignment, buffer and block boundaries. Pure functions on numbers,
+//! so that they can be compared with brute force.
 
 use std::ops::Range;
 
-/// What the transfers of a file must keep to, in bytes; all are powers of two but `bounce`, a multiple of `unit`.
+/// The constraints of a file's transfers in bytes; all are powers of two except `bounce`, a multiple of `unit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
-    /// What offsets and lengths are multiples of.
+    /// The alignment of offsets and lengths.
     pub(super) unit: usize,
-    /// What addresses are multiples of.
+    /// The alignment of addresses.
     pub(super) memory: usize,
-    /// How long a transfer through a buffer of our own can be.
+    /// The maximum length of a transfer through a bounce buffer.
     pub(super) bounce: usize,
 }
 
-/// The next piece of an unaligned transfer: how many of its bytes, and how.
+/// The next piece of an unaligned transfer: its length and its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// So many bytes go straight from or to the caller's memory.
+    /// This many bytes are transferred directly to or from the caller's memory.
     Straight(usize),
-    /// So many go through a buffer that holds the whole blocks around them.
+    /// This many bytes go through a buffer that holds the whole blocks around them.
     Bounced(usize),
 }
 
 impl Piece {
-    /// The first piece of `len` bytes (at least 1) at `offset` that stand in memory at `address`. What is short is
-    /// bounced whole, because a request costs more than a copy; of what is long only the edges are, if the middle
-    /// happens to be aligned in memory.
+    /// The first piece of `len` bytes (at least 1) at `offset`, in memory at `address`. A short transfer is bounced
+    /// whole, because a request costs more than a copy; of a long one only the edges are bounced, if its middle happens
+    /// to be aligned in memory.
     pub(super) fn first(offset: u64, len: usize, address: usize, rule: Rule) -> Self {
         let Rule { unit, memory, bounce } = rule;
         let misfit = (offset % unit as u64) as usize;
@@ -43,7 +43,7 @@ impl Piece {
     }
 }
 
-/// Whether buffers at these addresses, of these lengths, can all go straight to and from `offset` on.
+/// True if buffers with these addresses and lengths can all be transferred directly, starting at `offset`.
 pub(super) fn all_straight(
     rule: Rule,
     offset: u64,
@@ -55,15 +55,15 @@ pub(super) fn all_straight(
             .all(|(address, len)| address.is_multiple_of(rule.memory) && len.is_multiple_of(rule.unit))
 }
 
-/// The whole blocks of `unit` bytes that hold `len` bytes at `offset`; `None` past the largest number.
+/// The range of whole blocks of `unit` bytes that contains `len` bytes at `offset`; `None` on overflow.
 pub(super) fn widened(offset: u64, len: usize, unit: usize) -> Option<Range<u64>> {
     let unit = unit as u64;
     let end = offset.checked_add(len as u64)?.checked_next_multiple_of(unit)?;
     Some(offset - offset % unit..end)
 }
 
-/// Where a transfer of `count` bytes into or out of buffers of these lengths stopped: the buffer it stopped in and
-/// the place there. Buffers that are full, or empty from the start, are passed.
+/// The position at which a transfer of `count` bytes over buffers of these lengths stopped: the index of the buffer and
+/// the offset in it. Full and empty buffers are skipped.
 #[inline]
 pub(crate) fn landed(lens: impl IntoIterator<Item = usize>, count: usize) -> (usize, usize) {
     let (mut index, mut left) = (0, count);
@@ -77,9 +77,9 @@ pub(crate) fn landed(lens: impl IntoIterator<Item = usize>, count: usize) -> (us
     (index, 0)
 }
 
-/// The part of a copy that whole blocks can be shared for: how many bytes stand before it and how many it has.
-/// `source` is the range copied, `target` where it goes, `end` the source's length: the last block may be cut
-/// short there, if it is the target's last one too (`target_end`, `man 2 ioctl_ficlonerange`).
+/// The part of a copy for which whole blocks can be shared: the number of bytes before it and its length. `source` is
+/// the range copied, `target` its destination, `end` the source's length. The last block may be incomplete there, if it
+/// is the target's last one too (`target_end`, `man 2 ioctl_ficlonerange`).
 pub(super) fn clonable(
     source: &Range<u64>,
     target: u64,
@@ -110,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_cover_the_range_once_and_keep_the_rule(
+        fn pieces_cover_the_range_once_and_satisfy_the_rule(
             offset in 0u64..100_000,
             len in 1usize..100_000,
             address in 0usize..20_000,
@@ -142,7 +142,7 @@ mod tests {
         }
 
         #[test]
-        fn transfers_land_where_counting_bytes_says(lens in prop::collection::vec(0usize..5, 0..8), count in 0usize..40) {
+        fn transfers_land_where_counted_bytes_do(lens in prop::collection::vec(0usize..5, 0..8), count in 0usize..40) {
             let bytes: Vec<(usize, usize)> = lens
                 .iter()
                 .enumerate()
@@ -157,7 +157,7 @@ mod tests {
             start in 0u64..40, len in 0u64..40, target in 0u64..40, end in 0u64..60, target_end in 0u64..60,
         ) {
             let source = start..start + len;
-            // By brute force: the longest run of blocks within the range that stand alike in both files.
+            // Brute force: the longest run of blocks in the range that are aligned alike in both files.
             let stop = source.end.min(end);
             let alike = start % 8 == target % 8;
             let blocks: Vec<u64> = (0..60)

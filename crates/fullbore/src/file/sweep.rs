@@ -1,5 +1,4 @@
-//! Removing what has a name in a held directory, by descriptors alone: a link that somebody puts in the way is removed, and
-//! not followed.
+//! Removal of names in held directories, by descriptors only: a link placed in the way is removed, not followed.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,10 +10,10 @@ use rustix::io::Errno;
 
 use super::held::HeldDir;
 
-/// How often a directory is emptied again that somebody still makes files in: workers go on until the process ends.
+/// The number of attempts to empty a directory in which workers still create files: they run until the process ends.
 const SWEEPS: usize = 100;
 
-/// Removes a file or an empty directory. That it is gone already is as good.
+/// Removes a file or an empty directory; succeeds if it is already gone.
 pub(super) fn remove(directory: &HeldDir, name: &OsStr) {
     let Ok(fd) = directory.fd() else { return };
     if rustix::fs::unlinkat(&fd, name, AtFlags::empty()).is_err() {
@@ -22,10 +21,10 @@ pub(super) fn remove(directory: &HeldDir, name: &OsStr) {
     }
 }
 
-/// Descriptors that are kept for emptying a directory: what fails because there are no more shall leave nothing behind.
+/// Descriptors reserved for emptying a directory, so that a run that fails for lack of descriptors can still clean up.
 static RESERVE: Mutex<Vec<OwnedFd>> = Mutex::new(Vec::new());
 
-/// Keeps the descriptors that emptying a directory takes, or gives them back.
+/// Reserves the descriptors needed to empty a directory, or releases them.
 pub(super) fn reserve(keep: bool) {
     const NEEDED: usize = 2;
     let mut reserve = RESERVE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +39,7 @@ pub(super) fn reserve(keep: bool) {
     }
 }
 
-/// Removes a directory and all that is in it.
+/// Removes a directory and its content.
 pub(super) fn remove_tree(directory: &HeldDir, name: &OsStr) {
     let Ok(fd) = directory.fd() else { return };
     if rustix::fs::unlinkat(&fd, name, AtFlags::REMOVEDIR).is_ok() {
@@ -63,7 +62,7 @@ fn identity(fd: impl AsFd) -> rustix::io::Result<(u64, u64)> {
 fn open(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(directory.as_fd(), name, flags, Mode::empty()) {
-        // It has the mode of what it is a copy of.
+        // The directory has the mode of the one that it is a copy of.
         Err(Errno::ACCESS) => {
             rustix::fs::chmodat(directory.as_fd(), name, Mode::RWXU, AtFlags::empty())?;
             rustix::fs::openat(directory, name, flags, Mode::empty())
@@ -72,7 +71,7 @@ fn open(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// Empties and removes a directory. However deep it is, two descriptors are open at most: the way up is `..`, if that is the
+/// Empties and removes a directory. At any depth, at most two descriptors are open: the way up is `..`, if that is the
 /// directory that the way down came through.
 fn emptied(top: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
     let mut way: Vec<(OsString, (u64, u64))> = Vec::new();
@@ -102,7 +101,7 @@ fn emptied(top: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
     }
 }
 
-/// Removes what is in a directory, up to the first directory that is not empty: its name.
+/// Removes the entries of a directory up to the first directory that is not empty, whose name it returns.
 fn sweep(mut names: Dir) -> rustix::io::Result<(OwnedFd, Option<OsString>)> {
     use std::os::unix::ffi::OsStrExt;
     let at = rustix::io::fcntl_dupfd_cloexec(names.fd()?, 3)?;
@@ -126,7 +125,7 @@ fn sweep(mut names: Dir) -> rustix::io::Result<(OwnedFd, Option<OsString>)> {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
                 return Ok((at, Some(OsStr::from_bytes(name.to_bytes()).to_owned())));
             }
-            // It was left without a right that removing needs.
+            // The directory lacks a permission that removal needs.
             Err(Errno::ACCESS) if rustix::fs::fchmod(&at, Mode::RWXU).is_ok() => unlink(AtFlags::empty())
                 .or_else(|_| unlink(AtFlags::REMOVEDIR))
                 .or_else(|error| if error == Errno::NOTEMPTY { Ok(()) } else { Err(error) })?,

@@ -1,8 +1,8 @@
-//! Syncs, and what a failed one means.
+//! Syncs, and the consequences of a failed one.
 //!
-//! Linux reports a failed write-back once and then takes the pages for clean: a second `fsync` of the same file says
-//! "done" although the bytes never reached the device (PostgreSQL's "fsyncgate" of 2018, `docs/durability.md`). So a file
-//! whose sync failed is poisoned: no handle made of it writes or syncs again.
+//! Linux reports a failed write-back once and then marks the pages clean: a second `fsync` of the same file succeeds
+//! although the bytes never reached the device (PostgreSQL's "fsyncgate" of 2018, `docs/durability.md`). Therefore a
+//! failed sync poisons the file: no handle derived from it writes or syncs again.
 
 use std::fmt;
 use std::io;
@@ -24,21 +24,21 @@ use crate::error::{Error, Kind, Result, message};
 use crate::fault::{Call, Operation, Plan};
 use crate::sys::writeback;
 
-/// What the handles made of one file share: the sync that failed, and a test's plan.
+/// The state that all handles derived from one file share: the failed sync, and a test's fault plan.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health {
-    /// Made when a handle is derived of this one, or a sync fails: most files are opened, used and closed alone.
+    /// Created when a handle is derived or a sync fails; most files have one handle and no failure.
     state: OnceLock<Arc<SyncState>>,
-    /// The faults that a test asked for.
+    /// The fault plan of a test.
     #[cfg(feature = "fault")]
     plan: Option<Plan>,
-    /// How many bytes were read and written, under that plan, of a file that has no offsets.
+    /// The bytes read and written under that plan, for a file without offsets.
     #[cfg(feature = "fault")]
     flowed: Option<Arc<[AtomicU64; 2]>>,
 }
 
 impl Health {
-    /// The same, for a handle made of this one.
+    /// The state for a derived handle.
     pub(super) fn shared(&self) -> Self {
         self.state();
         self.clone()
@@ -48,7 +48,7 @@ impl Health {
         self.state.get_or_init(Arc::default)
     }
 
-    /// What went wrong.
+    /// The failure that poisoned the file.
     fn failed(&self) -> Option<&Arc<Failure>> {
         self.state.get().and_then(|state| state.failed.get())
     }
@@ -56,22 +56,22 @@ impl Health {
 
 #[derive(Debug, Default)]
 struct SyncState {
-    /// What went wrong first.
+    /// The first failure.
     failed: OnceLock<Arc<Failure>>,
-    /// Held during a sync: the system tells one caller of a failure, and whoever syncs at the same time must not
-    /// hear "done" before that caller has passed it on.
+    /// Held during a sync: the system reports a failure to one caller only, and a concurrent sync must not succeed
+    /// before that caller has recorded it.
     syncing: Mutex<()>,
 }
 
-/// What a file is poisoned by.
+/// The cause of a poisoned file.
 #[derive(Debug)]
 struct Failure {
-    /// A sync, or a write that nobody was there to be told of.
+    /// True for a failed sync, false for a failed write of a dropped stream.
     sync: bool,
     error: io::Error,
 }
 
-/// Why a poisoned file takes no writes.
+/// The error of writes to a poisoned file.
 #[derive(Debug)]
 struct Poisoned(Arc<Failure>);
 
@@ -81,15 +81,15 @@ impl fmt::Display for Poisoned {
         if self.0.sync {
             write!(
                 f,
-                "an earlier sync of this file failed ({cause}), and the system may have dropped what was written before it"
+                "an earlier sync of this file failed ({cause}), and data written before it may be lost"
             )?;
         } else {
             write!(
                 f,
-                "an earlier write of a stream that was dropped failed ({cause}), and what it held is lost"
+                "an earlier write of a stream that was dropped failed ({cause}), and its pending data is lost"
             )?;
         }
-        f.write_str("; write the file anew from its source")
+        f.write_str("; write the file again from its source")
     }
 }
 
@@ -100,10 +100,10 @@ impl std::error::Error for Poisoned {
 }
 
 impl File {
-    /// Waits until what was written is on the device, as far as `durability` says; with [`Durability::None`] there is nothing
-    /// to wait for. A failure poisons the file: every later write, change of length
-    /// or blocks and sync, through this handle, its clones and the handles made of it ([`reopen`](Self::reopen)), fails with the first
-    /// failure's cause. Reads go on. Syncs of one file are done one after the other.
+    /// Waits until the written bytes are on the device, to the level `durability`; returns at once for
+    /// [`Durability::None`]. A failure poisons the file: every later write, sync and change of length or blocks fails
+    /// with the first failure's cause, through this handle, its clones and the handles derived from it
+    /// ([`reopen`](Self::reopen)). Reads continue. Syncs of one file run one after the other.
     ///
     /// ```
     /// # fn main() -> fullbore::Result<()> {
@@ -119,28 +119,20 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] for what cannot be synced (pipes, sockets): that poisons nothing. Otherwise the system's error:
-    /// then nobody knows what is on the device.
+    /// [`Kind::Unsupported`] for files that cannot be synced (pipes, sockets), which poisons nothing. Otherwise the
+    /// error of the system call; the content on the device is then unknown.
     pub fn sync(&self, durability: Durability) -> Result<()> {
         match self.sync_once(durability) {
             Err(error) if unsyncable(&error) => {
-                let what = format!("a {} has nothing on a device", self.kind());
+                let what = format!("a {} stores nothing on a device", self.kind());
                 Err(Error::new(Kind::Unsupported, "sync", self.path(), what))
             }
             result => result.map_err(|error| Error::io("sync", self.path(), error)),
         }
     }
 
-    /// Waits until the bytes are on the device, and what is needed to find them again (`fdatasync`): [`sync`](Self::sync) with
-    /// [`Durability::Data`].
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.write_all_at(b"bytes", 0)?;
-    /// file.sync_data()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Waits until the bytes and the metadata needed to read them are on the device (`fdatasync`): [`sync`](Self::sync)
+    /// with [`Durability::Data`].
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
@@ -148,14 +140,8 @@ impl File {
         self.sync(Durability::Data)
     }
 
-    /// Waits until the bytes and all attributes are on the device (`fsync`): [`sync`](Self::sync) with [`Durability::Full`].
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.sync_all()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Waits until the bytes and all attributes are on the device (`fsync`): [`sync`](Self::sync) with
+    /// [`Durability::Full`].
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
@@ -163,32 +149,23 @@ impl File {
         self.sync(Durability::Full)
     }
 
-    /// Writes back what is dirty in the page cache and waits for it: a write that the device refused is reported as by
-    /// [`sync`](Self::sync). It does not empty the device's cache, and costs one call where nothing is dirty.
+    /// Writes back dirty pages and waits for them; a write that the device rejected is reported as by
+    /// [`sync`](Self::sync). Does not flush the device's cache, and costs one call if no page is dirty.
     pub(crate) fn write_back(&self) -> Result<()> {
         self.in_turn(|| {
             self.before_sync(Durability::Data)?;
-            // On an overlay another inode has the pages.
+            // On an overlay the pages belong to another inode.
             if crate::probe::overlaid(self) {
                 return Ok(rustix::fs::fdatasync(&self.inner.fd)?);
             }
-            // A length of 0: up to the end, wherever that is.
+            // A length of 0 means to the end of the file.
             writeback::finish(self.inner.fd.as_fd(), 0..0)
         })
         .or_else(|error| if unsyncable(&error) { Ok(()) } else { Err(error) })
         .map_err(|error| Error::io("write", self.path(), error))
     }
 
-    /// The error of the sync that poisoned this file, or of the write of a dropped stream, if one did.
-    ///
-    /// ```
-    /// # fn main() -> fullbore::Result<()> {
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// assert!(file.poisoned().is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The error that poisoned this file: of a sync, or of a write of a dropped stream.
     pub fn poisoned(&self) -> Option<&io::Error> {
         self.inner.health.failed().map(|failure| &failure.error)
     }
@@ -206,7 +183,7 @@ impl File {
                     _ => rustix::fs::fdatasync(&self.inner.fd),
                 };
                 match synced {
-                    // Only the waiting ended: nothing has failed yet.
+                    // Only the wait was interrupted; nothing failed.
                     Err(Errno::INTR) => {}
                     synced => return Ok(synced?),
                 }
@@ -214,14 +191,14 @@ impl File {
         })
     }
 
-    /// A sync of any sort, after those of other threads; if it fails the file is poisoned.
+    /// Runs a sync of any kind after those of other threads; a failure poisons the file.
     pub(super) fn in_turn(&self, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let _turn = self.inner.health.state().syncing.lock().unwrap_or_else(PoisonError::into_inner);
         self.sound()?;
         sync().map_err(|error| self.poison(error))
     }
 
-    /// Marks the file as one whose sync failed, unless the error says that it cannot be synced at all.
+    /// Records a failed sync, unless the error means that the file cannot be synced at all.
     pub(crate) fn poison(&self, error: io::Error) -> io::Error {
         if unsyncable(&error) {
             return error;
@@ -230,7 +207,7 @@ impl File {
         error
     }
 
-    /// Marks the file as one that lost bytes: a stream was dropped, and what it had yet to write could not be written.
+    /// Records a loss of bytes: a stream was dropped, and its pending bytes could not be written.
     pub(crate) fn lose(&self, error: &io::Error) {
         self.fails(false, error);
     }
@@ -240,11 +217,11 @@ impl File {
             Some(code) => io::Error::from_raw_os_error(code),
             None => io::Error::new(error.kind(), error.to_string()),
         };
-        // Only the first failure tells what was lost.
+        // Only the first failure says what was lost.
         let _ = self.inner.health.state().failed.set(Arc::new(Failure { sync, error }));
     }
 
-    /// Fails if a sync of this file failed or bytes of it were lost: asked before every write, at the cost of one load.
+    /// Fails if a sync of this file failed or bytes of it were lost. Called before every write; costs one load.
     pub(crate) fn sound(&self) -> io::Result<()> {
         match self.inner.health.failed() {
             None => Ok(()),
@@ -252,7 +229,8 @@ impl File {
         }
     }
 
-    /// How many of `len` bytes a transfer may ask for: all, unless a plan says less or fails it.
+    /// Returns the number of bytes, up to `len`, that a transfer may request: all, unless a fault plan limits or fails
+    /// it.
     #[inline]
     pub(crate) fn before(&self, direction: Direction, offset: u64, len: usize) -> io::Result<usize> {
         #[cfg(feature = "fault")]
@@ -267,7 +245,8 @@ impl File {
         Ok(len)
     }
 
-    /// Where the next byte stands of a file that has no offsets, to a plan: how many went before, in that direction.
+    /// The offset of the next byte for a fault plan, in a file without offsets: the bytes transferred so far in that
+    /// direction.
     #[inline]
     pub(super) fn flowed(&self, direction: Direction) -> u64 {
         #[cfg(feature = "fault")]
@@ -278,7 +257,7 @@ impl File {
         0
     }
 
-    /// Counts bytes that went by.
+    /// Counts transferred bytes.
     #[inline]
     pub(super) fn flows(&self, direction: Direction, count: usize) {
         #[cfg(feature = "fault")]
@@ -288,7 +267,7 @@ impl File {
         let _ = (direction, count);
     }
 
-    /// How many buffers one call may take.
+    /// The maximum number of buffers in one call.
     #[inline]
     pub(crate) fn most_buffers(&self) -> usize {
         #[cfg(feature = "fault")]
@@ -298,8 +277,8 @@ impl File {
         BUFFERS
     }
 
-    /// How many whole buffers of these lengths a transfer may take: all, unless a plan says less or fails it. If none,
-    /// then how many bytes of the first.
+    /// Returns the number of whole buffers of these lengths that a transfer may take: all, unless a fault plan limits
+    /// or fails it. If it is 0, the second value is the number of bytes of the first buffer.
     #[inline]
     pub(super) fn before_vector(
         &self,
@@ -322,7 +301,7 @@ impl File {
         Ok((lens.len(), 0))
     }
 
-    /// Asked before the length is set.
+    /// Called before the length is set.
     pub(crate) fn before_set_len(&self, len: u64) -> io::Result<()> {
         self.sound()?;
         #[cfg(feature = "fault")]
@@ -331,7 +310,7 @@ impl File {
         Ok(())
     }
 
-    /// Asked before a file gets a name: its first, or another than it had.
+    /// Called before a file gets its first name (`from` is `None`) or another one.
     pub(super) fn before_name(&self, from: Option<&Path>, to: &Path) -> io::Result<()> {
         #[cfg(feature = "fault")]
         self.judge(match from {
@@ -342,7 +321,7 @@ impl File {
         Ok(())
     }
 
-    /// Asked before the directory of a name is synced.
+    /// Called before the directory of a name is synced.
     pub(super) fn before_sync_directory(&self, directory: &Path) -> io::Result<()> {
         #[cfg(feature = "fault")]
         self.judge(Call::SyncDirectory(directory))?;
@@ -357,24 +336,13 @@ impl File {
         Ok(())
     }
 
-    /// The plan that the file carries, if it does: for whoever hands calls to the system in ways of its own, and so asks
-    /// [`Plan::before`] itself.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// assert!(file.plan().is_none());
-    /// assert!(file.with_faults(&fullbore::fault::Plan::new(1)).reopen(true).plan().is_some());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The fault plan of the file, for callers that make system calls themselves and so must consult [`Plan::before`].
     #[cfg(feature = "fault")]
     pub fn plan(&self) -> Option<&Plan> {
         self.inner.health.plan.as_ref()
     }
 
-    /// The same open file under another plan or none.
+    /// A handle on the same open file under another plan, or none.
     #[cfg(feature = "fault")]
     pub(crate) fn under_plan(&self, plan: Option<Plan>) -> Self {
         let mut inner = self.inner.kin();
@@ -383,12 +351,12 @@ impl File {
         let file = Self { inner: Arc::new(inner) };
         match self.cache_policy().0 {
             CachePolicy::Keep => file,
-            // The way has handles and habits of its own, which go under the plan too.
+            // The cache mode has handles and state of its own, which must be under the plan too.
             policy => file.with_cache(policy).0,
         }
     }
 
-    /// What the plan says to a call that moves no bytes.
+    /// Consults the plan about a call that moves no bytes.
     #[cfg(feature = "fault")]
     pub(super) fn judge(&self, call: Call<'_>) -> io::Result<()> {
         match &self.inner.health.plan {
@@ -398,7 +366,7 @@ impl File {
     }
 }
 
-/// Whether an error says that the file is none that can be synced.
+/// True if the error means that the file cannot be synced at all.
 fn unsyncable(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error().map(Errno::from_raw_os_error),

@@ -1,4 +1,4 @@
-//! Reads and writes at an offset: no position, so any number of threads may share a file.
+//! Reads and writes at offsets: without a position, any number of threads can share a file.
 
 use std::io;
 
@@ -12,22 +12,12 @@ use crate::buf::Direction;
 use crate::error::{Error, Kind, Result};
 
 impl File {
-    /// Reads into `data` at `offset`, in bytes; how many bytes were read. None is the end of the file.
+    /// Reads into `data` at `offset`, in bytes; returns the number of bytes read, 0 at the end of the file.
     ///
-    /// Reads may be short: fewer bytes than asked are no error, [`read_exact_at`](Self::read_exact_at) asks on.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.write_all_at(b"bytes", 0)?;
-    /// let mut data = [0; 16];
-    /// assert!(file.read_at(&mut data, 2)? <= 3);
-    /// assert_eq!(file.read_at(&mut data, 5)?, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// A read may return fewer bytes than requested; [`read_exact_at`](Self::read_exact_at) continues.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system call fails.
     #[inline]
     pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
@@ -36,8 +26,8 @@ impl File {
         }
     }
 
-    /// Whether a call was only interrupted; else the error. Apart, so that what surrounds the call stays small:
-    /// returning from calls is slow right after the system was called.
+    /// Returns `Ok` if the call was only interrupted, else the error. Separate, so that the code around the call stays
+    /// small: function returns are slow right after a system call.
     #[cold]
     pub(super) fn interrupted(&self, doing: &'static str, offset: u64, error: io::Error) -> Result<()> {
         match error.kind() {
@@ -46,7 +36,7 @@ impl File {
         }
     }
 
-    /// One read through the cache, asked again when it was interrupted.
+    /// Reads once through the cache, repeated if interrupted.
     #[inline]
     pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
         match self.read_once(offset, data, flags) {
@@ -55,7 +45,7 @@ impl File {
         }
     }
 
-    /// Apart, so that the call that goes well is passed straight through.
+    /// Separate, so that the successful call runs straight through.
     #[cold]
     fn read_again(
         &self,
@@ -73,8 +63,8 @@ impl File {
         }
     }
 
-    /// Reads once at `offset` into `memory`, which has room for `size` bytes and nothing in it yet; how many bytes. The memory
-    /// is not cleared before: for a small file that would cost as much as reading it.
+    /// Reads once at `offset` into `memory`, which is empty and has capacity for `size` bytes; returns the number of
+    /// bytes read. The memory is not zeroed first: for a small file that would cost as much as the read.
     pub(crate) fn read_fresh_at(&self, memory: &mut Vec<u8>, size: usize, offset: u64) -> Result<usize> {
         if !matches!(self.inner.cache_mode, CacheMode::Plain) {
             memory.resize(size, 0);
@@ -100,7 +90,7 @@ impl File {
         }
     }
 
-    /// Fills `data` from `offset`, in bytes, however short the reads are.
+    /// Fills `data` with the bytes at `offset`, repeating short reads.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -114,7 +104,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file ends before, and if the system refuses.
+    /// [`Kind::Changed`] if the file ends early, and if the system call fails.
     pub fn read_exact_at(&self, data: &mut [u8], offset: u64) -> Result<()> {
         let mut read = 0;
         while read < data.len() {
@@ -130,20 +120,11 @@ impl File {
         Ok(())
     }
 
-    /// Writes `data` at `offset`, in bytes; how many bytes were written, which may be fewer than asked:
-    /// [`write_all_at`](Self::write_all_at) completes or fails.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// let written = file.write_at(b"bytes", 1 << 40)?;
-    /// assert!((1..=5).contains(&written));
-    /// assert_eq!(file.stamp()?.len, (1 << 40) + written as u64);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Writes `data` at `offset`, in bytes; returns the number of bytes written, which may be smaller than requested.
+    /// [`write_all_at`](Self::write_all_at) writes all or fails.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system call fails.
     #[inline]
     pub fn write_at(&self, data: &[u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
@@ -152,7 +133,7 @@ impl File {
         }
     }
 
-    /// One write through the cache, asked again when it was interrupted.
+    /// Writes once through the cache, repeated if interrupted.
     #[inline]
     pub(super) fn write_flagged(&self, data: &[u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
         match self.write_once(offset, data, flags) {
@@ -178,18 +159,10 @@ impl File {
         }
     }
 
-    /// Writes all of `data` at `offset`, in bytes: it completes or fails.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("file");
-    /// fullbore::file::File::create_new(&path)?.write_all_at(b"bytes", 2)?;
-    /// assert_eq!(std::fs::read(&path)?, b"\0\0bytes");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Writes all of `data` at `offset`, in bytes.
     ///
     /// # Errors
-    /// If the system refuses; then a part may have been written.
+    /// If the system call fails; a part may have been written then.
     pub fn write_all_at(&self, data: &[u8], offset: u64) -> Result<()> {
         let mut written = 0;
         while written < data.len() {
@@ -210,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_at_an_offset_is_read_there() {
+    fn bytes_written_at_an_offset_are_read_back() {
         let directory = tempfile::tempdir().unwrap();
         let file = File::create_new(directory.path().join("file")).unwrap();
         let data: Vec<u8> = (0..100_000u32).map(|value| (value % 251) as u8).collect();

@@ -1,5 +1,5 @@
-//! Scatter and gather: one range of the file, many buffers. Nothing is allocated: the caller's slices go to the
-//! system as they are, and after a short transfer the buffer it stopped in is completed by itself.
+//! Scatter and gather: one range of the file, many buffers. Nothing is allocated: the caller's slices are passed to the
+//! system unchanged, and after a short transfer the buffer in which it stopped is completed separately.
 
 use std::io::{IoSlice, IoSliceMut};
 
@@ -11,28 +11,17 @@ use super::spans::landed;
 use crate::error::Result;
 
 impl File {
-    /// Reads the bytes from `offset` on into `buffers`, one after the other; how many bytes were read.
+    /// Reads the bytes at `offset` into `buffers`, in order; returns the number of bytes read, 0 at the end of the file
+    /// or if all buffers are empty.
     ///
-    /// Reads may be short: of more buffers than one call takes (`IOV_MAX`, 1024) the first are filled.
-    /// [`read_exact_vectored_at`](Self::read_exact_vectored_at) fills them all. 0 is the end of the file, or that there is no room in the buffers.
-    ///
-    /// ```
-    /// use std::io::IoSliceMut;
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// file.write_all_at(b"headbody", 0)?;
-    /// let (mut head, mut body) = ([0; 4], [0; 4]);
-    /// let read = file.read_vectored_at(&mut [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)], 0)?;
-    /// assert!(read >= 1);
-    /// assert_eq!(&head[..read.min(4)], &b"head"[..read.min(4)]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// A read may be short; of more buffers than one call takes (`IOV_MAX`, 1024) only the first are filled.
+    /// [`read_exact_vectored_at`](Self::read_exact_vectored_at) fills them all.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system call fails.
     #[inline]
     pub fn read_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
-        // Calls of empty buffers only would look like the end of the file.
+        // A call with empty buffers only would look like the end of the file.
         let (empty, _) = landed(buffers.iter().map(|buffer| buffer.len()), 0);
         let buffers = &mut buffers[empty..];
         if buffers.is_empty() {
@@ -45,7 +34,7 @@ impl File {
             CacheMode::Direct(direct) => {
                 return match direct.read_vectored(offset, buffers) {
                     Some(count) => Ok(count),
-                    // Each buffer has an address and a length of its own to look at.
+                    // Alignment is judged per buffer, so they are read one by one.
                     None => self.read_at(&mut buffers[0], offset),
                 };
             }
@@ -63,7 +52,7 @@ impl File {
         }
     }
 
-    /// Fills all of `buffers`, any number of them and of any length together, from `offset` on.
+    /// Fills all of `buffers`, of any number and total length, from `offset`.
     ///
     /// ```
     /// use std::io::IoSliceMut;
@@ -77,7 +66,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Changed`](crate::error::Kind::Changed) if the file ends before, and if the system refuses.
+    /// [`Kind::Changed`](crate::error::Kind::Changed) if the file ends early, and if the system call fails.
     pub fn read_exact_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<()> {
         let (mut next, mut at) = (0, offset);
         loop {
@@ -93,7 +82,8 @@ impl File {
             at += count as u64;
             next += full;
             if full < rest.len() && (place > 0 || count == 0) {
-                // It stopped within this buffer; or nothing came, and then this tells the end of the file.
+                // The read stopped within this buffer; or it returned nothing, and this call reports the end of the
+                // file.
                 let missing = &mut rest[full][place..];
                 self.read_exact_at(missing, at)?;
                 at += missing.len() as u64;
@@ -102,20 +92,11 @@ impl File {
         }
     }
 
-    /// Writes `buffers`, one after the other, at `offset`; how many bytes were written, which may be fewer than
-    /// they hold. [`write_all_vectored_at`](Self::write_all_vectored_at) writes them all or fails.
-    ///
-    /// ```
-    /// use std::io::IoSlice;
-    /// # let directory = tempfile::tempdir()?;
-    /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-    /// let written = file.write_vectored_at(&[IoSlice::new(b"head"), IoSlice::new(b"body")], 0)?;
-    /// assert!((1..=8).contains(&written));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Writes `buffers` at `offset`, in order; returns the number of bytes written, which may be smaller than their
+    /// total. [`write_all_vectored_at`](Self::write_all_vectored_at) writes all or fails.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system call fails.
     #[inline]
     pub fn write_vectored_at(&self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
         let (empty, _) = landed(buffers.iter().map(|buffer| buffer.len()), 0);
@@ -130,7 +111,7 @@ impl File {
             CacheMode::Direct(direct) => {
                 return match direct.write_vectored(offset, buffers) {
                     Some(count) => Ok(count),
-                    // Each buffer has an address and a length of its own to look at.
+                    // Alignment is judged per buffer, so they are written one by one.
                     None => self.write_at(&buffers[0], offset),
                 };
             }
@@ -148,7 +129,7 @@ impl File {
         }
     }
 
-    /// Writes all of `buffers`, any number of them and of any length together, at `offset`: it completes or fails.
+    /// Writes all of `buffers`, of any number and total length, at `offset`.
     ///
     /// ```
     /// use std::io::IoSlice;
@@ -161,7 +142,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If the system refuses; then a part may have been written.
+    /// If the system call fails; a part may have been written then.
     pub fn write_all_vectored_at(&self, buffers: &[IoSlice<'_>], offset: u64) -> Result<()> {
         let (mut next, mut at) = (0, offset);
         loop {

@@ -169,7 +169,7 @@ fn a_failed_sync_poisons_every_handle_and_no_retry_lies() {
         ] {
             let text = error.to_string();
             assert!(text.contains("an earlier sync of this file failed (Input/output error)"), "{text}");
-            assert!(text.contains("write the file anew"), "{text}");
+            assert!(text.contains("write the file again"), "{text}");
         }
         // Reading harms nobody.
         assert_eq!(handle.read_at(&mut [0; 8], 0).unwrap(), 8);
@@ -216,7 +216,7 @@ fn a_directory_that_is_not_synced_is_an_error_that_says_what_is_there() {
     let plan = Plan::new(1).with(Fault::SyncFails { sync: 2 }).with_power_failure();
     let error = replace(&path, &plan, Durability::Full).unwrap_err();
     assert_eq!(error.path(), room.path());
-    assert!(error.to_string().contains("a power failure may bring the old one back"), "{error}");
+    assert!(error.to_string().contains("a power failure may restore the old one"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), NEW);
     plan.crash(Worst::RenameLost).unwrap();
     assert_eq!(fs::read(&path).unwrap(), OLD);

@@ -47,7 +47,10 @@ fn flows(path: &Path, name: &str) {
     let append = support(&appending, path);
     assert!(matches!(&append, Support::Emulated(how) if how.contains(name)), "{append:?}");
     for through in [Durability::Data, Durability::Full] {
-        refused(&support(writing().write_through(through), path), &format!("{name} has nothing on a device"));
+        refused(
+            &support(writing().write_through(through), path),
+            &format!("{name} stores nothing on a device"),
+        );
     }
     refused(
         &support(writing().mode(Mode::CreateOrTruncate).reserve(4096), path),
@@ -171,7 +174,7 @@ fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
     assert_eq!(support(writing().write_through(Durability::Data), &made.device), Support::Native);
     refused(
         &support(writing().mode(Mode::CreateOrTruncate).reserve(4096), &made.device),
-        "all its blocks already",
+        "always fully allocated",
     );
     // Its name stands in memory, its bytes do not.
     assert_eq!(support(OpenOptions::new().hint(Hint::Random), &made.device), Support::Native);

@@ -185,7 +185,7 @@ fn random_wins_over_sequential_and_strict_makes_that_an_error() {
         let mut options = OpenOptions::new();
         options.hint(Hint::Sequential).hint(Hint::Random);
         let file = options.open(&path).unwrap();
-        assert!(file.option_report()[0].to_string().starts_with("hint=sequential refused: hint=random"));
+        assert!(file.option_report()[0].to_string().starts_with("hint=sequential unsupported: hint=random"));
         // On memory there is nothing to read ahead, and that is said.
         let in_memory = fullbore::probe::device_facts(&file).is_ok_and(|found| found.in_memory);
         assert_eq!(file.option_report()[1].support == Support::Native, !in_memory);
