@@ -1,5 +1,5 @@
-//! What is printed of one file: the parts in order, with the file's own numbers, what stands between them, and what is said at
-//! the end.
+//! Prints the results of one file: the parts in order, with line numbers and offsets of the file, separators, and the
+//! final message.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -18,34 +18,34 @@ use crate::settings::shown;
 use crate::source::{Detection, READ_SIZE, ReadMode, SourceInfo};
 use crate::whole_searcher::SearchResult;
 
-/// How many parts, of the length of the longest, are kept back where a NUL in what comes next bears on them: as much as `rg` may
+/// Number of parts, in lengths of the longest, held back where a NUL in a later part affects them: as much as `rg` may
 /// have in its buffer at a time.
 const KEPT_BACK: u64 = 4;
 
-/// What is printed of one file whose parts are searched.
+/// The printer of one file that is searched in parts.
 #[derive(Debug)]
 pub struct FilePrinter<'q> {
     query: &'q Query,
     path: Cow<'q, [u8]>,
     source: SourceInfo,
     start: Instant,
-    /// How many lines the parts before had.
+    /// Number of lines in the parts so far.
     lines: u64,
-    /// Where the last printed line ended.
+    /// End of the last printed line.
     end: Option<u64>,
     matches: u64,
     submatches: u64,
-    /// Where the last match ended, and the last part.
+    /// End of the last match, and of the last part.
     last_match: u64,
     reached: u64,
     left: Option<u64>,
     behind: usize,
-    /// The first NUL that bears on what is said.
+    /// The first NUL that affects the output.
     nul: Option<u64>,
-    /// The first line behind it ends the search.
+    /// True if the next line found ends the search.
     stopping: bool,
     quit: bool,
-    /// The message that begins the file, or the heading: printed already.
+    /// The message that begins the file, or the heading, if already printed.
     begun: Option<Vec<u8>>,
     done: bool,
     limited: bool,
@@ -55,20 +55,20 @@ pub struct FilePrinter<'q> {
     error: Option<io::Error>,
 }
 
-/// What a file printer makes of a part.
+/// The result of taking a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartOutcome {
-    /// The next one is wanted.
+    /// The next part is needed.
     More,
-    /// No more are wanted.
+    /// No more parts are needed.
     Done,
-    /// There is a NUL, and what is printed because of it depends on all that was before: the file must be searched as a whole,
-    /// and of what is printed then, what this printer has printed must be left out.
+    /// A NUL was found, and its effect on the output depends on everything before it. The file must be searched as a
+    /// whole, leaving out the bytes that this printer has printed.
     SearchWhole,
 }
 
 impl PartOutcome {
-    /// Whether the next part is wanted.
+    /// True if the next part is needed.
     pub fn more(self) -> bool {
         self == Self::More
     }
@@ -103,7 +103,7 @@ impl<'q> FilePrinter<'q> {
         }
     }
 
-    /// Prints what was found in the next part.
+    /// Prints the results of the next part.
     pub fn take(&mut self, found: PartResult, out: &mut Vec<u8>) -> PartOutcome {
         let before = out.len();
         let again = self.turn(found, out);
@@ -115,7 +115,7 @@ impl<'q> FilePrinter<'q> {
         }
     }
 
-    /// How many bytes were printed.
+    /// Returns the number of bytes printed.
     pub fn printed(&self) -> u64 {
         self.printed
     }
@@ -180,7 +180,7 @@ impl<'q> FilePrinter<'q> {
         let (mut matches, mut submatches) = (facts.matches, facts.submatches);
         let after = self.after();
         if let Some(left) = &mut self.left {
-            // A line that stopped the search has no cut.
+            // A line that stopped the search has no checkpoint.
             let checkpoint_matches =
                 facts.checkpoints.iter().filter(|checkpoint| checkpoint.matched).count() as u64;
             for (index, checkpoint) in facts.checkpoints.iter().enumerate() {
@@ -198,7 +198,7 @@ impl<'q> FilePrinter<'q> {
             }
             debug_assert!(self.done || matches >= checkpoint_matches);
         }
-        // One that lines are not printed for any more was not seen.
+        // A NUL in a part of which no lines are printed any more counts as unseen.
         if !(self.limited && print == Print::Lines) {
             self.nul = self.nul.or(nul);
         }
@@ -226,14 +226,14 @@ impl<'q> FilePrinter<'q> {
         }
     }
 
-    /// Behind a NUL in what cannot be read again, the next line that is found is the last.
+    /// After a NUL in input that cannot be read again, the next line found is the last.
     fn stop_after(&mut self, found: &PartResult) {
         self.stopping |= found.nul.is_some()
             && self.query.print() == Print::Lines
             && self.source.detection == Detection::Convert;
     }
 
-    /// Prints what stands before the first line of a file.
+    /// Prints what precedes the first line of a file.
     fn begin(&mut self, found: &PartResult, out: &mut Vec<u8>) {
         if self.begun.is_some() {
             return;
@@ -256,10 +256,10 @@ impl<'q> FilePrinter<'q> {
         self.begun = Some(begin);
     }
 
-    /// Prints what is said of the file at its end.
+    /// Prints the final message of the file.
     ///
     /// # Errors
-    /// Those of the matcher, met in any part.
+    /// Those of the matcher in any part.
     pub fn finish(mut self, out: &mut Vec<u8>) -> io::Result<SearchResult> {
         let before = out.len();
         while let Some(found) = self.held.pop_front() {
@@ -298,7 +298,7 @@ impl<'q> FilePrinter<'q> {
             }
             Print::Summary(kind) => {
                 result = SearchResult { lines: true, stats: stats(0), ..result };
-                // A binary file is left out, whatever was found before that was known.
+                // A binary file counts as without matches, even if some were found before the NUL.
                 let matches = if self.quit { 0 } else { self.matches };
                 let without = matches!(kind, SummaryKind::PathWithoutMatch | SummaryKind::QuietWithoutMatch);
                 result.matched = (matches > 0) != without;

@@ -1,18 +1,18 @@
-//! The messages of `--json`: where their numbers stand, and the last one.
+//! The messages of `--json`: positions of their numbers, and the last message.
 
 use grep_printer::Stats;
 
 use crate::recorded_output::{Mark, Position, RecordedOutput};
 
-/// Takes the message that begins a file off the front of what was printed.
+/// Removes the message that begins a file from the start of the output.
 pub(crate) fn take_begin(output: &mut RecordedOutput) -> Vec<u8> {
     let end = memchr::memchr(b'\n', &output.text).map_or(output.text.len(), |at| at + 1);
     output.text.drain(..end).collect()
 }
 
-/// Finds the numbers of the message that was printed from `start` on, which are to become those of the file.
+/// Finds the numbers in the message printed from `start` on, which depend on the position of the part in the file.
 pub(crate) fn find_numbers(output: &mut RecordedOutput, start: Position) {
-    // In a string of JSON quotes are escaped, so these stand nowhere else.
+    // Quotes inside JSON strings are escaped, so these texts occur nowhere else.
     let mut from = start.text;
     for (name, what) in [
         (&br#","line_number":"#[..], Mark::Line as fn(u64) -> Mark),
@@ -31,7 +31,7 @@ pub(crate) fn find_numbers(output: &mut RecordedOutput, start: Position) {
     }
 }
 
-/// The message that ends a file, whose first message was `begin`.
+/// Returns the message that ends a file, whose first message was `begin`.
 pub(crate) fn end(begin: &[u8], binary: Option<u64>, stats: &Stats) -> Vec<u8> {
     let path = begin
         .strip_prefix(br#"{"type":"begin","data":{"path":"#)
@@ -42,7 +42,7 @@ pub(crate) fn end(begin: &[u8], binary: Option<u64>, stats: &Stats) -> Vec<u8> {
     text.extend_from_slice(br#","binary_offset":"#);
     text.extend_from_slice(binary.map_or("null".into(), |offset| offset.to_string()).as_bytes());
     text.extend_from_slice(br#","stats":"#);
-    // Numbers and strings can always be written.
+    // Serializing numbers and strings never fails.
     text.extend_from_slice(serde_json::to_string(stats).unwrap_or_default().as_bytes());
     text.extend_from_slice(b"}}\n");
     text

@@ -1,13 +1,14 @@
-//! Searching as ripgrep does, made of its own crates, and cut: what is found in the parts of a file, one after the other, is
-//! what is found in the whole, with line numbers, context, offsets and limits right across the cuts.
+//! Searches files as ripgrep does, with its own crates, in parts: the output of all parts in order equals that of the
+//! whole file, with line numbers, context, offsets and limits correct across the cuts.
 //!
-//! A crate of its own, because ripgrep's crates are for this one operation and the library shall not need them, and because what
-//! cuts must be reachable for fuzzing, which a binary is not.
+//! It is a separate crate because only this operation needs ripgrep's crates, not the library, and because fuzzing must
+//! reach the code that cuts, which a binary crate does not allow.
 //!
-//! - [`Settings`] is what is asked for, in the words of `rg`'s flags; [`Query`] is that, ready to run.
-//! - [`WholeSearcher`] searches something as a whole: it is ripgrep's searcher before ripgrep's printer.
-//! - [`PartSearcher`] is the [`Search`](fullbore::operation::Search) over parts; what it [finds](PartResult) is numbered from the start of its
-//!   part, and [`FilePrinter`] makes the file's own numbers, separators and limits of it, in order.
+//! - [`Settings`] has the options of a search, named after `rg`'s flags; [`Query`] is their compiled form.
+//! - [`WholeSearcher`] searches a file as a whole: ripgrep's searcher with ripgrep's printer.
+//! - [`PartSearcher`] is the [`Search`](fullbore::operation::Search) over parts. Its [results](PartResult) are numbered
+//!   from the start of the part; [`FilePrinter`] converts them in order to the numbers, separators and limits of the
+//!   file.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -25,8 +26,8 @@
 //! search(&query.part_searcher(path, source), &File::open(path)?, &Strategy::plain(), &Progress::default(), |found| {
 //!     Ok(if file_printer.take(found, &mut printed).more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
 //! })?;
-//! let told = file_printer.finish(&mut printed)?;
-//! assert!(told.matched && printed.starts_with(b"2:name = "));
+//! let result = file_printer.finish(&mut printed)?;
+//! assert!(result.matched && printed.starts_with(b"2:name = "));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -50,5 +51,5 @@ pub use settings::{Boundary, Case, Coding, Engine, Nuls, Settings, Show, shown};
 pub use source::{ReadMode, SourceInfo};
 pub use whole_searcher::{SearchResult, WholeSearcher};
 
-// What a program needs beside it, of the versions that fit.
+// Crates that a caller needs too, in matching versions.
 pub use {grep_printer, grep_searcher, termcolor};

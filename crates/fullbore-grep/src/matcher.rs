@@ -1,4 +1,4 @@
-//! The regular expressions: those of the crate `regex`, or of PCRE2.
+//! The regular expressions of the crate `regex` and of PCRE2.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub(crate) enum AnyCaptures {
     Pcre2(grep_pcre2::RegexCaptures),
 }
 
-/// An error of an engine while it searches: a limit of PCRE2 was reached.
+/// An engine's error during a search: a limit of PCRE2 was reached.
 #[derive(Debug)]
 pub(crate) struct MatchError(String);
 
@@ -38,7 +38,7 @@ fn failed(error: impl fmt::Display) -> MatchError {
 }
 
 impl AnyMatcher {
-    /// Compiles the patterns for the engine that the settings choose.
+    /// Compiles the patterns with the engine selected by the settings.
     pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
         match settings.engine {
             Engine::Rust => rust(settings).map_err(|mut text| {
@@ -65,7 +65,7 @@ impl AnyMatcher {
     }
 }
 
-/// The version of PCRE2 and what it can do; `None` if the program was built without it.
+/// Returns version and features of PCRE2; `None` if the program was built without it.
 pub fn pcre2_version() -> Option<String> {
     #[cfg(feature = "pcre2")]
     {
@@ -79,7 +79,7 @@ pub fn pcre2_version() -> Option<String> {
 
 #[cfg(feature = "pcre2")]
 fn pcre2(settings: &Settings) -> Result<AnyMatcher, String> {
-    /// As much as any pattern needs, in bytes.
+    /// Enough for any pattern, in bytes.
     const JIT_STACK: usize = 10 << 20;
     let mut builder = grep_pcre2::RegexMatcherBuilder::new();
     builder
@@ -164,7 +164,7 @@ fn rust(settings: &Settings) -> Result<AnyMatcher, String> {
     Ok(AnyMatcher::Rust(matcher))
 }
 
-/// Does the same with the matcher of either engine.
+/// Delegates to the matcher of either engine.
 macro_rules! either {
     ($self:expr, $matcher:ident => $call:expr) => {
         match $self {
@@ -222,7 +222,7 @@ impl Matcher for AnyMatcher {
                 matcher.captures_at(haystack, at, captures).map_err(failed)
             }
             #[cfg(feature = "pcre2")]
-            _ => Err(failed("the groups are of another engine")),
+            _ => Err(failed("the groups belong to another engine")),
         }
     }
 

@@ -1,4 +1,5 @@
-//! The operation over parts: ripgrep's searcher, a sink, ripgrep's printer, and what the file must know of it.
+//! The operation over parts: ripgrep's searcher, a sink, ripgrep's printer, and the facts that the file needs of each
+//! part.
 
 use std::borrow::Cow;
 use std::io;
@@ -25,26 +26,26 @@ pub struct PartSearcher<'q> {
     query: &'q Query,
     path: &'q Path,
     source: SourceInfo,
-    /// Those of the threads. Each keeps its own: a matcher is slower in another than in the first that used it.
+    /// Idle searchers by thread: a matcher is slower on any thread but the first that used it.
     idle: Mutex<Vec<(ThreadId, (Searcher, AnyMatcher))>>,
 }
 
-/// What was found in a part, with numbers from the start of the part.
+/// The result of a part, with numbers from the start of the part.
 #[derive(Debug, Default)]
 pub struct PartResult {
     pub(crate) output: RecordedOutput,
     pub(crate) facts: PartFacts,
-    /// Where the part stands in the file.
+    /// Offset of the part in the file.
     pub(crate) offset: u64,
-    /// Its own lines, in the file.
+    /// Range of its own lines in the file.
     pub(crate) own: Range<u64>,
-    /// How many of its lines stand before its own.
+    /// Number of lines in the part before its own.
     pub(crate) lines_before: u64,
-    /// How many are its own.
+    /// Number of its own lines.
     pub(crate) lines: u64,
-    /// The first NUL among its own bytes, where all are looked at.
+    /// The first NUL in its own bytes, if all bytes are checked.
     pub(crate) nul: Option<u64>,
-    /// What went wrong in the matcher.
+    /// An error of the matcher.
     pub(crate) error: Option<io::Error>,
 }
 
@@ -81,7 +82,7 @@ impl<'q> PartSearcher<'q> {
         }
     }
 
-    /// Searches `bytes` and prints what is found in `own`.
+    /// Searches `bytes` and records the output for `own`.
     fn find(
         &self,
         tool: &mut (Searcher, AnyMatcher),
@@ -93,7 +94,7 @@ impl<'q> PartSearcher<'q> {
         let recorder = Recorder::new(settings.color, query.numbers());
         let output = recorder.output.clone();
         if query.print() == Print::Lines {
-            // What is never written to costs nothing; growing would.
+            // Reserved memory that stays unused costs nothing; growing would.
             output.borrow_mut().text.reserve(own.len());
         }
         let path = (settings.with_filename && !settings.heading).then_some(self.path);
@@ -169,7 +170,7 @@ impl Search for PartSearcher<'_> {
                 }
             } else {
                 if self.query.print() == Print::Lines {
-                    // As `rg` does it if each of its reads is as long as can be.
+                    // The behaviour of `rg` if each of its reads is as long as possible.
                     let block = |nul: u64| nul / READ_SIZE as u64 * READ_SIZE as u64;
                     rules.stop_from = found.nul.map(|nul| block(nul).saturating_sub(part.offset) as usize);
                 }
@@ -183,7 +184,7 @@ impl Search for PartSearcher<'_> {
             let count =
                 |range: Range<usize>| memchr::memchr_iter(self.delimiter(), &bytes[range]).count() as u64;
             found.lines_before = count(0..part.own.start);
-            // The searcher has counted up to the last line that it told of.
+            // The searcher has counted lines up to the last one that it reported.
             found.lines = match facts.number {
                 Some((number, start)) => number - 1 - found.lines_before + count(start..part.own.end),
                 None => count(part.own.clone()),

@@ -1,5 +1,5 @@
-//! Between ripgrep's searcher and its printer: lets through what happens in a part's own lines, and notes what the file as a
-//! whole must know of it.
+//! A sink between ripgrep's searcher and its printer: passes on the events in a part's own lines, and records the facts
+//! that the file needs.
 
 use std::cell::RefCell;
 use std::io;
@@ -14,7 +14,7 @@ use termcolor::WriteColor;
 use crate::json;
 use crate::recorded_output::{Position, RecordedOutput};
 
-/// A printer that may know how many matches there are in the lines that it was given.
+/// A printer that may know the number of matches in its lines.
 pub(crate) trait SubmatchCounter: Sink<Error = io::Error> {
     fn submatches(&self) -> u64;
 }
@@ -37,7 +37,7 @@ impl<M: Matcher, W: io::Write> SubmatchCounter for JSONSink<'_, '_, M, W> {
     }
 }
 
-/// Prints nothing: where it is enough that there are lines.
+/// Prints nothing, where only the existence of lines matters.
 pub(crate) struct NullSink;
 
 impl Sink for NullSink {
@@ -54,58 +54,58 @@ impl SubmatchCounter for NullSink {
     }
 }
 
-/// What a NUL in a line that is found does.
+/// The effect of a NUL in a line that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnNul {
     Nothing,
-    /// It is noted.
+    /// Its position is recorded.
     Note,
-    /// The line is not printed, and none behind it.
+    /// This line and the following ones are not printed.
     Stop,
-    /// The line does not count, and none behind it.
+    /// This line and the following ones do not count.
     Quit,
 }
 
-/// What a sink is to do.
+/// Options of a sink.
 #[derive(Debug, Clone)]
 pub(crate) struct SinkOptions {
     pub(crate) on_nul: OnNul,
-    /// Nothing is printed of lines from here on.
+    /// Offset from which lines are not printed.
     pub(crate) stop_from: Option<usize>,
-    /// After so many matches no more are wanted, but for so many lines behind.
+    /// Maximum number of matches; `after` lines of context after the last one are still passed on.
     pub(crate) limit: Option<u64>,
     pub(crate) after: usize,
-    /// The messages are JSON.
+    /// True if the output is JSON.
     pub(crate) json: bool,
 }
 
-/// What happened up to a line.
+/// The state up to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     pub(crate) position: Position,
     pub(crate) matched: bool,
     pub(crate) submatches: u64,
-    /// Where the line begins and ends in the part.
+    /// Start and end of the line in the part.
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
-/// What the file must know of a part. Offsets are from its start.
+/// Facts of a part that the file needs. Offsets are relative to the part.
 #[derive(Debug, Default)]
 pub(crate) struct PartFacts {
     pub(crate) matches: u64,
     pub(crate) submatches: u64,
-    /// The first line that something happened in, and whether it matched.
+    /// Start of the first line with an event, and true if it matched.
     pub(crate) first: Option<(usize, bool)>,
-    /// The end of the last one.
+    /// End of the last such line.
     pub(crate) end: Option<usize>,
     /// A NUL in a line that was found.
     pub(crate) nul: Option<usize>,
-    /// Whether nothing is printed of the lines from the last one on, because of a NUL.
+    /// True if lines from the last one on are not printed because of a NUL.
     pub(crate) stopped: bool,
-    /// All lines that were let through, if there is a limit.
+    /// All lines passed on, if there is a limit.
     pub(crate) checkpoints: Vec<Checkpoint>,
-    /// The number of the last line, and where it begins.
+    /// Number and start of the last line.
     pub(crate) number: Option<(u64, usize)>,
     pub(crate) begin: Option<Vec<u8>>,
 }
@@ -115,14 +115,14 @@ pub(crate) struct PartSink<S> {
     output: Rc<RefCell<RecordedOutput>>,
     own: Range<usize>,
     rules: SinkOptions,
-    /// How many matches are still wanted, and how many lines behind them.
+    /// Number of matches still allowed; `behind`: lines of context still allowed after the last one.
     left: Option<u64>,
     behind: usize,
     gap: bool,
     pub(crate) facts: PartFacts,
 }
 
-/// A line as the searcher tells of it.
+/// A line reported by the searcher.
 struct SearchedLine<'l> {
     bytes: &'l [u8],
     start: usize,
@@ -141,7 +141,7 @@ impl<S: SubmatchCounter> PartSink<S> {
         Self { inner, output, own, rules, left, behind: 0, gap: false, facts: PartFacts::default() }
     }
 
-    /// Whether to go on behind `line`, which `print` prints.
+    /// Processes a line printed by `print`; true if the search continues.
     fn line(
         &mut self,
         searcher: &Searcher,
@@ -181,7 +181,7 @@ impl<S: SubmatchCounter> PartSink<S> {
         print(&mut self.inner)?;
         self.facts.submatches = self.inner.submatches();
         if stops {
-            // It counts, so the printer had to see it.
+            // The line counts, so the printer had to process it.
             self.output.borrow_mut().truncate(before);
             self.facts.stopped = true;
             return Ok(false);
@@ -212,7 +212,7 @@ impl<S: SubmatchCounter> PartSink<S> {
     }
 }
 
-/// Counts a line against a limit of matches and of lines behind the last one; whether more is wanted.
+/// Counts a line against a limit of matches and of lines after the last match; true if more are allowed.
 pub(crate) fn consume_limit(left: &mut u64, behind: &mut usize, matched: bool, after: usize) -> bool {
     if *left == 0 {
         *behind = behind.saturating_sub(1);
@@ -257,7 +257,7 @@ impl<S: SubmatchCounter> Sink for PartSink<S> {
         self.inner.begin(searcher)
     }
 
-    /// The file is not at its end: what the printer says at the end is said by the page.
+    /// A part's end is not the end of the file: the file printer prints the final message instead.
     fn finish(&mut self, _: &Searcher, _: &SinkFinish) -> io::Result<()> {
         Ok(())
     }

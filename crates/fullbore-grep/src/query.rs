@@ -1,4 +1,4 @@
-//! Settings, ready to run: the matcher, the searchers and the printers.
+//! Compiled settings: the matcher, the searchers and the printers.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::settings::{Coding, Nuls, Settings, Show};
 use crate::source::{Detection, ReadMode, SourceInfo};
 use crate::whole_searcher::{WholeSearcher, Writer};
 
-/// What is asked for, ready to run.
+/// A search ready to run.
 #[derive(Debug, Clone)]
 pub struct Query {
     pub(crate) settings: Settings,
@@ -27,7 +27,7 @@ pub struct Query {
     whole_file_reason: Option<&'static str>,
 }
 
-/// Which printer prints.
+/// The kind of printer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Print {
     Lines,
@@ -36,10 +36,10 @@ pub(crate) enum Print {
 }
 
 impl Query {
-    /// Makes the patterns ready.
+    /// Compiles the patterns.
     ///
     /// # Errors
-    /// If they are none, in the words of the regex crate with what could be done about it.
+    /// If a pattern is invalid, in the wording of the regex crate with advice.
     pub fn new(mut settings: Settings) -> Result<Self, String> {
         settings.show = match settings.show {
             Show::CountMatches if settings.invert_match => Show::Count,
@@ -54,29 +54,30 @@ impl Query {
         Ok(query)
     }
 
-    /// What was asked for.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Whether there can be a match at all.
+    /// True if a match is possible.
     pub fn possible(&self) -> bool {
         (!self.settings.patterns.is_empty() || self.settings.invert_match)
             && self.settings.max_count != Some(0)
     }
 
-    /// Whether the first match of the first file with one is enough.
+    /// True if the first match in any file is sufficient.
     pub fn first_is_enough(&self) -> bool {
         self.settings.quiet && !self.settings.counts()
     }
 
-    /// What is known of a file by how it arrives and its first [`SourceInfo::BYTES`] bytes; `named`: it was asked for by name.
+    /// Returns the facts of a file, given its read mode and its first [`SourceInfo::BYTES`] bytes; `named`: it was
+    /// named by the user.
     pub fn source_info(&self, read_mode: ReadMode, named: bool, first: &[u8]) -> SourceInfo {
         let sniff = !matches!(self.settings.coding, Coding::Raw);
         SourceInfo::new(read_mode, self.detection(named), sniff, first)
     }
 
-    /// Why a file must be searched as a whole, if it must.
+    /// Returns the reason why a file must be searched as a whole, if it must.
     pub fn whole_file_reason(&self, source: SourceInfo) -> Option<&'static str> {
         if source.marked {
             return Some("a byte order mark says that the text may be in another encoding");
@@ -84,22 +85,22 @@ impl Query {
         self.whole_file_reason
     }
 
-    /// The operation over parts of a file.
+    /// Returns the operation over parts of a file.
     pub fn part_searcher<'q>(&'q self, path: &'q Path, source: SourceInfo) -> PartSearcher<'q> {
         PartSearcher::new(self, path, source)
     }
 
-    /// What is printed of a file whose parts are searched.
+    /// Returns the printer of a file that is searched in parts.
     pub fn file_printer<'q>(&'q self, path: &'q Path, source: SourceInfo) -> FilePrinter<'q> {
         FilePrinter::new(self, path, source)
     }
 
-    /// What searches things as a whole, one after the other.
+    /// Returns a searcher of whole files, used for one after the other.
     pub fn whole_searcher<'w>(&self) -> WholeSearcher<'w> {
         WholeSearcher::new(self, Writer::new(&self.settings))
     }
 
-    /// As [`whole_searcher`](Self::whole_searcher), which hands on what it prints before it is much, instead of keeping it.
+    /// As [`whole_searcher`](Self::whole_searcher), but passes output to `forward` in pieces instead of keeping it.
     pub fn streaming_searcher<'w>(
         &self,
         forward: impl FnMut(&[u8]) -> std::io::Result<()> + Send + 'w,
@@ -130,7 +131,7 @@ impl Query {
         }
     }
 
-    /// Whether paths are printed as links.
+    /// True if paths are printed as links.
     pub(crate) fn links(&self) -> bool {
         self.settings.color && self.settings.hyperlinks.is_some()
     }
@@ -139,27 +140,27 @@ impl Query {
         self.settings.hyperlinks.clone().unwrap_or_default()
     }
 
-    /// Whether one match is enough of a file.
+    /// True if one match per file is sufficient.
     pub(crate) fn first_only(&self) -> bool {
         use SummaryKind::{PathWithMatch, PathWithoutMatch, QuietWithMatch, QuietWithoutMatch};
         let early = [PathWithMatch, PathWithoutMatch, QuietWithMatch, QuietWithoutMatch];
         !self.settings.counts() && matches!(self.print(), Print::Summary(kind) if early.contains(&kind))
     }
 
-    /// Whether the search is by several lines at once.
+    /// True if the search matches several lines at once.
     pub(crate) fn multi_line(&self) -> bool {
         self.searcher().build().multi_line_with_matcher(&self.matcher)
     }
 
     fn pattern_whole_file_reason(&self) -> Option<&'static str> {
         let settings = &self.settings;
-        // What looks for the start or the end of the text depends on where ripgrep's buffers end.
+        // Matches of patterns for the start or end of the text depend on the boundaries of ripgrep's buffers.
         let anchored = |pattern: &String| {
             !settings.fixed_strings && [r"\A", r"\z", "-m"].iter().any(|part| pattern.contains(part))
         };
         let separators = [&settings.field_match_separator, &settings.field_context_separator];
         if self.links() {
-            Some("links have the file's own numbers of lines in them")
+            Some("links contain line numbers of the file")
         } else if self.multi_line() {
             Some("the pattern may match over several lines")
         } else if matches!(settings.coding, Coding::Named(_)) {
@@ -167,30 +168,30 @@ impl Query {
         } else if settings.null_data {
             Some("the matcher looks beyond lines that end with NUL")
         } else if settings.stop_on_nonmatch {
-            Some("it stops at the first line that does not match")
+            Some("the search stops at the first non-matching line")
         } else if settings.patterns.iter().any(anchored) {
-            Some("the pattern looks for the start or the end of the text")
+            Some("the pattern may match the start or the end of the text")
         } else if settings.max_count.is_some()
             && (settings.passthru
                 || (settings.after_context > 0 && (settings.crlf || self.print() != Print::Lines)))
         {
-            Some("lines behind the last match are printed otherwise than those before")
+            Some("lines after the last match are printed differently")
         } else if settings.column && settings.byte_offset && separators.iter().any(|text| text.is_empty()) {
             Some("columns and offsets are not separated")
         } else if settings.max_count.is_some()
             && (settings.invert_match || settings.after_context > 0)
             && settings.counts()
         {
-            Some("the account of what is searched ends where ripgrep's buffers do")
+            Some("the statistics end at a boundary of ripgrep's buffers")
         } else if settings.stats && settings.color && self.print() == Print::Lines {
-            Some("the account of what is printed leaves the colours out")
+            Some("the statistics do not count colours")
         } else {
             None
         }
     }
 
-    /// Whether what a NUL does to what is printed depends on where ripgrep's buffers end: then the file is searched again, as a
-    /// whole.
+    /// True if the effect of a NUL on the output depends on the boundaries of ripgrep's buffers: then the file is
+    /// searched again as a whole.
     pub(crate) fn restarts_at_nul(&self, source: SourceInfo) -> bool {
         let stops = self.print() == Print::Lines
             || (self.settings.counts() && (self.settings.max_count.is_some() || self.first_only()));
@@ -202,7 +203,7 @@ impl Query {
             }
     }
 
-    /// What a recorder must know to tell columns from offsets.
+    /// Returns the numbers in the output, with which a recorder distinguishes columns from offsets.
     pub(crate) fn numbers(&self) -> Numbers {
         match (self.settings.column || self.settings.vimgrep, self.settings.byte_offset) {
             (true, true) => Numbers::Both(1),
@@ -211,7 +212,7 @@ impl Query {
         }
     }
 
-    /// A searcher as asked for.
+    /// Returns a searcher with these settings.
     pub(crate) fn searcher(&self) -> SearcherBuilder {
         let settings = &self.settings;
         let mut builder = SearcherBuilder::new();
@@ -226,7 +227,7 @@ impl Query {
             .invert_match(settings.invert_match)
             .line_number(settings.line_number)
             .multi_line(settings.multiline)
-            // What may match over several lines is read into memory as a whole, if it must be read.
+            // A file with possible multi-line matches is read into memory as a whole, if it must be read.
             .heap_limit(settings.longest_line.filter(|_| !settings.multiline))
             .stop_on_nonmatch(settings.stop_on_nonmatch);
         if settings.passthru {
@@ -246,7 +247,7 @@ impl Query {
         builder
     }
 
-    /// A searcher of parts: what concerns the whole file is seen to by the page.
+    /// Returns a searcher of parts: the file printer handles what concerns the whole file.
     pub(crate) fn searcher_of_parts(&self) -> Searcher {
         let mut builder = self.searcher();
         builder.max_matches(None).bom_sniffing(false).binary_detection(BinaryDetection::none());

@@ -1,9 +1,9 @@
-//! What a printer wrote, with the places where numbers and colours stand, so that the numbers of a part become those of the
-//! file when its turn comes.
+//! A printer's output with the positions of numbers and colours, so that the numbers of a part can be converted to
+//! those of the file when the part is printed.
 //!
-//! The printer cannot be told where in the file its part stands. But it sets a colour before each number and resets it behind; so it
-//! is given a writer that claims to have colours, and colours of its own that tell what is written. Whether there are real
-//! colours is decided when the part is printed.
+//! The printer has no option for the position of its part in the file. But it sets a colour before each number and
+//! resets it afterwards. Its writer therefore reports colour support, and special colours identify what is written.
+//! Real colours are added when the part is printed.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use std::rc::Rc;
 use grep_printer::{ColorSpecs, UserColorSpec};
 use termcolor::{Ansi, Color, ColorSpec, WriteColor};
 
-/// What is written.
+/// The kind of text that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Path = 1,
@@ -39,7 +39,7 @@ impl Style {
         }
     }
 
-    /// What a colour that the [printer was given](marker_colors) tells.
+    /// Returns the kind that a [marker colour](marker_colors) identifies.
     pub(crate) fn from_color(spec: &ColorSpec) -> Option<Self> {
         match spec.fg() {
             Some(Color::Ansi256(number)) => Self::ALL.into_iter().find(|&style| style as u8 == *number),
@@ -48,8 +48,8 @@ impl Style {
     }
 }
 
-/// Colours that tell the printer's writer what is written. Those of matches and highlights only where there are real ones: for
-/// a colour the printer looks for every match.
+/// Returns the colours that identify the kind of text to the writer. Matches and highlights have one only if real
+/// colours are on, because the printer searches for every match to colour it.
 pub(crate) fn marker_colors(color: bool, colors: &ColorSpecs) -> ColorSpecs {
     let wanted = |style: &Style| {
         !matches!(style, Style::Match | Style::Highlight) || (color && !style.spec(colors).is_none())
@@ -60,7 +60,7 @@ pub(crate) fn marker_colors(color: bool, colors: &ColorSpecs) -> ColorSpecs {
     ColorSpecs::new(&specs)
 }
 
-/// What stands at a place of the text.
+/// The meaning of a position in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// The number of a line, from the start of the part.
@@ -75,14 +75,14 @@ pub(crate) enum Mark {
     End,
 }
 
-/// What a printer wrote of a part.
+/// A printer's output for a part.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct RecordedOutput {
     pub(crate) text: Vec<u8>,
     pub(crate) marks: Vec<(usize, Mark)>,
 }
 
-/// Up to where an [`RecordedOutput`] is printed.
+/// A position up to which a [`RecordedOutput`] is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) text: usize,
@@ -99,12 +99,12 @@ impl RecordedOutput {
         self.marks.truncate(position.marks);
     }
 
-    /// How much memory it keeps, in bytes.
+    /// Returns the memory that it occupies, in bytes.
     pub(crate) fn weight(&self) -> usize {
         self.text.capacity() + self.marks.capacity() * size_of::<(usize, Mark)>()
     }
 
-    /// Prints up to `position`: `lines` and `offset` are what stands in the file before the part.
+    /// Prints up to `position`; `lines` and `offset` count the lines and bytes of the file before the part.
     pub(crate) fn print(
         &self,
         position: Position,
@@ -119,7 +119,7 @@ impl RecordedOutput {
             out.extend_from_slice(&self.text[from..at]);
             from = at;
             match what {
-                // The lines before the part may be fewer than those of its context, so the difference may wrap.
+                // The part may have fewer lines before it than its context has, so the difference may wrap.
                 Mark::Line(number) => escapes.number(Style::Line, number.wrapping_add(lines), out),
                 Mark::Offset(number) => escapes.number(Style::Column, number + offset, out),
                 Mark::Column(number) => escapes.number(Style::Column, number, out),
@@ -131,7 +131,7 @@ impl RecordedOutput {
     }
 }
 
-/// What is printed for colours: nothing, where there are none.
+/// The escape sequences of colours; empty if colours are off.
 #[derive(Debug, Clone)]
 pub(crate) struct Escapes {
     begin: [Vec<u8>; 5],
@@ -184,24 +184,25 @@ pub(crate) fn decimal(mut number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// The writer that a printer is given. Clones write to the same [`RecordedOutput`].
+/// The writer passed to a printer. Clones write to the same [`RecordedOutput`].
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
     pub(crate) output: Rc<RefCell<RecordedOutput>>,
     color: bool,
     numbers: Numbers,
-    /// The number that is being written.
+    /// The kind of the number being written.
     number: Option<Style>,
-    /// The mark of the last number that may be a column with an offset to follow, and how often was written since.
+    /// Index of the mark of the last number, if it may be a column followed by an offset, and the number of writes
+    /// since.
     open: Option<(usize, usize)>,
 }
 
-/// Which numbers of the colour of columns there are: a printer has only one for columns and offsets.
+/// The numbers in column colour: a printer has only one colour for columns and offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbers {
     Columns,
     Offsets,
-    /// A column and an offset with so many writes between, or only an offset.
+    /// A column and an offset with this many writes between, or only an offset.
     Both(usize),
 }
 
@@ -227,7 +228,7 @@ impl Recorder {
             (_, Numbers::Both(between)) => {
                 let mut output = self.output.borrow_mut();
                 match self.open.take() {
-                    // Behind an offset there stands a line, which takes more writes than the separator behind a column.
+                    // An offset is followed by a line, which takes more writes than the separator after a column.
                     Some((mark, writes)) if writes <= between => {
                         if let Mark::Offset(column) = output.marks[mark].1 {
                             output.marks[mark].1 = Mark::Column(column);

@@ -1,4 +1,4 @@
-//! What is asked for, in the words of `rg`'s flags.
+//! Options of a search, named after `rg`'s flags.
 
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
@@ -7,19 +7,19 @@ use std::path::Path;
 use grep_printer::{ColorSpecs, HyperlinkConfig};
 use grep_searcher::Encoding;
 
-/// How letters match.
+/// Case sensitivity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Case {
-    /// As they are (`-s`).
+    /// Letters match exactly (`-s`).
     #[default]
     Sensitive,
-    /// Small as capital (`-i`).
+    /// Letters match regardless of case (`-i`).
     Insensitive,
-    /// As `Insensitive` where the pattern has no capital (`-S`).
+    /// `Insensitive` if the pattern has no capital letter (`-S`).
     Smart,
 }
 
-/// What a match must fill.
+/// The required extent of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boundary {
     /// A whole line (`-x`).
@@ -31,62 +31,62 @@ pub enum Boundary {
 /// The engine of the regular expressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Engine {
-    /// That of the crate `regex`.
+    /// The crate `regex`.
     #[default]
     Rust,
     /// PCRE2, with look-around and backreferences (`-P`).
     Pcre2,
-    /// `Rust`, and `Pcre2` for patterns that `Rust` refuses.
+    /// `Rust`, or `Pcre2` for patterns that `Rust` rejects.
     Auto,
 }
 
-/// What is printed.
+/// The kind of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Show {
     /// The lines.
     #[default]
     Lines,
-    /// The lines as messages of JSON (`--json`).
+    /// The lines as JSON messages (`--json`).
     Json,
-    /// How many lines match (`-c`).
+    /// The number of matching lines (`-c`).
     Count,
-    /// How many matches there are (`--count-matches`).
+    /// The number of matches (`--count-matches`).
     CountMatches,
     /// The paths of files with a match (`-l`).
     PathsWith,
-    /// The paths of files without (`--files-without-match`).
+    /// The paths of files without a match (`--files-without-match`).
     PathsWithout,
 }
 
-/// How the bytes stand for letters.
+/// The text encoding.
 #[derive(Debug, Clone, Default)]
 pub enum Coding {
-    /// UTF-8 or whatever a byte order mark says.
+    /// UTF-8, or the encoding of a byte order mark.
     #[default]
     Auto,
-    /// Bytes as they are, byte order marks too.
+    /// Raw bytes, ignoring byte order marks.
     Raw,
-    /// This, unless a byte order mark says otherwise.
+    /// This encoding, unless there is a byte order mark.
     Named(Encoding),
 }
 
-/// What is done about NUL bytes, which tell a binary file from text.
+/// The treatment of NUL bytes, which distinguish binary files from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Nuls {
-    /// Files that were named: lines are printed up to the first match behind a NUL, then only that there are matches. Files
-    /// that were come across: nothing more is searched.
+    /// Named files: lines are printed up to the first match after a NUL, then only a message that there are matches.
+    /// Files found in directories: the search stops.
     #[default]
     Auto,
-    /// All files as if they were named (`--binary`).
+    /// All files are treated as named ones (`--binary`).
     Suppress,
-    /// A NUL is a byte like others (`-a`).
+    /// NUL is an ordinary byte (`-a`).
     Text,
 }
 
-/// What is asked for: one field a flag of `rg`. What flags imply, as that `--column` numbers the lines, is for whoever fills
-/// it.
+/// The options of a search, one field per flag of `rg`. The caller sets what flags imply, such as line numbers for
+/// `--column`.
 #[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each is the flag of its name, as the manual of rg has it")]
+#[allow(missing_docs, reason = "each is the flag of that name in the manual of rg")]
 pub struct Settings {
     pub patterns: Vec<String>,
     pub engine: Engine,
@@ -123,7 +123,7 @@ pub struct Settings {
     pub include_zero: bool,
     pub heading: bool,
     pub with_filename: bool,
-    /// Behind a path, instead of what stands there otherwise: NUL with `--null`.
+    /// Terminator of a path instead of the usual one: NUL with `--null`.
     pub path_terminator: Option<u8>,
     pub path_separator: Option<u8>,
     pub context_separator: Option<Vec<u8>>,
@@ -131,9 +131,9 @@ pub struct Settings {
     pub field_context_separator: Vec<u8>,
     pub color: bool,
     pub colors: ColorSpecs,
-    /// How paths are printed as links, if they are.
+    /// Hyperlink configuration, if paths are printed as links.
     pub hyperlinks: Option<HyperlinkConfig>,
-    /// How long a line may be that is read into memory, in bytes.
+    /// Maximum length of a line that is read into memory, in bytes.
     pub longest_line: Option<usize>,
 }
 
@@ -188,7 +188,7 @@ impl Default for Settings {
     }
 }
 
-/// A path as it is printed, with what stands between its parts if that is to be another byte than a slash.
+/// Returns a path as it is printed, with `separator` instead of slashes if given.
 pub fn shown(path: &Path, separator: Option<u8>) -> Cow<'_, [u8]> {
     let mut bytes = Cow::Borrowed(path.as_os_str().as_bytes());
     if let Some(separator) = separator {
@@ -198,17 +198,17 @@ pub fn shown(path: &Path, separator: Option<u8>) -> Cow<'_, [u8]> {
 }
 
 impl Settings {
-    /// Lines of context are asked for.
+    /// True if lines of context are printed.
     pub(crate) fn any_context(&self) -> bool {
         !self.passthru && (self.before_context > 0 || self.after_context > 0)
     }
 
-    /// Whether an account of the search is kept.
+    /// True if statistics are collected.
     pub(crate) fn counts(&self) -> bool {
         self.stats || self.show == Show::Json
     }
 
-    /// What ends a line.
+    /// Returns the line terminator.
     pub(crate) fn line_end(&self) -> &'static [u8] {
         match (self.crlf, self.null_data) {
             (true, _) => b"\r\n",
@@ -217,7 +217,7 @@ impl Settings {
         }
     }
 
-    /// The last byte of [what ends a line](Self::line_end).
+    /// Returns the last byte of the [line terminator](Self::line_end).
     pub(crate) fn delimiter(&self) -> u8 {
         if self.null_data && !self.crlf { 0 } else { b'\n' }
     }

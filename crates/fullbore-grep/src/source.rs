@@ -1,44 +1,43 @@
-//! What is known of a file before it is searched: how `rg` would come by its bytes, and what its first bytes say. On that
-//! depends what a NUL in it means.
+//! Facts of a file before the search: the way `rg` would read it, and its first bytes. They decide the effect of a NUL
+//! in it.
 
-/// How `rg` would come by the bytes. It looks for NULs differently in each.
+/// The way `rg` would read the file, which decides where it checks for NULs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadMode {
-    /// As a map of the file: for a few files that are named. Only its beginning and the lines found are looked at for
-    /// NULs.
+    /// Mapped: for a few named files. Only the beginning and the lines found are checked for NULs.
     Mapped,
-    /// By reads, from a file that could be read again. All of it is looked at for NULs.
+    /// Read, from a file that can be read again. All bytes are checked for NULs.
     Streamed,
-    /// By reads, from what can be read only once.
+    /// Read, from input that can be read only once.
     Piped,
 }
 
-/// What is known of a file before it is searched.
+/// Facts of a file before the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceInfo {
     pub(crate) read_mode: ReadMode,
     pub(crate) detection: Detection,
-    /// The offset of a NUL in the beginning of a mapped file.
+    /// Offset of a NUL in the beginning of a mapped file.
     pub(crate) known: Option<u64>,
-    /// It begins with a byte order mark.
+    /// True if the file begins with a byte order mark.
     pub(crate) marked: bool,
 }
 
-/// What is done about NULs.
+/// The treatment of NULs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detection {
     None,
-    /// They end lines, and lines behind one are not printed.
+    /// NULs end lines, and lines after a NUL are not printed.
     Convert,
-    /// They end the search.
+    /// A NUL ends the search.
     Quit,
 }
 
-/// How many bytes `rg` reads at a time, and how many of a map's beginning it looks at for NULs.
+/// Bytes that `rg` reads at a time, and bytes at the beginning of a mapping that it checks for NULs.
 pub(crate) const READ_SIZE: usize = 64 << 10;
 
 impl SourceInfo {
-    /// How many of the first bytes tell what there is to know, if there are so many.
+    /// Number of first bytes that determine the facts; fewer if the file is shorter.
     pub const BYTES: usize = READ_SIZE;
 
     pub(crate) fn new(read_mode: ReadMode, detection: Detection, sniff: bool, first: &[u8]) -> Self {
@@ -53,7 +52,7 @@ impl SourceInfo {
         }
     }
 
-    /// Whether every byte is looked at for NULs, not only the lines found.
+    /// True if all bytes are checked for NULs, not only the lines found.
     pub(crate) fn scans(&self) -> bool {
         self.read_mode != ReadMode::Mapped && self.detection != Detection::None
     }

@@ -1,4 +1,4 @@
-//! Searching something as a whole: ripgrep's searcher before ripgrep's printer.
+//! Searches a file as a whole: ripgrep's searcher with ripgrep's printer.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ use crate::recorded_output::{Style, marker_colors};
 use crate::settings::{Coding, Settings, Show, shown};
 use crate::source::{Detection, READ_SIZE, ReadMode, SourceInfo};
 
-/// Searches things as a whole, one after the other.
+/// A searcher of whole files, used for one after the other.
 #[derive(Debug)]
 pub struct WholeSearcher<'w> {
     searcher: Searcher,
@@ -35,14 +35,14 @@ enum Printer<'w> {
     Summary(Summary<Writer<'w>>),
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Debug, Clone, Default)]
 pub struct SearchResult {
-    /// There was a match, or with `--files-without-match` none.
+    /// True if there was a match, or with `--files-without-match` none.
     pub matched: bool,
-    /// The first that was printed is a line, or a heading for lines.
+    /// True if the output begins with a line, or with a heading of lines.
     pub lines: bool,
-    /// The account, if one is kept.
+    /// Statistics, if they are collected.
     pub stats: Option<Stats>,
 }
 
@@ -75,10 +75,10 @@ impl<'w> WholeSearcher<'w> {
         }
     }
 
-    /// Searches all bytes of a file that came in the way of `read_mode`; `named`: it was asked for by name.
+    /// Searches all bytes of a file that was read in mode `read_mode`; `named`: it was named by the user.
     ///
     /// # Errors
-    /// Those of the matcher and of whom it hands what it prints.
+    /// Those of the matcher and of the output callback.
     pub fn search_bytes(
         &mut self,
         path: &Path,
@@ -103,10 +103,10 @@ impl<'w> WholeSearcher<'w> {
         }
     }
 
-    /// Searches what a reader reads.
+    /// Searches the bytes of a reader.
     ///
     /// # Errors
-    /// Those of the reader, of the matcher and of whom it hands what it prints.
+    /// Those of the reader, of the matcher and of the output callback.
     pub fn search_reader(
         &mut self,
         path: &Path,
@@ -151,20 +151,20 @@ impl<'w> WholeSearcher<'w> {
         }
     }
 
-    /// What was printed since it was last [taken](Self::clear), as far as it was not handed on.
+    /// Returns the output since it was last [cleared](Self::clear), except for what was forwarded.
     pub fn printed(&mut self) -> &[u8] {
         self.writer().buffer.as_slice()
     }
 
-    /// Forgets what was printed.
+    /// Clears the output.
     pub fn clear(&mut self) {
         self.writer().buffer.clear();
     }
 
-    /// Hands on what is left of what was printed.
+    /// Forwards the rest of the output.
     ///
     /// # Errors
-    /// Those of whom it is handed to.
+    /// Those of the output callback.
     pub fn forward(&mut self) -> io::Result<()> {
         self.writer().forward()
     }
@@ -190,7 +190,7 @@ fn run<S: Sink<Error = io::Error>>(
     }
 }
 
-/// Notes whether lines are printed.
+/// Records whether lines are printed.
 struct LineTracker<S> {
     inner: S,
     lines: bool,
@@ -228,16 +228,16 @@ impl<S: Sink> Sink for LineTracker<S> {
     }
 }
 
-/// Takes what is printed on.
+/// The callback that receives the output.
 type OutputFn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
 
-/// The path that the printers of lines and summaries are given. They look up what a path leads to, which for a file with a
-/// match in it takes as long as to search it, and nothing is made of that unless it is printed as a link. But they count what
-/// they write, so where an account is kept or links are made they are given the real one.
+/// The path passed to the printers of lines and summaries. A printer resolves its path, which takes as long as the
+/// search of a file with a match, and the result is used for links only. But printers count the bytes that they write,
+/// so with statistics or links they get the real path.
 const PLACEHOLDER_PATH: &str = "/";
 
-/// Keeps what is printed, or hands it on before it is much. The printer's colours are those that [tell](marker_colors) what it writes:
-/// where that is the path, the real one is written.
+/// Keeps the output, or forwards it in pieces. The printer's colours [identify](marker_colors) the kind of text; where
+/// that is the path, the real path is written.
 pub(crate) struct Writer<'w> {
     buffer: Buffer,
     forward: Option<OutputFn<'w>>,
@@ -272,7 +272,7 @@ impl<'w> Writer<'w> {
         Self { forward: Some(Box::new(forward)), ..Self::new(settings) }
     }
 
-    /// The path of what is searched from now on.
+    /// Sets the path of the next file.
     fn name(&mut self, path: &Path) {
         self.path.clear();
         self.path.extend_from_slice(&shown(path, self.separator));

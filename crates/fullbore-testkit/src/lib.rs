@@ -1,7 +1,7 @@
-//! What the test suites of the workspace share.
+//! Helpers shared by the workspace's test suites.
 #![forbid(unsafe_code)]
 
-/// True if the tests that take long run too (`FULLBORE_TESTS=all`); otherwise prints that `test` is skipped.
+/// True if slow tests run too (`FULLBORE_TESTS=all`); otherwise prints that `test` is skipped.
 ///
 /// # Panics
 /// If the variable has another value: a typing error must not skip tests silently.
@@ -12,6 +12,6 @@ pub fn runs_all(test: &str) -> bool {
             println!("skipped: {test}: takes long; FULLBORE_TESTS=all runs it");
             false
         }
-        other => panic!("FULLBORE_TESTS is {other:?}; the one value it may have is \"all\""),
+        other => panic!("FULLBORE_TESTS is {other:?}; the only valid value is \"all\""),
     }
 }
