@@ -126,6 +126,7 @@ impl Buf {
     }
 
     /// Widens or narrows the data: it starts `head` bytes later (negative: earlier) and is `len` bytes long.
+    ///
     /// # Panics
     /// If the new range exceeds the buffer.
     pub fn shift(&mut self, head: isize, len: usize) {
@@ -187,6 +188,7 @@ pub struct Pool {
 
 impl Pool {
     /// Creates a pool of `count` buffers, each with room for a run of `request` bytes at any offset.
+    ///
     /// # Errors
     /// If the memory cannot be allocated.
     pub fn new(count: usize, request: usize) -> io::Result<Self> {

@@ -1,14 +1,13 @@
-//! Duplicates: from files to groups of the same content, one key after the other, the cheap ones first.
+//! Duplicates: from files to groups of the same content, in steps with increasing cost.
 //!
-//! What two equal files have in common is asked for in steps: the length, which costs nothing; a hash of both ends; a hash
-//! of all. After each step only those go on that are not alone. The steps themselves read files and are the caller's:
-//! here stands what decides.
+//! The steps compare the length, which costs nothing; a hash of both ends; a hash of the whole content. A file that is
+//! alone after a step drops out. The caller reads the files; this module only decides.
 //!
 //! ```
 //! use fullbore::operation::duplicates::{alike, inodes};
 //! let files = [("a", 1, 10), ("b", 2, 10), ("also a", 1, 10), ("c", 3, 99)];
 //! let inodes = inodes(files.map(|(name, inode, len)| (name.into(), (0, inode), len)));
-//! assert_eq!(inodes.len(), 3, "two names are of one file");
+//! assert_eq!(inodes.len(), 3, "two names of one file");
 //! let groups = alike(vec![inodes], |inode| Some(inode.len));
 //! assert_eq!(groups[0].iter().map(|inode| inode.identity.1).collect::<Vec<_>>(), [1, 2]);
 //! ```
@@ -17,30 +16,19 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A file under all the names it was found by.
-///
-/// ```
-/// let inodes = fullbore::operation::duplicates::inodes([("a".into(), (8, 1), 5)]);
-/// assert_eq!(inodes[0].names[0].to_str(), Some("a"));
-/// ```
+/// A file with all names that lead to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inode {
     /// The device and inode numbers.
     pub identity: (u64, u64),
-    /// In bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// Its names, sorted; hard links to one file are no duplicates, they are one file.
+    /// Its names, sorted; hard links to one file are not duplicates.
     pub names: Vec<PathBuf>,
 }
 
-/// The files that names lead to, given with device and inode numbers and length; in the order of their first names.
-///
-/// ```
-/// use fullbore::operation::duplicates::inodes;
-/// let found = inodes([("b".into(), (8, 1), 5), ("a".into(), (8, 1), 5), ("a".into(), (8, 1), 5)]);
-/// assert_eq!(found.len(), 1);
-/// assert_eq!(found[0].names, ["a", "b"].map(std::path::PathBuf::from), "a name that came twice is one");
-/// ```
+/// Groups names by file: takes names with device and inode numbers and length, returns files in the order of their
+/// first names. A repeated name counts once.
 #[must_use]
 pub fn inodes(found: impl IntoIterator<Item = (PathBuf, (u64, u64), u64)>) -> Vec<Inode> {
     let mut found: Vec<_> = found.into_iter().collect();
@@ -60,13 +48,8 @@ pub fn inodes(found: impl IntoIterator<Item = (PathBuf, (u64, u64), u64)>) -> Ve
     inodes
 }
 
-/// Splits each group into those of the same key, and drops who is alone, and who has none. The order within the groups is kept.
-///
-/// ```
-/// use fullbore::operation::duplicates::alike;
-/// let groups = alike(vec![vec![1, 12, 3, 15], vec![21, 22]], |number| Some(number / 10));
-/// assert_eq!(groups, [vec![1, 3], vec![12, 15], vec![21, 22]]);
-/// ```
+/// Splits each group into elements of the same key, and drops elements that are alone or have no key. Keeps the order
+/// within a group.
 #[must_use]
 pub fn alike<T, K: Ord>(groups: Vec<Vec<T>>, key: impl Fn(&T) -> Option<K>) -> Vec<Vec<T>> {
     let mut result = Vec::new();
@@ -88,9 +71,16 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_repeated_name_counts_once() {
+        let found = inodes([("b".into(), (8, 1), 5), ("a".into(), (8, 1), 5), ("a".into(), (8, 1), 5)]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].names, ["a", "b"].map(PathBuf::from));
+    }
+
     proptest! {
         #[test]
-        fn those_of_a_key_and_no_others_are_together(
+        fn groups_have_all_elements_of_a_key_and_no_others(
             keys in proptest::collection::vec(proptest::option::of(0u8..6), 0..40),
         ) {
             let groups = alike(vec![(0..keys.len()).collect()], |&place| keys[place]);

@@ -1,12 +1,12 @@
-//! Folding: from the bytes of a file to a value, part by part.
+//! Folds: from the bytes of a file to a value, part by part.
 
 use super::Split;
 
-/// An operation that looks at bytes and keeps a state: counts, hashes, histograms.
+/// An operation that reads bytes and keeps a state: counts, hashes, histograms.
 ///
-/// **Law:** for every cut that [`split`](Self::split) allows, folding the parts and merging the states in the order of the
-/// file gives what folding the whole gives. So `merge` must be associative; it need not be commutative.
-/// From that follow one huge file over many workers, a pipe, and many files.
+/// **Law:** for every cut that [`split`](Self::split) allows, folding the parts and merging the states in file order
+/// equals folding the whole. So `merge` must be associative; it need not be commutative. The law allows the same
+/// operation on one huge file with many workers, a pipe, and many files.
 ///
 /// ```
 /// use fullbore::file::File;
@@ -14,7 +14,7 @@ use super::Split;
 /// use fullbore::pattern::{Progress, fold};
 /// use fullbore::strategy::Strategy;
 ///
-/// /// How often each byte occurs.
+/// /// Counts the occurrences of each byte.
 /// struct Histogram;
 /// impl Fold for Histogram {
 ///     type State = [u64; 256];
@@ -34,81 +34,20 @@ use super::Split;
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 pub trait Fold: Send + Sync {
-    /// What is known of a run of bytes.
+    /// State of a run of bytes.
     type State: Send;
 
-    /// How the file may be cut; anywhere, if not said otherwise.
-    ///
-    /// ```
-    /// # use fullbore::operation::{Fold, Split};
-    /// /// The longest line, in bytes.
-    /// struct Longest;
-    /// impl Fold for Longest {
-    ///     type State = usize;
-    ///     fn split(&self) -> Split {
-    ///         Split::Delimiter(b'\n') // so `block` sees whole lines
-    ///     }
-    ///     # fn identity(&self) -> usize { 0 }
-    ///     # fn merge(&self, left: &mut usize, right: usize) { *left = right.max(*left) }
-    ///     fn block(&self, longest: &mut usize, _offset: u64, lines: &[u8]) {
-    ///         *longest = lines.split(|&byte| byte == b'\n').map(<[u8]>::len).fold(*longest, usize::max);
-    ///     }
-    /// }
-    /// assert_eq!(Longest.split(), Split::Delimiter(b'\n'));
-    /// ```
+    /// Returns the rule for cutting the file: by default anywhere.
     fn split(&self) -> Split {
         Split::Any
     }
 
-    /// The state of no bytes: merged with another, it changes nothing.
-    ///
-    /// ```
-    /// # use fullbore::operation::Fold;
-    /// struct Bytes;
-    /// impl Fold for Bytes {
-    ///     type State = u64;
-    ///     fn identity(&self) -> u64 { 0 }
-    ///     fn block(&self, count: &mut u64, _offset: u64, bytes: &[u8]) { *count += bytes.len() as u64 }
-    ///     fn merge(&self, left: &mut u64, right: u64) { *left += right }
-    /// }
-    /// let mut state = 7;
-    /// Bytes.merge(&mut state, Bytes.identity());
-    /// assert_eq!(state, 7);
-    /// ```
+    /// Returns the state of no bytes: merging it changes nothing.
     fn identity(&self) -> Self::State;
 
-    /// Goes on with the bytes that stand at `offset`, right behind those that `state` has seen, if any.
-    ///
-    /// ```
-    /// # use fullbore::operation::Fold;
-    /// # struct Bytes;
-    /// # impl Fold for Bytes {
-    /// #     type State = u64;
-    /// #     fn identity(&self) -> u64 { 0 }
-    /// #     fn block(&self, count: &mut u64, _offset: u64, bytes: &[u8]) { *count += bytes.len() as u64 }
-    /// #     fn merge(&self, left: &mut u64, right: u64) { *left += right }
-    /// # }
-    /// let mut state = Bytes.identity();
-    /// Bytes.block(&mut state, 0, b"some ");
-    /// Bytes.block(&mut state, 5, b"bytes");
-    /// assert_eq!(state, 10);
-    /// ```
+    /// Adds the bytes at `offset`, which follow those that `state` covers, if any.
     fn block(&self, state: &mut Self::State, offset: u64, bytes: &[u8]);
 
-    /// Takes over the state of the bytes right behind those of `left`.
-    ///
-    /// ```
-    /// # use fullbore::operation::Fold;
-    /// # struct Bytes;
-    /// # impl Fold for Bytes {
-    /// #     type State = u64;
-    /// #     fn identity(&self) -> u64 { 0 }
-    /// #     fn block(&self, count: &mut u64, _offset: u64, bytes: &[u8]) { *count += bytes.len() as u64 }
-    /// #     fn merge(&self, left: &mut u64, right: u64) { *left += right }
-    /// # }
-    /// let mut left = 5;
-    /// Bytes.merge(&mut left, 6);
-    /// assert_eq!(left, 11);
-    /// ```
+    /// Adds the state of the bytes that follow those of `left`.
     fn merge(&self, left: &mut Self::State, right: Self::State);
 }

@@ -1,19 +1,19 @@
-//! The one driver of all operations that map small groups of bytes, each group alone.
+//! The common driver of all operations that map small groups of bytes independently.
 
 use super::kernel::{Kernel, Pass, element_done};
 use super::{Split, Transform};
 use std::fmt;
 use std::num::NonZeroUsize;
 
-/// What becomes of one group of `N` bytes, wherever it stands.
+/// A map of one group of `N` bytes, independent of its position.
 pub(super) trait GroupMap<const N: usize>: Copy + Send + Sync {
-    /// The group's new bytes. Must be `#[inline(always)]` and free of branches to vectorise.
+    /// Returns the group's new bytes. Must be `#[inline(always)]` and free of branches to vectorise.
     fn map(&self, group: [u8; N]) -> [u8; N];
 }
 
-/// An operation that maps each group; bytes after the last whole group stay as they are.
+/// An operation that maps each group; bytes after the last whole group stay unchanged.
 pub(super) struct Groupwise<M, const N: usize> {
-    /// The operation as the user would write it.
+    /// The operation in the user's notation.
     pub(super) spec: String,
     pub(super) kernel: Kernel,
     pub(super) map: M,

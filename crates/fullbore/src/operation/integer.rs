@@ -1,17 +1,17 @@
-//! Whole numbers of any size, for operations that need only a remainder of them.
+//! Integers of any size, for operations that need only their remainders.
 
 use std::fmt;
 
-/// A whole number of any size.
+/// An integer of any size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Integer {
     negative: bool,
-    /// Decimal digits without leading zeros; empty is zero.
+    /// Decimal digits without leading zeros; empty means zero.
     digits: String,
 }
 
 impl Integer {
-    /// Reads an optional sign and decimal digits; the error says what is wrong.
+    /// Parses an optional sign and decimal digits; the error describes the problem.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
         if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -21,7 +21,7 @@ impl Integer {
         Ok(Self { negative: text.starts_with('-') && !digits.is_empty(), digits })
     }
 
-    /// The remainder from 0 to `modulus` − 1 that is congruent to the number. `modulus` is 1 to 256.
+    /// Returns the remainder from 0 to `modulus` − 1 that is congruent to the number. `modulus` is 1 to 256.
     pub(super) fn modulo(&self, modulus: u32) -> u8 {
         let remainder =
             self.digits.bytes().fold(0, |value, digit| (value * 10 + u32::from(digit - b'0')) % modulus);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_whole_number() {
+    fn text_that_is_not_an_integer_is_an_error() {
         for text in ["", "-", "+", "1.5", "1e3", " 1", "--1", "0x10", "１"] {
             assert!(Integer::parse(text).unwrap_err().contains("not a whole number"), "{text}");
         }

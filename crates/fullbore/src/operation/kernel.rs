@@ -1,25 +1,16 @@
-//! Which machine code runs over the bytes: the processor's widest vectors, or one element at a time.
+//! Selection of the machine code: the processor's widest vectors, or one element at a time.
 
 use std::fmt;
 use std::sync::LazyLock;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-/// The machine code that an operation runs. Both give the same bytes.
-///
-/// ```
-/// use fullbore::operation::{Kernel, parse};
-/// let (mut simd, mut scalar) = (*b"some bytes", *b"some bytes");
-/// parse("rot13", Kernel::Simd)?.apply_in_place(0, &mut simd);
-/// parse("rot13", Kernel::Scalar)?.apply_in_place(0, &mut scalar);
-/// assert_eq!((&simd, simd), (b"fbzr olgrf", scalar));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The machine code that an operation runs. Both kernels produce the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kernel {
-    /// The widest vector instructions that this processor has, found at run time.
+    /// The processor's widest vector instructions, detected at run time.
     #[default]
     Simd,
-    /// The plain loop, one element at a time: what vectors are compared with.
+    /// The plain loop, one element at a time: the reference for vectors.
     Scalar,
 }
 
@@ -34,13 +25,13 @@ impl fmt::Display for Kernel {
 
 /// A pass over some bytes, written once as plain loops and compiled for both kernels.
 pub(super) trait Pass {
-    /// Makes the pass, calling [`element_done`] with `SIMD` after each element. Must be `#[inline(always)]`, so
-    /// that the loops are compiled for the instructions of the caller.
+    /// Makes the pass and calls [`element_done`] with `SIMD` after each element. Must be `#[inline(always)]`, so that
+    /// the loops are compiled for the instructions of the caller.
     fn run<const SIMD: bool>(self);
 }
 
-/// Ends one element of a pass. In the scalar kernel the compiler may not move the next element's loads and
-/// stores above this, so it cannot vectorise the loop; no instruction is spent on it.
+/// Ends one element of a pass. In the scalar kernel the compiler may not move the next element's loads and stores above
+/// this call, so it cannot vectorise the loop; the fence costs no instruction.
 #[inline(always)]
 pub(super) fn element_done<const SIMD: bool>() {
     if !SIMD {

@@ -1,4 +1,4 @@
-//! The laws that every operation is held to: its definition, the split law, and one result from both kernels.
+//! Laws of every operation: its definition, the split law, and equal results of both kernels.
 
 use super::{Kernel, Split, Transform, parse, registry};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn every_byte() -> Vec<u8> {
     (0..=255u8).cycle().take(256 * 3 + 77).collect()
 }
 
-/// Holds a byte-wise operation to a definition of what becomes of one byte.
+/// Compares a byte-wise operation with its definition for one byte.
 fn check_bytes(spec: &str, definition: impl Fn(u8) -> u8) {
     let source = every_byte();
     let expected: Vec<u8> = source.iter().map(|&byte| definition(byte)).collect();
@@ -32,7 +32,7 @@ fn check_bytes(spec: &str, definition: impl Fn(u8) -> u8) {
     }
 }
 
-/// What `tr FROM TO` makes of a byte.
+/// Result of `tr FROM TO` for a byte.
 fn tr(byte: u8, from: &str, to: &str) -> u8 {
     from.find(byte as char).map_or(byte, |place| to.as_bytes()[place])
 }
@@ -73,6 +73,8 @@ fn rot13_upper_and_lower_are_what_tr_does() {
 #[test]
 fn none_changes_nothing() {
     check_bytes("none", |byte| byte);
+    assert!(operation("none", Kernel::Simd).changes_nothing());
+    assert!(!operation("upper", Kernel::Simd).changes_nothing());
 }
 
 #[test]
@@ -96,7 +98,7 @@ fn every_operation_is_held_to_the_laws() {
     }
 }
 
-/// One spec an operation, `N` and `HEX` to be drawn.
+/// One specification per operation; `N` and `HEX` are replaced by random values.
 const SPECS: [&str; 8] = ["shift:N", "xor:HEX", "caesar:N", "rot13", "upper", "lower", "swab", "none"];
 
 fn hex(key: &[u8]) -> String {
@@ -123,7 +125,7 @@ fn any_data() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// The nearest place at or below `place` where `split` allows a cut.
+/// The nearest offset at or below `place` where `split` allows a cut.
 fn allowed_cut(split: Split, place: u64) -> u64 {
     place - place % split.unit() as u64
 }
@@ -143,7 +145,7 @@ proptest! {
         let expected = applied(&*scalar, offset, source);
 
         for operation in [&simd, &scalar] {
-            // Frames around the run show writes that stray.
+            // Frames around the run reveal writes outside it.
             let mut target = vec![0x55; skips.1 + source.len() + 64];
             operation.apply(offset, source, &mut target[skips.1..][..source.len()]);
             prop_assert_eq!(&target[skips.1..][..source.len()], &expected);
@@ -191,7 +193,7 @@ proptest! {
                 byte ^ key[((u128::from(offset) + place as u128) % key.len() as u128) as usize]
             })
             .collect();
-        // A file does not pass 2^64 bytes.
+        // A file does not exceed 2^64 bytes.
         prop_assume!(offset.checked_add(data.len() as u64).is_some());
         for kernel in KERNELS {
             let operation = operation(&format!("xor:{}", hex(&key)), kernel);
@@ -200,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn what_undoes_an_operation_undoes_it(number: i64, key in any_key(), data in any_data(), offset: u64) {
+    fn the_inverse_restores_the_data(number: i64, key in any_key(), data in any_data(), offset: u64) {
         let offset = offset & !1;
         let key = hex(&key);
         let back = -i128::from(number);

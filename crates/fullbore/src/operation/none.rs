@@ -1,4 +1,4 @@
-//! `none`: copy through memory, the floor under every other operation.
+//! `none`: copies through memory, the lower bound of the cost of every other operation.
 
 use super::groupwise::{GroupMap, Groupwise};
 use super::{Kernel, Operation, Split, Transform};
@@ -7,7 +7,7 @@ use std::fmt;
 pub(super) const NONE: Operation = Operation {
     name: "none",
     usage: "none",
-    summary: "leave every byte as it is: a copy through memory",
+    summary: "copy every byte unchanged, through memory",
     build: |_, kernel| {
         Ok(match kernel {
             Kernel::Simd => Box::new(Copy),
@@ -16,7 +16,7 @@ pub(super) const NONE: Operation = Operation {
     },
 };
 
-/// The platform's own memory copy, which knows the processor better than a loop.
+/// The platform's memory copy, which is better tuned to the processor than a loop.
 struct Copy;
 
 impl fmt::Display for Copy {

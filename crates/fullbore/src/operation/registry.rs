@@ -1,11 +1,10 @@
-//! The shipped operations, and how one is made from what a user writes.
+//! The shipped operations, and the parser of their specifications.
 
 use super::{Kernel, Transform};
 use super::{case, none, rotate, shift, swab, xor};
 use std::fmt;
 
-/// Every operation, in the order in which help lists them. A new one is its file (with its `mod`) and its
-/// line here.
+/// All operations, in the order of the help. A new one needs its file (with its `mod`) and its line here.
 const OPERATIONS: &[Operation] = &[
     shift::SHIFT,
     xor::XOR,
@@ -17,24 +16,19 @@ const OPERATIONS: &[Operation] = &[
     none::NONE,
 ];
 
-/// Makes an operation from its argument and kernel, or says what is wrong with the argument.
+/// Creates an operation from its argument and kernel, or returns the error in the argument.
 type Build = fn(&str, Kernel) -> Result<Box<dyn Transform>, String>;
 
 /// A shipped operation.
-///
-/// ```
-/// let shift = &fullbore::operation::registry()[0];
-/// assert_eq!((shift.name, shift.usage), ("shift", "shift:N"));
-/// ```
 #[derive(Debug)]
 pub struct Operation {
-    /// What it is called: `shift`.
+    /// Its name: `shift`.
     pub name: &'static str,
-    /// How it is written, with its argument if it has one: `shift:N`.
+    /// Its notation, with the argument if it has one: `shift:N`.
     pub usage: &'static str,
-    /// What it does, in one line.
+    /// Its description in one line.
     pub summary: &'static str,
-    /// Makes it; the argument is empty where [`usage`](Self::usage) has none.
+    /// Creates it; the argument is empty if [`usage`](Self::usage) has none.
     pub(super) build: Build,
 }
 
@@ -44,30 +38,25 @@ impl Operation {
     }
 }
 
-/// Every shipped operation.
-///
-/// ```
-/// let names: Vec<_> = fullbore::operation::registry().iter().map(|operation| operation.name).collect();
-/// assert!(names.contains(&"rot13"));
-/// ```
+/// Returns all shipped operations.
 #[must_use]
 pub fn registry() -> &'static [Operation] {
     OPERATIONS
 }
 
-/// Makes the operation that `spec` names, such as `shift:10` or `upper`, to run with `kernel`.
+/// Creates the operation that `spec` names, such as `shift:10` or `upper`, to run with `kernel`.
 ///
-/// What it displays parses back to the same operation.
+/// The operation's `Display` form parses to the same operation.
 ///
 /// ```
 /// use fullbore::operation::{Kernel, parse};
 /// assert_eq!(parse("shift:+007", Kernel::Simd)?.to_string(), "shift:7");
-/// assert!(parse("shift", Kernel::Simd).is_err(), "by how much?");
+/// assert!(parse("shift", Kernel::Simd).is_err(), "no number");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// What is wrong with the text, and how the operation is written.
+/// If the text is not an operation; the error contains the correct notation.
 pub fn parse(spec: &str, kernel: Kernel) -> Result<Box<dyn Transform>, ParseOperationError> {
     let (name, argument) = match spec.split_once(':') {
         Some((name, argument)) => (name, Some(argument)),
@@ -86,13 +75,7 @@ pub fn parse(spec: &str, kernel: Kernel) -> Result<Box<dyn Transform>, ParseOper
     }
 }
 
-/// What was written is no operation.
-///
-/// ```
-/// use fullbore::operation::{Kernel, parse};
-/// let error = parse("upper:1", Kernel::Simd).err().unwrap();
-/// assert!(error.to_string().starts_with("invalid operation \"upper:1\": it takes no argument; write upper"));
-/// ```
+/// Error of a text that is not an operation.
 #[derive(Debug)]
 pub struct ParseOperationError {
     spec: String,
@@ -112,12 +95,12 @@ impl fmt::Display for ParseOperationError {
         write!(out, "invalid operation {:?}: ", self.spec)?;
         let operation = match &self.problem {
             Problem::UnknownName(name) => {
-                write!(out, "there is none called {name:?}; the operations are ")?;
+                write!(out, "unknown name {name:?}; the operations are ")?;
                 let usages: Vec<_> = OPERATIONS.iter().map(|operation| operation.usage).collect();
                 return out.write_str(&usages.join(", "));
             }
             Problem::NoArgument(operation) => {
-                write!(out, "its argument is missing")?;
+                write!(out, "the argument is missing")?;
                 operation
             }
             Problem::UnexpectedArgument(operation) => {
@@ -173,16 +156,16 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_and_how() {
+    fn errors_contain_the_problem_and_the_notation() {
         for (spec, parts) in [
-            ("", &["there is none called \"\"", "shift:N, xor:HEX, caesar:N, rot13"][..]),
-            ("Shift:1", &["there is none called \"Shift\"", "upper, lower, swab, none"]),
-            ("shift", &["its argument is missing", "write shift:N"]),
+            ("", &["unknown name \"\"", "shift:N, xor:HEX, caesar:N, rot13"][..]),
+            ("Shift:1", &["unknown name \"Shift\"", "upper, lower, swab, none"]),
+            ("shift", &["argument is missing", "write shift:N"]),
             ("shift:", &["\"\" is not a whole number", "write shift:N"]),
             ("shift:1.5", &["\"1.5\" is not a whole number"]),
             ("caesar:x", &["\"x\" is not a whole number", "write caesar:N"]),
             ("xor:", &["the key is empty", "write xor:HEX"]),
-            ("xor:abc", &["3 hexadecimal digits are no whole bytes"]),
+            ("xor:abc", &["3 hexadecimal digits"]),
             ("xor:0xff", &["'x' is not a hexadecimal digit"]),
             ("xor:ß0", &["'ß' is not a hexadecimal digit"]),
             ("upper:1", &["it takes no argument", "write upper"]),

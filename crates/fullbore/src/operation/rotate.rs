@@ -1,4 +1,4 @@
-//! `caesar:N` and `rot13`: turn letters and digits round within their own class.
+//! `caesar:N` and `rot13`: rotate letters and digits within their class.
 
 use super::groupwise::{GroupMap, Groupwise};
 use super::integer::Integer;
@@ -7,7 +7,7 @@ use super::{Kernel, Operation, Transform};
 pub(super) const CAESAR: Operation = Operation {
     name: "caesar",
     usage: "caesar:N",
-    summary: "move a-z, A-Z and 0-9 on by the whole number N, each class within itself; caesar:-N undoes it",
+    summary: "rotate a-z, A-Z and 0-9 by the whole number N, each class within itself; caesar:-N reverses it",
     build: |argument, kernel| {
         let number = Integer::parse(argument)?;
         let map = Rotate { letters: number.modulo(26), digits: number.modulo(10) };
@@ -18,7 +18,7 @@ pub(super) const CAESAR: Operation = Operation {
 pub(super) const ROT13: Operation = Operation {
     name: "rot13",
     usage: "rot13",
-    summary: "move letters on by 13 of 26; rot13 undoes itself",
+    summary: "rotate letters by 13 of 26; rot13 reverses itself",
     build: |_, kernel| {
         let map = Rotate { letters: 13, digits: 0 };
         Ok(map.transform("rot13".to_owned(), kernel))
@@ -52,7 +52,7 @@ impl GroupMap<1> for Rotate {
     }
 }
 
-/// What to add to `byte` to move it on by `by` within the class of `size` bytes from `first`: 0 outside it.
+/// Returns the amount that moves `byte` by `by` within the class of `size` bytes from `first`: 0 outside it.
 #[inline(always)]
 fn step(byte: u8, first: u8, size: u8, by: u8) -> u8 {
     let place = byte.wrapping_sub(first);
@@ -60,8 +60,8 @@ fn step(byte: u8, first: u8, size: u8, by: u8) -> u8 {
     if place < size { by.wrapping_sub(wrap) } else { 0 }
 }
 
-/// What becomes of each byte value. One byte at a time this is ten times as fast as finding its class, as the
-/// classes of text are hard to predict.
+/// The result for each byte value. For one byte at a time it is ten times as fast as determining the class, because the
+/// classes of the bytes of text are hard to predict.
 #[derive(Clone, Copy)]
 struct Table([u8; 256]);
 

@@ -1,12 +1,11 @@
-//! Searching: results in the order of the file, from records that end with a delimiter.
+//! Searches: results in file order, from records that end with a delimiter.
 
 use std::ops::Range;
 
-/// An operation that finds something in the records of a file (its lines, say), and whose results come in the order of the
-/// file.
+/// An operation that finds something in the records of a file (its lines, for example), with results in file order.
 ///
-/// **Law:** what is found in a record depends on that record and on [`reach`](Self::reach) records before and behind it; so
-/// for every cut between records the results of the parts, one after the other, are the result of the whole.
+/// **Law:** the result for a record depends on that record and on [`reach`](Self::reach) records before and after it.
+/// For every cut between records, the concatenated results of the parts therefore equal the result of the whole.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -16,7 +15,7 @@ use std::ops::Range;
 /// use fullbore::pattern::{Progress, search};
 /// use fullbore::strategy::Strategy;
 ///
-/// /// The lines that begin a table.
+/// /// Finds the lines that begin a table.
 /// struct Tables;
 /// impl Search for Tables {
 ///     type Found = Vec<String>;
@@ -35,101 +34,45 @@ use std::ops::Range;
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 pub trait Search: Send + Sync {
-    /// What is found in a part.
+    /// Result of a part.
     type Found: Send;
 
-    /// What ends a record: a newline, if not said otherwise.
-    ///
-    /// ```
-    /// # use fullbore::operation::{Part, Search};
-    /// # struct All;
-    /// # impl Search for All {
-    /// #     type Found = ();
-    /// #     fn search(&self, _part: &Part<'_>) {}
-    /// # }
-    /// assert_eq!(All.delimiter(), b'\n');
-    /// ```
+    /// Returns the byte that ends a record: by default a newline.
     fn delimiter(&self) -> u8 {
         b'\n'
     }
 
-    /// How many records before and behind a record bear on what is found in it: for lines of context. None, if not said
-    /// otherwise.
-    ///
-    /// ```
-    /// # use fullbore::operation::{Part, Search};
-    /// # struct All;
-    /// # impl Search for All {
-    /// #     type Found = ();
-    /// #     fn search(&self, _part: &Part<'_>) {}
-    /// # }
-    /// assert_eq!(All.reach(), 0);
-    /// ```
+    /// Returns the number of records before and after a record that affect its result, such as lines of context: by
+    /// default 0.
     fn reach(&self) -> usize {
         0
     }
 
-    /// What is found in the part's [own](Part::own) records. Parts come to several threads in any order.
-    ///
-    /// ```
-    /// use fullbore::operation::{Part, Search};
-    /// struct Count;
-    /// impl Search for Count {
-    ///     type Found = usize;
-    ///     fn search(&self, part: &Part<'_>) -> usize {
-    ///         part.own().iter().filter(|&&byte| byte == b'\n').count()
-    ///     }
-    /// }
-    /// let part = Part { bytes: b"one\ntwo\nthree\n", own: 4..8, offset: 0 };
-    /// assert_eq!(Count.search(&part), 1);
-    /// ```
+    /// Returns the result for the part's [own](Part::own) records. Several threads receive parts, in any order.
     fn search(&self, part: &Part<'_>) -> Self::Found;
 
-    /// How much memory a result keeps, in bytes beside its own size: results that wait for their turn stay within the
-    /// budget.
-    ///
-    /// ```
-    /// # use fullbore::operation::{Part, Search};
-    /// # struct All;
-    /// # impl Search for All {
-    /// #     type Found = Vec<u8>;
-    /// #     fn search(&self, _part: &Part<'_>) -> Vec<u8> { Vec::new() }
-    /// fn weight(&self, found: &Vec<u8>) -> usize {
-    ///     found.capacity()
-    /// }
-    /// # }
-    /// assert_eq!(All.weight(&vec![0; 100]), 100);
-    /// ```
+    /// Returns the memory of a result in bytes, in addition to its own size, so that results waiting to be delivered
+    /// stay within the budget.
     fn weight(&self, found: &Self::Found) -> usize {
         let _ = found;
         0
     }
 }
 
-/// Whole records of a file, with those around them that bear on the results.
-///
-/// ```
-/// let part = fullbore::operation::Part { bytes: b"one\ntwo\nthree\n", own: 4..8, offset: 100 };
-/// assert_eq!(part.own(), b"two\n");
-/// ```
+/// Whole records of a file, with those around them that affect the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part<'a> {
     /// The records.
     pub bytes: &'a [u8],
-    /// Those of them whose results are asked for, as a range of `bytes`. Before and behind it stand as many records as
-    /// [`Search::reach`] says, or as the file has.
+    /// Range of `bytes` with the records to search. It has as many records before and after it as [`Search::reach`]
+    /// requires, or as the file has.
     pub own: Range<usize>,
-    /// Where `bytes` stands in the file, in bytes.
+    /// Offset of `bytes` in the file, in bytes.
     pub offset: u64,
 }
 
 impl<'a> Part<'a> {
-    /// The records whose results are asked for. Only the last one of a file may lack its delimiter.
-    ///
-    /// ```
-    /// let part = fullbore::operation::Part { bytes: b"last", own: 0..4, offset: 0 };
-    /// assert_eq!(part.own(), b"last");
-    /// ```
+    /// Returns the records to search. Only the last one of a file may lack its delimiter.
     pub fn own(&self) -> &'a [u8] {
         &self.bytes[self.own.clone()]
     }

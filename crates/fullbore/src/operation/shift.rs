@@ -7,7 +7,7 @@ use super::integer::Integer;
 pub(super) const SHIFT: Operation = Operation {
     name: "shift",
     usage: "shift:N",
-    summary: "add the whole number N to each byte, modulo 256; shift:-N undoes shift:N",
+    summary: "add the whole number N to each byte, modulo 256; shift:-N reverses shift:N",
     build: |argument, kernel| {
         let number = Integer::parse(argument)?;
         let map = Shift(number.modulo(256));

@@ -1,4 +1,4 @@
-//! `swab`: change the two bytes of each pair, as tapes between machines of either byte order need it.
+//! `swab`: exchanges the two bytes of each pair, for tapes exchanged between machines of different byte order.
 
 use super::Operation;
 use super::groupwise::{GroupMap, Groupwise};

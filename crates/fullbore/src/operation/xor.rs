@@ -1,4 +1,4 @@
-//! `xor:HEX`: combine the file with a key that repeats from its first byte to its last.
+//! `xor:HEX`: combines the file with a key, repeated from the first byte to the last.
 
 use super::kernel::{Kernel, Pass, element_done};
 use super::{Operation, Split, Transform};
@@ -7,12 +7,12 @@ use std::fmt;
 pub(super) const XOR: Operation = Operation {
     name: "xor",
     usage: "xor:HEX",
-    summary: "exclusive-or with the key HEX (two digits a byte), repeated over the file; it undoes itself",
+    summary: "exclusive-or with the key HEX (two digits per byte), repeated over the file; its own inverse",
     build: |argument, kernel| Ok(Box::new(Xor { key: Key::parse(argument)?, kernel })),
 };
 
-/// A short key is laid out to at least so many bytes, so that long vector runs lie between two turns of it while
-/// it stays in the nearest cache.
+/// Minimum length in bytes of a repeated short key: the loop then runs over long vectors before the key starts again,
+/// and the key stays in the nearest cache.
 const LAID_OUT: usize = 4096;
 
 struct Xor {
@@ -37,7 +37,7 @@ impl Key {
         }
         if !hex.len().is_multiple_of(2) {
             return Err(format!(
-                "{} hexadecimal digits are no whole bytes; give two digits a byte",
+                "{} hexadecimal digits are not whole bytes; give two digits per byte",
                 hex.len()
             ));
         }
@@ -48,7 +48,7 @@ impl Key {
         Ok(Self { period, repeated: key.repeat(LAID_OUT.div_ceil(period)) })
     }
 
-    /// The key's bytes from a place in the file to the end of the layout, which starts over after it.
+    /// Returns the key's bytes for an offset of the file, up to the end of the repeated key.
     fn from(&self, offset: u64) -> &[u8] {
         &self.repeated[(offset % self.period as u64) as usize..]
     }

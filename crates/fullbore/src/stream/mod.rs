@@ -90,6 +90,7 @@ impl FileStream {
     }
 
     /// Length of the file in bytes once the pending bytes are written.
+    ///
     /// # Errors
     /// If the system cannot determine it.
     pub fn len(&self) -> Result<u64> {
@@ -102,6 +103,7 @@ impl FileStream {
     }
 
     /// True if the length is 0; see [`len`](Self::len).
+    ///
     /// # Errors
     /// If the system cannot determine it.
     pub fn is_empty(&self) -> Result<bool> {
@@ -109,6 +111,7 @@ impl FileStream {
     }
 
     /// Writes the pending bytes and sets the length in bytes. A position behind the new end moves to it.
+    ///
     /// # Errors
     /// If the system refuses.
     pub fn set_len(&mut self, len: u64) -> Result<()> {
@@ -121,6 +124,7 @@ impl FileStream {
     }
 
     /// Writes the pending bytes and syncs the file.
+    ///
     /// # Errors
     /// If the system refuses either.
     pub fn sync(&mut self, durability: Durability) -> Result<()> {
@@ -129,6 +133,7 @@ impl FileStream {
     }
 
     /// [`sync`](Self::sync) with [`Durability::Data`].
+    ///
     /// # Errors
     /// As [`sync`](Self::sync).
     pub fn sync_data(&mut self) -> Result<()> {
@@ -136,6 +141,7 @@ impl FileStream {
     }
 
     /// [`sync`](Self::sync) with [`Durability::Full`].
+    ///
     /// # Errors
     /// As [`sync`](Self::sync).
     pub fn sync_all(&mut self) -> Result<()> {

@@ -1,53 +1,53 @@
-//! What a character does to words and columns: UTF-8 decoded as glibc decodes it, and looked up in wc's own answers.
+//! Effect of a character on words and columns: UTF-8 decoded as by glibc, and a table of wc's own results.
 
 use super::table::RUNS;
 
-/// What a character is to the words around it.
+/// Effect of a character on words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Words do not see it: neither does it begin one nor end one.
+    /// Ignored by words: it neither begins nor ends one.
     Unseen,
-    /// It stands in a word.
+    /// Part of a word.
     Word,
-    /// It parts words.
+    /// Separates words.
     Space,
 }
 
-/// What a character is to the counts.
+/// Effect of a character on the counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Character {
     pub(super) class: Class,
-    /// Columns that it takes.
+    /// Number of columns.
     pub(super) width: u64,
 }
 
-/// What the first bytes of a slice are.
+/// Result of decoding the first bytes of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoded {
-    /// A character. Its bytes are those that the first one says.
+    /// A character. Its length is that announced by its first byte.
     Whole(u32),
-    /// A character may come of it, if the right bytes follow.
+    /// The start of a character, valid if the right bytes follow.
     Cut,
-    /// The first byte belongs to no character.
+    /// The first byte is not part of a character.
     Broken,
 }
 
-/// The most bytes of a character: glibc still takes those that Unicode gave up.
+/// Maximum length of a character in bytes: glibc still accepts the lengths that Unicode abolished.
 pub(super) const LONGEST: usize = 6;
 
-/// How many bytes a character has that begins with this byte.
+/// Returns the length in bytes of a character with this first byte.
 #[inline(always)]
 pub(super) fn length(first: u8) -> usize {
     (first.leading_ones() as usize).max(1)
 }
 
-/// Whether a byte can only be a later one of a character.
+/// True for a byte that cannot begin a character.
 #[inline(always)]
 pub(super) fn continues(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
-/// Decodes the first character of `bytes`, which begin with one of 0xc0 or more.
+/// Decodes the first character of `bytes`, which begin with a byte of 0xc0 or more.
 #[inline(always)]
 pub(super) fn decode(bytes: &[u8]) -> Decoded {
     let Some((&first, rest)) = bytes.split_first() else { return Decoded::Cut };
@@ -63,7 +63,7 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded {
             Some(_) => return Decoded::Broken,
         }
     }
-    // The least of its length: longer forms of smaller numbers are none.
+    // The smallest code of this length: overlong forms are not characters.
     let least = if length == 2 { 0x80 } else { 1 << (5 * length - 4) };
     match code {
         0xd800..=0xdfff => Decoded::Broken,
@@ -75,10 +75,10 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded {
 const PAGE: usize = 256;
 const PAGES: usize = 0x11_0000 / PAGE;
 
-/// The kinds of characters, and so of the pages whose characters are all of one kind.
+/// Number of kinds of characters, and so of the pages whose characters are all of one kind.
 const PURE: usize = 7;
 
-/// The last run that begins at `code` or before, sought from `run` on.
+/// Returns the last run that begins at `code` or before, searching from `run` on.
 const fn run_of(code: u32, mut run: usize) -> usize {
     while run + 1 < RUNS.len() && RUNS[run + 1] >> 3 <= code {
         run += 1;
@@ -86,12 +86,12 @@ const fn run_of(code: u32, mut run: usize) -> usize {
     run
 }
 
-/// Whether the characters of the page at `start`, the first of which is in `run`, are of several kinds.
+/// True if the page at `start`, whose first character is in `run`, has characters of several kinds.
 const fn mixed(start: usize, run: usize) -> bool {
     run + 1 < RUNS.len() && ((RUNS[run + 1] >> 3) as usize) < start + PAGE
 }
 
-/// How many pages there are to look characters up in: those of one kind are shared.
+/// Number of stored pages: pages of one kind are shared.
 const TABLES: usize = {
     let (mut tables, mut number, mut run) = (PURE, 0, 0);
     while number < PAGES {
@@ -102,13 +102,13 @@ const TABLES: usize = {
     tables
 };
 
-/// Every character's answer, and what the kernel asks of first bytes.
+/// The table of all characters, and a summary by first byte for the kernel.
 pub(super) struct Characters {
-    /// Where the page of a character stands in `kinds`.
+    /// Page index in `kinds` for each page of characters.
     pages: [u16; PAGES],
     kinds: [u8; TABLES * PAGE],
-    /// Of the first bytes whose characters all stand in words, so that nobody need look: by the low half of the byte, bit 0
-    /// for 0xc., bit 1 for 0xd., bit 2 for 0xe.
+    /// Set of first bytes whose characters are all part of words, so that no lookup is needed: indexed by the low half
+    /// of the byte, bit 0 for 0xc., bit 1 for 0xd., bit 2 for 0xe.
     pub(super) known: [u8; 16],
 }
 
@@ -118,12 +118,12 @@ impl std::fmt::Debug for Characters {
     }
 }
 
-// Made by the compiler: at the start of a program it would take longer than all else.
+// Built by the compiler: at the start of a program it would take longer than everything else.
 static PARTING: Characters = Characters::new(true);
 static JOINING: Characters = Characters::new(false);
 
 impl Characters {
-    /// With spaces that do not break lines as spaces of words or as letters, as POSIX wants it.
+    /// Returns the table in which no-break spaces separate words, or are letters as POSIX requires.
     pub(super) fn of(no_break_parts: bool) -> &'static Self {
         if no_break_parts { &PARTING } else { &JOINING }
     }
@@ -161,7 +161,7 @@ impl Characters {
         }
         let mut first = 0xc2;
         while first <= 0xef {
-            // Of these, some go on with bytes that make no character.
+            // Some sequences after these first bytes are not characters.
             let picky = first == 0xe0 || first == 0xed;
             let (start, end) = if first < 0xe0 {
                 ((first & 0x1f) << 6, ((first & 0x1f) + 1) << 6)
@@ -176,7 +176,7 @@ impl Characters {
         made
     }
 
-    /// Whether all characters from `start` up to `end` stand in words.
+    /// True if all characters from `start` up to `end` are part of words.
     const fn stands_in_words(&self, start: u32, end: u32) -> bool {
         let mut code = start;
         while code < end {
@@ -193,7 +193,7 @@ impl Characters {
         self.pages[code as usize / PAGE] as usize * PAGE + code as usize % PAGE
     }
 
-    /// What a character is, in the code of the table.
+    /// Returns the kind of a character, in the code of the table.
     #[inline(always)]
     pub(super) const fn kind(&self, code: u32) -> u8 {
         if code < 0x11_0000 { self.kinds[self.place(code)] } else { 0 }
@@ -210,13 +210,13 @@ impl Characters {
     }
 }
 
-/// The kinds that stand in words, one bit each.
+/// Kinds that are part of words, one bit each.
 pub(super) const WORD: u64 = 0b000_1110;
-/// Those that part words.
+/// Kinds that separate words.
 pub(super) const SPACE: u64 = 0b111_0000;
-/// Those that take a column or two.
+/// Kinds that take one or two columns.
 pub(super) const ONE_COLUMN: u64 = 0b110_1100;
-/// Those that take two.
+/// Kinds that take two columns.
 pub(super) const TWO_COLUMNS: u64 = 0b100_1000;
 
 #[cfg(test)]
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_order_and_every_page_says_what_its_runs_say() {
+    fn the_table_is_sorted_and_every_page_agrees_with_its_runs() {
         assert!(RUNS.is_sorted_by(|one, next| one >> 3 < next >> 3));
         let characters = Characters::of(true);
         for (number, run) in RUNS.iter().enumerate() {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_unicode_gave_up_is_still_a_character_that_words_do_not_see() {
+    fn obsolete_utf_8_is_still_a_character_that_words_ignore() {
         for (bytes, code) in [
             (&b"\xf4\x90\x80\x80"[..], 0x11_0000),
             (b"\xf7\xbf\xbf\xbf", 0x1f_ffff),

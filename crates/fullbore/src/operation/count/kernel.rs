@@ -1,9 +1,9 @@
-//! Counting a run of bytes, a block at a time. Each question about a block is one bit a byte; words and lines are then a few
-//! instructions for all of its bytes.
+//! Counts a run of bytes, one block at a time. Each property of the bytes of a block is a mask of one bit per byte;
+//! words and lines then take a few instructions for the whole block.
 //!
-//! What begins a word is a character of words whose nearest neighbour before it that words see at all parts them. Without
-//! bytes that words do not see that is a shift; with them, what follows a space has to pass over runs of such bytes, and an
-//! addition does that: one added to the first bit of a run of ones carries to the bit behind the run.
+//! A word begins at a character of a word if the nearest preceding character that words do not ignore separates words.
+//! Without ignored bytes the test is a shift. With them, the bit after a space must move across runs of ignored bytes;
+//! an addition does that: adding one to the first bit of a run of ones carries to the bit after the run.
 
 use super::character::{
     Characters, Class, Decoded, ONE_COLUMN, SPACE, TWO_COLUMNS, WORD, continues, decode, length,
@@ -11,7 +11,7 @@ use super::character::{
 use super::lanes::{BLOCK, Lanes, Pass};
 use super::state::{Advance, Columns, CountState, Few, head};
 
-/// Newlines only.
+/// Counts newlines only.
 pub(super) struct Lines<'a>(pub(super) &'a [u8]);
 
 impl Pass for Lines<'_> {
@@ -29,7 +29,7 @@ impl Pass for Lines<'_> {
     }
 }
 
-/// Lines, words, characters if the bytes are UTF-8, and columns if they are asked for.
+/// Counts lines, words, characters if the bytes are UTF-8, and columns on request.
 pub(super) struct All<'a, const UTF8: bool, const COLUMNS: bool> {
     pub(super) bytes: &'a [u8],
     pub(super) characters: &'static Characters,
@@ -43,8 +43,8 @@ impl<const UTF8: bool, const COLUMNS: bool> Pass for All<'_, UTF8, COLUMNS> {
         let bytes = self.bytes;
         let mut sweep = Sweep::<UTF8, COLUMNS>::new(self.characters);
         let mut at = 0;
-        // Where there is a byte above 0x7f or a control, there are more: each time that the short way is short indeed, it is
-        // tried again twice as late.
+        // Bytes above 0x7f and control characters occur in clusters: each time that the fast path ends early, the wait
+        // before the next attempt doubles.
         let (mut wait, mut patience) = (1, 0);
         while let Some(block) = bytes[at..].first_chunk() {
             if !COLUMNS && patience == 0 && sweep.first.is_some() {
@@ -81,13 +81,13 @@ struct Sweep<const UTF8: bool, const COLUMNS: bool> {
     lines: u64,
     words: u64,
     count: u64,
-    /// The class of the first character that words see.
+    /// Class of the first character that words do not ignore.
     first: Option<Class>,
     /// One if no word is open, else zero.
     outside: u64,
-    /// Since what led back to the first column last.
+    /// Movement since the last return to the first column.
     advance: Advance,
-    /// The columns before the first that led back.
+    /// Movement before the first return.
     before: Option<Advance>,
     longest: u64,
 }
@@ -113,13 +113,13 @@ impl Seen {
     }
 }
 
-/// The bits below a place.
+/// Returns a mask of the bits below a place.
 #[inline(always)]
 fn until(place: usize) -> u64 {
     if place < BLOCK { (1 << place) - 1 } else { u64::MAX }
 }
 
-/// The places of the bits of a mask, the lowest first.
+/// Returns the places of the bits of a mask, the lowest first.
 #[inline(always)]
 fn places(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -145,7 +145,7 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
         }
     }
 
-    /// Counts blocks of nothing but printed ASCII and white space, and returns how many bytes they have.
+    /// Counts blocks that have only printable ASCII and white space, and returns their length in bytes.
     #[inline(always)]
     fn printed<L: Lanes>(&mut self, lanes: L, bytes: &[u8]) -> usize {
         let (mut lines, mut words, mut outside, mut taken) = (0, 0, self.outside, 0);
@@ -169,11 +169,12 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
         taken
     }
 
-    /// Counts the first `len` bytes of a block, but for a character that is cut at their end. Returns how many it counted.
+    /// Counts the first `len` bytes of a block, except a character cut at their end. Returns the number of bytes
+    /// counted.
     #[inline(always)]
     fn block<L: Lanes>(&mut self, lanes: L, bytes: &[u8; BLOCK], len: usize) -> usize {
         let block = lanes.load(bytes);
-        // What is behind the end is zeros, which no question but those about characters meets.
+        // The bytes after the end are zeros, which only the masks for characters match.
         let newlines = lanes.equal(block, b'\n');
         let mut spaces = lanes.within(block, b'\t', 5) | lanes.equal(block, b' ');
         let mut words = lanes.within(block, b'!', b'~' - b'!' + 1);
@@ -206,7 +207,7 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
                 }
                 for place in places(three_bytes & !good) {
                     let code = bits(place, 0xf) << 12 | bits(place + 1, 0x3f) << 6 | bits(place + 2, 0x3f);
-                    // Longer forms of smaller numbers are no characters, and surrogates neither.
+                    // Overlong forms and surrogates are not characters.
                     if code >= 0x800 && code >> 11 != 0xd800 >> 11 {
                         seen.add(place, self.characters.kind(code));
                     }
@@ -221,7 +222,7 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
                 spaces |= seen.spaces;
                 one |= seen.one;
                 two |= seen.two;
-                // All the others of the block that words see are below 0x80, and what is cut is not.
+                // All other bytes that words do not ignore are below 0x80; bytes of a cut character are not.
             }
         }
         self.lines += u64::from(newlines.count_ones());
@@ -297,7 +298,8 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
     }
 }
 
-/// The class of the first character that words see. Apart, since it is asked once a run: the others need not wait for it.
+/// Returns the class of the first character that words do not ignore. A separate function, because it runs once per
+/// run: the common path does not wait for it.
 #[cold]
 #[inline(never)]
 fn first(seen: u64, words: u64) -> Option<Class> {
@@ -305,7 +307,7 @@ fn first(seen: u64, words: u64) -> Option<Class> {
     (seen != 0).then_some(if words & lowest == 0 { Class::Space } else { Class::Word })
 }
 
-/// How many of the first `len` bytes of a block hold no character that is cut at their end.
+/// Returns how many of the first `len` bytes of a block precede a character cut at their end.
 #[inline(always)]
 fn whole(bytes: &[u8; BLOCK], continued: u64, high: u64, len: usize) -> usize {
     let firsts = !continued & until(len);

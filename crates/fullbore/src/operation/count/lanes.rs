@@ -1,25 +1,25 @@
-//! Sixty-four bytes at once: one bit a byte for each question, in the processor's widest vectors.
+//! Blocks of 64 bytes: masks of one bit per byte, in the processor's widest vectors.
 
 use std::sync::LazyLock;
 
-/// How many bytes a block has: one bit a byte fits in a register.
+/// Bytes of a block: a mask of one bit per byte fits in a register.
 pub(super) const BLOCK: usize = 64;
 
-/// The questions that the kernel asks of a block. Bit 0 answers for the first byte.
+/// The masks that the kernel computes for a block. Bit 0 is for the first byte.
 pub(super) trait Lanes: Copy {
     type Block: Copy;
     fn load(self, bytes: &[u8; BLOCK]) -> Self::Block;
-    /// Which bytes are `byte`.
+    /// Mask of the bytes that equal `byte`.
     fn equal(self, block: Self::Block, byte: u8) -> u64;
-    /// Which bytes are one of the `count` from `first`.
+    /// Mask of the bytes that are among the `count` values from `first`.
     fn within(self, block: Self::Block, first: u8, count: u8) -> u64;
-    /// Which bytes are below a limit, as signed numbers.
+    /// Mask of the bytes that are below a limit, as signed numbers.
     fn below(self, block: Self::Block, limit: i8) -> u64;
-    /// Which bytes are first bytes in this [set](super::character::Characters::known).
+    /// Mask of the first bytes in this [set](super::character::Characters::known).
     fn known(self, block: Self::Block, set: &[u8; 16]) -> u64;
 }
 
-/// What runs on any processor: one byte after the other, or as the compiler likes.
+/// The portable version: byte by byte, or vectorised by the compiler.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plain;
 
@@ -170,17 +170,16 @@ mod x86 {
     }
 }
 
-/// Work that is written once for any lanes. Must be `#[inline(always)]`, so that it is compiled for the instructions of
-/// each.
+/// Code written once for all lanes. Must be `#[inline(always)]`, so that it is compiled for the instructions of each.
 pub(super) trait Pass {
     type Output;
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
-/// The lanes that a processor may have.
+/// Lanes that a processor may support.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Processor {
-    /// Of any kind.
+    /// Any processor.
     Plain,
     /// With 256-bit integer vectors (AVX2).
     #[cfg(target_arch = "x86_64")]
@@ -191,7 +190,7 @@ pub(super) enum Processor {
 }
 
 impl Processor {
-    /// All that run here, the best one last.
+    /// Returns all lanes that run here, the best last.
     pub(super) fn all() -> &'static [Self] {
         static ALL: LazyLock<Vec<Processor>> = LazyLock::new(|| {
             let mut all = vec![Processor::Plain];
@@ -205,7 +204,7 @@ impl Processor {
         &ALL
     }
 
-    /// This machine's.
+    /// Returns the best lanes of this machine.
     pub(super) fn here() -> Self {
         *Self::all().last().unwrap_or(&Self::Plain)
     }

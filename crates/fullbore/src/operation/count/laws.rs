@@ -1,4 +1,5 @@
-//! The laws of counting: one result for every cut and every processor, and the result of wc's own loop, a character at a time.
+//! Laws of counting: one result for every cut and every processor, equal to that of wc's own loop, one character at a
+//! time.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +9,7 @@ use super::character::{Characters, Class, Decoded, continues, decode, length};
 use super::lanes::Processor;
 use super::{Count, CountState, Counts, Encoding, Fold};
 
-/// One character after the other, as a person would count them.
+/// Counts one character after the other: the reference.
 fn slowly(count: &Count, bytes: &[u8]) -> Counts {
     let mut counts = Counts { bytes: bytes.len() as u64, ..Counts::default() };
     let (mut inside, mut column, mut at) = (false, 0, 0);
@@ -83,8 +84,8 @@ fn any_count() -> impl Strategy<Value = Count> {
         .prop_map(|(count, processor)| Count { processor, ..count })
 }
 
-/// Text with all that may go wrong in it: words, spaces of every kind, controls, wide and zero-width characters, whole, cut
-/// and broken.
+/// Text with all difficulties: words, spaces of every kind, controls, wide and zero-width characters, whole, cut and
+/// broken.
 fn any_text() -> impl Strategy<Value = Vec<u8>> {
     let character = |code: u32| char::from_u32(code).unwrap_or('?').to_string().into_bytes();
     let spaces = [
@@ -108,7 +109,7 @@ fn any_text() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// The state of `bytes` cut at `places`, each part its own state, merged as `left_first` says.
+/// State of `bytes` cut at `places`, one state per part, merged in the order that `left_first` chooses.
 fn cut(count: &Count, bytes: &[u8], places: &[usize], left_first: &dyn Fn(usize) -> bool) -> CountState {
     match places {
         [] => {
@@ -131,7 +132,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
     #[test]
-    fn counts_are_those_of_one_character_after_the_other(
+    fn counts_equal_those_of_one_character_at_a_time(
         count in any_count(), text in any_text(), skip in 0..70_usize,
     ) {
         let text = &text[skip.min(text.len())..];
@@ -172,7 +173,7 @@ fn every_character_counts_alike_everywhere_in_a_block_and_across_every_cut() {
         let mut bytes = [0; 4];
         let spelt = code.encode_utf8(&mut bytes).as_bytes();
         let kind = Characters::of(true).lookup(code.into());
-        // A few of each length and kind are enough for the cuts; all of them are looked up elsewhere.
+        // A few of each length and kind suffice for the cuts; another test looks up all of them.
         let times = seen.entry((spelt[0], kind.width, kind.class as u8)).or_default();
         *times += 1;
         if *times > 2 {

@@ -1,4 +1,4 @@
-//! Counting lines, words, characters, bytes and columns as GNU `wc` counts them, in runs that may be cut anywhere.
+//! Counts of lines, words, characters, bytes and columns as GNU `wc` counts them, in runs with cuts anywhere.
 
 mod character;
 mod kernel;
@@ -15,30 +15,17 @@ use character::Characters;
 use kernel::{All, Lines};
 use lanes::{Pass, Processor};
 
-/// How bytes spell characters.
-///
-/// ```
-/// use fullbore::operation::{Count, Encoding};
-/// let text = "naïve".as_bytes();
-/// assert_eq!(Count::new(Encoding::Utf8).of(text).characters, 5);
-/// assert_eq!(Count::new(Encoding::Bytes).of(text).characters, 6);
-/// ```
+/// Encoding of characters as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// Each byte is one, and those above 0x7f are nothing that words or columns see: the locale "C".
+    /// One byte per character; words and columns ignore bytes above 0x7f: the locale "C".
     Bytes,
-    /// UTF-8, with the classes and widths of glibc 2.36 (Unicode 14). Bytes that are no UTF-8 are no characters.
+    /// UTF-8, with the classes and widths of glibc 2.36 (Unicode 14). Bytes that are not UTF-8 are not characters.
     Utf8,
 }
 
 impl Encoding {
-    /// Whether a character can be printed: it takes columns, or puts a mark on one that does, or is a space.
-    ///
-    /// ```
-    /// use fullbore::operation::Encoding;
-    /// assert!(Encoding::Utf8.prints('é') && !Encoding::Bytes.prints('é'));
-    /// assert!(Encoding::Bytes.prints(' ') && !Encoding::Utf8.prints('\n'));
-    /// ```
+    /// True if a character is printable: it takes columns, or adds a mark to one that does, or is a space.
     pub fn prints(self, character: char) -> bool {
         match self {
             Self::Bytes => matches!(character, ' '..='~'),
@@ -49,8 +36,8 @@ impl Encoding {
 
 /// Counts as GNU `wc` does.
 ///
-/// A word is what stands between white space, if there is something printable in it: bytes that are no character and
-/// characters that cannot be printed neither begin nor end a word, as in `wc` up to 9.4.
+/// A word is the text between white space if something in it is printable: bytes that are not characters and
+/// unprintable characters neither begin nor end a word, as in `wc` up to 9.4.
 ///
 /// ```
 /// use fullbore::operation::{Count, Encoding};
@@ -67,34 +54,23 @@ pub struct Count {
     processor: Processor,
 }
 
-/// What was counted.
-///
-/// ```
-/// use fullbore::operation::{Count, Counts, Encoding};
-/// let counts = Count::new(Encoding::Bytes).of(b"one\ntwo three\n");
-/// assert_eq!(counts, Counts { lines: 2, words: 3, characters: 14, bytes: 14, columns: 0 });
-/// ```
+/// Results of counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Newlines.
     pub lines: u64,
-    /// Words; 0 if they were left out.
+    /// Words; 0 if not counted.
     pub words: u64,
-    /// Characters, or bytes if each byte is one; 0 in UTF-8 if words and characters were left out.
+    /// Characters, or bytes if each byte is one; 0 in UTF-8 if words and characters were not counted.
     pub characters: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Columns of the longest line, with a tab stop every eight; 0 if not asked for.
+    /// Columns of the longest line, with a tab stop every eight; 0 if not counted.
     pub columns: u64,
 }
 
 impl Count {
     /// Counts lines, words, characters and bytes.
-    ///
-    /// ```
-    /// use fullbore::operation::{Count, Encoding};
-    /// assert_eq!(Count::new(Encoding::Utf8).of(b"two words").words, 2);
-    /// ```
     pub fn new(encoding: Encoding) -> Self {
         Self {
             encoding,
@@ -105,64 +81,30 @@ impl Count {
         }
     }
 
-    /// Counts the columns of the longest line too, which costs time.
-    ///
-    /// ```
-    /// use fullbore::operation::{Count, Encoding};
-    /// let wide = Count::new(Encoding::Utf8).with_columns();
-    /// assert_eq!(wide.of("中文\t.\n".as_bytes()).columns, 9);
-    /// ```
+    /// Also counts the columns of the longest line, which takes time.
     pub fn with_columns(mut self) -> Self {
         self.columns = true;
         self
     }
 
     /// Counts lines and bytes only, which saves time.
-    ///
-    /// ```
-    /// use fullbore::operation::{Count, Counts, Encoding};
-    /// let counts = Count::new(Encoding::Utf8).lines_only().of(b"one\ntwo\n");
-    /// assert_eq!(counts, Counts { lines: 2, bytes: 8, ..Counts::default() });
-    /// ```
     pub fn lines_only(mut self) -> Self {
         (self.words, self.columns) = (false, false);
         self
     }
 
-    /// Takes spaces that do not break lines for letters, as `wc` does where `POSIXLY_CORRECT` is set.
-    ///
-    /// ```
-    /// use fullbore::operation::{Count, Encoding};
-    /// let (gnu, text) = (Count::new(Encoding::Utf8), "100\u{a0}km".as_bytes());
-    /// assert_eq!((gnu.of(text).words, gnu.posixly_correct().of(text).words), (2, 1));
-    /// ```
+    /// Treats no-break spaces as letters, as `wc` does if `POSIXLY_CORRECT` is set.
     pub fn posixly_correct(mut self) -> Self {
         self.characters = Characters::of(false);
         self
     }
 
-    /// The counts of bytes in memory.
-    ///
-    /// ```
-    /// use fullbore::operation::{Count, Encoding};
-    /// assert_eq!(Count::new(Encoding::Bytes).of(b"a line\n").lines, 1);
-    /// ```
+    /// Returns the counts of bytes in memory.
     pub fn of(&self, bytes: &[u8]) -> Counts {
         self.counts(&self.run(bytes))
     }
 
-    /// The counts of a file whose state this is.
-    ///
-    /// ```
-    /// use fullbore::file::File;
-    /// use fullbore::operation::{Count, Encoding};
-    /// use fullbore::pattern::{Progress, fold};
-    /// use fullbore::strategy::Strategy;
-    /// let count = Count::new(Encoding::Utf8);
-    /// let (_, state) = fold(&count, &File::open("Cargo.toml")?, &Strategy::plain(), &Progress::default())?;
-    /// assert_eq!(count.counts(&state), count.of(&std::fs::read("Cargo.toml").unwrap()));
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
+    /// Returns the counts for the state of a whole file.
     pub fn counts(&self, state: &CountState) -> Counts {
         Counts {
             lines: state.lines,

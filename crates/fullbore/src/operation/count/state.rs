@@ -1,4 +1,4 @@
-//! What is known of a run of bytes, and what two neighbours make together: words, characters and columns across a cut.
+//! State of a run of bytes, and the merge of two adjacent ones: words, characters and columns across a cut.
 
 use super::character::{Character, Characters, Class, Decoded, LONGEST, continues, decode, length};
 
@@ -10,7 +10,7 @@ pub(super) struct Few {
 }
 
 impl Few {
-    /// The first of some bytes, as many as it holds: one less than the longest character has.
+    /// Keeps the first bytes, at most one less than the longest character has.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut few = Self::default();
         few.extend(bytes);
@@ -29,17 +29,17 @@ impl Few {
     }
 }
 
-/// How the characters of a run move along a line, whatever the column it starts at.
+/// Movement of a run of characters along a line, for any starting column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Advance {
-    /// Columns until the first tab, or in all.
+    /// Columns up to the first tab, or of the whole run.
     before: u64,
-    /// If there is a tab: columns behind the place where the first one stops, which later tabs count from, since it is a
-    /// multiple of eight.
+    /// If there is a tab: columns after the stop of the first one, which is a multiple of eight, so that later tabs
+    /// count from it.
     behind: Option<u64>,
 }
 
-/// The stop of a tab at this column.
+/// Returns the tab stop after this column.
 fn stop(column: u64) -> u64 {
     (column / 8 + 1) * 8
 }
@@ -57,7 +57,7 @@ impl Advance {
         self.behind = Some(self.behind.map_or(0, stop));
     }
 
-    /// The column it leads to from `start`.
+    /// Returns the column reached from `start`.
     pub(super) fn from(&self, start: u64) -> u64 {
         match self.behind {
             None => start + self.before,
@@ -65,7 +65,7 @@ impl Advance {
         }
     }
 
-    /// Goes on with what comes behind.
+    /// Appends the following movement.
     fn then(&mut self, next: Self) {
         match (&mut self.behind, next.behind) {
             (None, _) => *self = Self { before: self.before + next.before, behind: next.behind },
@@ -75,12 +75,12 @@ impl Advance {
     }
 }
 
-/// The lengths of lines, in columns. Newline, carriage return and form feed lead back to the first column.
+/// Lengths of lines in columns. Newline, carriage return and form feed return to the first column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Columns {
-    /// Until the first that leads back, or in all: nobody knows here where it starts.
+    /// Up to the first return, or of the whole run: its starting column is unknown here.
     pub(super) head: Advance,
-    /// If one leads back: the longest line between two such, and the columns behind the last one.
+    /// If there is a return: the longest line between two returns, and the columns after the last one.
     pub(super) back: Option<(u64, u64)>,
 }
 
@@ -104,20 +104,20 @@ impl Columns {
     }
 }
 
-/// What is known of a run of bytes. Merging is associative, so runs can be counted anywhere and in any order.
+/// State of a run of bytes. Merging is associative, so runs can be counted anywhere and in any order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CountState {
     pub(super) bytes: u64,
     pub(super) lines: u64,
-    /// Those that begin here, if none is open where the run begins.
+    /// Words that begin here, if none is open at the start of the run.
     pub(super) words: u64,
     pub(super) characters: u64,
-    /// The first and the last character that words see; both or none.
+    /// Classes of the first and the last character that words do not ignore; both or none.
     pub(super) ends: Option<(Class, Class)>,
     pub(super) columns: Columns,
-    /// Continuation bytes at the very start: they are nothing, unless they end a character that was cut before them.
+    /// Continuation bytes at the very start: ignored, unless they end a character that was cut before them.
     pub(super) head: Few,
-    /// The beginning of a character at the very end: it is nothing, unless the rest follows.
+    /// The beginning of a character at the very end: ignored, unless its rest follows.
     pub(super) tail: Few,
 }
 
@@ -133,12 +133,12 @@ impl CountState {
         }
     }
 
-    /// Whether it is nothing but bytes that may end a character.
+    /// True if the run consists only of bytes that may end a character.
     fn only_head(&self) -> bool {
         self.bytes == u64::from(self.head.len)
     }
 
-    /// Goes on with the run right behind. Columns are counted if they were in both.
+    /// Appends the run that follows. Columns are counted if both runs have them.
     pub(super) fn then(&mut self, next: Self, characters: &Characters, columns: bool) {
         let only_heads = self.only_head();
         let mut tail = next.tail;
@@ -167,7 +167,7 @@ impl CountState {
         self.add(&next);
     }
 
-    /// The counts of both, without what was cut between them.
+    /// Adds the counts, without the character cut between the runs.
     fn add(&mut self, next: &Self) {
         let open = matches!(self.ends, Some((_, Class::Word)));
         let goes_on = matches!(next.ends, Some((Class::Word, _)));
@@ -182,13 +182,13 @@ impl CountState {
         self.columns.then(next.columns);
     }
 
-    /// The longest line of a whole file, in columns.
+    /// Returns the longest line of a whole file, in columns.
     pub(super) fn longest(&self) -> u64 {
         self.columns.longest()
     }
 }
 
-/// How many bytes at the front of some can only end a character that began before them; no more than matter.
+/// Returns the bytes at the front that can only end a character begun before them, as many as matter.
 pub(super) fn head(bytes: &[u8]) -> Few {
     let len = bytes.iter().take(LONGEST - 1).take_while(|&&byte| continues(byte)).count();
     Few::of(&bytes[..len])
@@ -198,7 +198,7 @@ pub(super) fn head(bytes: &[u8]) -> Few {
 mod tests {
     use super::*;
 
-    /// The columns of a line that is walked step by step: a number of columns, or a tab.
+    /// Column after a walk step by step; a step is a number of columns, or a tab.
     fn walked(start: u64, steps: &[Option<u8>]) -> u64 {
         steps.iter().fold(start, |column, step| match step {
             Some(columns) => column + u64::from(*columns),

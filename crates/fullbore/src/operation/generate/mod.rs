@@ -1,4 +1,4 @@
-//! Test data: any run of it can be made without the runs before it, so many workers can make one file.
+//! Test data: any run can be generated without the runs before it, so many workers can write one file.
 //!
 //! ```
 //! use fullbore::operation::{Generate, generate::Text};
@@ -22,8 +22,8 @@ pub use zeros::Zeros;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// A key for each piece of the data of `seed`: no two pieces of one seed share a key, as each step is one to one,
-/// and two seeds give the same key to two pieces no oftener than chance.
+/// Returns a key for each piece of the data of `seed`: no two pieces of one seed share a key, because each step is
+/// one-to-one, and two seeds give the same key to two pieces no more often than chance.
 #[inline]
 fn piece_key(seed: u64, piece: u64) -> u64 {
     let scatter = |word| SplitMix64::from_seed(u64::to_le_bytes(word)).next_u64();
@@ -49,7 +49,7 @@ mod laws {
         })
     }
 
-    /// A generator that names itself when a case fails.
+    /// A generator with a `Debug` form for failing cases.
     struct Generator(Box<dyn Generate>);
 
     impl std::fmt::Debug for Generator {
@@ -95,7 +95,7 @@ mod laws {
     }
 
     #[test]
-    fn the_end_of_the_largest_file_can_be_made() {
+    fn the_end_of_the_largest_file_can_be_generated() {
         for generator in [&Random::new(1) as &dyn Generate, &Text::new(1, 80).unwrap(), &Zeros] {
             let tail = run(generator, u64::MAX - 10_000, 10_000);
             assert_eq!(tail[9_000..], run(generator, u64::MAX - 1_000, 1_000));

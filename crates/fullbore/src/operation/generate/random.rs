@@ -1,4 +1,4 @@
-//! Random bytes: nothing can compress them, and no block repeats another.
+//! Random bytes: incompressible, and no block repeats another.
 
 use super::piece_key;
 use crate::operation::Generate;
@@ -6,22 +6,15 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fmt;
 
-/// Bytes that are made together. It is part of what the data is: another value makes other data.
+/// Number of bytes generated together. It defines the data: another value gives other data.
 const BLOCK: usize = 4096;
 
-/// Generators that take turns in a block, so that the processor works on several at once. Part of the data, too.
+/// Number of generators interleaved in a block, so that the processor works on several at once. It defines the data,
+/// too.
 const LANES: usize = 4;
 
-/// Random bytes from a seed. The same seed gives the same bytes on every machine and in every version; each block
-/// of 4 KiB has generators of its own, so no block of a file equals another.
-///
-/// ```
-/// use fullbore::operation::{Generate, generate::Random};
-/// let (mut one, mut two) = ([0; 4096], [0; 4096]);
-/// Random::new(7).fill(0, &mut one);
-/// Random::new(7).fill(4096, &mut two);
-/// assert_ne!(one, two);
-/// ```
+/// Random bytes from a seed. The same seed gives the same bytes on every machine and in every version; each block of 4
+/// KiB has its own generators, so no block of a file equals another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Random {
     seed: u64,
@@ -29,15 +22,6 @@ pub struct Random {
 
 impl Random {
     /// The random data of `seed`.
-    ///
-    /// ```
-    /// use fullbore::operation::{Generate, generate::Random};
-    /// let (mut one, mut again, mut other) = ([0; 16], [0; 16], [0; 16]);
-    /// Random::new(1).fill(0, &mut one);
-    /// Random::new(1).fill(0, &mut again);
-    /// Random::new(2).fill(0, &mut other);
-    /// assert!(one == again && one != other);
-    /// ```
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed }
@@ -107,7 +91,8 @@ mod tests {
             let entropy: f64 =
                 counts.iter().map(|&n| f64::from(n) / MIB as f64).map(|share| -share * share.log2()).sum();
             assert!(entropy >= 7.999, "{seed}: {entropy}");
-            // 255 degrees of freedom: mean 255, deviation 22.6. Too even is as wrong as too uneven.
+            // 255 degrees of freedom: mean 255, deviation 22.6. A too even distribution is as wrong as a too uneven
+            // one.
             let expected = MIB as f64 / 256.0;
             let chi_square: f64 = counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
             assert!((150.0..380.0).contains(&chi_square), "{seed}: {chi_square}");
@@ -116,8 +101,8 @@ mod tests {
 
     #[test]
     fn nothing_repeats() {
-        // 64 MiB of blocks, and every aligned 16 bytes of a few: by chance two of 2^19 windows of 128 bits are
-        // equal once in 10^27.
+        // 64 MiB of blocks, and every aligned 16 bytes of a few: two of 2^19 windows of 128 bits are equal by chance
+        // once in 10^27.
         let random = Random::new(42);
         let mut seen = HashSet::new();
         for block in 0..(64 * MIB / BLOCK) as u64 {
@@ -127,7 +112,7 @@ mod tests {
         for window in run(&random, 0, 4 * MIB).as_chunks::<16>().0 {
             assert!(windows.insert(*window));
         }
-        // Nor does a far block or another seed begin like a near one.
+        // A far block or another seed does not begin like a near block either.
         for far in [1u64 << 40, 1 << 52, 1 << 63] {
             assert!(seen.insert(run(&random, far, 16)));
         }

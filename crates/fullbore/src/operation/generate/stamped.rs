@@ -1,4 +1,4 @@
-//! `stamped`: data whose making costs next to nothing, for timing writes.
+//! `stamped`: data that costs almost nothing to generate, for timing writes.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use super::Random;
 use crate::buf::Pool;
 use crate::operation::Generate;
 
-/// Random bytes made once, with the place of every block and a seed stamped into it: nothing compresses them, no
-/// two blocks are equal, and a write of them is not held up by making them.
+/// Random bytes generated once, with the offset of every block and the seed stamped into it: incompressible, no two
+/// blocks equal, and generated fast enough not to delay the writes.
 ///
 /// ```
 /// use fullbore::operation::{Generate, generate::Stamped};
-/// let mut data = [0; 8192];
-/// Stamped::new(1, 4096).fill(0, &mut data);
-/// let (one, two) = data.split_at(4096);
-/// assert_ne!(one, two);
+/// let mut block = [0; 4096];
+/// Stamped::new(7, 64 << 10).fill(8192, &mut block);
+/// assert_eq!(block[..8], 8192u64.to_le_bytes(), "the offset");
+/// assert_eq!(block[8..16], 7u64.to_le_bytes(), "the seed");
 /// ```
 #[derive(Debug)]
 pub struct Stamped {
@@ -22,26 +22,18 @@ pub struct Stamped {
     template: Vec<u8>,
 }
 
-/// What is stamped: a file system neither compares nor shares less than that.
+/// Distance of the stamps in bytes: file systems do not compare or share smaller units.
 const BLOCK: usize = 4096;
 
 impl Stamped {
-    /// Data of `seed` for requests of up to `request` bytes.
-    ///
-    /// ```
-    /// use fullbore::operation::{Generate, generate::Stamped};
-    /// let mut block = [0; 4096];
-    /// Stamped::new(7, 64 << 10).fill(8192, &mut block);
-    /// assert_eq!(block[..8], 8192u64.to_le_bytes(), "the place");
-    /// assert_eq!(block[8..16], 7u64.to_le_bytes(), "the seed");
-    /// ```
+    /// Creates data of `seed` for requests of up to `request` bytes.
     pub fn new(seed: u64, request: usize) -> Self {
         let mut template = vec![0; request.next_multiple_of(BLOCK) + BLOCK];
         Random::new(seed).fill(0, &mut template);
         Self { seed, template }
     }
 
-    /// Writes place and seed into the start of every block, as far as the block's start is in `target`.
+    /// Writes offset and seed to the start of every block that begins in `target`.
     fn stamp(&self, offset: u64, target: &mut [u8]) {
         let mut place = (offset.next_multiple_of(BLOCK as u64) - offset) as usize;
         while place + 16 <= target.len() {
@@ -100,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn renewing_a_primed_buffer_is_as_good_as_filling_it() {
+    fn renewing_a_primed_buffer_equals_filling_it() {
         let stamped = Stamped::new(7, 8192);
         let mut pool = Pool::new(1, 8192).unwrap();
         stamped.prime(&mut pool);

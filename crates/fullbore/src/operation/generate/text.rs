@@ -7,35 +7,22 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fmt;
 
-/// A line is one sentence, or several of so many bytes each, the last of them longer: any place of a line of any
-/// length is then near the beginning of a sentence. Part of what the data is.
+/// Length of a sentence. A line is one sentence, or several of this many bytes, the last of them longer: any offset in
+/// a line of any length is then near the beginning of a sentence. It defines the data.
 const SENTENCE: u64 = 128;
 
 /// Room for the longest sentence and for a last word written whole.
 const PAGE: usize = 2 * SENTENCE as usize + ROOM;
 
-/// Lines of text from a seed, each of exactly the given length. The same seed and length give the same text on
-/// every machine and in every version.
-///
-/// ```
-/// use fullbore::operation::{Generate, generate::Text};
-/// let mut data = [0; 400];
-/// Text::new(1, 100)?.fill(0, &mut data);
-/// assert!(data.split_inclusive(|&byte| byte == b'\n').all(|line| line.len() == 100));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Lines of text from a seed, each of exactly the given length. The same seed and length give the same text on every
+/// machine and in every version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text {
     seed: u64,
     line_length: u64,
 }
 
-/// A line of no bytes was asked for; a line has at least its newline.
-///
-/// ```
-/// use fullbore::operation::generate::{LineLengthError, Text};
-/// assert_eq!(Text::new(1, 0), Err(LineLengthError));
-/// ```
+/// Error for a line length of 0: a line has at least its newline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineLengthError;
 
@@ -48,13 +35,7 @@ impl fmt::Display for LineLengthError {
 impl std::error::Error for LineLengthError {}
 
 impl Text {
-    /// The text of `seed` in lines of `line_length` bytes, the newline included.
-    ///
-    /// ```
-    /// use fullbore::operation::generate::Text;
-    /// assert!(Text::new(1, 1).is_ok(), "empty lines");
-    /// assert!(Text::new(1, 0).is_err());
-    /// ```
+    /// Creates the text of `seed` in lines of `line_length` bytes, including the newline.
     ///
     /// # Errors
     /// If `line_length` is 0.
@@ -62,7 +43,7 @@ impl Text {
         if line_length == 0 { Err(LineLengthError) } else { Ok(Self { seed, line_length }) }
     }
 
-    /// Sentences in a line.
+    /// Returns the number of sentences in a line.
     fn sentences(&self) -> u64 {
         (self.line_length / SENTENCE).max(1)
     }
@@ -81,7 +62,7 @@ impl Text {
     }
 }
 
-/// Writes a sentence of exactly `length` bytes; the bytes of `page` after it are room to write in.
+/// Writes a sentence of exactly `length` bytes; the bytes of `page` after it are scratch space.
 #[inline]
 fn write_sentence(words: &Vocabulary, dice: &mut SplitMix64, page: &mut [u8], length: usize) {
     let mut at = 0;
@@ -100,7 +81,7 @@ fn write_sentence(words: &Vocabulary, dice: &mut SplitMix64, page: &mut [u8], le
         at += word.advance();
     }
     let rest = length - at;
-    // A line too short for a sentence is a word.
+    // A line too short for a sentence is one word.
     let letters = if length < 4 { rest } else { rest - 1 };
     let word = &words.closing[letters][dice.next_u64() as usize % CLOSINGS];
     page[at..at + ROOM].copy_from_slice(&word.room);
@@ -190,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_no_bytes_is_refused() {
+    fn a_line_length_of_zero_is_an_error() {
         let error = Text::new(1, 0).unwrap_err();
         assert!(error.to_string().contains("give 1 or more bytes"));
     }
 
     #[test]
     fn a_line_longer_than_any_file_has_words_everywhere() {
-        // From the beginning of a sentence to the end of one.
+        // From the beginning of one sentence to the end of another.
         let data = run(&text(3, u64::MAX), 1 << 60, 80 * SENTENCE as usize - 1);
         assert!(data.iter().all(|&byte| is_prose(byte)));
         assert!(data.split(|&byte| byte == b' ').all(|word| (1..=LONGEST + 1).contains(&word.len())));

@@ -1,25 +1,26 @@
-//! The words that generated text is made of: common English ones and made-up ones that can be spoken.
+//! Words of generated text: common English ones and pronounceable made-up ones.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::LazyLock;
 
-/// The longest word that ends a sentence, in letters.
+/// Length of the longest word that ends a sentence, in letters.
 pub(super) const LONGEST: usize = 12;
 
-/// Ordinary words to draw from, common ones many times: a power of two, so that bits of a random number choose.
+/// Number of ordinary words to draw from, with common ones repeated: a power of two, so that bits of a random number
+/// choose.
 pub(super) const DRAWS: usize = 2048;
 
-/// Closing words of each length to draw from.
+/// Number of closing words of each length to draw from.
 pub(super) const CLOSINGS: usize = 32;
 
-/// Room for a word, so that every word is written in one fixed-size step.
+/// Bytes of a word, so that every word is written in one fixed-size step.
 pub(super) const ROOM: usize = 16;
 
-/// A word, perhaps with a comma, and the space after it.
+/// A word with an optional comma and the space after it.
 #[derive(Clone, Copy)]
 pub(super) struct Word {
-    /// The letters, then whatever; the last byte holds [`advance`](Self::advance).
+    /// The letters, then padding; the last byte holds [`advance`](Self::advance).
     pub(super) room: [u8; ROOM],
 }
 
@@ -32,7 +33,7 @@ impl Word {
         Self { room }
     }
 
-    /// How far the next word stands from the beginning of this one, in bytes.
+    /// Returns the distance from the start of this word to the next, in bytes.
     #[inline]
     pub(super) fn advance(&self) -> usize {
         usize::from(self.room[ROOM - 1])
@@ -48,21 +49,22 @@ pub(super) struct Vocabulary {
 
 pub(super) static VOCABULARY: LazyLock<Box<Vocabulary>> = LazyLock::new(Vocabulary::build);
 
-/// The commonest first: the word at place `i` is drawn in proportion to 1 / (i + 2), as Zipf found.
+/// Common words, the most common first: the word at place `i` is drawn in proportion to 1 / (i + 2), following Zipf's
+/// law.
 const COMMON: [&str; 40] = [
     "the", "of", "and", "to", "a", "in", "that", "it", "is", "was", "for", "as", "with", "on", "be", "at",
     "by", "this", "had", "not", "are", "but", "from", "or", "have", "an", "they", "which", "one", "you",
     "were", "all", "her", "she", "there", "would", "their", "we", "him", "been",
 ];
 
-/// Common words take about a third of the draws.
+/// Share of the most common words; all common words take about a third of the draws.
 const COMMON_SHARE: usize = 216;
 
-/// How many in a hundred made-up words have 3, 4, … 11 letters.
+/// Percentage of made-up words with 3, 4, … 11 letters.
 const MADE_UP_LENGTHS: [(usize, u64); 9] =
     [(3, 6), (4, 16), (5, 20), (6, 18), (7, 15), (8, 11), (9, 7), (10, 4), (11, 3)];
 
-/// Of so many made-up words one has a comma.
+/// One of this many made-up words has a comma.
 const COMMA_EVERY: usize = 12;
 
 const ONSETS: [&str; 32] = [
@@ -72,13 +74,13 @@ const ONSETS: [&str; 32] = [
 const VOWELS: [&str; 16] =
     ["a", "e", "i", "o", "u", "a", "e", "i", "o", "e", "a", "i", "ea", "ou", "ai", "ee"];
 
-/// A made-up word of exactly `letters` letters: consonants and vowels in turn.
+/// Creates a made-up word of exactly `letters` letters: alternating consonants and vowels.
 fn made_up(letters: usize, dice: &mut SplitMix64) -> String {
     let mut word = String::new();
     let mut vowel = letters == 1 || dice.next_u64() >> 62 == 0;
     while word.len() < letters {
         let sounds: &[&str] = if vowel { &VOWELS } else { &ONSETS };
-        // Words do not begin as they go on: no `nd`, no lone doubled vowel.
+        // The last sound of each list does not begin a word: no `nd`, no doubled vowel.
         let sounds = if word.is_empty() { &sounds[..sounds.len() - 1] } else { sounds };
         let sound = sounds[(dice.next_u64() >> 32) as usize % sounds.len()];
         if word.len() + sound.len() <= letters {
@@ -90,7 +92,7 @@ fn made_up(letters: usize, dice: &mut SplitMix64) -> String {
 }
 
 impl Vocabulary {
-    /// Always the same vocabulary: the seed of the text chooses among its words, not the words.
+    /// Builds a constant vocabulary: the seed of the text chooses among its words, not the words.
     fn build() -> Box<Self> {
         let mut dice = SplitMix64::seed_from_u64(0x776f_7264_7321);
         let mut ordinary = Vec::with_capacity(DRAWS);
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_letters_and_fit_where_they_are_put() {
+    fn words_are_letters_and_fit_their_room() {
         for word in &VOCABULARY.ordinary {
             assert!(word.advance() <= LONGEST && word.room[word.advance() - 1] == b' ');
             assert!(letters(word).bytes().all(|byte| byte.is_ascii_lowercase()), "{}", letters(word));
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_and_frequencies_are_like_those_of_prose() {
+    fn lengths_and_frequencies_are_those_of_prose() {
         let total: usize = VOCABULARY.ordinary.iter().map(|word| letters(word).len()).sum();
         let mean = total as f64 / DRAWS as f64;
         assert!((4.0..6.0).contains(&mean), "{mean}");

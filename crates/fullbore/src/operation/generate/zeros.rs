@@ -1,16 +1,9 @@
-//! Zeros: what storage, file systems and links that compress or skip holes do best with.
+//! Zeros: the best case for storage, file systems and links that compress or skip holes.
 
 use crate::operation::Generate;
 use std::fmt;
 
-/// Bytes of 0, written out.
-///
-/// ```
-/// use fullbore::operation::{Generate, generate::Zeros};
-/// let mut data = [1; 3];
-/// Zeros.fill(0, &mut data);
-/// assert_eq!(data, [0; 3]);
-/// ```
+/// Zero bytes, written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zeros;
 

@@ -1,4 +1,4 @@
-//! The sums of `sum`: of 16 bits, as BSD and System V have them.
+//! The 16-bit checksums of `sum`, those of BSD and System V.
 
 use super::sequential::{Forward, Sequential};
 use super::{Algorithm, Hasher, Split};
@@ -21,7 +21,7 @@ pub(super) const SYSV: Algorithm = Algorithm {
     begin: || Box::new(Total(0)),
 };
 
-/// Rotated to the right before each byte is added.
+/// A sum rotated to the right before each byte is added.
 struct Rotated(u16);
 
 impl Forward for Rotated {
@@ -34,7 +34,7 @@ impl Forward for Rotated {
     }
 }
 
-/// The bytes added up, modulo 2^32.
+/// The sum of the bytes, modulo 2^32.
 struct Total(u32);
 
 impl Hasher for Total {

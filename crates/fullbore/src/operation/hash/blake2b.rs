@@ -5,14 +5,14 @@ use blake2b_simd::{Params, State};
 use super::sequential::{Forward, Sequential};
 use super::{Algorithm, Hasher, Split};
 
-/// The longest sum, in bytes.
+/// Maximum length of the sum in bytes.
 const LONGEST: usize = 64;
 
 pub(super) const BLAKE2B: Algorithm = Algorithm {
     name: "blake2b",
     tag: "BLAKE2b",
     len: LONGEST,
-    summary: "cryptographic, fast without instructions of its own; --length is in bits; as b2sum",
+    summary: "cryptographic, fast without special instructions; --length is in bits; as b2sum",
     split: Split::Sequential,
     begin: || begin(LONGEST),
 };

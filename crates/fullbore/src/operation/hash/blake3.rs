@@ -1,9 +1,9 @@
-//! blake3: a tree over chunks of 1,024 bytes, so a file may be cut at any chunk and the parts hashed apart.
+//! blake3: a tree over chunks of 1,024 bytes, so a file can be cut at any chunk and the parts hashed separately.
 //!
-//! A part is known by the chaining values of the complete subtrees it covers (O'Connor, Aumasson, Neves and Wilcox-O'Hearn,
-//! "BLAKE3", 2020, section 2.1: a left subtree is complete, its size a power of two, and as large as it can be). Such
-//! subtrees stand at multiples of their own size, so whoever hashes a run finds them without knowing the rest, and two
-//! neighbours become one when something behind them shows that they are not all there is.
+//! The state of a part is the list of the chaining values of the complete subtrees it covers (O'Connor, Aumasson, Neves
+//! and Wilcox-O'Hearn, "BLAKE3", 2020, section 2.1: a left subtree is complete, its size a power of two, and as large
+//! as possible). Such subtrees start at multiples of their own size, so they can be found in a run without the rest of
+//! the file. Two siblings are merged when later data shows that they are not the two halves of the root.
 
 use std::num::NonZeroUsize;
 
@@ -21,31 +21,18 @@ pub(super) const BLAKE3: Algorithm = Algorithm {
     begin: || begin(Blake3Mode::Plain, 0, blake3::OUT_LEN),
 };
 
-/// What blake3 is used for.
-///
-/// ```
-/// use fullbore::operation::hash::{Blake3Mode, Hash, derive_context};
-/// let plain = Hash::blake3(Blake3Mode::Plain, 0, 32).of(b"abc");
-/// let keyed = Hash::blake3(Blake3Mode::Keyed([7; 32]), 0, 32).of(b"abc");
-/// let derived = Hash::blake3(Blake3Mode::Derive(derive_context("example 2026 cookies")), 0, 32).of(b"abc");
-/// assert!(plain != keyed && keyed != derived && derived != plain);
-/// ```
+/// Mode of blake3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blake3Mode {
     /// A sum.
     Plain,
-    /// A sum that only those with the key can make or check.
+    /// A sum that can be computed or verified only with the key.
     Keyed([u8; 32]),
-    /// A key made from the bytes, for the context that [`derive_context`] was given.
+    /// A key derived from the bytes, for a context made by [`derive_context`].
     Derive([u8; 32]),
 }
 
-/// The context of [`Blake3Mode::Derive`], which should be a fixed text that nobody else uses.
-///
-/// ```
-/// use fullbore::operation::hash::derive_context;
-/// assert_ne!(derive_context("one"), derive_context("two"));
-/// ```
+/// Returns the context of [`Blake3Mode::Derive`] for a text, which should be constant and unique to its use.
 #[must_use]
 pub fn derive_context(context: &str) -> [u8; 32] {
     hazmat::hash_derive_key_context(context)
@@ -73,31 +60,32 @@ pub(super) fn begin(mode: Blake3Mode, seek: u64, len: usize) -> Box<dyn Hasher> 
     Box::new(Part { mode, seek, len, seen: None, tail: Vec::new(), nodes: Vec::new() })
 }
 
-/// A subtree whose place in the tree is known, but which is not its root.
+/// A subtree with a known position in the tree that is not its root.
 struct Node {
     /// Its first chunk.
     first: u64,
-    /// It holds two to the power of so many chunks; fewer only at the end of the file.
+    /// Its size is two to this power in chunks; fewer only at the end of the file.
     level: u32,
     value: ChainingValue,
 }
 
-/// What is known of a run of chunks.
+/// State of a run of chunks.
 struct Part {
     mode: Blake3Mode,
     seek: u64,
     len: usize,
-    /// Where the run begins and ends, in bytes; `None`: it is empty.
+    /// Start and end of the run in bytes; `None` if it is empty.
     seen: Option<(u64, u64)>,
-    /// The last chunk, if it is not full, or if it is the file's first: alone it is the root, whose value is another.
+    /// The last chunk if it is not full, or if it is the file's first: alone it is the root, which has a different
+    /// value.
     tail: Vec<u8>,
-    /// The subtrees, from left to right. Two that are siblings stay apart until something follows: they may be what the
-    /// root is made of.
+    /// The subtrees, from left to right. Two siblings remain separate until something follows: they may be the halves
+    /// of the root.
     nodes: Vec<Node>,
 }
 
 impl Part {
-    /// Adds the subtree behind all others.
+    /// Adds the subtree after all others.
     fn push(&mut self, node: Node) {
         while let [.., left, right] = &self.nodes[..]
             && left.level == right.level
@@ -112,7 +100,7 @@ impl Part {
         self.nodes.push(node);
     }
 
-    /// Hashes a run that is a subtree.
+    /// Hashes a run that is one subtree.
     fn subtree(&mut self, offset: u64, bytes: &[u8]) {
         let chunks = bytes.len().div_ceil(CHUNK_LEN) as u64;
         let mut hasher = self.mode.hasher();
@@ -122,7 +110,7 @@ impl Part {
         self.push(Node { first: offset / CHUNK_LEN as u64, level: chunks.ilog2(), value });
     }
 
-    /// Hashes the last chunk: something follows it, or it is no root.
+    /// Hashes the last chunk, when something follows it or it is not the root.
     fn close(&mut self) {
         if let Some((_, end)) = self.seen
             && !self.tail.is_empty()
@@ -170,7 +158,7 @@ impl Hasher for Part {
             let level = (bytes.len() / CHUNK_LEN).ilog2().min(chunk.trailing_zeros());
             let mut take = CHUNK_LEN << level;
             if offset == 0 && take == bytes.len() {
-                // It may be the whole file, and then its halves are what the root is made of.
+                // It may be the whole file; the root is then made of its halves.
                 take /= 2;
             }
             let (subtree, rest) = bytes.split_at(take);

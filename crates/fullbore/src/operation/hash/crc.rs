@@ -4,22 +4,22 @@ use crc_fast::{CrcAlgorithm, Digest};
 
 use super::{Algorithm, Hasher, Split};
 
-/// The polynomial of Castagnoli.
+/// CRC with Castagnoli's polynomial.
 pub(super) const CRC32C: Algorithm = Algorithm {
     name: "crc32c",
     tag: "CRC32C",
     len: 4,
-    summary: "finds damage, not malice (iSCSI, ext4, btrfs, object stores); one file on all processors",
+    summary: "detects damage, not tampering (iSCSI, ext4, btrfs, object stores); one file on all processors",
     split: Split::Any,
     begin: || begin(CrcAlgorithm::Crc32Iscsi, false),
 };
 
-/// The check that `cksum` of POSIX prints: the length of the file follows its bytes.
+/// The CRC of POSIX `cksum`: the length of the file follows its bytes.
 pub(super) const CRC: Algorithm = Algorithm {
     name: "crc",
     tag: "CRC",
     len: 4,
-    summary: "finds damage, not malice; one file on all processors; in decimal, with the length, as cksum",
+    summary: "detects damage, not tampering; one file on all processors; in decimal, with the length, as cksum",
     split: Split::Any,
     begin: || begin(CrcAlgorithm::Crc32Cksum, true),
 };

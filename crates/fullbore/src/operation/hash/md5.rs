@@ -1,4 +1,4 @@
-//! md5 (RFC 1321), which is broken: for what was summed with it long ago.
+//! md5 (RFC 1321), which is broken: only for existing checksums.
 
 use md5::{Digest, Md5};
 
@@ -9,7 +9,7 @@ pub(super) const MD5: Algorithm = Algorithm {
     name: "md5",
     tag: "MD5",
     len: 16,
-    summary: "broken: collisions are made on purpose; for old lists; as md5sum",
+    summary: "broken: collisions can be constructed; for old checksum lists; as md5sum",
     split: Split::Sequential,
     begin: || Sequential::begin(Crypto(Md5::new())),
 };

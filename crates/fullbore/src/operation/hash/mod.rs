@@ -1,8 +1,8 @@
-//! Hashes of files: what is known by its sum, from blake3 to crc32c, behind one [`Fold`].
+//! Hashes of files, from blake3 to crc32c, behind one [`Fold`].
 //!
-//! A sum whose parts can be joined (blake3's tree, the polynomial of a CRC) says so by its [`Split`], and one file is
-//! then spread over all workers; the others are read from front to back. [`PipelinedHashes`] feeds several at once from one pass
-//! over the file, and lets those that cannot be cut be computed while the next bytes are read.
+//! If the sums of parts can be joined (blake3's tree, the polynomial of a CRC), [`Split`] allows cuts, and all workers
+//! can hash one file; the other hashes read it from front to back. [`PipelinedHashes`] computes several hashes in one
+//! pass over the file, those that cannot be cut while the next bytes are read.
 //!
 //! ```
 //! use fullbore::file::File;
@@ -46,7 +46,7 @@ pub use pipelined::PipelinedHashes;
 
 use super::{Fold, Split};
 
-/// Every algorithm, in the order in which help lists them. A new one is its file (with its `mod`) and its line here.
+/// All algorithms, in the order of the help. A new one needs its file (with its `mod`) and its line here.
 const ALGORITHMS: &[Algorithm] = &[
     blake3::BLAKE3,
     sha2::SHA256,
@@ -69,25 +69,19 @@ const ALGORITHMS: &[Algorithm] = &[
 ];
 
 /// A shipped algorithm.
-///
-/// ```
-/// use fullbore::operation::hash::algorithms;
-/// let sha256 = algorithms().iter().find(|algorithm| algorithm.name == "sha256").unwrap();
-/// assert_eq!((sha256.tag, sha256.len), ("SHA256", 32));
-/// ```
 #[derive(Debug)]
 pub struct Algorithm {
-    /// What it is called: `sha256`.
+    /// Its name: `sha256`.
     pub name: &'static str,
-    /// What stands before the name of a file in BSD-style lines: `SHA256`.
+    /// Tag before the name of a file in BSD-style lines: `SHA256`.
     pub tag: &'static str,
-    /// How long its sum is, in bytes, if nothing else is asked.
+    /// Default length of its sum in bytes.
     pub len: usize,
-    /// What it is and what it is for, in one line.
+    /// Its description in one line.
     pub summary: &'static str,
-    /// How a file may be cut: whether one file can be spread over workers.
+    /// Rule for cutting a file: decides whether several workers can hash one file.
     pub split: Split,
-    /// Begins a sum of no bytes.
+    /// Creates the state of no bytes.
     begin: fn() -> Box<dyn Hasher>,
 }
 
@@ -99,86 +93,36 @@ impl PartialEq for Algorithm {
 
 impl Eq for Algorithm {}
 
-/// Every shipped algorithm.
-///
-/// ```
-/// let names: Vec<_> = fullbore::operation::hash::algorithms().iter().map(|algorithm| algorithm.name).collect();
-/// assert_eq!(names[..7], ["blake3", "sha256", "sha512", "sha1", "md5", "xxh3", "crc32c"]);
-/// ```
+/// Returns all shipped algorithms.
 #[must_use]
 pub fn algorithms() -> &'static [Algorithm] {
     ALGORITHMS
 }
 
-/// A sum in the making: of a run of bytes, from the first it was [given](Self::update) on.
-///
-/// ```
-/// use fullbore::operation::Fold;
-/// use fullbore::operation::hash::{Hash, hex};
-/// let mut sum = Hash::named("crc32c")?.identity();
-/// sum.update(0, b"1234");
-/// sum.update(4, b"56789");
-/// assert_eq!(hex(&sum.finish()), "e3069283");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// State of a hash: of a run of bytes that starts with the first [update](Self::update).
 pub trait Hasher: Any + Send {
-    /// Goes on with the bytes at `offset`, in bytes, right behind those before.
-    ///
-    /// ```
-    /// use fullbore::operation::Fold;
-    /// use fullbore::operation::hash::{Hash, hex};
-    /// let mut sum = Hash::named("md5")?.identity();
-    /// sum.update(0, b"abc");
-    /// assert_eq!(hex(&sum.finish()), "900150983cd24fb0d6963f7d28e17f72");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Adds the bytes at `offset`, in bytes, which follow those before.
     fn update(&mut self, offset: u64, bytes: &[u8]);
 
-    /// Takes over the sum of the bytes right behind, which is of the same algorithm.
-    ///
-    /// ```
-    /// use fullbore::operation::Fold;
-    /// use fullbore::operation::hash::{Hash, hex};
-    /// let crc = Hash::named("crc32c")?;
-    /// let (mut left, mut right) = (crc.identity(), crc.identity());
-    /// left.update(0, b"1234");
-    /// right.update(4, b"56789");
-    /// left.append(right);
-    /// assert_eq!(hex(&left.finish()), "e3069283");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Adds the state of the bytes that follow, of the same algorithm.
     ///
     /// # Panics
-    /// If `right` is of another algorithm, or of one that is [`Split::Sequential`] and both have seen bytes.
+    /// If `right` is of another algorithm, or if the algorithm is [`Split::Sequential`] and both have seen bytes.
     fn append(&mut self, right: Box<dyn Hasher>);
 
-    /// The sum, in the order in which it is written.
-    ///
-    /// ```
-    /// use fullbore::operation::Fold;
-    /// use fullbore::operation::hash::{Hash, hex};
-    /// assert_eq!(hex(&Hash::named("md5")?.identity().finish()), "d41d8cd98f00b204e9800998ecf8427e");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the sum, in its written order.
     fn finish(self: Box<Self>) -> Vec<u8>;
 }
 
-/// `right` as what it is, which is what `append` was called on.
+/// Downcasts `right` to the type of the state that `append` was called on.
 fn same<S: Hasher>(right: Box<dyn Hasher>) -> Box<S> {
     match (right as Box<dyn Any>).downcast() {
         Ok(same) => same,
-        Err(_) => panic!("sums of two algorithms were merged"),
+        Err(_) => panic!("states of two algorithms were merged"),
     }
 }
 
-/// An algorithm with what it is asked for: the operation.
-///
-/// ```
-/// use fullbore::operation::hash::{Hash, hex};
-/// assert_eq!(hex(&Hash::default().of(b"abc"))[..16], *"6437b3ac38465133");
-/// assert_eq!(hex(&Hash::named("sha1")?.of(b"abc")), "a9993e364706816aba3e25717850c26c9cd0d89d");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// An algorithm with its parameters: the operation.
 #[derive(Clone)]
 pub struct Hash {
     algorithm: &'static Algorithm,
@@ -186,62 +130,34 @@ pub struct Hash {
 }
 
 impl Hash {
-    /// The algorithm of that name.
-    ///
-    /// ```
-    /// use fullbore::operation::hash::Hash;
-    /// assert_eq!(Hash::named("xxh3")?.algorithm().len, 8);
-    /// assert!(Hash::named("sha0").unwrap_err().to_string().contains("blake3, sha256"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the algorithm of that name.
     ///
     /// # Errors
-    /// If there is none, with those there are.
+    /// If there is none; the error lists all names.
     pub fn named(name: &str) -> Result<Self, UnknownAlgorithm> {
         let known = ALGORITHMS.iter().find(|known| known.name == name);
         known.map(Self::from).ok_or_else(|| UnknownAlgorithm { name: name.to_owned() })
     }
 
-    /// blake3 in one of its modes, and `len` bytes of its output from byte `seek` on.
-    ///
-    /// ```
-    /// use fullbore::operation::hash::{Blake3Mode, Hash, hex};
-    /// let longer = Hash::blake3(Blake3Mode::Plain, 3, 64);
-    /// assert_eq!(longer.of(b"abc")[..29], Hash::default().of(b"abc")[3..]);
-    /// ```
+    /// Returns blake3 in one of its modes, with `len` bytes of its output from byte `seek` on.
     #[must_use]
     pub fn blake3(mode: Blake3Mode, seek: u64, len: usize) -> Self {
         Self { algorithm: &ALGORITHMS[0], begin: Arc::new(move || blake3::begin(mode, seek, len)) }
     }
 
-    /// blake2b with a sum of `len` bytes, 1 to 64.
-    ///
-    /// ```
-    /// use fullbore::operation::hash::{Hash, hex};
-    /// assert_eq!(hex(&Hash::blake2b(4).of(b"abc")), "63906248");
-    /// ```
+    /// Returns blake2b with a sum of `len` bytes, 1 to 64.
     #[must_use]
     pub fn blake2b(len: usize) -> Self {
         Self { algorithm: &blake2b::BLAKE2B, begin: Arc::new(move || blake2b::begin(len)) }
     }
 
-    /// Which algorithm it is.
-    ///
-    /// ```
-    /// assert_eq!(fullbore::operation::hash::Hash::default().algorithm().name, "blake3");
-    /// ```
+    /// The algorithm.
     #[must_use]
     pub fn algorithm(&self) -> &'static Algorithm {
         self.algorithm
     }
 
-    /// The sum of bytes that are in memory.
-    ///
-    /// ```
-    /// use fullbore::operation::hash::{Hash, hex};
-    /// assert_eq!(hex(&Hash::named("xxh3")?.of(b"")), "2d06800538d394c2");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the sum of bytes in memory.
     #[must_use]
     pub fn of(&self, bytes: &[u8]) -> Vec<u8> {
         let mut sum = self.identity();
@@ -295,23 +211,14 @@ impl Fold for Hash {
     }
 }
 
-/// A sum as it is written: two lower-case hexadecimal digits a byte.
-///
-/// ```
-/// assert_eq!(fullbore::operation::hash::hex(&[0x0a, 0xff]), "0aff");
-/// ```
+/// Formats a sum: two lower-case hexadecimal digits per byte.
 #[must_use]
 pub fn hex(sum: &[u8]) -> String {
     let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
     sum.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// There is no algorithm of that name.
-///
-/// ```
-/// let error = fullbore::operation::hash::Hash::named("crc8").unwrap_err();
-/// assert!(error.to_string().starts_with("there is no algorithm \"crc8\"; there are blake3, "));
-/// ```
+/// Error of an unknown name of an algorithm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownAlgorithm {
     name: String,
@@ -320,7 +227,7 @@ pub struct UnknownAlgorithm {
 impl fmt::Display for UnknownAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = ALGORITHMS.iter().map(|algorithm| algorithm.name).collect();
-        write!(f, "there is no algorithm {:?}; there are {}", self.name, names.join(", "))
+        write!(f, "unknown algorithm {:?}; available are {}", self.name, names.join(", "))
     }
 }
 

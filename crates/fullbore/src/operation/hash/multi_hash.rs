@@ -1,14 +1,14 @@
-//! Several hashes of each block where it is: as one fold, cut as all of them allow.
+//! Several hashes of each block in place: one fold, with the cuts that all of them allow.
 
 use super::{Hash, Hasher};
 use crate::operation::{Fold, Split};
 
-/// What all hashes see before the next bytes, in bytes: a multiple of every unit of the shipped ones.
+/// Bytes that all hashes process before the next ones: a multiple of every unit of the shipped algorithms.
 const RUN: usize = 64 << 10;
 
 /// Several hashes as one operation.
 ///
-/// If all of them can be cut, so can this; a [`PipelinedHashes`](super::PipelinedHashes) is faster where one cannot.
+/// It can be cut if all of them can; otherwise a [`PipelinedHashes`](super::PipelinedHashes) is faster.
 ///
 /// ```
 /// use fullbore::file::File;
@@ -21,6 +21,8 @@ const RUN: usize = 64 << 10;
 /// let bytes = std::fs::read("Cargo.toml")?;
 /// let sums: Vec<_> = sums.into_iter().map(|sum| sum.finish()).collect();
 /// assert_eq!(sums, [both[0].of(&bytes), both[1].of(&bytes)]);
+/// assert!(MultiHash::new(&both).may_be_cut());
+/// assert!(!MultiHash::new(&[Hash::default(), Hash::named("md5")?]).may_be_cut());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -29,28 +31,13 @@ pub struct MultiHash<'h> {
 }
 
 impl<'h> MultiHash<'h> {
-    /// Of these.
-    ///
-    /// ```
-    /// use fullbore::operation::hash::{Hash, MultiHash};
-    /// use fullbore::pattern::fold_bytes;
-    /// let hashes = [Hash::named("md5")?, Hash::named("sha1")?];
-    /// assert_eq!(fold_bytes(&MultiHash::new(&hashes), b"abc").len(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Combines `hashes`.
     #[must_use]
     pub fn new(hashes: &'h [Hash]) -> Self {
         Self { hashes }
     }
 
-    /// Whether one file can be spread over workers.
-    ///
-    /// ```
-    /// use fullbore::operation::hash::{Hash, MultiHash};
-    /// assert!(MultiHash::new(&[Hash::default(), Hash::named("crc32c")?]).may_be_cut());
-    /// assert!(!MultiHash::new(&[Hash::default(), Hash::named("md5")?]).may_be_cut());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// True if several workers can hash one file.
     #[must_use]
     pub fn may_be_cut(self) -> bool {
         self.split() != Split::Sequential
@@ -64,7 +51,7 @@ impl Fold for MultiHash<'_> {
         let both = |left, right| match (left, right) {
             (Split::Any, other) | (other, Split::Any) => other,
             (Split::Aligned(left), Split::Aligned(right)) => {
-                // What both divide, if one divides the other; their product at worst.
+                // A common multiple: the larger unit if the smaller divides it, else the product.
                 let (small, large) = (left.min(right), left.max(right));
                 let unit = if large.get().is_multiple_of(small.get()) {
                     Some(large)
@@ -83,7 +70,7 @@ impl Fold for MultiHash<'_> {
     }
 
     fn block(&self, sums: &mut Self::State, offset: u64, bytes: &[u8]) {
-        // A run of it at a time, so that it is still in the processor's cache for the last of them.
+        // One run at a time, so that it is still in the processor's cache for the last hash.
         let mut at = offset;
         for part in bytes.chunks(RUN) {
             sums.iter_mut().for_each(|sum| sum.update(at, part));

@@ -1,4 +1,4 @@
-//! Several hashes in one pass over a file, on threads of their own: reading goes on while they are computed.
+//! Several hashes in one pass over a file, on separate threads: reading continues while they are computed.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,17 +6,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::{Hash, Hasher};
 use crate::operation::{Fold, Split};
 
-/// What is handed on at once, in bytes: small enough to stay in a processor's own cache between copy and hash.
+/// Bytes of a block: small enough to stay in a processor's own cache between copy and hash.
 const BLOCK: usize = 256 << 10;
 
-/// How many blocks the slowest hash may be behind the reader.
+/// Maximum number of blocks between the reader and the slowest hash.
 const DEPTH: usize = 8;
 
-/// Gives each block of a file to several hashes.
+/// Computes several hashes from the blocks of a file.
 ///
-/// Each hash takes the blocks in their order; whichever is furthest behind goes first, on whichever thread is free, the
-/// reading one included. So the whole takes as long as the slowest hash, or as all their work divided by the threads.
-/// It needs at most 2 MiB.
+/// Each hash takes the blocks in order. The hash that is furthest behind runs first, on any free thread, including the
+/// reading one. The total time is therefore that of the slowest hash, or of all their work divided by the threads. The
+/// blocks take at most 2 MiB.
 ///
 /// ```
 /// use fullbore::file::File;
@@ -38,17 +38,17 @@ pub struct PipelinedHashes {
 
 struct PipelineState {
     states: Vec<HashState>,
-    /// The blocks that some hash still needs.
+    /// Blocks that some hash still needs.
     blocks: VecDeque<Arc<Block>>,
-    /// The number of the first of them.
+    /// Number of the first of them.
     first: u64,
-    /// Memory of blocks that all hashes have seen.
+    /// Memory of blocks that all hashes have processed.
     free: Vec<Vec<u8>>,
-    /// Blocks that were made.
+    /// Number of blocks allocated.
     made: usize,
-    /// No more will come.
+    /// True if no more blocks will follow.
     over: bool,
-    /// A hash is lost, because its thread panicked.
+    /// True if a hash is lost because its thread panicked.
     lost: bool,
 }
 
@@ -58,13 +58,13 @@ struct Block {
 }
 
 struct HashState {
-    /// `None`: somebody computes it now.
+    /// State of the hash; `None` while a thread computes it.
     sum: Option<Box<dyn Hasher>>,
-    /// The number of the block it takes next.
+    /// Number of the block it takes next.
     next: u64,
 }
 
-/// A hash and the block it takes next.
+/// A hash and its next block.
 struct HashJob {
     hash: usize,
     sum: Box<dyn Hasher>,
@@ -72,17 +72,8 @@ struct HashJob {
 }
 
 impl PipelinedHashes {
-    /// Computes `hashes` of what `pass` folds, with the help of up to `workers` threads, the caller's included. The sums come in
-    /// the order of the hashes.
-    ///
-    /// ```
-    /// use fullbore::operation::hash::{Hash, PipelinedHashes};
-    /// use fullbore::pattern::fold_bytes;
-    /// let both = [Hash::named("crc32c")?, Hash::named("sha1")?];
-    /// let (_, sums) = PipelinedHashes::run(&both, 1, |pipeline| Ok::<_, fullbore::Error>((fold_bytes(pipeline, b"abc"), ())))?;
-    /// assert_eq!(sums[1], both[1].of(b"abc"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Computes `hashes` of the bytes that `pass` folds, on up to `workers` threads, including the caller's. The sums
+    /// are in the order of the hashes.
     ///
     /// # Errors
     /// Those of `pass`.
@@ -104,12 +95,12 @@ impl PipelinedHashes {
         let mut pipeline = Self { state: Mutex::new(state), changed: Condvar::new() };
         let result = std::thread::scope(|scope| {
             let pipeline = &pipeline;
-            // However this ends, nobody waits for more.
+            // On every exit the helpers stop waiting.
             let _over = Over(pipeline);
             let helpers = (1..workers)
                 .take(hashes.len())
                 .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, || pipeline.help()).ok());
-            // Where no thread is to be had, this one does it all.
+            // If no thread can be started, this one does all the work.
             helpers.for_each(drop);
             let (result, ()) = pass(pipeline)?;
             pipeline.lock().over = true;
@@ -132,7 +123,7 @@ impl PipelinedHashes {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Computes what there is to compute until no more will come.
+    /// Computes jobs until no more will follow.
     fn help(&self) {
         let mut state = self.lock();
         loop {
@@ -148,7 +139,7 @@ impl PipelinedHashes {
         }
     }
 
-    /// Waits for what others still compute.
+    /// Waits for the jobs of other threads.
     fn wait_for_all(&self) {
         let mut state = self.lock();
         while !state.blocks.is_empty() {
@@ -171,7 +162,7 @@ impl PipelinedHashes {
         self.changed.notify_all();
     }
 
-    /// Memory for one block, computing while there is none.
+    /// Returns memory for one block; computes jobs while none is free.
     fn room(&self) -> Vec<u8> {
         let mut state = self.lock();
         loop {
@@ -195,7 +186,7 @@ impl PipelinedHashes {
 }
 
 impl PipelineState {
-    /// The next block of the hash that is furthest behind, of those that nobody computes.
+    /// Returns the next block of the hash that is furthest behind, among those that no thread computes.
     fn job(&mut self) -> Option<HashJob> {
         let end = self.first + self.blocks.len() as u64;
         let states = self.states.iter_mut().enumerate();
@@ -205,7 +196,7 @@ impl PipelineState {
         Some(HashJob { hash, sum: behind.sum.take()?, block })
     }
 
-    /// Takes back the memory of blocks that all hashes have seen.
+    /// Recycles the memory of blocks that all hashes have processed.
     fn recycle(&mut self) {
         let behind = self.states.iter().map(|hash| hash.next).min().unwrap_or(self.first);
         while self.first < behind {
@@ -241,7 +232,7 @@ impl Fold for PipelinedHashes {
     fn merge(&self, (): &mut (), (): ()) {}
 }
 
-/// Says that no more will come, when it is dropped.
+/// Marks the end of the blocks on drop.
 struct Over<'r>(&'r PipelinedHashes);
 
 impl Drop for Over<'_> {
@@ -251,7 +242,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Says that a hash is lost, when it is dropped.
+/// Marks a hash as lost on drop.
 struct Lost<'r>(&'r PipelinedHashes);
 
 impl Drop for Lost<'_> {

@@ -1,18 +1,18 @@
-//! Hashes whose every step needs the one before it: from front to back, by one worker.
+//! Hashes whose every step needs the previous one: from front to back, by one worker.
 
 use sha2::Digest;
 
 use super::Hasher;
 
-/// A hash that only goes forward.
+/// A hash that processes bytes in order.
 pub(super) trait Forward: Send + 'static {
-    /// Goes on with more bytes.
+    /// Adds more bytes.
     fn go_on(&mut self, bytes: &[u8]);
-    /// The sum.
+    /// Returns the sum.
     fn end(self) -> Vec<u8>;
 }
 
-/// A hash of the RustCrypto crates, which use the processor's instructions for it where it has them.
+/// A hash of the RustCrypto crates, which use the processor's instructions for it if available.
 pub(super) struct Crypto<D>(pub(super) D);
 
 impl<D: Digest + Send + 'static> Forward for Crypto<D> {
@@ -25,7 +25,7 @@ impl<D: Digest + Send + 'static> Forward for Crypto<D> {
     }
 }
 
-/// The sum of what came so far.
+/// State of a sequential hash.
 pub(super) struct Sequential<F> {
     hash: F,
     started: bool,

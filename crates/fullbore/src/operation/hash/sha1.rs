@@ -1,4 +1,4 @@
-//! sha1 (FIPS 180-4), which is broken: for what was summed with it long ago.
+//! sha1 (FIPS 180-4), which is broken: only for existing checksums.
 
 use sha1::{Digest, Sha1};
 
@@ -9,7 +9,7 @@ pub(super) const SHA1: Algorithm = Algorithm {
     name: "sha1",
     tag: "SHA1",
     len: 20,
-    summary: "broken: collisions are made on purpose; for old lists; as sha1sum",
+    summary: "broken: collisions can be constructed; for old checksum lists; as sha1sum",
     split: Split::Sequential,
     begin: || Sequential::begin(Crypto(Sha1::new())),
 };

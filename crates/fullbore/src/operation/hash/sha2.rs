@@ -9,7 +9,7 @@ pub(super) const SHA256: Algorithm = Algorithm {
     name: "sha256",
     tag: "SHA256",
     len: 32,
-    summary: "cryptographic, by the processor's SHA instructions where it has them; as sha256sum",
+    summary: "cryptographic, uses the processor's SHA instructions if available; as sha256sum",
     split: Split::Sequential,
     begin: || Sequential::begin(Crypto(Sha256::new())),
 };
@@ -27,7 +27,7 @@ pub(super) const SHA224: Algorithm = Algorithm {
     name: "sha224",
     tag: "SHA224",
     len: 28,
-    summary: "cryptographic, sha256 cut short; as sha224sum",
+    summary: "cryptographic, truncated sha256; as sha224sum",
     split: Split::Sequential,
     begin: || Sequential::begin(Crypto(Sha224::new())),
 };
@@ -36,7 +36,7 @@ pub(super) const SHA384: Algorithm = Algorithm {
     name: "sha384",
     tag: "SHA384",
     len: 48,
-    summary: "cryptographic, sha512 cut short; as sha384sum",
+    summary: "cryptographic, truncated sha512; as sha384sum",
     split: Split::Sequential,
     begin: || Sequential::begin(Crypto(Sha384::new())),
 };

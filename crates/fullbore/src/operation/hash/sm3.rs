@@ -9,7 +9,7 @@ pub(super) const SM3: Algorithm = Algorithm {
     name: "sm3",
     tag: "SM3",
     len: 32,
-    summary: "cryptographic, a standard of China; as cksum -a sm3",
+    summary: "cryptographic, a Chinese standard; as cksum -a sm3",
     split: Split::Sequential,
     begin: || Sequential::begin(Crypto(Sm3::new())),
 };

@@ -1,4 +1,4 @@
-//! Published answers, and the split law at every cut.
+//! Published sums, and the split law at every cut.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ fn sum(name: &str, bytes: &[u8]) -> String {
     hex(&Hash::named(name).unwrap().of(bytes))
 }
 
-/// The input of blake3's test vectors: 0 to 250, again and again.
+/// The input of blake3's test vectors: 0 to 250, repeated.
 fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|place| (place % 251) as u8).collect()
 }
@@ -84,12 +84,12 @@ fn published_sums_of_the_sequential_hashes() {
     }
 }
 
-/// RFC 3720, appendix B.4; the catalogue of Cook for the check value.
+/// RFC 3720, appendix B.4; Cook's catalogue for the check value.
 #[test]
 fn published_sums_of_crc32c() {
     assert_eq!(sum("crc32c", b""), "00000000");
     assert_eq!(sum("crc32c", b"123456789"), "e3069283");
-    // The RFC shows the bytes as they go over the wire, the last first.
+    // The RFC prints the bytes in wire order, the last first.
     assert_eq!(sum("crc32c", &[0; 32]), "8a9136aa");
     assert_eq!(sum("crc32c", &[0xff; 32]), "62a8ab43");
     let (up, down): (Vec<u8>, Vec<u8>) = ((0..32).collect(), (0..32).rev().collect());
@@ -97,7 +97,7 @@ fn published_sums_of_crc32c() {
     assert_eq!(sum("crc32c", &down), "113fdb5c");
 }
 
-/// The sanity buffer of xxHash: the high bytes of a product with a 32-bit prime, with the answers of its self test.
+/// The sanity buffer of xxHash: the high bytes of a product with a 32-bit prime, with the results of its self-test.
 #[test]
 fn published_sums_of_xxh3() {
     let mut generator = 2_654_435_761_u64;
@@ -352,7 +352,7 @@ fn published_sums_of_blake3() {
         let bytes = pattern(len);
         for (hash, wanted) in [(&Hash::default(), plain), (&keyed, key), (&derive, derived)] {
             assert_eq!(hex(&hash.of(&bytes)), wanted, "{len} bytes at once");
-            // Every chunk apart, merged from the left and from the right.
+            // Every chunk separately, merged from the left and from the right.
             let every: Vec<usize> = (0..len.div_ceil(1024)).collect();
             for order in [0, usize::MAX / 2] {
                 assert_eq!(
@@ -414,7 +414,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_blocks_and_the_helpers_a_relay_gives_each_hash_what_it_would_have_alone(
+    fn pipelined_hashes_equal_separate_ones_for_any_blocks_and_helpers(
         len in 0usize..800_000, request in 500usize..200_000, workers in 1usize..9, count in 1usize..8,
     ) {
         let bytes = pattern(len);
@@ -445,7 +445,7 @@ proptest! {
 }
 
 #[test]
-fn what_fails_ends_a_relay_at_once() {
+fn a_failed_pass_ends_the_pipeline_at_once() {
     let hashes = [Hash::default(), Hash::named("md5").unwrap()];
     let pass = |pipeline: &PipelinedHashes| {
         pipeline.block(&mut (), 0, &pattern(3 << 20));
@@ -468,7 +468,7 @@ fn parts_of_a_sequential_hash_are_not_joined() {
 
 /// FIPS 180-4 and FIPS 202 (NIST, "Example Values"), RFC 7693, GB/T 32905-2016, and POSIX `cksum` of nothing.
 #[test]
-fn published_sums_of_what_cksum_knows() {
+fn published_sums_of_the_algorithms_of_cksum() {
     for (name, bytes, wanted) in [
         ("sha224", &b"abc"[..], "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
         (
@@ -503,6 +503,7 @@ fn published_sums_of_what_cksum_knows() {
     ] {
         assert_eq!(sum(name, bytes), wanted, "{name} of {:?}", bytes.escape_ascii().to_string());
     }
+    assert_eq!(hex(&Hash::blake2b(4).of(b"abc")), "63906248");
 }
 
 proptest! {

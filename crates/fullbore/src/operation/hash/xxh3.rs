@@ -9,7 +9,7 @@ pub(super) const XXH3: Algorithm = Algorithm {
     name: "xxh3",
     tag: "XXH3",
     len: 8,
-    summary: "64 bits: finds damage, not malice, as fast as memory; as xxhsum -H3",
+    summary: "64 bits: detects damage, not tampering, at memory speed; as xxhsum -H3",
     split: Split::Sequential,
     begin: || Sequential::begin(Xxh3::new()),
 };
@@ -20,7 +20,7 @@ impl Forward for Xxh3 {
     }
 
     fn end(self) -> Vec<u8> {
-        // The canonical form.
+        // The canonical byte order.
         self.digest().to_be_bytes().to_vec()
     }
 }
