@@ -216,8 +216,8 @@ impl Copying<'_> {
         cut(self.left.min(most as u64) as usize, 1)
     }
 
-    /// Returns the number of bytes, at most `most`, that a call that reads and writes may request, or the error that it
-    /// shall return.
+    /// Returns the number of bytes, at most `most`, that a call that reads and writes may request, or the error that
+    /// stops it.
     fn before_moving(&self, most: usize) -> Result<rustix::io::Result<usize>> {
         let allowed = self
             .target
