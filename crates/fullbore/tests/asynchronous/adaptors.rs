@@ -1,4 +1,4 @@
-//! Cursors through the traits of tokio and of futures, as their users call them.
+//! `AsyncStream` through the traits of tokio and futures, as their users call it.
 
 use super::*;
 use fullbore::asynchronous::AsyncStream;
@@ -61,9 +61,9 @@ fn futures_copies_a_file_and_reads_it_back() {
     }
 }
 
-/// tokio#6325, tokio's `File`: an error that came after `write` had said yes was lost.
+/// tokio#6325, tokio's `File`: an error that followed a successful `write` was lost.
 #[test]
-fn errors_of_writes_begun_are_told_at_flush_and_at_shutdown() {
+fn errors_of_started_writes_are_returned_by_flush_and_shutdown() {
     use fullbore::fault::{Fault, Plan};
     for driver in drivers(4) {
         let broken = || {
@@ -75,13 +75,13 @@ fn errors_of_writes_begun_are_told_at_flush_and_at_shutdown() {
             let (file, _dir) = broken();
             let mut tokio = stream(file, &driver);
             let begun = tokio::io::AsyncWriteExt::write(&mut tokio, b"bytes").await;
-            let told = tokio.shutdown().await;
-            assert!(begun.is_err() || told.is_err());
+            let ended = tokio.shutdown().await;
+            assert!(begun.is_err() || ended.is_err());
             let (file, _dir) = broken();
             let mut futures = stream(file, &driver);
             let begun = futures_lite::AsyncWriteExt::write(&mut futures, b"bytes").await;
-            let told = futures_lite::AsyncWriteExt::flush(&mut futures).await;
-            assert!(begun.is_err() || told.is_err());
+            let flushed = futures_lite::AsyncWriteExt::flush(&mut futures).await;
+            assert!(begun.is_err() || flushed.is_err());
         });
     }
 }

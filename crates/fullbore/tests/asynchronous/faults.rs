@@ -1,11 +1,11 @@
-//! A plan of faults counts for futures too, on every backend.
+//! A fault plan applies to futures, on every backend.
 
 use super::*;
 use fullbore::fault::{Fault, Plan};
 use fullbore::file::CachePolicy;
 
 #[test]
-fn short_and_interrupted_transfers_come_whole() {
+fn short_and_interrupted_transfers_are_completed() {
     for driver in drivers(4) {
         for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let plan = Plan::new(7)
@@ -31,7 +31,7 @@ fn short_and_interrupted_transfers_come_whole() {
 }
 
 #[test]
-fn what_fails_is_told_with_offset_and_buffer_and_written_as_far_as_it_says() {
+fn a_failed_write_returns_kind_buffer_and_bytes_moved() {
     for driver in drivers(4) {
         let plan = Plan::new(1).with(Fault::NoSpace { at: 5000 });
         let (_dir, path) = scratch(b"");
@@ -46,7 +46,7 @@ fn what_fails_is_told_with_offset_and_buffer_and_written_as_far_as_it_says() {
     }
 }
 
-/// A failed sync is remembered: what is written after it would be lost as silently.
+/// After a failed sync, later writes could be lost without an error, so they fail.
 #[test]
 fn a_failed_sync_fails_the_writes_after_it() {
     for driver in drivers(4) {
@@ -55,11 +55,11 @@ fn a_failed_sync_fails_the_writes_after_it() {
         let file = AsyncFile::new(File::open_write(&path).unwrap().with_faults(&plan), &driver);
         block_on(file.write_all_at(b"bytes".to_vec(), 0)).0.unwrap();
         assert!(block_on(file.sync_all()).is_err());
-        assert!(block_on(file.sync_all()).is_err(), "the second sync lies");
+        assert!(block_on(file.sync_all()).is_err(), "the second sync succeeds");
         let (result, back) = block_on(file.write_all_at(b"more".to_vec(), 5));
         assert!(result.unwrap_err().to_string().contains("sync"), "{:?}", driver.backend());
         assert_eq!(back, b"more");
-        // What is there can be read.
+        // Reads still work.
         assert_eq!(block_on(file.read_exact_at(vec![0; 5], 0)).1, b"bytes");
     }
 }

@@ -1,4 +1,4 @@
-//! Asynchronous files on every backend, against what std reads and writes.
+//! Asynchronous files on every backend, compared with std.
 
 mod adaptors;
 mod faults;
@@ -25,15 +25,15 @@ use futures_lite::future::{block_on, poll_once};
 struct Counting;
 thread_local!(static ALLOCATIONS: Cell<usize> = const { Cell::new(0) });
 
-// SAFETY: the system's allocator does the work.
+// SAFETY: delegates to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One driver of each backend that there is here.
+/// Returns one driver per available backend.
 fn drivers(in_flight: usize) -> Vec<Driver> {
     let with = |backend| Driver::new(DriverConfig { backend, in_flight, threads: 4 });
     let mut drivers = vec![with(Backend::Threads).unwrap()];

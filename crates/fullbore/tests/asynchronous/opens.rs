@@ -4,7 +4,7 @@ use super::*;
 
 /// tokio#7979: cancelled opens leak descriptors.
 #[test]
-fn opens_dropped_half_way_leave_nothing_open() {
+fn dropped_opens_leave_no_descriptor() {
     for driver in drivers(4) {
         let (_dir, path) = scratch(b"x");
         for _ in 0..200 {
@@ -20,15 +20,15 @@ fn opens_dropped_half_way_leave_nothing_open() {
         };
         let end = Instant::now() + Duration::from_secs(5);
         while left() > 0 {
-            assert!(Instant::now() < end, "{} are open", left());
+            assert!(Instant::now() < end, "{} descriptors are open", left());
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
 
-/// arrow-rs-object-store#693: a thread a request.
+/// arrow-rs-object-store#693: one thread per request.
 #[test]
-fn a_thousand_opens_take_no_more_threads_than_allowed() {
+fn a_thousand_opens_stay_within_the_thread_limit() {
     let driver = Driver::new(DriverConfig { threads: 2, ..DriverConfig::default() }).unwrap();
     let (_dir, path) = scratch(b"x");
     let names = Arc::new(std::sync::Mutex::new(std::collections::HashSet::new()));
@@ -46,16 +46,16 @@ fn a_thousand_opens_take_no_more_threads_than_allowed() {
         let _ = block_on(poll_once(open.as_mut()));
     }
     opens.truncate(500);
-    // The other half is gone; these run to their end.
+    // The other half is dropped; these complete.
     for open in opens {
         block_on(open).unwrap();
     }
     assert!((1..=2).contains(&names.lock().unwrap().len()));
 }
 
-/// Whoever opens a pipe waits for its writer, and the executor does not.
+/// Opening a named pipe blocks until it has a writer, but must not block the executor.
 #[test]
-fn opening_a_pipe_waits_without_stopping_the_executor() {
+fn opening_a_pipe_does_not_block_the_executor() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -64,7 +64,7 @@ fn opening_a_pipe_waits_without_stopping_the_executor() {
     assert!(block_on(poll_once(open.as_mut())).is_none());
     assert!(begun.elapsed() < Duration::from_secs(1));
     std::thread::sleep(Duration::from_millis(50));
-    assert!(block_on(poll_once(open.as_mut())).is_none(), "it was opened without a writer");
+    assert!(block_on(poll_once(open.as_mut())).is_none(), "opened without a writer");
     let writer = std::thread::spawn({
         let path = path.clone();
         move || std::fs::write(path, "through").unwrap()
@@ -76,7 +76,7 @@ fn opening_a_pipe_waits_without_stopping_the_executor() {
 }
 
 #[test]
-fn a_file_that_was_opened_at_once_is_like_any_other() {
+fn a_file_opened_in_the_first_poll_equals_any_other() {
     let (_dir, path) = scratch(b"bytes");
     let file = block_on(AsyncFile::open(&path)).unwrap();
     let flags = |file: &File| rustix::fs::fcntl_getfl(file).unwrap();
@@ -90,7 +90,7 @@ fn a_file_that_was_opened_at_once_is_like_any_other() {
     );
 }
 
-/// The descriptor is closed when the future of the last handle says so, and not before.
+/// The descriptor is closed when the future of the last handle completes, not before.
 #[test]
 fn closing_the_last_handle_closes_the_descriptor() {
     let (_dir, path) = scratch(b"bytes");

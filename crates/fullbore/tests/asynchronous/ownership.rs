@@ -1,17 +1,17 @@
-//! Whoever goes first, future, driver, thread or system: memory and descriptors live until all are done.
+//! Memory and descriptors live until future, driver, thread and system have finished with them, in any order.
 
 use super::*;
 
 /// rio#1, glommio#52, foyer#1286: buffers freed while the kernel still writes to them.
 #[test]
-fn a_dropped_read_keeps_its_buffer_until_it_is_over() {
+fn a_dropped_read_keeps_its_buffer_until_completion() {
     struct Watched(Box<[u8]>, Arc<AtomicBool>);
     impl Drop for Watched {
         fn drop(&mut self) {
             self.1.store(true, Ordering::SeqCst);
         }
     }
-    // SAFETY: the memory is that of the box.
+    // SAFETY: the memory belongs to the box.
     unsafe impl Buffer for Watched {
         fn segment(&mut self, _: usize) -> Segment {
             Segment { start: self.0.as_mut_ptr(), len: self.0.len(), room: self.0.len() }
@@ -24,27 +24,27 @@ fn a_dropped_read_keeps_its_buffer_until_it_is_over() {
         let freed = Arc::new(AtomicBool::new(false));
         let mut read = Box::pin(file.read_at(Watched(vec![0; 4096].into(), freed.clone()), 0));
         assert!(block_on(poll_once(read.as_mut())).is_none());
-        // A thread must have begun the read, or it never runs at all.
+        // A thread must start the read first, or it never runs.
         std::thread::sleep(Duration::from_millis(50));
         drop(read);
         if driver.backend() == Backend::Threads {
             std::thread::sleep(Duration::from_millis(50));
-            assert!(!freed.load(Ordering::SeqCst), "freed under the kernel");
+            assert!(!freed.load(Ordering::SeqCst), "freed during the call");
         }
-        // The driver is gone before the operation is: neither waits for the other.
+        // The driver is dropped before the operation completes: neither waits for the other.
         drop((file, driver));
         use std::io::Write;
         let _ = writer.write_all(b"late");
         let end = Instant::now() + Duration::from_secs(5);
         while !freed.load(Ordering::SeqCst) {
-            assert!(Instant::now() < end, "the buffer leaks");
+            assert!(Instant::now() < end, "the buffer leaked");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
 
 #[test]
-fn a_cancelled_read_gives_its_buffer_back() {
+fn a_cancelled_read_returns_its_buffer() {
     for driver in drivers(1) {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let file = AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), &driver);
@@ -54,9 +54,9 @@ fn a_cancelled_read_gives_its_buffer_back() {
         assert!(first.as_mut().poll(&mut context).is_pending());
         assert!(second.as_mut().poll(&mut context).is_pending());
         assert_eq!(driver.load(), (1, 1));
-        // One that waits never runs.
+        // A waiting operation never runs after cancellation.
         second.cancel();
-        let Poll::Ready((result, buffer)) = second.poll(&mut context) else { panic!("still there") };
+        let Poll::Ready((result, buffer)) = second.poll(&mut context) else { panic!("still pending") };
         assert_eq!((result.unwrap_err().kind(), buffer), (Kind::Interrupted, vec![2; 8]));
         std::thread::sleep(Duration::from_millis(20));
         first.cancel();
@@ -72,9 +72,9 @@ fn a_cancelled_read_gives_its_buffer_back() {
     }
 }
 
-/// The kernel cancels what a thread submitted when that thread ends.
+/// The kernel cancels operations of a thread that ends.
 #[test]
-fn a_read_outlives_the_thread_that_began_it() {
+fn a_read_outlives_the_thread_that_started_it() {
     for driver in drivers(4) {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let file = AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), &driver);

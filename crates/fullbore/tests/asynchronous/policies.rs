@@ -1,18 +1,18 @@
-//! The cache policy of a file counts for its futures too.
+//! The cache policy of a file applies to its futures.
 
 use super::*;
 use fullbore::buf::Pool;
 use fullbore::file::CachePolicy;
 
 #[test]
-fn every_policy_moves_the_same_bytes() {
+fn every_policy_transfers_the_same_bytes() {
     for driver in drivers(4) {
         for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let mut want = pattern(300_000);
             let (_dir, path) = scratch(&want);
-            let (file, answer) = File::open_write(&path).unwrap().with_cache(cache);
+            let (file, support) = File::open_write(&path).unwrap().with_cache(cache);
             let file = AsyncFile::new(file, &driver);
-            let name = format!("{cache} ({answer:?}), {:?}", driver.backend());
+            let name = format!("{cache} ({support:?}), {:?}", driver.backend());
             for (offset, len) in [(0, 4096), (1, 4096), (4095, 2), (8192, 65_536), (123_456, 100_001)] {
                 let (result, got) = block_on(file.read_exact_at(vec![0; len], offset as u64));
                 result.unwrap();
@@ -21,7 +21,7 @@ fn every_policy_moves_the_same_bytes() {
                 want[offset..offset + len].copy_from_slice(&new);
                 block_on(file.write_all_at(new, offset as u64)).0.unwrap();
             }
-            // Past the end, into memory that nobody has written to yet.
+            // Beyond the end, into uninitialised memory.
             let (result, got) = block_on(file.read_at(Vec::<u8>::with_capacity(10_000), 299_000));
             let count = result.unwrap();
             assert!(got == want[299_000..299_000 + count], "{name}");
@@ -30,9 +30,9 @@ fn every_policy_moves_the_same_bytes() {
     }
 }
 
-/// Whole blocks in aligned memory pass the cache by, on the ring where there is one.
+/// Reads of whole blocks into aligned memory bypass the cache, on the ring if there is one.
 #[test]
-fn direct_reads_bring_nothing_into_the_cache() {
+fn direct_reads_leave_the_cache_empty() {
     for driver in drivers(8) {
         let want = pattern(1 << 20);
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -41,9 +41,9 @@ fn direct_reads_bring_nothing_into_the_cache() {
         let plain = File::open(&path).unwrap();
         plain.sync_all().unwrap();
         plain.drop_cache().unwrap();
-        let (file, answer) = plain.with_cache(CachePolicy::Direct);
-        if answer != fullbore::file::Support::Native {
-            println!("skipped: direct reads: {answer:?}");
+        let (file, support) = plain.with_cache(CachePolicy::Direct);
+        if support != fullbore::file::Support::Native {
+            println!("skipped: direct reads: {support:?}");
             return;
         }
         let file = AsyncFile::new(file, &driver);
@@ -62,7 +62,7 @@ fn direct_reads_bring_nothing_into_the_cache() {
         }
         match fullbore::probe::residency(&plain, 0..1 << 20) {
             Ok(found) => assert_eq!(found.cached, 0, "{:?}", driver.backend()),
-            Err(error) => println!("skipped: what is cached: {error}"),
+            Err(error) => println!("skipped: number of cached pages: {error}"),
         }
     }
 }

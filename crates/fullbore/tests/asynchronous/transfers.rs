@@ -1,9 +1,9 @@
-//! What is read and written is what std reads and writes, whoever carries it out.
+//! Transfers compared with std, on every backend.
 
 use super::*;
 
 #[test]
-fn reads_and_writes_what_std_does() {
+fn transfers_equal_those_of_std() {
     for driver in drivers(4) {
         let want = pattern(100_000);
         let (_dir, path) = scratch(&want);
@@ -17,12 +17,12 @@ fn reads_and_writes_what_std_does() {
             assert_eq!(result.unwrap(), 90_000);
             assert!(got[..] == want[5..90_005]);
         }
-        // Past the end: short, then nothing, and an error where all was asked for.
+        // Beyond the end: a short read, then 0, and an error for an exact read.
         let (result, got) = block_on(file.read_at(Vec::with_capacity(64), 99_990));
         assert_eq!((result.unwrap(), &got[..]), (10, &want[99_990..]));
         assert_eq!(block_on(file.read_at(vec![0; 64], 200_000)).0.unwrap(), 0);
         assert!(block_on(file.read_exact_at(vec![0; 64], 99_990)).0.is_err());
-        // More segments than one call takes.
+        // More segments than one call accepts.
         let parts: Vec<Vec<u8>> = (0..20u8).map(|i| vec![i; 1 + usize::from(i)]).collect();
         let (result, parts) = block_on(file.write_all_at(parts, 1000));
         assert_eq!(result.unwrap(), parts.concat().len());
@@ -36,7 +36,7 @@ fn reads_and_writes_what_std_does() {
 }
 
 #[test]
-fn an_error_of_the_system_comes_with_the_buffer() {
+fn a_system_error_returns_the_buffer() {
     for driver in drivers(4) {
         let (_dir, path) = scratch(b"x");
         let file = AsyncFile::new(File::open(&path).unwrap(), &driver);
@@ -48,7 +48,7 @@ fn an_error_of_the_system_comes_with_the_buffer() {
 }
 
 #[test]
-fn more_futures_than_may_be_in_flight_all_end_on_tokio() {
+fn more_futures_than_the_limit_all_complete_on_tokio() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     for driver in drivers(2) {
         let want = pattern(400_000);
@@ -74,7 +74,7 @@ fn more_futures_than_may_be_in_flight_all_end_on_tokio() {
 
 #[test]
 fn no_operation_allocates_after_the_first() {
-    // One thread: a second one may be hired at any time, once, and that allocates.
+    // One thread only: the start of a second one, at any time, would allocate.
     for backend in [Backend::Threads, Backend::Uring] {
         let driver = match Driver::new(DriverConfig { backend, in_flight: 4, threads: 1 }) {
             Ok(driver) => driver,
@@ -99,7 +99,7 @@ fn no_operation_allocates_after_the_first() {
             buffer = back;
             counts.push(ALLOCATIONS.get() - before);
         }
-        // The thread is hired in the first rounds.
+        // The thread starts in the first rounds.
         assert_eq!(counts[10..].iter().sum::<usize>(), 0, "{:?}: {counts:?}", driver.backend());
     }
 }
@@ -107,7 +107,7 @@ fn no_operation_allocates_after_the_first() {
 #[test]
 fn limits_out_of_range_are_refused() {
     for (in_flight, threads) in [(0, 1), (5000, 1), (1, 0), (1, 5000)] {
-        let settings = DriverConfig { backend: Backend::Threads, in_flight, threads };
-        assert_eq!(Driver::new(settings).unwrap_err().kind(), Kind::Invalid);
+        let config = DriverConfig { backend: Backend::Threads, in_flight, threads };
+        assert_eq!(Driver::new(config).unwrap_err().kind(), Kind::Invalid);
     }
 }

@@ -1,19 +1,19 @@
-//! Counts the read and write calls that this thread makes: what the kernel says of it.
+//! Counts this thread's read and write calls by the kernel's accounting.
 
 use std::fs;
 
-/// How many calls `work` reads with and how many it writes with (`/proc/thread-self/io`).
+/// Returns the result of `work` and its numbers of read and write calls (`/proc/thread-self/io`).
 pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> (T, u64, u64) {
     let (reads, writes) = calls();
     let result = work();
     let (reads_after, writes_after) = calls();
-    // Looking at the counters reads them: once more than before.
-    let looking = {
+    // Reading the counters adds read calls of its own.
+    let own = {
         let (first, _) = calls();
         let (second, _) = calls();
         second - first
     };
-    (result, reads_after - reads - looking, writes_after - writes)
+    (result, reads_after - reads - own, writes_after - writes)
 }
 
 fn calls() -> (u64, u64) {
@@ -25,7 +25,7 @@ fn calls() -> (u64, u64) {
 }
 
 #[test]
-fn the_counters_count() {
+fn calls_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let file = fs::File::create_new(&path).unwrap();

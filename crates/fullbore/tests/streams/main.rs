@@ -1,4 +1,4 @@
-//! Streams over files: the rules of .NET's `FileStream` under their names, and `std::io::Cursor` as a model.
+//! Streams over files: the rules of .NET's `FileStream`, by its names, and `std::io::Cursor` as a model.
 
 #[path = "../ground/mod.rs"]
 mod ground;

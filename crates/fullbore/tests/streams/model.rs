@@ -1,4 +1,4 @@
-//! Random work on a stream and on `std::io::Cursor` gives the same bytes, lengths and positions.
+//! Random operations on a stream and on `std::io::Cursor` give the same bytes, lengths and positions.
 
 use std::io::{BufRead, Cursor, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 
@@ -37,7 +37,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A file does not grow by writing nothing behind its end; the model would.
+/// Writes to the model. An empty write beyond the end does not extend a file, but it would extend a `Cursor`.
 fn write(model: &mut Cursor<Vec<u8>>, data: &[u8]) {
     if !data.is_empty() {
         model.write_all(data).unwrap();
@@ -62,7 +62,7 @@ proptest! {
                 Step::Read(len) => {
                     let (mut found, mut wanted) = (vec![0; len], vec![0; len]);
                     let count = stream.read(&mut found).unwrap();
-                    // Reads may be short, but only the end gives nothing.
+                    // Reads may be short, but return 0 only at the end.
                     model.read_exact(&mut wanted[..count]).unwrap();
                     prop_assert_eq!(&found[..count], &wanted[..count]);
                     let end = model.position() >= model.get_ref().len() as u64;

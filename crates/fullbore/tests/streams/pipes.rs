@@ -1,4 +1,4 @@
-//! What cannot be sought: never read ahead, never waited for by mistake.
+//! Unseekable files: no read-ahead, no needless waiting.
 
 use std::io::{BufRead, ErrorKind, IoSlice, Read, Seek, Write};
 use std::os::fd::OwnedFd;
@@ -30,14 +30,14 @@ fn never_read_ahead_on_an_unseekable_file() {
     stream.read_exact(&mut mine).unwrap();
     assert_eq!(&mine, b"for the stream,");
     drop(writer);
-    // What the stream was not asked for is still in the pipe.
+    // Bytes beyond the request are still in the pipe.
     let mut rest = String::new();
     std::fs::File::from(OwnedFd::from(other)).read_to_string(&mut rest).unwrap();
     assert_eq!(rest, " for another");
 }
 
 #[test]
-fn two_ends_that_answer_each_other_never_wait_for_more_than_is_there() {
+fn a_dialogue_over_two_pipes_never_blocks() {
     let ((mut question_in, mut question_out), (mut answer_in, mut answer_out)) = (pipe(), pipe());
     let echo = thread::spawn(move || {
         let mut line = String::new();
@@ -63,7 +63,7 @@ fn two_ends_that_answer_each_other_never_wait_for_more_than_is_there() {
 }
 
 #[test]
-fn a_pipe_has_no_position_and_says_so() {
+fn a_pipe_has_no_position() {
     let (mut reader, mut writer) = pipe();
     let error = reader.rewind().unwrap_err();
     assert!(error.to_string().contains("pipe"), "{error}");
@@ -74,7 +74,7 @@ fn a_pipe_has_no_position_and_says_so() {
 }
 
 #[test]
-fn a_slow_writer_is_read_as_it_writes() {
+fn a_slow_writer_is_read_incrementally() {
     let (mut reader, mut writer) = pipe();
     let slow = thread::spawn(move || {
         for byte in 0..5u8 {
@@ -90,7 +90,7 @@ fn a_slow_writer_is_read_as_it_writes() {
 }
 
 #[test]
-fn procfs_is_read_whole_although_it_says_it_is_empty() {
+fn procfs_is_read_whole_although_its_length_is_zero() {
     let mut stream = FileStream::new(File::open("/proc/version").unwrap());
     let mut all = String::new();
     stream.read_to_string(&mut all).unwrap();
@@ -107,7 +107,7 @@ fn a_gathered_write_to_a_pipe_is_one_call() {
         let data = bytes(8000, 7);
         let mut parts: Vec<IoSlice<'_>> = data.chunks(77).map(IoSlice::new).collect();
         parts.insert(3, IoSlice::new(b""));
-        // The first call finds out that there are no offsets.
+        // The first call discovers that there are no offsets.
         for most in [2, 1, 1] {
             let (count, _, writes) = counted(|| stream.write_vectored(&parts).unwrap());
             assert_eq!(count, 8000, "size {size}");
@@ -120,14 +120,14 @@ fn a_gathered_write_to_a_pipe_is_one_call() {
     }
 }
 
-/// A pipe that nobody reads from, under a plan.
+/// Creates a pipe whose writer is under a plan.
 fn faulty(plan: &Plan) -> (std::io::PipeReader, File) {
     let (reader, writer) = std::io::pipe().unwrap();
     (reader, File::from_fd(writer.into(), "pipe").unwrap().with_faults(plan))
 }
 
 #[test]
-fn faults_reach_what_has_no_offsets() {
+fn faults_apply_to_files_without_offsets() {
     let data = bytes(30_000, 8);
     for gathered in [false, true] {
         let plan = Plan::new(3)
@@ -160,7 +160,7 @@ fn faults_reach_what_has_no_offsets() {
 }
 
 #[test]
-fn faults_of_an_offset_strike_after_as_many_bytes_of_a_pipe() {
+fn offset_faults_count_the_bytes_of_a_pipe() {
     for gathered in [false, true] {
         let (mut reader, writer) = faulty(&Plan::new(1).with(Fault::NoSpace { at: 100 }));
         let mut stream = FileStream::with_buffer(writer, 0);
@@ -188,9 +188,9 @@ fn faults_of_an_offset_strike_after_as_many_bytes_of_a_pipe() {
     assert_eq!(plan.counts().io_errors, 1);
 }
 
-/// `strace` can make a call return nothing; no pipe does.
+/// `strace` can make a call return 0, which no pipe does.
 #[test]
-fn a_pipe_that_takes_nothing_is_an_error_and_not_waited_for_for_ever() {
+fn a_pipe_that_accepts_nothing_is_an_error() {
     const CHILD: &str = "FULLBORE_TEST_TAKES_NOTHING";
     if let Some(path) = std::env::var_os(CHILD) {
         let (send, receive) = std::sync::mpsc::channel();
@@ -214,14 +214,14 @@ fn a_pipe_that_takes_nothing_is_an_error_and_not_waited_for_for_ever() {
     };
     match strace("inject=write:retval=0").arg("true").output() {
         Ok(output) if output.status.success() => {}
-        other => return println!("skipped: strace may not trace here: {other:?}"),
+        other => return println!("skipped: strace cannot trace here: {other:?}"),
     }
-    let name = "pipes::a_pipe_that_takes_nothing_is_an_error_and_not_waited_for_for_ever";
+    let name = "pipes::a_pipe_that_accepts_nothing_is_an_error";
     let output = strace("inject=write:retval=0")
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", name])
         .env(CHILD, &path)
-        // Two cannot trace one process: a leak sanitizer, where there is one, has no turn in this one.
+        // A process has one tracer at most, so a leak sanitizer must not run in this one.
         .env("LSAN_OPTIONS", "detect_leaks=0")
         .output()
         .unwrap();

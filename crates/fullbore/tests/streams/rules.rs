@@ -1,4 +1,4 @@
-//! .NET's rules for `FileStream`, each under its name, where the rule is about calls in builds that do not cut them short.
+//! .NET's rules for `FileStream`, by its names. Numbers of calls are exact only in builds that do not shorten transfers.
 
 use std::io::{BufRead, IoSlice, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use fullbore::stream::FileStream;
 use crate::calls::counted;
 use crate::ground::{bytes, everywhere};
 
-/// How many calls move `of` bytes at most: in builds with debug assertions transfers are cut short now and then.
+/// Returns the acceptable numbers of calls: builds with debug assertions shorten some transfers.
 fn about(calls: u64) -> std::ops::RangeInclusive<u64> {
     if cfg!(debug_assertions) { calls..=calls * 64 + 64 } else { calls..=calls }
 }
@@ -55,7 +55,7 @@ fn a_request_of_at_least_the_buffers_size_bypasses_an_empty_buffer() {
 
         let ((), _, writes) = counted(|| stream.write_all(&large).unwrap());
         assert!(about(1).contains(&writes), "{writes}");
-        // It is in the file already: nothing was held back.
+        // The bytes are in the file at once: nothing is buffered.
         let len = stream.file().stamp().unwrap().len;
         assert_eq!(len.max(100_000), stream.len().unwrap());
         let mut found = vec![0; 50_000];
@@ -104,7 +104,7 @@ fn position_is_in_memory_and_seeking_makes_no_call() {
             }
         });
         assert_eq!((reads, writes), (0, 0));
-        // The kernel's own position never moved: another handle of the same open file starts at 0.
+        // The kernel's position never moved: another handle of the same open file starts at 0.
         let mut other = Vec::new();
         stream.read_exact(&mut [0; 100]).unwrap();
         FileStream::new(file).read_to_end(&mut other).unwrap();
@@ -131,7 +131,7 @@ fn seeking_within_the_buffer_keeps_it() {
 }
 
 #[test]
-fn a_place_before_the_start_or_past_every_end_is_refused_and_the_position_stays() {
+fn seeks_out_of_range_fail_and_keep_the_position() {
     everywhere(|directory| {
         let mut stream = FileStream::new(file_of(directory, b"12345"));
         stream.seek(SeekFrom::Start(2)).unwrap();
@@ -158,7 +158,7 @@ fn setting_the_length_moves_a_position_behind_the_end() {
         stream.read_exact(&mut [0; 8]).unwrap();
         stream.set_len(3).unwrap();
         assert_eq!(stream.stream_position().unwrap(), 3);
-        assert_eq!(stream.read(&mut [0; 4]).unwrap(), 0, "what was read ahead is gone");
+        assert_eq!(stream.read(&mut [0; 4]).unwrap(), 0, "the read-ahead is discarded");
         stream.set_len(5).unwrap();
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).unwrap();
@@ -167,7 +167,7 @@ fn setting_the_length_moves_a_position_behind_the_end() {
 }
 
 #[test]
-fn append_writes_at_the_end_wherever_the_position_is() {
+fn append_writes_at_the_end_at_any_position() {
     everywhere(|directory| {
         let path = directory.join("log");
         std::fs::write(&path, "old\n").unwrap();
@@ -192,7 +192,7 @@ fn append_writes_at_the_end_wherever_the_position_is() {
 }
 
 #[test]
-fn writes_complete_and_gathered_ones_too() {
+fn plain_and_gathered_writes_are_complete() {
     everywhere(|directory| {
         let data = bytes(300_000, 6);
         for size in [0, 100, 8192] {
@@ -209,7 +209,7 @@ fn writes_complete_and_gathered_ones_too() {
 }
 
 #[test]
-fn reads_see_what_is_pending() {
+fn reads_see_pending_writes() {
     everywhere(|directory| {
         let mut stream = FileStream::new(file_of(directory, b"0123456789"));
         let mut two = [0; 2];
@@ -225,7 +225,7 @@ fn reads_see_what_is_pending() {
 }
 
 #[test]
-fn a_directory_and_a_file_without_the_right_answer_with_the_path() {
+fn a_write_without_permission_names_the_path() {
     everywhere(|directory| {
         let path = directory.join("file");
         std::fs::write(&path, "bytes").unwrap();
