@@ -162,7 +162,7 @@ impl Temporary {
     }
 
     /// Renames the file with `name`, and keeps it if that succeeds. Both happen under the lock: a concurrent cleanup
-    /// finds the file removed or complete.
+    /// leaves the file removed or complete.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -308,4 +308,23 @@ pub fn cleanup() -> Vec<PathBuf> {
 /// True after a call of [`cleanup`]: later failures are its consequence.
 pub(crate) fn is_cleaning_up() -> bool {
     CLEANING_UP.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_temporary_tree_is_removed_with_its_content() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("tree");
+        let (temporary, ()) = Temporary::make_tree(path.clone(), |path| {
+            std::fs::create_dir(path).unwrap();
+            Ok(())
+        })
+        .unwrap();
+        std::fs::write(path.join("file"), "content").unwrap();
+        drop(temporary);
+        assert!(!path.exists());
+    }
 }

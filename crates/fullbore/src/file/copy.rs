@@ -71,7 +71,7 @@ impl File {
     /// use fullbore::file::File;
     /// # let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("target");
-    /// let source = File::open("/proc/self/status")?; // says that it is empty
+    /// let source = File::open("/proc/self/status")?; // has length 0
     /// let target = File::create_new(&path)?;
     /// let report = source.copy_range(0..u64::MAX, &target, 0)?;
     /// assert!(report.bytes() > 0 && report.through_memory == report.bytes());

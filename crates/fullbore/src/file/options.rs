@@ -112,7 +112,7 @@ pub enum Hint {
 /// for line in file.option_report() {
 ///     println!("{line}");
 /// }
-/// assert_eq!(file.option_report().len(), 2, "one for the share, one for the room");
+/// assert_eq!(file.option_report().len(), 2, "the share and the reservation");
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
