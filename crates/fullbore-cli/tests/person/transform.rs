@@ -280,7 +280,7 @@ fn explain_names_strategy_and_reason() {
     assert!(ended.stdout.is_empty());
     let asked = ["--explain", "--strategy", "cci-mt,request=32K"];
     let ended = run(&mut transform("upper", &input, &dir.at("out"), &asked)).succeeds();
-    assert!(ended.stderr.contains("asked for: cci-mt,request=32K"), "{ended}");
+    assert!(ended.stderr.contains("specified: cci-mt,request=32K"), "{ended}");
     assert!(ended.stderr.contains("request=32KiB") || ended.stderr.contains("request=32K"), "{ended}");
 }
 
