@@ -176,7 +176,7 @@ fn both_measure_the_same_cells() {
     let document =
         run(&options(directory.path(), toml.into()), &Progress::default(), |_| ()).unwrap().document;
     assert_eq!(document.cells.len(), 8, "three of them twice");
-    assert!(document.run.notes.iter().any(|note| note.ends_with(&version)), "{:?}", document.run.notes);
+    assert!(document.run.notes.contains(&format!("beside {version}")), "{:?}", document.run.notes);
     let said = |what: &str| document.run.notes.iter().any(|note| note.contains(what));
     assert!(said("FILE*") && said("no other work"), "{:?}", document.run.notes);
     let peers = &document.findings.peers;

@@ -14,6 +14,8 @@ pub mod error;
 #[cfg(feature = "fault")]
 pub mod fault;
 pub mod file;
+mod job;
+pub mod op;
 pub mod operation;
 pub mod pattern;
 pub mod probe;
@@ -24,6 +26,8 @@ pub mod stream;
 mod sys;
 
 pub use error::{Error, Result};
+pub use job::{Input, Job, compare, copy, fold, search, transform};
+pub use op::fold_fn;
 
 /// Runs the examples of `docs/files.md` as tests.
 #[cfg(doctest)]

@@ -1,5 +1,5 @@
-//! Concurrent transfers. All start together and all end when the first has finished, so that each is measured only
-//! while all others run.
+//! Several transfers at once: all start together, and all end when the first has done its part, so that each is
+//! measured only while every other goes on.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -16,31 +16,30 @@ use fullbore::strategy::Strategy;
 
 use super::RunResult;
 
-/// One of the transfers: a run of a file, read or written sequentially.
+/// One of the transfers: a run of a file, from front to back.
 #[derive(Debug, Clone)]
 pub(super) struct FileRange {
-    /// The file; for writes, its blocks exist.
+    /// The file; for writes its blocks are there.
     pub(super) file: File,
-    /// The range in bytes.
+    /// The bytes.
     pub(super) range: Range<u64>,
 }
 
-/// Kind of all transfers.
+/// What all of them do.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TransferKind<'a> {
     /// Read.
     Read,
-    /// Write; if `flush`, the time includes flushing to the device.
+    /// Write, and bring it to the device within the time if `flush`.
     Write { data: &'a Stamped, flush: bool },
 }
 
-/// Runs all parts concurrently until the first has finished, or for at most `limit`.
+/// Runs all parts at once, for as long as the first takes, or no longer than `limit`.
 ///
-/// The total throughput is over the time from the first request to the last of all parts; each part's is over its own
-/// time.
+/// The rate of the whole is over the time from the first request of any to the last of any; that of each over its own.
 ///
 /// # Errors
-/// The system's, of the first part that fails; the other parts stop.
+/// Those of the system, of whichever part fails first; no part goes on then.
 pub(super) fn run(
     parts: &[FileRange],
     transfer_kind: TransferKind<'_>,
@@ -50,7 +49,7 @@ pub(super) fn run(
 ) -> Result<RunResult> {
     let (go, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let one = |part: &FileRange| {
-        // No thread starts before all are ready.
+        // Nobody starts before everybody is there.
         while !go.load(Ordering::Acquire) {
             thread::park();
         }
@@ -86,7 +85,7 @@ pub(super) fn run(
     Ok(combine(&results, matches!(transfer_kind, TransferKind::Write { .. })))
 }
 
-/// Statistics of one part, and the moment of its end.
+/// What one part did, and when it ended.
 #[derive(Debug, Clone, Copy)]
 struct Transferred {
     stats: Stats,
@@ -109,7 +108,7 @@ fn transfer(
             pattern::fill_until(data, &scope, &output, strategy, progress, stop)?
         }
     };
-    // The first part that finishes stops the others, before it flushes to the device.
+    // The first that is done ends all: before it waits for the device.
     stop.store(true, Ordering::Relaxed);
     if matches!(transfer_kind, TransferKind::Write { flush: true, .. }) {
         let clock = Instant::now();
@@ -129,7 +128,7 @@ fn combine(transferred: &[Transferred], writes: bool) -> RunResult {
     }
     done.requests = io_stats.requests;
     done.depth = Some(io_stats.depth());
-    // Opening does not count, so the start of a part is its end minus its measured time.
+    // Opening is no part of it, so each began as long before its end as it took.
     let first = transferred.iter().map(|one| one.end - Duration::from_secs_f64(one.stats.seconds)).min();
     let last = transferred.iter().map(|one| one.end).max();
     done.seconds = first.zip(last).map(|(first, last)| (last - first).as_secs_f64());
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn first_finished_transfer_stops_the_others() {
+    fn the_first_that_is_done_ends_all() {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[4096, 256 << 20]);
         let done = run(&parts, TransferKind::Read, &strategy(), None, &Progress::default()).unwrap();
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_stops_all_transfers() {
+    fn a_limit_ends_all() {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[64 << 20]);
         let limit = Some(Duration::ZERO);
@@ -177,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn each_transfer_writes_its_own_range() {
+    fn each_writes_its_own_run() {
         let directory = tempfile::tempdir().unwrap();
         let [file] = files(directory.path(), &[64 << 10]).try_into().unwrap();
         let parts = [0..32 << 10, 32 << 10..64 << 10].map(|range| FileRange { range, ..file.clone() });
         let data = Stamped::new(3, 4096);
         let transfer_kind = TransferKind::Write { data: &data, flush: true };
         let done = run(&parts, transfer_kind, &strategy(), None, &Progress::default()).unwrap();
-        // The first part may have stopped the second; the first is whole.
+        // The second may have been stopped by the first, which is whole.
         assert!((32 << 10..=64 << 10).contains(&done.bytes), "{done:?}");
         let mut expected = vec![0; 4096];
         let mut written = 0;

@@ -1,6 +1,6 @@
-//! Actions: the work of trials. Each action has one file and one line in the registry.
+//! Actions: what a trial does. One file an action, one line in the registry.
 //!
-//! An action is data in an experiment's grid and a [`Workload`] here, which states its needs, prepares itself, and does
+//! An action is data in an experiment's grid and a [`Workload`] here: it says what it needs, makes itself ready, and does
 //! the work that [`sample`](crate::sample) times and proves.
 
 mod access;
@@ -32,22 +32,22 @@ use crate::document::{CacheState, Labels, Latency, Phases};
 use crate::sample::RunContext;
 use crate::test_files::Needs;
 
-/// Settings of one trial: a value for each key of the grid.
+/// What a grid says of one trial: a value for each of its keys.
 pub(crate) type Settings = toml::Table;
 
 /// An action that experiments may name.
 #[derive(Debug)]
 pub(crate) struct Action {
-    /// Name in a grid.
+    /// Its name in a grid.
     pub(crate) name: &'static str,
-    /// Creates the work of one trial, or returns the error in its settings.
+    /// Makes the work of one trial; fails with what is wrong with the settings.
     pub(crate) parse: fn(Settings) -> ParsedWorkload,
 }
 
-/// The work of a trial, or the error in its settings.
+/// The work of a trial, or what is wrong with its settings.
 pub(crate) type ParsedWorkload = std::result::Result<Box<dyn Workload>, String>;
 
-/// All actions.
+/// Every action.
 pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "read", parse: access::read },
     Action { name: "write", parse: access::write },
@@ -62,65 +62,66 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "streams", parse: streams::parse },
 ];
 
-/// Deserialises settings into an action's own type, whose errors name unknown keys.
+/// Reads settings into an action's own type, which names what it does not know.
 pub(crate) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> std::result::Result<T, String> {
     settings.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
 }
 
-/// One iteration of a trial.
+/// Which turn of a trial is to be taken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Iteration {
-    /// Approximate number of bytes of the sample; work on whole files ignores it.
+    /// About how many bytes the sample should move; whole-file works take no notice.
     pub(crate) span: u64,
-    /// Number of the sample in the run; each iteration uses a different part of the file.
+    /// Counts the samples of the run: another turn is at another place of the file.
     pub(crate) number: u64,
 }
 
 /// The work of one trial.
 pub(crate) trait Workload: fmt::Debug {
-    /// Returns the test files that it needs.
+    /// The files it wants to be there.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Returns the labels of the trial. Before [`open`](Self::open), they are derived from the settings alone.
+    /// What tells the trial from others. Before [`open`](Self::open): as far as the settings say.
     fn labels(&self) -> Labels;
 
-    /// Checks that the trial can run here and creates its state.
+    /// Makes sure that it can be done here, and makes what is made once.
     ///
     /// # Errors
-    /// The reason why it cannot run: the cell is skipped with it.
+    /// The reason why it cannot be: the cell is skipped with it.
     fn open(&mut self, context: &RunContext<'_>) -> Result<()>;
 
-    /// Returns the full strategy, for the profile.
+    /// The strategy in full, for the profile.
     fn strategy(&self) -> Option<String> {
         None
     }
 
-    /// True if more requested bytes make a sample longer.
+    /// Whether a sample takes longer the more bytes it is asked for.
     fn elastic(&self) -> bool {
         true
     }
 
-    /// Establishes the state that the trial requires; not timed.
+    /// Brings everything into the state that the trial asks for, out of the time taken.
     ///
     /// # Errors
     /// The system's.
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState>;
 
-    /// Runs the same work for `seconds` before the clock starts, to exclude the device's burst.
+    /// Does the same for `seconds` before the clock starts, so that what a device gives at first is not taken for what
+    /// it goes on giving.
     ///
     /// # Errors
-    /// The work's errors.
+    /// Those of the work.
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()>;
 
-    /// Runs the timed work.
+    /// The work that is timed.
     ///
     /// # Errors
-    /// The work's errors.
+    /// Those of the work.
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult>;
 
-    /// Adds results of the last run that are known only after the clock and the counters have stopped.
+    /// Adds to what the last run did what is only found out afterwards, when the clock and the counters have stopped.
     ///
     /// # Errors
     /// The system's.
@@ -128,17 +129,17 @@ pub(crate) trait Workload: fmt::Debug {
         Ok(())
     }
 
-    /// Returns the range of the next run, for a peer to do the same; `None` if a peer cannot.
+    /// What the next run covers, for a peer that is to do the same in its place; `None`: nothing that a peer could do.
     fn covered_range(&self, _context: &RunContext<'_>) -> Option<CoveredRange> {
         None
     }
 
-    /// Returns the same work, not opened, for a comparison with a peer; `None` if no peer can do it.
+    /// The same work, not opened yet, for a peer to do beside it; `None` if none could.
     fn unopened_copy(&self) -> Option<Box<dyn Workload>> {
         None
     }
 
-    /// Removes the files of the last run; not timed.
+    /// Clears away what the last run left, out of the time taken.
     ///
     /// # Errors
     /// The system's.
@@ -147,62 +148,61 @@ pub(crate) trait Workload: fmt::Debug {
     }
 }
 
-/// The range of a run.
+/// What a run covers.
 #[derive(Debug, Clone)]
 pub(crate) struct CoveredRange {
-    /// Path of the file.
+    /// The file.
     pub(crate) path: PathBuf,
-    /// Range in bytes.
+    /// Its bytes.
     pub(crate) range: Range<u64>,
-    /// Order of the requests.
+    /// The order of the requests.
     pub(crate) order: Order,
-    /// True if each request is timed, which costs two readings of the clock.
+    /// Whether each request's time is taken, which costs two looks at the clock.
     pub(crate) timed: bool,
 }
 
-/// Expected state of a sample, and the files whose counters prove it.
+/// What a sample claims, and where to look for the proof.
 #[derive(Debug, Default)]
 pub(crate) struct ExpectedState {
-    /// Ranges whose cached pages are counted.
+    /// Whose pages are looked at.
     pub(crate) ranges: Vec<(File, Range<u64>)>,
-    /// Expected page-cache state when the clock starts.
+    /// How much of them the page cache is to hold when the clock starts.
     pub(crate) cache: Option<CacheState>,
-    /// Expected transfers of the device.
+    /// What must come from the device or go there.
     pub(crate) device: DeviceIo,
 }
 
-/// Transfers of the device that a sample's labels imply.
+/// What the device must have done for a sample to be what it is labelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum DeviceIo {
-    /// Any.
+    /// Nothing in particular.
     #[default]
     Any,
-    /// Reads of the sample's bytes.
+    /// Reads of the bytes.
     Reads,
-    /// Writes of the sample's bytes.
+    /// Writes of the bytes.
     Writes,
 }
 
-/// Result of a run of the work.
+/// What a run of a work did.
 #[derive(Debug, Default)]
 pub(crate) struct RunResult {
     /// Bytes moved.
     pub(crate) bytes: u64,
-    /// Duration in seconds, if the work measures it more precisely than the surrounding clock.
+    /// How long it took in seconds, where the work knows better than the clock around it.
     pub(crate) seconds: Option<f64>,
-    /// Requests issued.
+    /// Requests made.
     pub(crate) requests: u64,
-    /// Mean number of requests in flight per worker.
+    /// Mean number of requests in flight a worker.
     pub(crate) depth: Option<f64>,
-    /// Latency percentiles.
+    /// How long requests took.
     pub(crate) latency: Option<Latency>,
-    /// Phases of the requests' time.
+    /// Where their time went.
     pub(crate) phases: Option<Phases>,
-    /// Throughput of each stream or target, in bytes per second.
+    /// Bytes a second of each stream or target.
     pub(crate) streams: Vec<f64>,
-    /// CPU time of child processes in seconds, user and system, if they did the work.
+    /// Processor time of child processes in seconds, user and system, where they did the work.
     pub(crate) children: Option<(f64, f64)>,
-    /// CPU time in seconds, user and system, of opening and closing, which is not part of the work; `seconds` excludes
-    /// it, too.
+    /// Processor time in seconds, user and system, that is no part of the work, as its seconds are none: opening and closing.
     pub(crate) setup_cpu: (f64, f64),
 }

@@ -1,4 +1,4 @@
-//! The strategy that a grid requests. A planned strategy that differs would be mislabelled, so it is an error.
+//! The strategy that a grid asks for, and whether it was granted: a trial of another would be mislabelled.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use fullbore::error::{Error, Kind, Result};
 use fullbore::size;
 use fullbore::strategy::{Plan, Strategy, StrategySpec};
 
-/// A requested strategy.
+/// A strategy asked for.
 #[derive(Debug)]
 pub(crate) struct RequestedStrategy {
-    /// Parsed specification.
+    /// What it asks for.
     pub(crate) spec: StrategySpec,
-    /// Text in the syntax of `--strategy`.
+    /// As `--strategy` takes it.
     pub(crate) text: String,
 }
 
 impl RequestedStrategy {
-    /// Parses a strategy with the request size and the depth of a grid.
+    /// Reads a strategy with the request size and the depth of a grid.
     ///
     /// # Errors
-    /// The error in one of them.
+    /// What is wrong with one of them.
     pub(crate) fn new(
         strategy: &str,
         request: Option<&str>,
@@ -38,12 +38,12 @@ impl RequestedStrategy {
         Ok(Self { spec, text })
     }
 
-    /// Returns the strategy without facts of any file.
+    /// The strategy without knowledge of any file.
     pub(crate) fn plain(&self) -> Strategy {
         self.spec.apply(Strategy::plain())
     }
 
-    /// Refuses a plan that replaced a requested method.
+    /// Refuses a plan that replaced a method asked for.
     ///
     /// # Errors
     /// [`Kind::Unsupported`] with the plan's reasons.

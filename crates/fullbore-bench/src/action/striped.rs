@@ -1,8 +1,8 @@
-//! One logical file striped over several: chunk `i` is in file `i mod n`, as in RAID 0 and NT's `ftdisk`.
+//! One logical file striped over several: chunk `i` lies on file `i mod n`, as RAID 0 and NT's `ftdisk` lay it out.
 //!
-//! Requests are issued in the order of the logical file, with a depth over all files together; a request longer than
-//! the rest of its chunk is split. The loop waits for the oldest request, because the consumer needs the bytes in the
-//! order of the logical file, whichever file completes first.
+//! Requests are made in the order of the logical file, so many in flight over all files together; one that is longer
+//! than what is left of a chunk is split. The oldest request is waited for, as whoever wants the bytes in their
+//! order must, so that what comes back is in the order of the logical file whichever file answered first.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -20,35 +20,35 @@ use fullbore::strategy::Strategy;
 
 use super::one_way::Direction;
 
-/// Layout of a logical file.
+/// Where the bytes of a logical file lie.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
-    /// Number of files that it is striped over; at least one.
+    /// How many files it is striped over; at least one.
     pub(super) files: usize,
-    /// Bytes taken from one file before the next; at least one.
+    /// How many bytes come from one file before the next has its turn; at least one.
     pub(super) chunk: u64,
 }
 
 /// A run of the logical file within one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Offset in the logical file, in bytes.
+    /// Where it stands in the logical file, in bytes.
     pub(super) logical: u64,
-    /// Index of the file.
+    /// Which file has it.
     pub(super) file: usize,
-    /// Offset in that file, in bytes.
+    /// Where in that file, in bytes.
     pub(super) offset: u64,
-    /// Length in bytes.
+    /// In bytes.
     pub(super) len: usize,
 }
 
 impl Layout {
-    /// Returns the length of one chunk of every file together, in bytes.
+    /// What every file has one chunk of, in bytes.
     pub(super) fn row(self) -> u64 {
         self.chunk * self.files as u64
     }
 
-    /// Returns the pieces of a range, in the order of the logical file.
+    /// The pieces of a range, in the order of the logical file.
     pub(super) fn pieces(self, range: Range<u64>) -> impl Iterator<Item = Piece> {
         let mut at = range.start;
         std::iter::from_fn(move || {
@@ -68,17 +68,17 @@ impl Layout {
         })
     }
 
-    /// Returns the range of each file that has the bytes of whole rows.
+    /// The range of a file in which the bytes of whole rows lie.
     pub(super) fn rows(self, range: &Range<u64>) -> Range<u64> {
         let files = self.files as u64;
         range.start / files..range.end.div_ceil(files)
     }
 }
 
-/// Reads a range of the logical file; `look` receives its bytes in order, each piece with its offset in bytes.
+/// Reads a range of the logical file; `look` gets its bytes in order, each piece with its offset in bytes.
 ///
 /// # Errors
-/// The system's, with the file and the offset in it; [`Kind::Interrupted`] if it was cancelled.
+/// The system's, with the file and the offset in it; [`Kind::Interrupted`] if it was told to stop.
 pub(super) fn read(
     files: &[File],
     layout: Layout,
@@ -98,7 +98,7 @@ pub(super) fn read(
     })
 }
 
-/// Writes a range of the logical file with the output of `data`.
+/// Writes a range of the logical file with what `data` makes of it.
 ///
 /// # Errors
 /// As [`read`].
@@ -126,16 +126,16 @@ pub(super) fn write(
     })
 }
 
-/// A piece in flight.
+/// A piece on its way.
 #[derive(Debug)]
 struct Expected {
     token: u64,
     piece: Piece,
-    /// True if it is the last piece of its request.
+    /// Whether the request ends with it.
     ends: bool,
 }
 
-/// The files under their access method, and their buffers.
+/// The files under their access method, and the buffers that go round.
 struct Stripes {
     queues: Vec<IoQueue>,
     pool: Pool,
@@ -147,7 +147,7 @@ struct Stripes {
 
 fn refused(method: &str, path: &Path, why: &str) -> Error {
     let what = format!("method {method} {why}");
-    Error::new(Kind::Unsupported, "stripe over", path, what).advise("use direct, uring, aio or buffered")
+    Error::new(Kind::Unsupported, "stripe over", path, what).advise("name direct, uring, aio or buffered")
 }
 
 impl Stripes {
@@ -160,11 +160,10 @@ impl Stripes {
         }
         let request = strategy.request as u64;
         let depth = strategy.depth.min(method.capabilities.depth).max(1);
-        // A request that starts within a chunk may touch one more chunk than its length implies.
+        // A request that starts within a chunk touches one more than its length says.
         let pieces = (request.div_ceil(layout.chunk) + 1) as usize * depth;
         let longest = request.min(layout.chunk) as usize;
-        let pool =
-            Pool::new(pieces, longest).map_err(|error| Error::io("create buffers for", path, error))?;
+        let pool = Pool::new(pieces, longest).map_err(|error| Error::io("take buffers for", path, error))?;
         let queues = files
             .iter()
             .map(|file| {
@@ -175,7 +174,7 @@ impl Stripes {
                     from: None,
                     write,
                     cache,
-                    // All of them may be in one file.
+                    // All of them may lie on one file.
                     depth: pieces,
                     pool: Some(&pool),
                     window: None,
@@ -188,8 +187,7 @@ impl Stripes {
         Ok(Self { queues, pool, layout, request, depth, seconds: 0.0 })
     }
 
-    /// Prepares the requests of `range` with `ask` and passes completed pieces to `take`, in the order of the logical
-    /// file.
+    /// Makes the requests of `range` with `ask` and gives what comes back to `take`, in the order of the logical file.
     fn run(
         &mut self,
         range: Range<u64>,
@@ -216,7 +214,7 @@ impl Stripes {
                 io_stats.requests += 1;
             }
             let Some(Expected { token: due, piece, ends }) = expected.pop_front() else { break };
-            // The loop waits for one file: the others must have their requests first.
+            // One file is waited for: the others must have theirs before.
             self.queues.iter_mut().try_for_each(IoQueue::commit)?;
             if !early.contains_key(&due) && next < range.end {
                 io_stats.waits += 1;
@@ -235,7 +233,7 @@ impl Stripes {
                 progress.add(self.request.min(range.end - range.start));
             }
             if progress.is_cancelled() {
-                return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
+                return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
             }
         }
         self.queues.iter_mut().try_for_each(IoQueue::flush)?;
@@ -268,7 +266,7 @@ mod tests {
             .collect()
     }
 
-    /// Returns the bytes of a range of the logical file, one by one.
+    /// What lies where, byte by byte.
     fn gathered(files: &[File], chunk: usize, range: Range<usize>) -> Vec<u8> {
         let bytes: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file.path()).unwrap()).collect();
         range
@@ -302,7 +300,7 @@ mod tests {
             let (data, progress) = (Random::new(start), Progress::default());
             let written = match write(&files, layout, range.clone(), &strategy, &progress, &data) {
                 Ok(written) => written,
-                // This machine may lack io_uring, this file system direct I/O.
+                // This machine may have no io_uring, this file system no direct I/O.
                 Err(error) => {
                     println!("skipped: {name}: {error}");
                     return Ok(());
@@ -311,7 +309,7 @@ mod tests {
             let mut expected = vec![0; (range.end - range.start) as usize];
             data.fill(range.start, &mut expected);
             let found = gathered(&files, chunk as usize, range.start as usize..range.end as usize);
-            prop_assert!(found == expected, "the chunks are in the wrong files");
+            prop_assert!(found == expected, "the files do not have the chunks they should");
             let mut seen = Vec::new();
             let look = |offset: u64, data: &[u8]| {
                 assert_eq!(offset, range.start + seen.len() as u64);
@@ -327,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_rotate_over_the_files() {
+    fn chunks_go_round() {
         let layout = Layout { files: 3, chunk: 10 };
         let pieces: Vec<Piece> = layout.pieces(25..48).collect();
         let piece = |logical, file, offset, len| Piece { logical, file, offset, len };

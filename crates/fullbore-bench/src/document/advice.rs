@@ -1,69 +1,70 @@
-//! Recommendations for this machine, and verdicts on the rules of the paper of 1997.
+//! What to do on this machine, and what became of the rules of 1997.
 
 use serde::{Deserialize, Serialize};
 
-/// A recommendation with its evidence.
+/// One line of advice, with what it rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// The recommendation with its figures, in a sentence.
+    /// What to do, with the figures that say why, in a sentence.
     pub text: String,
-    /// The comparison that supports it, in a sentence.
+    /// Why it is believed: what was compared with what, in a sentence.
     pub evidence: String,
-    /// Experiment whose chapter shows the evidence.
+    /// Experiment whose chapter shows it.
     pub experiment: String,
-    /// Ids of the cells that support it.
+    /// Ids of the cells it rests on.
     pub cells: Vec<String>,
-    /// Confidence in it.
+    /// How sure it is.
     pub confidence: Confidence,
-    /// Factor between following it and not, at least 1. The list is ranked by it; entries of low confidence come last.
+    /// What following it is worth: the factor between doing and not doing it, 1 or more. The list is ranked by it, with what is
+    /// of low confidence behind the rest.
     pub worth: f64,
 }
 
-/// Confidence in a finding.
+/// How sure a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Intervals overlap, or cells are few or imprecise.
     Low,
-    /// Intervals do not overlap; some cell is imprecise or its cache state unproved.
+    /// Intervals lie apart, some cell is imprecise or its cache state unproved.
     Medium,
-    /// Intervals do not overlap; every cell is precise and proved.
+    /// Intervals lie apart and every cell is precise and proved.
     High,
 }
 
 /// A rule of the paper, tested again here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
-    /// Number in the list of the paper's section 6, from 1.
+    /// Its number in the list of the paper's section 6, from 1.
     pub number: u8,
-    /// The rule, in our own words.
+    /// The rule, in a sentence of our own.
     pub rule: String,
-    /// Verdict of the test.
+    /// Whether it holds here.
     pub verdict: RuleVerdict,
-    /// Figures that support the verdict, in a sentence; for a rule that was not tested, the reason.
+    /// With which figures, in a sentence; of a rule that could not be tested, why.
     pub evidence: String,
-    /// Experiment whose chapter shows the evidence; empty if none.
+    /// Experiment whose chapter shows it; empty if none.
     #[serde(default)]
     pub experiment: String,
-    /// Ids of the cells that support the verdict.
+    /// Ids of the cells it rests on.
     #[serde(default)]
     pub cells: Vec<String>,
 }
 
-/// Verdict on a rule.
+/// What became of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleVerdict {
-    /// The rule still holds here.
+    /// It still holds here.
     StillTrue,
-    /// The rule no longer holds here.
+    /// It does not hold here any more.
     NoLongerTrue,
-    /// This run or this machine cannot test the rule.
+    /// This run or this machine cannot tell.
     NotTestable,
 }
 
 impl RuleVerdict {
-    /// Returns the verdict's words in the report.
+    /// The words for it.
     pub fn words(self) -> &'static str {
         match self {
             Self::StillTrue => "still true",

@@ -1,4 +1,4 @@
-//! A cell of an experiment's grid: labels, raw samples, summary.
+//! A cell of an experiment's grid: its labels, its raw samples, and what they come to.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,27 +12,27 @@ pub struct Cell {
     pub id: String,
     /// Experiment the cell belongs to (`read`, `write`, `depth`, `random`, `transform`, `memory` or another).
     pub experiment: String,
-    /// Labels that identify the cell within its experiment.
+    /// Everything that tells the cell from others.
     pub labels: Labels,
-    /// Samples in the order in which they were taken, contradicted ones included.
+    /// Samples in the order they were taken, contradicted ones included.
     #[serde(default)]
     pub samples: Vec<Sample>,
-    /// Summary of the usable samples; `None` if there are none.
+    /// What the usable samples come to; `None` when there are none.
     #[serde(default)]
     pub summary: Option<Summary>,
-    /// Reason why the cell was not measured.
+    /// Why the cell was not measured.
     #[serde(default)]
     pub skipped: Option<String>,
 }
 
 impl Cell {
-    /// Creates a cell without samples.
+    /// A cell yet to be measured.
     pub fn new(id: impl Into<String>, experiment: impl Into<String>, labels: Labels) -> Self {
         let (id, experiment) = (id.into(), experiment.into());
         Self { id, experiment, labels, samples: Vec::new(), summary: None, skipped: None }
     }
 
-    /// Creates a cell that cannot be measured here.
+    /// A cell that cannot be measured here, and why.
     pub fn skipped(
         id: impl Into<String>,
         experiment: impl Into<String>,
@@ -42,26 +42,26 @@ impl Cell {
         Self { skipped: Some(reason.into()), ..Self::new(id, experiment, labels) }
     }
 
-    /// Recomputes the summary from the samples.
+    /// Computes the summary anew from the samples.
     pub fn summarise(&mut self, options: &SummaryOptions) {
         self.summary = summarise(&self.samples, &self.labels, options);
     }
 
-    /// Returns the rates of the usable samples (bytes per second) in order, without the first ones that the summary
-    /// classifies as warm-up.
+    /// Rates of the usable samples (bytes a second), in order; without those at the front that the summary says were
+    /// still warming up.
     pub fn rates(&self) -> Vec<f64> {
         let warming = self.summary.as_ref().and_then(|s| s.warm_up).map_or(0, WarmUp::left_out);
         self.samples.iter().filter(|s| s.usable()).skip(warming).map(Sample::rate).collect()
     }
 }
 
-/// Labels that distinguish a cell from the others of its experiment. Text fields use the words of the command line.
+/// What tells a cell from the others of its experiment. Text fields hold the words of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Labels {
-    /// Kind of job, such as `sequential read`; the strategies of one job compete for its choice.
+    /// Kind of job a person would name, such as `sequential read`; cells of one job compete for the choice.
     pub job: String,
-    /// Operation: `read`, `write`, `copy`, or one such as `shift:10`.
+    /// What is done: `read`, `write`, `copy`, or an operation such as `shift:10`.
     pub operation: String,
     /// Access method.
     pub method: String,
@@ -71,56 +71,56 @@ pub struct Labels {
     pub depth: Option<u32>,
     /// Workers.
     pub workers: Option<u32>,
-    /// Distribution of stripes to workers: `serial`, `striped`, `pool`.
+    /// How stripes reach workers: `serial`, `striped`, `pool`.
     pub model: Option<String>,
     /// Allocation of the output, such as `preallocate`.
     pub allocation: Option<String>,
-    /// Cache policy: `keep`, `drop`, `direct`.
+    /// What happens to the page cache: `keep`, `drop`, `direct`.
     pub cache_policy: Option<String>,
     /// State of the output before: `existing`, `truncated`, `extended`, `preallocated`, `overwritten`.
     pub file_state: Option<String>,
-    /// Requested page-cache state.
+    /// Page cache state asked for.
     pub cache: Option<CacheState>,
     /// `sequential`, `random` or `strided`.
     pub order: Option<String>,
-    /// The strategy in the syntax of `--strategy`: a name, or fields.
+    /// The strategy as `--strategy` takes it: a name, or fields.
     pub strategy: Option<String>,
-    /// True if the time includes flushing the written bytes to the device (`fdatasync`).
+    /// Whether written bytes were brought to the device within the time (`fdatasync`).
     pub flush: Option<bool>,
-    /// Length of the file in bytes, if it differs from the run's.
+    /// Length of the file in bytes, where it is not that of the run.
     pub file_bytes: Option<u64>,
-    /// Concurrent sequential streams.
+    /// Sequential streams at once.
     pub streams: Option<u32>,
-    /// Directories (disks) used concurrently.
+    /// Directories (disks) at once.
     pub targets: Option<u32>,
-    /// Chunk of a file striped over the directories, in bytes.
+    /// Chunk of a file striped over them, in bytes.
     pub chunk_bytes: Option<u64>,
-    /// Distance of requests from a multiple of their size, in bytes; may be negative.
+    /// How far requests lie from a multiple of their size, in bytes; may be negative.
     pub offset_bytes: Option<i64>,
-    /// Requested arrival rate in requests per second, if requests arrive at a set rate.
+    /// Requests a second asked for, where requests come at a set rate.
     pub load_per_s: Option<u64>,
-    /// Memory limit for the process and its page cache, in bytes.
+    /// Memory that the process and its page cache may have, in bytes.
     pub memory_limit_bytes: Option<u64>,
-    /// The program measured, if it is not fullbore: `fio`, `cp` …
+    /// The program that did it, where that is not fullbore: `fio`, `cp` …
     pub peer: Option<String>,
-    /// Any other distinction, in a word or two: `scalar`, `hint sequential`.
+    /// Whatever else tells it from its fellows, in a word or two: `scalar`, `hint sequential`.
     pub variant: Option<String>,
 }
 
-/// Page-cache state of the range at the start of a sample.
+/// How much of the file the page cache holds when a trial begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheState {
-    /// Cached.
+    /// All of it.
     Warm,
-    /// Not cached.
+    /// None of it.
     Cold,
-    /// Partly cached.
+    /// Some of it.
     Mixed,
 }
 
 impl CacheState {
-    /// Returns the state's name in labels, options and reports.
+    /// The word used everywhere.
     pub fn word(self) -> &'static str {
         match self {
             Self::Warm => "warm",
@@ -144,50 +144,50 @@ pub struct Sample {
     pub seconds: f64,
     /// Requests issued.
     pub requests: u64,
-    /// CPU time in user mode, in seconds over all threads.
+    /// Processor time in user mode, seconds over all threads.
     pub user_s: f64,
-    /// CPU time in the kernel charged to the process, in seconds over all threads.
+    /// Processor time in the kernel charged to the process, seconds over all threads.
     pub system_s: f64,
-    /// CPU time of the whole system beyond the process, in seconds: kernel threads and any other load.
+    /// Busy processor time of the whole system beyond the process, seconds: kernel threads, and any other load.
     pub uncharged_s: Option<f64>,
     /// Page faults served without a read.
     pub minor_faults: Option<u64>,
     /// Page faults that waited for a read.
     pub major_faults: Option<u64>,
-    /// Bytes of the range in the page cache before the sample.
+    /// Bytes of the file in the page cache before.
     pub cached_before_bytes: Option<u64>,
-    /// Bytes of the range in the page cache after the sample.
+    /// Bytes of the file in the page cache after.
     pub cached_after_bytes: Option<u64>,
-    /// Length of the range that `cached_before_bytes` and `cached_after_bytes` refer to.
+    /// Size of the file range that the two above refer to.
     pub cache_total_bytes: Option<u64>,
-    /// Bytes that the devices read during the sample.
+    /// Bytes the devices read meanwhile.
     pub device_read_bytes: Option<u64>,
-    /// Bytes that the devices wrote during the sample.
+    /// Bytes the devices wrote meanwhile.
     pub device_written_bytes: Option<u64>,
-    /// Mean number of requests in flight per worker.
+    /// Mean number of requests in flight a worker.
     pub depth_mean: Option<f64>,
-    /// Percentiles of the time of a request.
+    /// Time a request took, by share of requests.
     pub latency: Option<Latency>,
-    /// Phases of the requests' time.
+    /// Where the requests' time went.
     pub phases: Option<Phases>,
-    /// Throughput of each stream or target, in bytes per second.
+    /// Bytes a second of each of several streams or targets.
     pub streams: Vec<f64>,
-    /// Result of the check of the requested cache state.
+    /// Whether the cache state asked for was proved.
     pub proof: Proof,
 }
 
 impl Sample {
-    /// Returns the throughput in bytes per second; 0 if no time passed.
+    /// Bytes a second; 0 when no time passed.
     pub fn rate(&self) -> f64 {
         if self.seconds > 0.0 { self.bytes as f64 / self.seconds } else { 0.0 }
     }
 
-    /// Returns the CPU time charged to the process, in seconds.
+    /// Charged processor time in seconds.
     pub fn charged_s(&self) -> f64 {
         self.user_s + self.system_s
     }
 
-    /// True if the sample counts: it took time, moved bytes, and its proof does not contradict it.
+    /// Whether the sample enters the figures: it took time, moved bytes, and its proof does not contradict it.
     pub fn usable(&self) -> bool {
         self.bytes > 0
             && self.seconds.is_finite()
@@ -196,20 +196,20 @@ impl Sample {
     }
 }
 
-/// Result of checking a sample's cache state against the counters.
+/// Whether measurement confirms the cache state that a sample claims.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Proof {
-    /// The counters confirm the state.
+    /// It does.
     Confirmed,
-    /// The counters refute the state; the sample is kept but does not count.
+    /// It contradicts it; the sample is kept but enters no figure.
     Contradicted {
-        /// The measured state.
+        /// What was found.
         reason: String,
     },
-    /// No counter can decide.
+    /// It could not be told.
     Unproved {
-        /// The missing counter.
+        /// Why not.
         reason: String,
     },
 }
@@ -220,39 +220,39 @@ impl Default for Proof {
     }
 }
 
-/// Percentiles of the time of a request, in seconds.
+/// How long requests took, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Latency {
     /// Median.
     pub p50_s: f64,
-    /// 90th percentile.
+    /// 90 % took no longer.
     pub p90_s: f64,
-    /// 99th percentile.
+    /// 99 % took no longer.
     pub p99_s: f64,
-    /// 99.9th percentile.
+    /// 99.9 % took no longer.
     pub p999_s: f64,
-    /// Maximum.
+    /// The longest.
     pub max_s: f64,
 }
 
-/// Phases of the requests' time, in seconds, summed over the requests of a sample; and the device's requests.
+/// Where the time of requests went: sums over the requests of a sample, in seconds, and what the device made of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Phases {
-    /// Time in the call that submits a request.
+    /// In the call that hands a request to the system.
     pub submit_s: f64,
-    /// Time between the call and the device (the queue); only with block tracing.
+    /// Between the call and the device (the queue), where block tracing tells.
     pub queue_s: Option<f64>,
-    /// Time at the device, as the block layer counts it.
+    /// At the device, as the block layer counts it.
     pub device_s: Option<f64>,
-    /// Time from the device's completion until the application receives it; without device times, from submission.
+    /// From the device's completion to the application's knowledge of it, or from submission on where no more is known.
     pub complete_s: f64,
-    /// Requests that the device completed.
+    /// Requests the device completed.
     pub device_requests: u64,
-    /// Requests merged with an adjacent one before the device received them.
+    /// Requests that were merged with a neighbour before the device got them.
     pub merges: u64,
-    /// Device requests beyond those issued and not merged: the pieces into which the system split requests.
+    /// Requests of the device beyond those asked for and not merged: what the system split.
     pub splits: u64,
     /// Mean size of the device's requests, in bytes.
     pub device_request_bytes: f64,

@@ -1,4 +1,4 @@
-//! The machine and storage of a run, and the meter's own cost.
+//! Where a run took place, and what the meter found out about itself.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ pub struct Environment {
     pub kernel: String,
     /// Processor model.
     pub cpu_model: String,
-    /// Processors that the system reports.
+    /// Processors the system shows.
     pub logical_cpus: u32,
-    /// Processors that the control group allows, if limited.
+    /// Processors the control group allows, if limited.
     pub cpu_quota: Option<f64>,
-    /// Memory in bytes: the machine's, or the control group's limit if lower.
+    /// Memory in bytes (of the machine, or the control group's limit when lower).
     pub memory_bytes: Option<u64>,
-    /// File system of the measured directory.
+    /// The file system of the directory measured.
     pub file_system: FileSystem,
-    /// Devices below the file system, as far as known.
+    /// The devices below it, as far as known.
     pub devices: Vec<Device>,
-    /// Engines, available or not, with the reason.
+    /// Engines that run here, and those that do not with the reason.
     pub engines: Vec<EngineFact>,
-    /// All other facts from the probe, unchanged.
+    /// Everything else the probe found, as it found it.
     pub facts: Value,
 }
 
@@ -37,11 +37,11 @@ pub struct Environment {
 pub struct FileSystem {
     /// Type, such as `ext4`.
     pub kind: String,
-    /// Mount point.
+    /// Where it is mounted.
     pub mount_point: String,
-    /// Mount options, comma-separated, as the kernel reports them.
+    /// Mount options, comma-separated as the kernel gives them.
     pub options: String,
-    /// Mounted device, such as `/dev/vda1`.
+    /// What is mounted, such as `/dev/vda1`.
     pub source: String,
 }
 
@@ -51,36 +51,36 @@ pub struct FileSystem {
 pub struct Device {
     /// Name, such as `nvme0n1`.
     pub name: String,
-    /// Model, if reported.
+    /// Model, if it tells.
     pub model: Option<String>,
-    /// True for rotational media.
+    /// Whether it turns.
     pub rotational: Option<bool>,
     /// Queue settings by their name in sysfs (`scheduler`, `read_ahead_kb`, `max_sectors_kb`, `write_cache` …).
     pub queue: BTreeMap<String, String>,
 }
 
-/// Availability of an engine.
+/// Whether an engine runs here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineFact {
     /// Name of the access method.
     pub name: String,
-    /// True if a trial call succeeded.
+    /// Whether it ran when tried.
     pub available: bool,
-    /// Reason for the unavailability, or a limitation.
+    /// Why not, or what is limited.
     pub reason: Option<String>,
 }
 
-/// The meter's measurements of itself.
+/// What the meter measured of itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Audit {
-    /// Seconds per request of the null engine: the meter's own share of each request.
+    /// Seconds a request of the null engine: what the meter itself adds to each request.
     pub null_request_s: Option<Estimate>,
-    /// Seconds per reading of the clock.
+    /// Seconds a reading of the clock takes.
     pub clock_s: Option<f64>,
-    /// Findings, a sentence each.
+    /// What was found, a sentence each.
     pub findings: Vec<String>,
-    /// Ids of the cells whose throughput the meter limits, not the storage.
+    /// Ids of the cells bound by the meter and not by the storage.
     pub tool_bound: Vec<String>,
 }

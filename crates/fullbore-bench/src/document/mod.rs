@@ -1,6 +1,6 @@
-//! The results document: everything that one run measured, with raw samples, as versioned JSON.
+//! The results document: everything one run measured, raw samples first, as versioned JSON.
 //!
-//! `docs/results-schema.md` describes every field. All times are seconds, all sizes bytes, all rates bytes per second;
+//! `docs/results-schema.md` describes every field. All times are seconds, all sizes bytes, all rates bytes a second;
 //! a megabyte (MB) is 10^6 bytes.
 
 mod advice;
@@ -37,12 +37,12 @@ pub use saturation::{Saturation, SaturationStep};
 pub use series::{Axis, EarlierFinding, Experiment, Figure, Series, experiments, series};
 pub use summary::{CpuCost, StopReason, Summary, SummaryOptions, summarise};
 
-/// Value of the `schema` field of a results document.
+/// The value of a results document's `schema` field.
 pub const SCHEMA: &str = "fullbore.results";
-/// Version that this build writes, and the newest that it reads.
+/// The version this build writes, and the newest it reads.
 pub const VERSION: u32 = 1;
 
-/// Minor version that this build writes: number of additions within the version.
+/// Additions within the version that this build writes.
 pub const MINOR: u32 = 1;
 
 /// One run of the meter.
@@ -50,30 +50,30 @@ pub const MINOR: u32 = 1;
 pub struct Document {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// Version of the schema; increases when a reader of the old version would misread the new.
+    /// Version of the schema; grows when a reader of the old one would misread the new.
     pub version: u32,
-    /// Minor version; its additions may be ignored by older readers.
+    /// Additions within the version, which older readers may ignore.
     #[serde(default)]
     pub minor: u32,
-    /// Parameters of the run.
+    /// What was run.
     pub run: Run,
-    /// The machine and storage.
+    /// Where it was run.
     #[serde(default)]
     pub environment: Environment,
-    /// The meter's measurements of itself.
+    /// What the meter found out about itself.
     #[serde(default)]
     pub audit: Audit,
-    /// The experiments, in the order of the report; the description of an unlisted one is derived from its cells.
+    /// The experiments, in the order of the report; those not listed follow from the cells.
     #[serde(default)]
     pub experiments: Vec<Experiment>,
     /// The cells of the experiments' grids, with their samples.
     pub cells: Vec<Cell>,
-    /// Findings from the cells.
+    /// What follows from the cells.
     #[serde(default)]
     pub findings: Findings,
 }
 
-/// Time, parameters and state of a run.
+/// What was run, when and how.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Start, RFC 3339 in UTC (see [`rfc3339`]).
@@ -82,33 +82,33 @@ pub struct Run {
     pub duration_s: f64,
     /// Version of fullbore.
     pub fullbore_version: String,
-    /// The command line, including the program's name.
+    /// The command line, program first.
     #[serde(default)]
     pub command: Vec<String>,
     /// Seed of the order of trials, of test data and of intervals.
     pub seed: u64,
-    /// Measured directory.
+    /// Directory measured.
     pub directory: String,
     /// Size of the test file in bytes.
     pub file_bytes: u64,
-    /// True if every planned cell was measured or skipped for a reason.
+    /// Whether every planned cell was measured or skipped for a reason.
     pub complete: bool,
-    /// True if the run was interrupted (Ctrl-C, SIGTERM).
+    /// Whether the run was ended from outside (Ctrl-C, SIGTERM).
     #[serde(default)]
     pub interrupted: bool,
-    /// Notes on the run as a whole, a sentence each.
+    /// Anything to be said of the run as a whole, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// All measured directories, if there are several.
+    /// All directories measured, where there are several.
     #[serde(default)]
     pub directories: Vec<String>,
-    /// The requested sets of experiments, in order, as TOML by name; `--resume` continues with them.
+    /// The sets of experiments asked for, in order, as TOML by name: what `--resume` goes on with.
     #[serde(default)]
     pub sets: Vec<(String, String)>,
 }
 
 impl Document {
-    /// Creates a document of the current version without cells.
+    /// A document of the current version without cells.
     pub fn new(run: Run, environment: Environment) -> Self {
         Self {
             schema: SCHEMA.into(),
@@ -123,27 +123,26 @@ impl Document {
         }
     }
 
-    /// Writes the document as JSON, indented by two spaces, with a final newline.
+    /// Writes the document as JSON, two spaces an indent, with a final newline.
     ///
     /// # Errors
-    /// The writer's errors.
+    /// What the writer reports.
     pub fn write(&self, mut writer: impl Write) -> Result<(), Error> {
         serde_json::to_writer_pretty(&mut writer, self).map_err(Error::Json)?;
         writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(Error::Io)
     }
 
-    /// Returns the document with the control characters in its texts escaped, because text derived from it may be shown
-    /// on a terminal.
+    /// The document with the control characters in its texts escaped: what is made of it may be shown on a terminal.
     pub fn printable(&self) -> std::borrow::Cow<'_, Self> {
         printable::printable(self)
     }
 
-    /// Returns a short name for each cell by id, such as `read: direct, cold, 64 KiB`.
+    /// A short name for each cell by id, such as `read: direct, cold, 64 KiB`.
     pub fn cell_names(&self) -> std::collections::BTreeMap<String, String> {
         series::cell_names(&self.cells, &self.experiments)
     }
 
-    /// Returns the cell with this id.
+    /// The cell with this id.
     pub fn cell(&self, id: &str) -> Option<&Cell> {
         self.cells.iter().find(|c| c.id == id)
     }

@@ -1,14 +1,13 @@
-//! The storage pipeline: advertised and measured throughput of each stage (figure 1 of Riedel, van Ingen and Gray,
-//! 1997).
+//! The storage pipeline: what each stage is advertised to do, and what it really does (figure 1 of 1997).
 
 use serde::{Deserialize, Serialize};
 
 use crate::stats::Estimate;
 
-/// The stages from the application's memory to the device.
+/// The stages from the application's memory to the device, the nearest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pipeline {
-    /// The stages, nearest to the application first.
+    /// The stages.
     pub stages: Vec<Stage>,
 }
 
@@ -17,13 +16,13 @@ pub struct Pipeline {
 pub struct Stage {
     /// `memory`, `page cache`, `file system`, `link`, `device`.
     pub name: String,
-    /// The hardware or software of the stage, such as `PCIe 4.0 x4`.
+    /// What it is here, such as `PCIe 4.0 x4`.
     pub what: String,
-    /// Peak advertised performance in bytes per second, if known.
+    /// Peak advertised performance, bytes a second, where anything advertises one.
     pub advertised: Option<f64>,
-    /// Source of the advertised figure.
+    /// Where that figure comes from.
     pub advertised_by: String,
-    /// Real application performance through the stage, in bytes per second.
+    /// Real application performance through this stage, bytes a second.
     pub real: Option<Estimate>,
     /// Id of the cell that measured it.
     pub cell: Option<String>,

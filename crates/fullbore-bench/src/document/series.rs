@@ -1,4 +1,4 @@
-//! Series of a figure: cells of one experiment that differ along one axis only.
+//! Lines of a figure: cells of one experiment that differ along one axis only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cell::{Cell, Labels};
 use crate::units;
 
-/// The x axis of an experiment's figure.
+/// What runs along the x axis of an experiment's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Axis {
@@ -17,20 +17,20 @@ pub enum Axis {
     Depth,
     /// Length of the file in bytes.
     File,
-    /// Concurrent streams.
+    /// Streams at once.
     Streams,
-    /// Directories (disks) used concurrently.
+    /// Directories (disks) at once.
     Targets,
     /// Distance of requests from a multiple of their size, in bytes.
     Offset,
-    /// Requested arrival rate in requests per second.
+    /// Requests a second asked for.
     Load,
-    /// No axis: the cells are bars.
+    /// Nothing: the cells stand side by side as bars.
     None,
 }
 
 impl Axis {
-    /// Returns the position of a cell with these labels on the axis; for an offset, its absolute value.
+    /// Where a cell with these labels lies on the axis; an offset by its distance, whichever way.
     pub fn of(self, labels: &Labels) -> Option<u64> {
         match self {
             Self::Request => labels.request_bytes,
@@ -44,7 +44,7 @@ impl Axis {
         }
     }
 
-    /// Returns the labels without those of the axis: equal for the cells of one series.
+    /// The labels without what runs along the axis: equal for the cells of one line.
     fn shared(self, labels: &Labels) -> Labels {
         let mut shared = labels.clone();
         match self {
@@ -60,7 +60,7 @@ impl Axis {
         shared
     }
 
-    /// Formats a position with its unit or noun: `depth 8`, `3 disks`.
+    /// A position with a word for what it is: `depth 8`, `3 disks`.
     pub(crate) fn label(self, at: u64) -> String {
         match self {
             Self::Depth => format!("depth {at}"),
@@ -71,7 +71,7 @@ impl Axis {
         }
     }
 
-    /// Formats a position: `64 KiB`, `8`, `500 /s`.
+    /// A position as text: `64 KiB`, `8`, `500 /s`.
     pub fn text(self, at: u64) -> String {
         match self {
             Self::Request | Self::File | Self::Offset => units::size(at),
@@ -81,105 +81,105 @@ impl Axis {
     }
 }
 
-/// Description of an experiment for the report.
+/// An experiment as the report presents it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Name that its cells carry.
     pub name: String,
     /// Heading.
     pub title: String,
-    /// Explanation of the figure, in a sentence.
+    /// What its figure tells, in a sentence.
     #[serde(default)]
     pub note: String,
     /// The x axis.
     pub axis: Axis,
-    /// Question that the experiment answers.
+    /// The question it answers.
     #[serde(default)]
     pub question: String,
-    /// Findings of the reference documents.
+    /// What the reference documents found then.
     #[serde(default)]
     pub then: Vec<EarlierFinding>,
-    /// Figures of the chapter; empty: those that suit the axis.
+    /// What its figures show; empty: what suits the axis.
     #[serde(default)]
     pub figures: Vec<Figure>,
 }
 
-/// A finding of an earlier document.
+/// What a document found in its day.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EarlierFinding {
     /// The year of the finding.
     pub year: u16,
-    /// The document, such as `Riedel, van Ingen and Gray, figure 3`.
+    /// Where it stands: `Riedel, van Ingen and Gray, figure 3`.
     pub source: String,
-    /// The finding, in a sentence with its figures.
+    /// What was found, in a sentence with its figures.
     pub found: String,
 }
 
-/// The quantity that a figure shows.
+/// What a figure shows of the cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
-    /// Throughput in bytes per second.
+    /// Bytes a second.
     Rate,
-    /// Requests per second.
+    /// Requests a second.
     Requests,
-    /// CPU time per megabyte.
+    /// Processor time a megabyte.
     CpuPerMb,
-    /// CPU time per request.
+    /// Processor time a request.
     CpuPerRequest,
     /// Processors kept busy.
     Processors,
-    /// Latency: median and high percentiles.
+    /// How long a request takes: median and high percentiles.
     Latency,
-    /// Phases of the requests' time.
+    /// Where a request's time goes.
     Phases,
-    /// The storage pipeline with advertised and measured throughput.
+    /// The storage pipeline with advertised and real figures.
     Pipeline,
-    /// Throughput of the streams, compared.
+    /// Rates of the streams beside one another.
     Fairness,
 }
 
 impl Experiment {
-    /// Returns the description of an experiment of the quick run.
+    /// The experiments of the quick run.
     fn known(name: &str) -> Option<Self> {
         let (title, axis, note) = match name {
             "read" => (
                 "Sequential read",
                 Axis::Request,
-                "Throughput of each access method reading a file from start to end, by request size.",
+                "What an application gets from each way of reading a file from start to end, by request size.",
             ),
             "write" => (
                 "Sequential write",
                 Axis::Request,
-                "Throughput of each access method writing a file from start to end, by request size.",
+                "What each way of writing a file from start to end reaches, by request size.",
             ),
             "depth" => (
                 "Depth",
                 Axis::Depth,
-                "Throughput by requests in flight: the share of the peak that needs asynchronous requests.",
+                "What more requests in flight bring: how much of the peak needs asynchronous requests.",
             ),
             "random" => (
                 "Random requests",
                 Axis::Depth,
-                "Small requests at random offsets; the cost of a request dominates.",
+                "Small requests all over the file, where the cost of a request is all there is.",
             ),
             "transform" => (
                 "Whole-file transformation, by strategy",
                 Axis::None,
-                "Reads, changes every byte, writes: only the strategy differs.",
+                "Read, change every byte, write: the same operation on every path, so only the strategy differs.",
             ),
             "memory" => (
                 "Memory",
                 Axis::None,
-                "Copying within memory: the roof, because cached file bytes are copied once.",
+                "Copying within memory: the roof, for file bytes that are in memory must be copied once.",
             ),
             _ => return None,
         };
         Some(Self { title: title.into(), note: note.into(), ..Self::named(name, axis) })
     }
 
-    /// Derives a description from the cells of an experiment.
+    /// What can be told of an experiment from its cells alone.
     fn guessed(name: &str, cells: &[Cell]) -> Self {
         let distinct = |axis: Axis| {
             let here = cells.iter().filter(|c| c.experiment == name);
@@ -206,7 +206,7 @@ impl Experiment {
     }
 }
 
-/// Returns the experiments of the cells: those in `described`, then the others in the order of their first cell.
+/// The experiments that cells belong to: those `described`, then the others in the order of their first cell.
 pub fn experiments(described: &[Experiment], cells: &[Cell]) -> Vec<Experiment> {
     let mut all: Vec<Experiment> = described.to_vec();
     for cell in cells {
@@ -218,20 +218,20 @@ pub fn experiments(described: &[Experiment], cells: &[Cell]) -> Vec<Experiment> 
     all
 }
 
-/// A series of a figure.
+/// One line of a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Name of the series within the figure, such as `direct, cold`.
+    /// What tells it from the other lines of the figure, such as `direct, cold`.
     pub name: String,
-    /// Labels that its cells share; those of the axis and the strategy are empty.
+    /// Labels its cells share; those of the axis and the strategy are empty.
     pub labels: Labels,
-    /// Positions of its measured cells in the given slice, ascending along the axis.
+    /// Positions of its measured cells in the slice given, rising along the axis.
     pub cells: Vec<usize>,
 }
 
-/// Groups the measured cells of `experiment` into series along its axis, in the order of their first cell.
+/// Groups the measured cells of `experiment` into lines along its axis, in the order of their first cell.
 ///
-/// Without an axis, every cell is a series.
+/// Without an axis every cell is a line of its own.
 pub fn series(cells: &[Cell], experiment: &Experiment) -> Vec<Series> {
     let mut lines: Vec<Series> = Vec::new();
     for (position, cell) in cells.iter().enumerate() {
@@ -255,7 +255,7 @@ pub fn series(cells: &[Cell], experiment: &Experiment) -> Vec<Series> {
     lines
 }
 
-/// Returns a short name for every cell, measured or not: experiment, distinguishing labels, position on the axis.
+/// A short name for every cell, measured or not: experiment, what tells it from its fellows, place on the axis.
 pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     for experiment in experiments(described, cells) {
@@ -274,11 +274,11 @@ pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<S
     names
 }
 
-/// Returns a name for each set of labels: the method, and every label that differs between them.
+/// A name for each set of labels: the method, and whatever else differs between them.
 fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
     let fields: Vec<Vec<Option<String>>> = all.iter().map(|labels| described_fields(labels)).collect();
     let varies = |field: usize| fields.iter().any(|f| f[field] != fields[0][field]);
-    // If strategies compete, the strategy replaces its fields.
+    // Where strategies compete, they say more than their fields.
     let strategy = |labels: &Labels| labels.strategy.clone().filter(|strategy| !strategy.is_empty());
     let unique: BTreeSet<_> = all.iter().map(|l| (strategy(l), l.cache, &l.job)).collect();
     let compete = |l: &&Labels| !l.job.is_empty() || strategy(l).is_some_and(|s| !s.contains('='));
@@ -319,7 +319,7 @@ const CACHE: usize = 2;
 const FILE_STATE: usize = 9;
 const VARIANT: usize = 20;
 
-/// Returns the labels as words, each field at its fixed position.
+/// The labels as words, each field at its fixed position.
 fn described_fields(labels: &Labels) -> Vec<Option<String>> {
     let text = |value: &str| (!value.is_empty()).then(|| value.to_owned());
     vec![
@@ -343,7 +343,7 @@ fn described_fields(labels: &Labels) -> Vec<Option<String>> {
             0 => "aligned".to_owned(),
             _ => format!("{}{}", if offset < 0 { "−" } else { "+" }, units::size(offset.unsigned_abs())),
         }),
-        labels.load_per_s.map(|load| format!("{} requested", units::requests_rate(load as f64))),
+        labels.load_per_s.map(|load| format!("{} asked", units::requests_rate(load as f64))),
         labels.memory_limit_bytes.map(|limit| format!("memory of {}", units::size(limit))),
         labels.peer.clone(),
         labels.variant.clone(),
@@ -351,12 +351,12 @@ fn described_fields(labels: &Labels) -> Vec<Option<String>> {
 }
 
 impl Labels {
-    /// Describes all labels: `read, direct, cold, 64 KiB, depth 8`.
+    /// Everything these labels say, in words: `read, direct, cold, 64 KiB, depth 8`.
     pub fn describe(&self) -> String {
         described_fields(self).into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the strategy as text: the label, or the fields in the syntax of `--strategy`.
+    /// The strategy as text: the label, or the fields in `--strategy` form where there is none.
     pub fn strategy_text(&self) -> String {
         if let Some(strategy) = self.strategy.as_ref().filter(|s| !s.is_empty()) {
             return strategy.clone();

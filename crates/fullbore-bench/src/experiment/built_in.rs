@@ -1,11 +1,11 @@
-//! The built-in sets: files of `experiments/`, which `fullbore bench show` prints.
+//! The sets that come with the program: files of `experiments/`, readable there and by `fullbore bench show`.
 
 /// A file of experiments.
 #[derive(Debug, Clone, Copy)]
 pub struct Set {
-    /// Name on the command line.
+    /// The name it is run by.
     pub name: &'static str,
-    /// Its TOML text.
+    /// The file.
     pub text: &'static str,
 }
 
@@ -15,7 +15,7 @@ macro_rules! sets {
     };
 }
 
-/// All built-in sets, in the order of a full run.
+/// Every built-in set, in the order of a full run.
 #[rustfmt::skip]
 pub const BUILT_IN: &[Set] = sets![
     "quick",
@@ -51,10 +51,10 @@ pub const BUILT_IN: &[Set] = sets![
     "streams",
 ];
 
-/// The set that `fullbore bench` runs by default.
+/// What `fullbore bench` measures when it is told nothing else.
 pub const QUICK: &str = BUILT_IN[0].text;
 
-/// Returns the built-in set with this name.
+/// The built-in set with this name.
 pub fn built_in(name: &str) -> Option<&'static Set> {
     BUILT_IN.iter().find(|set| set.name == name)
 }

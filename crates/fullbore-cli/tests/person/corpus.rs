@@ -1,7 +1,4 @@
-//! Difficult files for tools that read files, each with a name and a description.
-//!
-//! [`Corpus::new`] makes the cheap ones, [`long_line`] and [`huge`] the expensive ones. Tests run a tool and its peer
-//! over each.
+//! Nasty files: what a tool that reads files must live with, each with its name and what is nasty about it.
 //!
 //! [`Corpus::new`] makes all that is cheap; [`long_line`] and [`huge`] what is not. Tests run ours and its peer over each.
 
@@ -14,20 +11,20 @@ use std::path::{Path, PathBuf};
 
 use crate::support::bytes;
 
-/// The uses of a file of the corpus.
+/// What can be done with a file of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileClass {
-    /// At most a few MB, readable repeatedly.
+    /// At most a few MB that can be read again and again.
     Plain,
-    /// Unreadable without privileges.
+    /// Nobody without rights may read it.
     Unreadable,
     /// A directory with one file.
     Directory,
-    /// A dangling link.
+    /// A link that leads nowhere.
     Dangling,
-    /// Delivers [`PIPED`] if it is written at the same time.
+    /// Gives [`PIPED`] to whoever reads, if somebody writes that meanwhile.
     Fifo,
-    /// Outside the directory: a system file with a reported length of zero, or a device.
+    /// Not of the directory: a file of the system that says it is empty, or a device.
     System,
     /// A hole of a TB: reading it takes minutes.
     Huge,
@@ -36,30 +33,30 @@ pub(crate) enum FileClass {
 /// A file of the corpus.
 #[derive(Debug, Clone)]
 pub(crate) struct CorpusFile {
-    /// Name within the directory; the full path for files outside it.
+    /// What to call it within the directory; the path itself for what is not there.
     pub(crate) name: OsString,
-    /// Path of the file.
+    /// Where it is.
     pub(crate) path: PathBuf,
-    /// Description of the difficulty.
+    /// What is nasty about it.
     pub(crate) what: &'static str,
-    /// Uses of the file.
+    /// What can be done with it.
     pub(crate) sort: FileClass,
 }
 
-/// The content of the fifo.
+/// What is written to the fifo.
 pub(crate) const PIPED: &[u8] = b"one line\nand another,\nthe last without end";
 
-/// Offsets at which readers are likely to cut a file: powers of two, and buffer sizes of old tools.
+/// Where readers are likely to cut a file: powers of two, and what old tools take at a time.
 pub(crate) const CUTS: [usize; 6] = [4096, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// Characters that Unicode classifies as white space, the non-breaking ones included.
+/// Characters that Unicode calls white space, those that do not break among them.
 pub(crate) const SPACES: [char; 26] = [
     '\t', '\u{b}', '\u{c}', '\r', ' ', '\u{85}', '\u{a0}', '\u{1680}', '\u{2000}', '\u{2001}', '\u{2002}',
     '\u{2003}', '\u{2004}', '\u{2005}', '\u{2006}', '\u{2007}', '\u{2008}', '\u{2009}', '\u{200a}',
     '\u{2028}', '\u{2029}', '\u{202f}', '\u{205f}', '\u{3000}', '\u{1c}', '\u{1f}',
 ];
 
-/// Characters of zero width, or documented as such: joiners, direction marks, fillers, combining accents.
+/// Characters that take no place, or are said to: joiners, marks of direction, fillers, accents to put on others.
 pub(crate) const ZERO_WIDTH: [char; 33] = [
     '\u{ad}',
     '\u{300}',
@@ -96,7 +93,7 @@ pub(crate) const ZERO_WIDTH: [char; 33] = [
     '\u{e0100}',
 ];
 
-/// Invalid UTF-8, and one valid sequence at the limit of each range.
+/// Bytes that are no UTF-8, and one sequence each that is just within.
 const BROKEN: [&[u8]; 14] = [
     b"\x80",
     b"\xbf\xbf",
@@ -117,12 +114,12 @@ const BROKEN: [&[u8]; 14] = [
 /// The files, in a directory.
 pub(crate) struct Corpus {
     dir: PathBuf,
-    /// All files.
+    /// All of them.
     pub(crate) files: Vec<CorpusFile>,
 }
 
 impl Corpus {
-    /// Creates the files in the directory `dir`.
+    /// Makes the files in `dir`, a directory.
     pub(crate) fn new(dir: &Path) -> Self {
         let mut corpus = Self { dir: dir.to_owned(), files: Vec::new() };
         corpus.lines();
@@ -133,7 +130,7 @@ impl Corpus {
         corpus
     }
 
-    /// Returns the files that can be read repeatedly.
+    /// Those that can be read again and again.
     pub(crate) fn plain(&self) -> impl Iterator<Item = &CorpusFile> + Clone {
         self.files.iter().filter(|file| file.sort == FileClass::Plain)
     }
@@ -225,7 +222,7 @@ impl Corpus {
         self.add("utf-16be", "UTF-16 the other way round", sixteen(u16::to_be_bytes));
     }
 
-    /// Files in which a piece crosses every cut and is incomplete on both sides.
+    /// Files in which something lies across every cut, and is not whole on either side.
     fn cut(&mut self) {
         let pieces: [(&str, &str, &[u8]); 7] = [
             ("cut-wide", "a character of three bytes across every cut", "語".as_bytes()),
@@ -282,7 +279,7 @@ impl Corpus {
     }
 }
 
-/// Returns words in which `piece` crosses each of [`CUTS`], at each of its bytes in turn.
+/// Words in which `piece` lies across each of [`CUTS`], at each of its bytes in turn.
 fn across(piece: &[u8]) -> Vec<u8> {
     let len = CUTS[CUTS.len() - 1] + 10_000;
     let mut text: Vec<u8> = b"some words of text \n".iter().copied().cycle().take(len).collect();
@@ -295,7 +292,7 @@ fn across(piece: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Creates a file with a line of 100 MB between two short ones.
+/// Makes a file with a line of 100 MB between two short ones.
 pub(crate) fn long_line(dir: &Path) -> CorpusFile {
     let path = dir.join("line-of-100-MB");
     let mut file = File::create_new(&path).unwrap();
@@ -308,8 +305,8 @@ pub(crate) fn long_line(dir: &Path) -> CorpusFile {
     CorpusFile { name: "line-of-100-MB".into(), path, what: "a line of 100 MB", sort: FileClass::Plain }
 }
 
-/// Creates a file of 1 TB that is a hole except for a line in its middle; `None`, with the reason printed, if the file
-/// system does not support such lengths.
+/// Makes a file of 1 TB that is a hole but for a line in its middle; `None`, with the reason printed, where the file system has
+/// no files so large.
 pub(crate) fn huge(dir: &Path) -> Option<CorpusFile> {
     let path = dir.join("huge");
     let file = File::create_new(&path).unwrap();

@@ -1,5 +1,4 @@
-//! Names changed by another process during a run, and systems that lack a call: nothing is written elsewhere, nothing
-//! is left.
+//! Names that others change while a run goes on, and systems that lack a call: nothing is written elsewhere, nothing is left.
 
 use std::ffi::CString;
 use std::fs;
@@ -12,11 +11,11 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 
 use crate::support::{Mount, TestDir, bytes, fullbore, has, names, run};
 
-/// Runs `work` while the two paths are exchanged in a loop; `false` if exchanging is not supported.
+/// Runs `work` while the two paths change places without a pause; `false` if they cannot here.
 fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
     let swap = || rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
     if let Err(error) = swap().and_then(|()| swap()) {
-        println!("skipped: names cannot be exchanged: {error}");
+        println!("skipped: names cannot be exchanged here: {error}");
         return false;
     }
     let over = AtomicBool::new(false);
@@ -49,7 +48,7 @@ fn all(directory: &Path) -> Vec<String> {
     found
 }
 
-/// Temporary names that remain.
+/// What is left of temporary names.
 fn left(directory: &Path) -> Vec<String> {
     all(directory).into_iter().filter(|name| name.contains(".fullbore")).collect()
 }
@@ -156,8 +155,7 @@ fn an_error_leaves_no_temporary_directory() {
     }
 }
 
-/// Runs the command with system calls made to fail, and returns it with the trace of the calls; `None` if that is not
-/// possible.
+/// Runs the command with system calls made to fail; `None` where that cannot be had. The calls come with it.
 fn failing(dir: &TestDir, inject: &[&str], arguments: &[&str]) -> Option<(crate::support::Finished, String)> {
     let trace = dir.at("trace");
     let traced = |inject: &[&str], command: &Command| {
@@ -169,7 +167,7 @@ fn failing(dir: &TestDir, inject: &[&str], arguments: &[&str]) -> Option<(crate:
     if !has("strace")
         || !traced(inject, &Command::new("true")).output().is_ok_and(|said| said.status.success())
     {
-        println!("skipped: strace cannot make calls fail");
+        println!("skipped: strace cannot make calls fail here");
         return None;
     }
     let ended = run(&mut traced(inject, &fullbore(arguments)));
@@ -231,7 +229,7 @@ fn without_proc_temporaries_are_their_owners_alone() {
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let mount = TestDir::new();
     let Ok(_mounted) = Mount::new(&["-t", "tmpfs", "tmpfs"], &mount.at("probe")) else {
-        return println!("skipped: mounts are not possible");
+        return println!("skipped: nothing can be mounted here");
     };
     let hidden = |command: &Command| {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -241,7 +239,7 @@ fn without_proc_temporaries_are_their_owners_alone() {
         hidden
     };
     if !hidden(&Command::new("true")).output().is_ok_and(|said| said.status.success()) {
-        return println!("skipped: /proc cannot be hidden");
+        return println!("skipped: /proc cannot be hidden here");
     }
     for command in [fullbore(["copy", "source", "t"]), user.command(["copy", "source", "t"])] {
         run(&mut hidden(&command)).succeeds();
@@ -251,7 +249,7 @@ fn without_proc_temporaries_are_their_owners_alone() {
     }
 }
 
-/// Names together may be longer than the maximum path.
+/// Names may be longer together than a path may be.
 #[test]
 fn trees_deeper_than_a_path_may_be_are_copied() {
     let dir = TestDir::new();

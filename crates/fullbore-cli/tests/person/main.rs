@@ -1,4 +1,4 @@
-//! End-to-end tests of the command: the binary run as from a shell; output, messages and exit codes checked.
+//! The command as a person uses it: its binary run in a shell's way, its bytes, words and exit codes looked at.
 #![forbid(unsafe_code)]
 
 mod arguments;

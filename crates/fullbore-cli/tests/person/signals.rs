@@ -1,5 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGKILL at any moment: the old output is intact, nothing is left behind, the exit code reports
-//! the signal.
+//! Ctrl-C, SIGTERM and SIGKILL at any moment: the old output is whole, nothing is left behind, the code says so.
 
 use std::fs;
 use std::io::Write;
@@ -13,15 +12,15 @@ use rustix::process::Signal;
 use crate::streams::fifo;
 use crate::support::{TestDir, bytes, fullbore, run, start, start_unread, transform};
 
-/// Long enough to be interrupted in the middle.
+/// Big enough to be met in the middle.
 const LENGTH: usize = 48 << 20;
 
-/// Delays spread over a run, more of them early, from a fixed seed.
+/// Delays all over a run, more of them early, from a fixed seed.
 fn delays(count: u32, longest: Duration) -> impl Iterator<Item = Duration> {
     bytes(count as usize, 99).into_iter().map(move |byte| longest.mul_f64((f64::from(byte) / 255.0).powi(2)))
 }
 
-/// Returns the duration of an undisturbed run.
+/// How long an undisturbed run takes.
 fn undisturbed(input: &Path, output: &Path, strategy: &str) -> Duration {
     let start = Instant::now();
     run(&mut transform("shift:1", input, output, &["--strategy", strategy])).succeeds();
@@ -29,7 +28,7 @@ fn undisturbed(input: &Path, output: &Path, strategy: &str) -> Duration {
 }
 
 #[test]
-fn interrupted_run_leaves_the_old_file_and_nothing_else() {
+fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
     let input = dir.file("in", &data);
@@ -47,11 +46,11 @@ fn interrupted_run_leaves_the_old_file_and_nothing_else() {
             let ended = running.end();
             let found = fs::read(&output).unwrap();
             match ended.code() {
-                // The run ended before the signal.
+                // It was done before.
                 0 => assert!(found == shifted, "{strategy} after {delay:?}"),
                 code => {
                     assert_eq!(code, wanted, "{strategy} after {delay:?}: {ended}");
-                    // At the very end the new file may already have its name: then it is complete.
+                    // At the very end the new file may have its name already: then it is whole.
                     assert!(
                         found == b"old" || found == shifted,
                         "{strategy} after {delay:?}: neither old nor new"
@@ -62,11 +61,11 @@ fn interrupted_run_leaves_the_old_file_and_nothing_else() {
             assert_eq!(dir.names(), ["in", "out"], "{strategy} after {delay:?}");
         }
     }
-    assert!(stopped > 0, "no run was interrupted in the middle");
+    assert!(stopped > 0, "no run was met in the middle");
 }
 
 #[test]
-fn interrupted_run_leaves_no_new_file() {
+fn a_new_file_is_not_there_if_its_run_is_stopped() {
     let dir = TestDir::new();
     for (delay, command) in
         delays(6, Duration::from_millis(150)).zip(["gen", "transform"].into_iter().cycle())
@@ -84,7 +83,7 @@ fn interrupted_run_leaves_no_new_file() {
 }
 
 #[test]
-fn killed_run_leaves_the_old_file() {
+fn killed_outright_it_leaves_the_old_file_as_it_was() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(LENGTH, 2));
     let longest = undisturbed(&input, &dir.at("scratch"), "auto");
@@ -100,7 +99,7 @@ fn killed_run_leaves_the_old_file() {
         assert!(found == b"old" || found == new, "after {delay:?}: neither old nor new");
         killed += u32::from(ended.code() == 137 && found == b"old");
     }
-    assert!(killed > 0, "no run was killed in the middle");
+    assert!(killed > 0, "no run was met in the middle");
 }
 
 #[test]
@@ -109,12 +108,12 @@ fn waiting_for_a_pipe_can_be_interrupted() {
         let dir = TestDir::new();
         let pipe = fifo(&dir, "pipe");
         let output = dir.file("out", "old");
-        // Blocked in opening the other end.
+        // Waits for somebody who opens the other end.
         let running = start(&mut transform("upper", &pipe, &output, &[]));
         sleep(Duration::from_millis(100));
         running.signal(signal);
         assert_eq!(running.end().code(), wanted, "in open");
-        // Blocked in reading.
+        // Waits for bytes.
         let mut running = start(&mut transform("upper", &pipe, &output, &[]));
         let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
         writer.write_all(b"some").unwrap();
@@ -123,13 +122,13 @@ fn waiting_for_a_pipe_can_be_interrupted() {
         running.signal(signal);
         assert_eq!(running.end().code(), wanted, "in read");
         drop(writer);
-        // Blocked in writing.
+        // Waits for a reader.
         let mut running = start_unread(&mut transform("upper", "/dev/zero".as_ref(), "-".as_ref(), &[]));
         sleep(Duration::from_millis(100));
         assert!(running.alive());
         running.signal(signal);
         assert_eq!(running.end().code(), wanted, "in write");
-        // Blocked in reading from a terminal user.
+        // Waits for a person.
         let mut command = fullbore(["transform", "upper", "-"]);
         let running = start(command.arg(&output).stdin(Stdio::piped()));
         sleep(Duration::from_millis(100));
@@ -164,13 +163,13 @@ fn interrupted_in_place_change_names_the_file() {
         let ended = running.end();
         let after = fs::read(&file).unwrap();
         assert_eq!(after.len(), before.len());
-        // Not block by block: builds with debug assertions cut writes short, and may be interrupted before the rest.
+        // Not block by block: builds with debug assertions cut writes short, and may be stopped before the rest.
         assert!(after.iter().zip(&before).all(|(new, old)| new == old || *new == old.wrapping_add(1)));
         if ended.code() == 143 && after != before && after.iter().zip(&before).any(|(new, old)| new == old) {
             stopped += 1;
             assert!(ended.stderr.contains("part old and part new"), "{ended}");
         }
     }
-    println!("{stopped} of 10 runs were interrupted in the middle");
+    println!("{stopped} of 10 runs were met in the middle");
     assert_eq!(dir.names(), ["file", "out", "pipe"]);
 }

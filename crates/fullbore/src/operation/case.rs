@@ -1,7 +1,7 @@
 //! `upper` and `lower`: the case of ASCII letters.
 
-use super::Operation;
 use super::groupwise::{GroupMap, Groupwise};
+use super::{Kernel, Operation, Transform};
 
 pub(super) const UPPER: Operation = Operation {
     name: "upper",
@@ -16,6 +16,16 @@ pub(super) const LOWER: Operation = Operation {
     summary: "make A-Z lower case; every other byte stays",
     build: |_, kernel| Ok(Box::new(Groupwise { spec: "lower".to_owned(), kernel, map: Lower })),
 };
+
+/// Converts a-z to upper case.
+pub fn upper() -> impl Transform {
+    Groupwise { spec: "upper".to_owned(), kernel: Kernel::Simd, map: Upper }
+}
+
+/// Converts A-Z to lower case.
+pub fn lower() -> impl Transform {
+    Groupwise { spec: "lower".to_owned(), kernel: Kernel::Simd, map: Lower }
+}
 
 #[derive(Clone, Copy)]
 struct Upper;

@@ -29,6 +29,15 @@ mod shift;
 mod swab;
 mod xor;
 
+/// The shipped transforms as functions, for [`op`](crate::op).
+pub(crate) mod typed {
+    pub use super::case::{lower, upper};
+    pub use super::rotate::{caesar, rot13};
+    pub use super::shift::shift;
+    pub use super::swab::swab;
+    pub use super::xor::xor;
+}
+
 pub use count::{Count, CountState, Counts, Encoding};
 pub use fold::Fold;
 pub use kernel::Kernel;

@@ -25,6 +25,17 @@ pub(super) const ROT13: Operation = Operation {
     },
 };
 
+/// Moves a-z, A-Z and 0-9 by `by`, each class within itself.
+pub fn caesar(by: i64) -> impl Transform {
+    let map = Rotate { letters: by.rem_euclid(26) as u8, digits: by.rem_euclid(10) as u8 };
+    Groupwise { spec: format!("caesar:{by}"), kernel: Kernel::Simd, map }
+}
+
+/// Moves letters by 13 of 26; it is its own inverse.
+pub fn rot13() -> impl Transform {
+    Groupwise { spec: "rot13".to_owned(), kernel: Kernel::Simd, map: Rotate { letters: 13, digits: 0 } }
+}
+
 #[derive(Clone, Copy)]
 struct Rotate {
     /// 0 to 25.

@@ -1,8 +1,8 @@
 //! `shift:N`: add N to each byte, modulo 256.
 
-use super::Operation;
 use super::groupwise::{GroupMap, Groupwise};
 use super::integer::Integer;
+use super::{Kernel, Operation, Transform};
 
 pub(super) const SHIFT: Operation = Operation {
     name: "shift",
@@ -14,6 +14,21 @@ pub(super) const SHIFT: Operation = Operation {
         Ok(Box::new(Groupwise { spec: format!("shift:{number}"), kernel, map }))
     },
 };
+
+/// Adds `by` to each byte, modulo 256.
+///
+/// ```
+/// use fullbore::{Job, op};
+/// # let directory = tempfile::tempdir()?;
+/// # let (input, output) = (directory.path().join("input"), directory.path().join("output"));
+/// std::fs::write(&input, "HAL")?;
+/// Job::new().transform(&op::shift(1), &input, &output)?;
+/// assert_eq!(std::fs::read(&output)?, b"IBM");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn shift(by: i64) -> impl Transform {
+    Groupwise { spec: format!("shift:{by}"), kernel: Kernel::Simd, map: Shift(by.rem_euclid(256) as u8) }
+}
 
 #[derive(Clone, Copy)]
 struct Shift(u8);

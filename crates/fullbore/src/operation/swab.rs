@@ -1,7 +1,7 @@
 //! `swab`: exchanges the two bytes of each pair, for tapes exchanged between machines of different byte order.
 
-use super::Operation;
 use super::groupwise::{GroupMap, Groupwise};
+use super::{Kernel, Operation, Transform};
 
 pub(super) const SWAB: Operation = Operation {
     name: "swab",
@@ -9,6 +9,11 @@ pub(super) const SWAB: Operation = Operation {
     summary: "swap the two bytes of each pair; an odd last byte stays",
     build: |_, kernel| Ok(Box::new(Groupwise { spec: "swab".to_owned(), kernel, map: Swab })),
 };
+
+/// Swaps the two bytes of each pair.
+pub fn swab() -> impl Transform {
+    Groupwise { spec: "swab".to_owned(), kernel: Kernel::Simd, map: Swab }
+}
 
 #[derive(Clone, Copy)]
 struct Swab;

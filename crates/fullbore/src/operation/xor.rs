@@ -15,6 +15,12 @@ pub(super) const XOR: Operation = Operation {
 /// and the key stays in the nearest cache.
 const LAID_OUT: usize = 4096;
 
+/// Exclusive-or with `key`, repeated over the file; it is its own inverse. An empty key changes nothing.
+pub fn xor(key: &[u8]) -> impl Transform {
+    let key = if key.is_empty() { &[0] } else { key };
+    Xor { key: Key::of(key), kernel: Kernel::Simd }
+}
+
 struct Xor {
     key: Key,
     kernel: Kernel,
@@ -28,6 +34,11 @@ struct Key {
 }
 
 impl Key {
+    fn of(key: &[u8]) -> Self {
+        let period = key.len();
+        Self { period, repeated: key.repeat(LAID_OUT.div_ceil(period)) }
+    }
+
     fn parse(hex: &str) -> Result<Self, String> {
         if hex.is_empty() {
             return Err("the key is empty; give at least one byte, such as 5a".to_owned());
@@ -44,8 +55,7 @@ impl Key {
         let digit = |c: u8| if c.is_ascii_digit() { c - b'0' } else { (c | 0x20) - b'a' + 10 };
         let key: Vec<u8> =
             hex.as_bytes().as_chunks().0.iter().map(|&[high, low]| digit(high) << 4 | digit(low)).collect();
-        let period = key.len();
-        Ok(Self { period, repeated: key.repeat(LAID_OUT.div_ceil(period)) })
+        Ok(Self::of(&key))
     }
 
     /// Returns the key's bytes for an offset of the file, up to the end of the repeated key.

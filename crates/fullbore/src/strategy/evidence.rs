@@ -8,20 +8,26 @@ use super::profile::Job;
 use crate::size;
 
 /// One reason for a decision.
+///
+/// ```
+/// use fullbore::strategy::Evidence;
+/// let evidence = Evidence::Workers { workers: 2, processors: 2 };
+/// assert_eq!(evidence.to_string(), "2 workers: as many as processors (2)");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Evidence {
-    /// Buffered reads; the share of the input in the page cache, if known.
+    /// Read by copying; the share of the input in the page cache, if known.
     Buffered {
         share: Option<f64>,
     },
-    /// Mapped parts of `window` bytes; the share of the input in the page cache.
+    /// Mapped in windows of so many bytes, because so much is in the page cache.
     Mapped {
         window: u64,
         share: f64,
     },
-    /// Direct reads, `depth` requests of `request` bytes in flight: nothing is cached.
+    /// Direct, so many requests of so many bytes in flight, because nothing is cached.
     DeepReads {
         depth: usize,
         request: u64,
@@ -69,7 +75,7 @@ impl fmt::Display for Evidence {
             }
             Self::Mapped { window, share } => write!(
                 f,
-                "mmap, {} at a time: {:.0}% of the input is in the page cache, and is used there",
+                "mmap, {} at a time: {:.0}% of the input is in the page cache, and is looked at where it lies",
                 size::exact(*window),
                 share * 100.0
             ),
@@ -79,7 +85,7 @@ impl fmt::Display for Evidence {
                 size::exact(*request)
             ),
             Self::Request { len, new_file } => {
-                let why = if *new_file { "large folios in the new file" } else { "calls to cost little" };
+                let why = if *new_file { "large folios in the new file" } else { "calls to cost nothing" };
                 write!(
                     f,
                     "{}: large enough for {why}, small enough for the processor's cache",
@@ -161,6 +167,13 @@ impl fmt::Display for Reason {
 }
 
 /// A strategy that was not chosen.
+///
+/// ```
+/// use fullbore::strategy::{PlanInput, Reason, choose};
+/// let decision = choose(&PlanInput::reading(1 << 30), None);
+/// let uring = decision.alternatives.iter().find(|other| other.strategy == "uring").unwrap();
+/// assert_eq!(uring.reason, Reason::NothingToWaitFor);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alternative {
     /// The strategy, as `--strategy` names it.
@@ -169,7 +182,7 @@ pub struct Alternative {
     pub reason: Reason,
 }
 
-/// The reason for one worker where more are available.
+/// The reason that a file has one worker though others are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serial {
     /// The operation cannot be split.

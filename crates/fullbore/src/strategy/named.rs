@@ -1,15 +1,20 @@
-//! Named strategies: Hart's family of sequential file transformations (2010), on this system.
+//! The strategies with names: Hart's family of sequential file transformations (2010), as this system has them.
 
 use super::{Completion, Model, StrategySpec};
 use crate::engine::method;
 use crate::probe;
 
 /// A strategy with a name.
+///
+/// ```
+/// let named = &fullbore::strategy::NAMED[0];
+/// assert_eq!((named.name, named.summary), ("cci", "read, work, write: one worker, 64 KiB at a time"));
+/// ```
 #[derive(Debug)]
 pub struct Named {
-    /// The name for `--strategy`.
+    /// The name `--strategy` takes.
     pub name: &'static str,
-    /// One line on it.
+    /// What it is, in a line.
     pub summary: &'static str,
     pub(super) spec: fn() -> StrategySpec,
 }
@@ -20,7 +25,7 @@ impl PartialEq for Named {
     }
 }
 
-/// One access method for reading and writing, one worker.
+/// One access method both ways, one worker.
 fn serial(name: &str) -> StrategySpec {
     StrategySpec {
         read: method(name),
@@ -33,7 +38,7 @@ fn serial(name: &str) -> StrategySpec {
     }
 }
 
-/// The same with one worker per processor, the best number for Hart's striped programs.
+/// The same with a worker a processor, as Hart's striped programs ran best.
 fn parallel(name: &str, model: Model) -> StrategySpec {
     StrategySpec {
         workers: Some(probe::processors()),
@@ -43,16 +48,25 @@ fn parallel(name: &str, model: Model) -> StrategySpec {
     }
 }
 
-/// Asynchronous, depth 4 as in Hart's programs (four overlapped structures each for reading and writing).
+/// Asynchronous, as deep as Hart's four overlapped structures, twice (his read and write each had one).
 fn asynchronous(completion: Completion) -> StrategySpec {
     StrategySpec { depth: Some(4), completion: Some(completion), ..serial("uring") }
 }
 
-/// Every named strategy except `auto`.
+/// Every strategy with a name but `auto`.
+///
+/// ```
+/// use fullbore::strategy::{NAMED, StrategySpec};
+/// for named in NAMED {
+///     let spec: StrategySpec = named.name.parse()?;
+///     assert_eq!(spec.named, Some(named));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub static NAMED: &[Named] = &[
     Named {
         name: "cci",
-        summary: "read, transform, write: one worker, 64 KiB requests",
+        summary: "read, work, write: one worker, 64 KiB at a time",
         spec: || serial("buffered"),
     },
     Named { name: "cci-stdio", summary: "the same with the C library's FILE*", spec: || serial("stdio") },
@@ -63,7 +77,7 @@ pub static NAMED: &[Named] = &[
     },
     Named {
         name: "cci-mt",
-        summary: "64 KiB stripes assigned round-robin to threads that read and write",
+        summary: "64 KiB stripes dealt to threads that read and write",
         spec: || parallel("buffered", Model::Striped),
     },
     Named {
@@ -73,17 +87,17 @@ pub static NAMED: &[Named] = &[
     },
     Named {
         name: "cci-ov",
-        summary: "asynchronous, four in flight, completions handled in order",
+        summary: "asynchronous, four in flight, the oldest waited for",
         spec: || asynchronous(Completion::Ordered),
     },
     Named {
         name: "cci-ex",
-        summary: "asynchronous, four in flight, completions handled as they arrive",
+        summary: "asynchronous, four in flight, completions handled as they come",
         spec: || asynchronous(Completion::Any),
     },
     Named {
         name: "cci-mtmm",
-        summary: "both files mapped whole, 64 KiB stripes assigned round-robin to threads",
+        summary: "both files mapped whole, 64 KiB stripes dealt to threads",
         spec: || StrategySpec { window: Some(None), ..parallel("mmap", Model::Striped) },
     },
     Named {

@@ -1,5 +1,4 @@
-//! System calls, one directory per platform. One of the three modules of the library with `unsafe`, with `buf` and
-//! `asynchronous`.
+//! System calls, one folder a platform. With `buf`, the only home of `unsafe` in the library.
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Scattered and gathered transfers beyond the limits of one call and of 32-bit offsets.
+//! Scatter and gather beyond what one call takes, and past where 32 bits end.
 
 use std::fs;
 use std::io::{IoSlice, IoSliceMut};
@@ -9,13 +9,13 @@ use fullbore::file::{CachePolicy, File};
 
 use crate::ground::{bytes, everywhere};
 
-/// Returns lengths without short periods, some of them 0.
+/// Lengths that repeat nowhere near, among them 0.
 fn lengths(count: usize) -> Vec<usize> {
     bytes(count, 5).into_iter().map(|byte| usize::from(byte) % 13).collect()
 }
 
 #[test]
-fn dotnet_108380_gathered_writes_may_exceed_the_buffers_of_one_call() {
+fn dotnet_108380_gather_writes_more_buffers_than_a_call_takes() {
     everywhere(|directory| {
         for (index, cache) in
             [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct].into_iter().enumerate()
@@ -40,7 +40,7 @@ fn dotnet_108380_gathered_writes_may_exceed_the_buffers_of_one_call() {
 }
 
 #[test]
-fn scattered_reads_may_exceed_the_buffers_of_one_call() {
+fn scatter_reads_more_buffers_than_a_call_takes() {
     everywhere(|directory| {
         let path = directory.join("scatter");
         let lens = lengths(5000);
@@ -58,7 +58,7 @@ fn scattered_reads_may_exceed_the_buffers_of_one_call() {
 }
 
 #[test]
-fn a_scattered_read_beyond_the_end_names_the_offset() {
+fn scatter_beyond_the_end_says_where_it_ended() {
     everywhere(|directory| {
         let path = directory.join("short");
         fs::write(&path, bytes(100, 3)).unwrap();
@@ -77,7 +77,7 @@ fn a_scattered_read_beyond_the_end_names_the_offset() {
 }
 
 #[test]
-fn dotnet_109340_gathered_writes_beyond_32_bit_offsets() {
+fn dotnet_109340_gather_past_where_32_bits_end() {
     everywhere(|directory| {
         let path = directory.join("far");
         let file = File::create_new(&path).unwrap();
@@ -97,15 +97,15 @@ fn dotnet_109340_gathered_writes_beyond_32_bit_offsets() {
     });
 }
 
-/// One call transfers at most 2 GiB less one page, so a larger gathered write continues inside a buffer.
+/// One call takes 2 GiB less a page: a gather of more must go on within a buffer.
 #[test]
-fn a_gathered_write_may_exceed_2_gib() {
+fn gather_of_more_than_2_gib() {
     let file = File::from_fd(
         fs::OpenOptions::new().read(true).write(true).open("/dev/null").unwrap().into(),
         "/dev/null",
     )
     .unwrap();
-    // `/dev/null` discards the bytes but counts them: 33 times 64 MiB.
+    // The bytes go nowhere, but the counting of them is the same. 33 times 64 MiB.
     let data = vec![0; 64 << 20];
     let parts = vec![IoSlice::new(&data); 33];
     file.write_all_vectored_at(&parts, 0).unwrap();
@@ -113,9 +113,9 @@ fn a_gathered_write_may_exceed_2_gib() {
     assert!(once < 33 * (64 << 20), "{once}");
 }
 
-/// Whole blocks in aligned memory are written by one call, others one by one, with the same result.
+/// Whole blocks in aligned memory go in one call, others one by one; both are right.
 #[test]
-fn vectors_of_blocks_bypass_the_cache() {
+fn vectors_of_blocks_pass_the_cache_by() {
     everywhere(|directory| {
         let path = directory.join("blocks");
         let (file, _) = File::create_new(&path).unwrap().with_cache(CachePolicy::Direct);
@@ -139,9 +139,9 @@ fn vectors_of_blocks_bypass_the_cache() {
     });
 }
 
-/// Found by fuzzing: to `pwritev2` the largest offset, −1, means the file's own position.
+/// Found by fuzzing: to `pwritev2` the last offset there is, which is −1, means the file's own position.
 #[test]
-fn the_largest_offset_does_not_mean_the_position() {
+fn the_last_offset_is_no_position() {
     everywhere(|directory| {
         for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let path = directory.join(format!("last-{cache}"));

@@ -1,4 +1,5 @@
-//! The operations and their random selection: as in real use, most are small, and many start or end on boundaries.
+//! What can be asked of files, and the drawing of it: like a user's requests, most are small, and many stand on
+//! boundaries.
 
 use std::ops::Range;
 
@@ -6,22 +7,22 @@ use fullbore::file::{CachePolicy, Durability};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Maximum length of a file, in bytes: several of the pieces that long transfers are divided into.
+/// The most bytes a file gets: some of the pieces that long transfers are cut to.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// Number of files; copies go within and between them.
+/// How many files there are: copies go within and between them.
 pub(crate) const FILES: usize = 2;
 
 const PAGE: usize = 4096;
 
-/// A range of a file, the handle to use, and the alignment of the memory.
+/// A range of a file, by which handle, and where its bytes stand in memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     pub(crate) file: usize,
     pub(crate) cache: CachePolicy,
     pub(crate) offset: usize,
     pub(crate) len: usize,
-    /// Distance of the memory from the start of a page.
+    /// How far from the start of a page.
     pub(crate) shift: usize,
 }
 
@@ -35,7 +36,7 @@ impl Span {
     }
 }
 
-/// An operation with its parameters.
+/// One thing to ask.
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
     Read {
@@ -89,7 +90,7 @@ pub(crate) enum Operation {
         source: usize,
         flush: bool,
     },
-    /// Creates a mapping that stays while other operations change its file.
+    /// A window that stays while other things happen to its file.
     KeepWindow {
         span: Span,
     },
@@ -117,7 +118,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// Returns the name used in the counts.
+    /// What it is called in sums.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Read { .. } => "read",
@@ -134,9 +135,9 @@ impl Operation {
             Self::Clone { .. } => "clone_range",
             Self::MapRead { .. } => "map",
             Self::MapWrite { .. } => "map_writable",
-            Self::KeepWindow { .. } => "keep a mapping",
-            Self::ReadKept => "read a kept mapping",
-            Self::WriteKept { .. } => "write a kept mapping",
+            Self::KeepWindow { .. } => "keep a window",
+            Self::ReadKept => "read a kept window",
+            Self::WriteKept { .. } => "write a kept window",
             Self::Seek { .. } => "seek_data, seek_hole",
             Self::Reopen => "reopen",
             Self::DropCache { .. } => "drop_cache",
@@ -146,19 +147,19 @@ impl Operation {
     }
 }
 
-/// The handles in use until the files are reopened.
+/// Which handles are used between two openings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mix {
     Only(CachePolicy),
     All,
 }
 
-/// A generator of operations. A seed always gives the same sequence, as long as the lengths of the files are the same.
+/// Draws operations; the same seed draws the same ones, whatever comes of them, as long as the lengths are the same.
 #[derive(Debug)]
 pub(crate) struct Draw {
     random: SplitMix64,
     mix: Mix,
-    /// True while operations that wait for the device are excluded, so that millions of others run.
+    /// Whether nothing is asked for that waits for the device: so that there are millions of operations too.
     calm: bool,
 }
 
@@ -182,7 +183,7 @@ impl Draw {
         }
     }
 
-    /// Returns a range within [`LONGEST`], for files of these lengths.
+    /// A range that fits into [`LONGEST`], of a file of this length.
     fn span(&mut self, lens: [usize; FILES]) -> Span {
         let (file, cache) = (self.below(FILES), self.cache());
         let size = lens[file];
@@ -213,7 +214,7 @@ impl Draw {
         Span { file, cache, offset, len: len.min(LONGEST - offset), shift }
     }
 
-    /// Returns a range within a file.
+    /// A range within a file of this length.
     fn within(&mut self, lens: [usize; FILES]) -> Span {
         let mut span = self.span(lens);
         span.offset = span.offset.min(lens[span.file]);
@@ -221,7 +222,7 @@ impl Draw {
         span
     }
 
-    /// Returns the cuts of a vector: ends of buffers, some of them empty.
+    /// Where a vector of `len` bytes is cut: ends of buffers, some of them empty.
     fn cuts(&mut self, span: &Span) -> Vec<usize> {
         let count = if self.one_in(200) { 1500 } else { 1 + self.below(12) };
         let unit = if span.shift == 0 { 512 } else { 1 };
@@ -231,12 +232,12 @@ impl Draw {
         cuts
     }
 
-    /// Returns the start of the bytes to write.
+    /// Where the bytes to write are taken from.
     fn source(&mut self) -> usize {
         self.below(LONGEST)
     }
 
-    /// Returns a range to copy and its destination: one in `seldom` at any offsets, the others where blocks can be shared.
+    /// A range to copy and a place for it; one in `seldom` at any place, the others where blocks can be shared.
     fn pair(&mut self, lens: [usize; FILES], seldom: usize) -> (Span, Span) {
         let (mut from, mut to) = (self.span(lens), self.span(lens));
         if !self.one_in(seldom) {
@@ -253,7 +254,7 @@ impl Draw {
         (from, to)
     }
 
-    /// Returns the next operation on files of these lengths.
+    /// The next operation on files of these lengths.
     pub(crate) fn next(&mut self, lens: [usize; FILES]) -> Operation {
         match self.any(lens) {
             Operation::PunchHole { span }
@@ -293,7 +294,7 @@ impl Draw {
             }
             560..580 => {
                 let mut span = self.span(lens);
-                // Small files are compared quickly; writes extend them again.
+                // Small files are quick to compare; writes make them large again.
                 span.offset = if self.one_in(2) { self.below(40_000) } else { span.offset };
                 Operation::SetLen { span }
             }

@@ -1,24 +1,24 @@
-//! The tasks of commands, and the arguments with which each tool does one.
+//! What commands are run for: the tasks, and how each tool is told to do one.
 //!
-//! They are code, not data of experiment files, so that an experiment cannot run arbitrary commands.
+//! They are here and not in files of experiments: an experiment shall not be able to run whatever it names.
 
 use fullbore::operation::hash::{Hash, hex};
 
-/// Name of our own program, as a tool.
+/// The word for our own program, as a tool.
 pub(super) const OURS: &str = "fullbore";
 
-/// A task for which users have commands.
+/// Something that a person has a command for.
 #[derive(Debug)]
 pub(super) struct CommandTask {
-    /// Name in a grid and in labels.
+    /// Its name in a grid and in labels.
     pub(super) name: &'static str,
-    /// Kind of the input.
+    /// What it is done to.
     pub(super) input: Input,
-    /// True if the task creates a file.
+    /// Whether a file comes out.
     pub(super) makes: bool,
-    /// Expected result for a small input.
+    /// How the answer to a small input is known.
     pub(super) expected: ExpectedOutput,
-    /// Tools that can do it, ours first.
+    /// Who can do it, ours first.
     pub(super) tools: &'static [Tool],
 }
 
@@ -29,35 +29,35 @@ pub(super) enum Input {
     Random,
     /// Text.
     Text,
-    /// Two identical texts.
+    /// Two texts that are the same.
     TwoTexts,
 }
 
-/// Expected result of a command.
+/// What must come of an input.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ExpectedOutput {
-    /// The output has the same bytes; an archive adds a header and padding.
+    /// The output holds the same bytes; an archive has more around them.
     Same,
-    /// The output has these bytes.
+    /// The output holds these bytes.
     Bytes(fn(&[u8]) -> Vec<u8>),
-    /// The first printed word.
+    /// The first word that is printed.
     Word(fn(&[u8]) -> String),
-    /// Only the exit status.
+    /// The exit status alone.
     Status,
 }
 
 /// A tool for a task.
 #[derive(Debug)]
 pub(super) struct Tool {
-    /// Name in a grid and in labels.
+    /// Its name in a grid and in labels.
     pub(super) name: &'static str,
-    /// Name of the program; empty: ours.
+    /// The program; empty: ours.
     program: &'static str,
-    /// Arguments; `{input}`, `{same}` and `{output}` are replaced by paths.
+    /// Its words; `{input}`, `{same}` and `{output}` stand for paths.
     pub(super) words: &'static [&'static str],
-    /// True if it reads its standard input.
+    /// Whether it reads its standard input.
     pub(super) reads: bool,
-    /// True if it writes its output to standard output.
+    /// Whether it writes the output to its standard output.
     pub(super) prints: bool,
 }
 
@@ -69,19 +69,19 @@ const fn peer_tool(name: &'static str, words: &'static [&'static str]) -> Tool {
     Tool { name, program: name, words, reads: false, prints: false }
 }
 
-/// Creates a tool of uutils, which is one program with subcommands.
+/// The tools of uutils are one program.
 const fn uutils(words: &'static [&'static str]) -> Tool {
     Tool { name: "uutils", program: "coreutils", words, reads: false, prints: false }
 }
 
 impl Tool {
-    /// Returns the name of the program to look for; `None`: ours.
+    /// The program as it is looked for; `None`: ours.
     pub(super) fn program(&self) -> Option<&'static str> {
         (!self.program.is_empty()).then_some(self.program)
     }
 }
 
-/// All tasks.
+/// Every task.
 pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "copy",
@@ -184,12 +184,12 @@ pub(super) const TASKS: &[CommandTask] = &[
     },
 ];
 
-/// Counts the lines for which `has` holds, as text.
+/// How many lines have something.
 fn matching(text: &[u8], has: impl Fn(&[u8]) -> bool) -> String {
     text.split(|&byte| byte == b'\n').filter(|line| has(line)).count().to_string()
 }
 
-/// Matches `[a-z]+er[ ,.]`.
+/// As `[a-z]+er[ ,.]`.
 fn ends_in_er(line: &[u8]) -> bool {
     line.windows(4).any(|part| {
         part[0].is_ascii_lowercase() && &part[1..3] == b"er" && matches!(part[3], b' ' | b',' | b'.')

@@ -1,4 +1,4 @@
-//! Interfaces with a position: `Read`, `Write` and `Seek`, the usual ones of programs.
+//! What has a position: `Read`, `Write` and `Seek`, as most programs use files.
 
 use std::fs;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -11,7 +11,7 @@ use fullbore::stream::FileStream;
 use super::pass::Pass;
 use super::{Interface, OpenConfig, buffer, standard};
 
-/// Default buffer of std's readers and writers, in bytes.
+/// The buffer of std's readers and writers unless told, in bytes: std's own default.
 const BUFFER: usize = 8 << 10;
 
 /// A file with a position.
@@ -21,9 +21,9 @@ struct CursorFile<S> {
     config: OpenConfig,
 }
 
-/// A stream with a position whose written bytes can be flushed to the device.
+/// Something with a position, that can be brought to the device.
 trait SyncStream {
-    /// Flushes written bytes to the device.
+    /// Brings written bytes to the device.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -51,7 +51,7 @@ impl SyncStream for FileStream {
     }
 }
 
-/// Opens a `std::fs::File`: one system call per record.
+/// `std::fs::File`: a system call a record.
 pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let (stream, config, buffer) = (standard(config)?, config.clone(), buffer(pool)?);
     Ok(match config.bytes.writes() {
@@ -60,7 +60,7 @@ pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn I
     })
 }
 
-/// Opens a `std::fs::File` with `BufReader` or `BufWriter`.
+/// The same through `BufReader` or `BufWriter`.
 pub(super) fn open_std_buffered(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let (file, config, buffer) = (standard(config)?, config.clone(), buffer(pool)?);
     let size = config.buffer.unwrap_or(BUFFER);
@@ -78,7 +78,7 @@ pub(super) fn open_std_buffered(config: &OpenConfig, pool: &mut Pool) -> Result<
     })
 }
 
-/// Opens a `fullbore::stream::FileStream`.
+/// `fullbore::stream::FileStream`.
 pub(super) fn open_stream(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let (file, config, buffer) = (super::handle(config)?, config.clone(), buffer(pool)?);
     let stream = match config.buffer {
@@ -91,7 +91,7 @@ pub(super) fn open_stream(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dy
     })
 }
 
-/// A stream that is read.
+/// One that is read.
 struct CursorReader<S>(CursorFile<S>);
 
 impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
@@ -115,7 +115,7 @@ impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
     }
 }
 
-/// A stream that is written.
+/// One that is written.
 struct CursorWriter<S>(CursorFile<S>);
 
 impl<S: SyncStream + Write + Seek> Interface for CursorWriter<S> {
@@ -141,7 +141,7 @@ impl<S: SyncStream + Write + Seek> Interface for CursorWriter<S> {
 
 fn failed(doing: &'static str, config: &OpenConfig, error: io::Error) -> Error {
     match error.downcast::<Error>() {
-        // An error of the library, which already names path and operation.
+        // It comes from a file of the library and says all there is to say.
         Ok(error) => error,
         Err(error) => Error::io(doing, &config.path, error),
     }

@@ -1,4 +1,4 @@
-//! Settings of an interface, and their validation.
+//! What a grid may say of an interface, and what of it makes sense.
 
 use fullbore::file::Hint;
 use fullbore::size;
@@ -8,57 +8,57 @@ use super::{Allocation, Completion, INTERFACES, InterfaceEntry, OptionalSetting,
 use crate::action::one_way::Direction;
 use crate::document::CacheState;
 
-/// Maximum length of a record and of a buffer, in bytes.
+/// The largest record, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// Maximum number of concurrent calls.
+/// The most calls at once.
 const DEEPEST: usize = 256;
 
-/// Settings of an interface.
+/// What a grid may say.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterfaceSpec {
-    /// Name in the registry.
+    /// Its name in the registry.
     pub(super) interface: String,
     pub(super) direction: Direction,
-    /// Bytes per call.
+    /// Bytes a call.
     record: String,
     #[serde(default)]
     pub(super) order: InterfaceOrder,
-    /// Requested page-cache state.
+    /// How much of the file the page cache holds.
     pub(super) cache: Option<CacheState>,
-    /// True if the page cache is bypassed.
+    /// Whether the page cache is passed by.
     #[serde(default)]
     pub(super) direct: bool,
-    /// True if the time includes flushing writes to the device.
+    /// Whether writes are brought to the device within the time.
     pub(super) flush: Option<bool>,
-    /// Length of the interface's own buffer.
+    /// The interface's own buffer.
     buffer: Option<String>,
-    /// Hint passed to the system when the file is opened.
+    /// What the system is told when the file is opened.
     pub(super) hint: Option<AccessHint>,
-    /// Buffers per call.
+    /// Buffers a call.
     pub(super) vectors: Option<usize>,
-    /// Concurrent calls.
+    /// Calls at once.
     pub(super) depth: Option<usize>,
-    /// Way to wait for them.
+    /// How they are waited for.
     #[serde(default)]
     pub(super) completion: Completion,
     #[serde(default)]
     pub(super) file: InterfaceFileState,
-    /// Allocation of a new file.
+    /// How a new file gets its blocks.
     pub(super) allocation: Option<Allocation>,
 }
 
-/// Order of records.
+/// In which order records come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum InterfaceOrder {
-    /// From start to end.
+    /// From front to back.
     #[default]
     Sequential,
-    /// From end to start; each offset is relative to the end of the file.
+    /// From back to front, each place told from the end of the file.
     Backward,
-    /// Each record at most once, in random order over the whole file.
+    /// Each record at most once, all over the file.
     Random,
     /// The same, over the first half of the file, as in the action `read`.
     RandomHalf,
@@ -75,22 +75,22 @@ impl InterfaceOrder {
     }
 }
 
-/// State of the file before a write.
+/// What a write finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum InterfaceFileState {
-    /// Blocks with data, which are overwritten.
+    /// Blocks with data, which are written over.
     #[default]
     Overwritten,
-    /// No file; creating, allocating and closing it count.
+    /// Nothing: making, allocating and closing the file count.
     New,
 }
 
-/// Hint to the system.
+/// What the system is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum AccessHint {
-    /// No hint; the label states so.
+    /// Nothing, and the label says so.
     None,
     Sequential,
     Random,
@@ -117,35 +117,31 @@ impl AccessHint {
     }
 }
 
-/// Validated settings.
+/// Settings that make sense.
 #[derive(Debug)]
 pub(super) struct ValidatedSpec {
     pub(super) spec: InterfaceSpec,
-    /// Bytes per call.
+    /// Bytes a call.
     pub(super) record: usize,
-    /// Length of the interface's own buffer in bytes; `None`: its default.
+    /// Bytes of the interface's own buffer; `None`: its default.
     pub(super) buffer: Option<usize>,
 }
 
 impl InterfaceSpec {
-    /// Validates the settings.
+    /// Looks whether it makes sense.
     pub(super) fn validate(self) -> Result<(ValidatedSpec, &'static InterfaceEntry), String> {
         let bytes = |text: &str| size::parse(text).map_err(|error| error.to_string());
         let record = bytes(&self.record)?;
         if !(1..=LARGEST).contains(&record) {
-            return Err(format!("record: expected 1 byte to {}, found {record}", size::exact(LARGEST)));
+            return Err(format!("a record has 1 byte to {}, not {record}", size::exact(LARGEST)));
         }
         let buffer = self.buffer.as_deref().map(bytes).transpose()?;
         if buffer.is_some_and(|buffer| buffer > LARGEST) {
-            return Err(format!("buffer: at most {}", size::exact(LARGEST)));
+            return Err(format!("a buffer has at most {}", size::exact(LARGEST)));
         }
         let Some(entry) = INTERFACES.iter().find(|known| known.name == self.interface) else {
             let known: Vec<&str> = INTERFACES.iter().map(|known| known.name).collect();
-            return Err(format!(
-                "interface: expected one of {}, found {:?}",
-                known.join(", "),
-                self.interface
-            ));
+            return Err(format!("an interface is one of {}, not {:?}", known.join(", "), self.interface));
         };
         self.check_supported(entry)?;
         self.check_values(record)?;
@@ -153,7 +149,7 @@ impl InterfaceSpec {
         Ok((ValidatedSpec { spec: self, record, buffer }, entry))
     }
 
-    /// Rejects settings that the interface would ignore.
+    /// Whether the interface takes what is set: what it would ignore is no setting of it.
     fn check_supported(&self, entry: &InterfaceEntry) -> Result<(), String> {
         let set = [
             (self.buffer.is_some(), OptionalSetting::Buffer, "buffer"),
@@ -180,7 +176,7 @@ impl InterfaceSpec {
         if !entry.completions.contains(&self.completion) {
             let known: Vec<&str> = entry.completions.iter().map(|known| known.words()).collect();
             return Err(format!(
-                "completion: {} supports {}, not {}",
+                "calls of {} are waited for {}, not {}",
                 entry.name,
                 known.join(", "),
                 self.completion.words()
@@ -197,16 +193,16 @@ impl InterfaceSpec {
             return wrong("file and flush are for writes");
         }
         if self.allocation.is_some() != new {
-            return wrong("allocation is for new files: set it if file = \"new\", and only then");
+            return wrong("a new file, and no other, has an allocation");
         }
         if new && self.order != InterfaceOrder::Sequential {
-            return wrong("a new file is written sequentially: leave out order");
+            return wrong("a new file is written from front to back");
         }
         if new && self.cache.is_some() {
-            return wrong("a new file is not cached: leave out cache");
+            return wrong("of a new file nothing is cached");
         }
         if self.direct && self.cache.is_some() {
-            return wrong("direct bypasses the page cache: leave cache out");
+            return wrong("past the page cache it does not matter what that holds: leave cache out");
         }
         match self.vectors {
             Some(count) if !(1..=vectored::MOST).contains(&count) => {
@@ -216,22 +212,24 @@ impl InterfaceSpec {
                 return wrong("vectors does not divide record");
             }
             Some(count) if count > 1 && self.completion == Completion::Threads => {
-                return wrong("several vectors need one thread: completion is not \"threads\"");
+                return wrong("several buffers a call are for one thread");
             }
             _ => {}
         }
         match (self.completion, self.depth) {
             (Completion::Each, None | Some(1)) => Ok(()),
-            (Completion::Each, Some(_)) => wrong("a depth above 1 needs completion"),
+            (Completion::Each, Some(_)) => {
+                wrong("with a depth above 1, completion says how the calls are waited for")
+            }
             (_, Some(depth)) if (1..=DEEPEST).contains(&depth) => Ok(()),
             (_, Some(_)) => Err(format!("depth is from 1 to {DEEPEST}")),
-            (_, None) => wrong("completion is for concurrent calls: set depth"),
+            (_, None) => wrong("completion is for several calls at once: say how many with depth"),
         }
     }
 }
 
 impl ValidatedSpec {
-    /// Returns the remaining distinctions from other trials.
+    /// What else tells it from its fellows.
     pub(super) fn variant(&self) -> Option<String> {
         let spec = &self.spec;
         let buffer = self.buffer.map(|buffer| match buffer {

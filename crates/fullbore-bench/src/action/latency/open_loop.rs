@@ -1,8 +1,9 @@
-//! The open loop: requests start when they are due, independently of earlier ones, and their latency counts from then.
+//! The open loop: requests begin when they are due, whatever became of those before, and their time counts from then.
 //!
-//! A closed loop starts the next request when the last has completed: during a stall of the storage it starts none, so
-//! the stall is one slow request among thousands of fast ones. That is coordinated omission (Gil Tene). In the open
-//! loop, requests due during the stall count with the latency that their users would have seen.
+//! A closed loop asks for the next request when the last is done: while the storage stalls it asks for nothing, and
+//! the stall is one slow request among thousands of quick ones. That is coordinated omission (Gil Tene). Here those
+//! that would have been asked for meanwhile are due all the same, and each is as late as its user would have
+//! found it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,41 +11,41 @@ use std::time::Duration;
 use fullbore::Result;
 use fullbore::engine::Latencies;
 
-/// A server of requests, with its clock.
+/// What serves requests, and the clock by which it does.
 pub(super) trait Server {
-    /// Returns the seconds since the start.
+    /// Seconds since the start.
     fn now(&self) -> f64;
 
-    /// Starts request `number`; `slot` identifies it on completion.
+    /// Begins request `number`; `slot` is what it is called by when it is done.
     fn begin(&mut self, slot: usize, number: u64) -> Result<()>;
 
-    /// Returns the slot of a completed request, if any.
+    /// A request that is done, by its slot.
     fn finished(&mut self) -> Result<Option<usize>>;
 
-    /// Waits until `until` at most, or until a request may have completed; `f64::INFINITY`: no limit.
+    /// Lets time pass, until `until` at most or until a request may be done; `f64::INFINITY`: until one may be.
     fn wait(&mut self, until: f64) -> Result<()>;
 }
 
-/// Statistics of a served schedule.
+/// What became of the requests of a schedule.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServedRequests {
-    /// Latencies from the due time to the observed completion; for requests never started, the time that they had
-    /// waited at the end.
+    /// From the moment they were due to the moment they were seen to be done; of those not even begun when there was no
+    /// more time, as long as they had waited by then.
     pub(super) latencies: Latencies,
-    /// Completed requests.
+    /// Requests done.
     pub(super) done: u64,
-    /// Requests that were due and never started.
+    /// Requests that were due and never begun.
     pub(super) given_up: u64,
-    /// Maximum number of requests due and not started.
+    /// The most that were due and not begun at any moment.
     pub(super) backlog: usize,
-    /// Mean number of requests in flight.
+    /// Mean number of requests with the system.
     pub(super) depth: f64,
-    /// Seconds from the start to the end of the last request.
+    /// From the start to the end of the last request.
     pub(super) seconds: f64,
 }
 
-/// Serves a schedule. At most `depth` requests are in flight; others that are due wait until `limit`, in seconds from
-/// the start, and are then abandoned. `stopped` is polled from time to time.
+/// Serves a schedule. At most `depth` requests are with the system at once; the others that are due wait for their turn until
+/// `limit`, in seconds from the start, and are given up then. `stopped` is asked now and then.
 pub(super) fn serve(
     schedule: Vec<f64>,
     server: &mut impl Server,
@@ -54,7 +55,7 @@ pub(super) fn serve(
 ) -> Result<ServedRequests> {
     let mut schedule = schedule.into_iter().peekable();
     let mut waiting: VecDeque<f64> = VecDeque::new();
-    // By slot: due time and start time.
+    // By slot: when it was due, and when it was begun.
     let mut flight = vec![(0.0, 0.0); depth];
     let mut vacant: Vec<usize> = (0..depth).rev().collect();
     let mut served = ServedRequests::default();
@@ -101,7 +102,7 @@ pub(super) fn serve(
             return Ok(served);
         }
         server.wait(match next {
-            // With every slot taken, no request can start before one is free.
+            // With every slot taken, what comes due cannot be begun before one of them is free.
             _ if out_of_time => f64::INFINITY,
             _ if vacant.is_empty() => limit,
             next => next.unwrap_or(f64::INFINITY),
@@ -109,7 +110,7 @@ pub(super) fn serve(
     }
 }
 
-/// Converts seconds to a duration; a clock that steps back slightly yields zero, not a failure.
+/// A clock that steps back by a hair is no reason to fail.
 pub(super) fn seconds(time: f64) -> Duration {
     Duration::try_from_secs_f64(time.max(0.0)).unwrap_or(Duration::MAX)
 }
@@ -119,8 +120,8 @@ mod tests {
     use super::super::arrivals::{Spacing, schedule};
     use super::*;
 
-    /// A device with one server that takes `service` seconds per request, first come, first served, in simulated time.
-    /// It stalls from `stall.0` to `stall.1`.
+    /// A device with one server that takes `service` seconds a request, first come first served, in a time of its own. It
+    /// stands still from `stall.0` to `stall.1`.
     struct SimulatedDevice {
         now: f64,
         free: f64,
@@ -158,7 +159,7 @@ mod tests {
         fn wait(&mut self, until: f64) -> Result<()> {
             let first = self.flight.front().map_or(f64::INFINITY, |(_, end)| *end);
             let next = first.min(until);
-            assert!(next.is_finite() && next > self.now, "waits without a pending event at {}", self.now);
+            assert!(next.is_finite() && next > self.now, "waits for nothing at {}", self.now);
             self.now = next;
             Ok(())
         }
@@ -172,7 +173,7 @@ mod tests {
         served.latencies.quantile(share).unwrap().as_secs_f64()
     }
 
-    /// Serves one request after another, as a closed loop of depth 1 does.
+    /// One request after the other, as a closed loop of depth 1 does.
     fn closed(device: &mut SimulatedDevice, total: f64) -> Latencies {
         let mut latencies = Latencies::default();
         while device.now < total {
@@ -194,9 +195,9 @@ mod tests {
         assert_eq!(served.given_up, 0);
     }
 
-    /// Pollaczek and Khinchine: the mean wait of M/D/1 is ρ/(2(1 - ρ)) service times.
+    /// Pollaczek and Khinchine: the mean wait of M/D/1 is ρ/(2(1 - ρ)) services.
     #[test]
-    fn mean_latency_is_that_of_an_m_d_1_queue() {
+    fn the_mean_is_that_of_a_queue_with_random_arrivals_and_constant_service() {
         for share in [0.25, 0.5, 0.75, 0.9] {
             let served = run(&mut SimulatedDevice::new(1e-3), 1e3 * share, 1000.0);
             let mean = served.latencies.mean().unwrap().as_secs_f64();
@@ -206,13 +207,13 @@ mod tests {
         }
     }
 
-    /// A stall of half a second in ten: every twentieth request meets it. In a closed loop, one request meets it.
+    /// Half a second of standstill in ten: every twentieth user meets it. A closed loop meets it once.
     #[test]
-    fn open_loop_shows_a_stall_that_a_closed_loop_hides() {
+    fn a_stall_shows_at_its_full_length_where_a_closed_loop_hides_it() {
         let stalled = || SimulatedDevice { stall: (5.0, 5.5), ..SimulatedDevice::new(1e-3) };
         let served = run(&mut stalled(), 200.0, 10.0);
         let p99 = quantile(&served, 0.99);
-        // A tenth of a second of the stall has 1% of the requests: the last percent waited 0.4 s or more.
+        // A tenth of a second of the standstill has 1% of the requests: the last percent waited 0.4 s and more.
         assert!((0.36..0.5).contains(&p99), "{p99}");
         let longest = served.latencies.longest().unwrap().as_secs_f64();
         assert!((0.48..0.55).contains(&longest), "{longest}");
@@ -222,7 +223,7 @@ mod tests {
         assert!(closed.longest().unwrap().as_secs_f64() > 0.5);
     }
 
-    /// Twice the maximum rate: the backlog grows until the end of the schedule and is then served or abandoned.
+    /// Twice what it can do: the backlog grows to the end of the schedule and is worked off after it, or given up.
     #[test]
     fn an_overload_grows_and_ends() {
         let twice = || schedule(Spacing::Constant, 2000.0, 1.0, 1);
@@ -235,7 +236,7 @@ mod tests {
 
         let cut = serve(twice(), &mut SimulatedDevice::new(1e-3), 8, 1.5, &|| false).unwrap();
         assert!((480..=510).contains(&cut.given_up), "{}", cut.given_up);
-        assert_eq!(cut.latencies.count(), cut.done + cut.given_up, "every request is counted");
+        assert_eq!(cut.latencies.count(), cut.done + cut.given_up, "none is forgotten");
         let stopped = serve(twice(), &mut SimulatedDevice::new(1e-3), 8, 3.0, &|| true).unwrap();
         assert_eq!(stopped.done, 0);
     }

@@ -1,5 +1,5 @@
-//! A closed loop that records for each request the time of submission, of the return of the submitting call, and of
-//! completion, as sums of times of the clock that block tracing uses, too.
+//! A closed loop that notes when each request was asked for, when the call that hands it over returned and when its completion
+//! was seen: sums of moments by the clock that block tracing uses, too.
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
@@ -7,31 +7,31 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::super::target::Target;
 
-/// Returns the monotonic time in seconds.
+/// The monotonic clock, in seconds.
 fn now() -> f64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
-/// Sums over requests, in seconds; times count from the origin.
+/// Sums over requests, in seconds; moments count from the origin.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RequestTimestamps {
-    /// Monotonic time of the first submission.
+    /// When the first was asked for, by the monotonic clock.
     pub(super) origin: f64,
-    /// Sum of the times of submission.
+    /// Moments of asking.
     pub(super) submitted: f64,
-    /// Sum of the times of completion.
+    /// Moments of seeing them done.
     pub(super) seen: f64,
-    /// Time in submitting calls; `None` if the same call waits for the device.
+    /// Time in the calls that hand over; `None` where the same call waits for the device.
     pub(super) call: Option<f64>,
     pub(super) requests: u64,
     pub(super) bytes: u64,
-    /// Duration from the first submission to the last completion.
+    /// From the first to the last.
     pub(super) seconds: f64,
     pub(super) latencies: Latencies,
 }
 
-/// Keeps `depth` requests in flight until `requests` have completed.
+/// Keeps `depth` requests in flight until `requests` are done.
 pub(super) fn run(target: &Target<'_>, depth: usize, requests: u64) -> Result<RequestTimestamps> {
     let (mut channel, mut pool) = target.open(depth)?;
     let apart = target.capabilities().depth > 1;
@@ -61,7 +61,7 @@ pub(super) fn run(target: &Target<'_>, depth: usize, requests: u64) -> Result<Re
         }
         let Some(mut done) = channel.next()? else { break };
         let seen = since(stamps.origin);
-        // Completions that arrived together have the same time.
+        // All that came with it are seen at once.
         loop {
             let slot = done.token as usize;
             stamps.submitted += submitted[slot];

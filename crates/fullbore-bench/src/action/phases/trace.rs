@@ -1,5 +1,4 @@
-//! The kernel's tracing of block requests: a separate instance, invisible to other users of tracing, removed
-//! afterwards.
+//! The kernel's tracing of block requests: an instance of our own, which nobody else's tracing notices, removed afterwards.
 
 use std::fs;
 use std::io;
@@ -16,19 +15,19 @@ use super::events::{EVENTS, Event, parse};
 /// Memory for events, in KiB for all processors together.
 const ROOM: usize = 32 << 10;
 
-/// Prefix of this program's instances; the process id follows.
+/// What instances of this program begin with; its process's number follows.
 const NAME: &str = "fullbore-";
 
-/// A trace, active while requests run. Removed when dropped.
+/// A trace, on while requests run. Removed when dropped.
 #[derive(Debug)]
 pub(super) struct Trace {
-    // Removed before its mount is closed.
+    // Removed before the mount that it is in goes.
     instance: Temporary,
     _mount: Option<OwnedFd>,
 }
 
 impl Trace {
-    /// Prepares a trace of these devices. The error is a reason for a human reader.
+    /// Prepares a trace of these devices. The error is a reason for people.
     pub(super) fn of(devices: &[DeviceNumber]) -> Result<Self, String> {
         let (root, mount) = root()?;
         remove_stale_instances(&root);
@@ -41,11 +40,11 @@ impl Trace {
         .map_err(|error| error.to_string())?;
         let trace = Self { instance, _mount: mount };
         trace.set("tracing_on", "0")?;
-        // The clock of `Instant` and `clock_gettime(CLOCK_MONOTONIC)`.
+        // That of `Instant` and `clock_gettime(CLOCK_MONOTONIC)`.
         trace.set("trace_clock", "mono")?;
         let processors = fullbore::probe::machine().logical_processors.unwrap_or(64).max(1) as usize;
         trace.set("buffer_size_kb", &(ROOM / processors).max(64).to_string())?;
-        // The kernel's internal device number (`major << 20 | minor`), which differs from that of user space.
+        // As the kernel numbers devices within, which is not as it does towards programs.
         let one = |device: &DeviceNumber| format!("dev == {}", device.major << 20 | device.minor);
         let filter = devices.iter().map(one).collect::<Vec<_>>().join(" || ");
         for (event, _) in EVENTS {
@@ -55,13 +54,13 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Discards traced events and starts tracing.
+    /// Forgets what was traced and traces from here on.
     pub(super) fn begin(&self) -> Result<(), String> {
         self.set("trace", "")?;
         self.set("tracing_on", "1")
     }
 
-    /// Stops tracing and returns the traced events in the order of time.
+    /// Ends tracing and tells what was traced, in the order of time.
     pub(super) fn end(&self) -> Result<Vec<Event>, String> {
         self.set("tracing_on", "0")?;
         let text = |file: &str| {
@@ -71,14 +70,14 @@ impl Trace {
                 .map_err(|error| refused(&path, &error))
         };
         let events = text("trace")?;
-        // `entries-in-buffer/entries-written: 280/300`: the oldest entries were overwritten.
+        // `entries-in-buffer/entries-written: 280/300`: the oldest were overwritten.
         let counts =
             events.lines().find_map(|line| line.strip_prefix("# entries-in-buffer/entries-written: "));
         let kept = counts.and_then(|counts| counts.split_whitespace().next()?.split_once('/'));
         match kept {
             Some((kept, written)) if kept == written => Ok(events.lines().filter_map(parse).collect()),
             Some((kept, written)) => Err(format!("the trace kept {kept} events of {written}")),
-            None => Err("the trace does not report the number of kept events".to_owned()),
+            None => Err("the trace does not say how many events it kept".to_owned()),
         }
     }
 
@@ -90,7 +89,7 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        // An instance with active events can be removed, too; turning it off saves other processes the cost until then.
+        // An instance whose events are on can be removed too; what is off costs others nothing until then.
         let _ = self.set("tracing_on", "0");
     }
 }
@@ -99,7 +98,8 @@ fn refused(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Returns the tracing file system: its mount point, or an own detached mount that ends with its descriptor.
+/// Where the tracing file system is: where it is mounted, or a mount of our own that has no name and goes with its
+/// descriptor.
 fn root() -> Result<(PathBuf, Option<OwnedFd>), String> {
     for place in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         if Path::new(place).join("instances").exists() {
@@ -119,7 +119,7 @@ fn root() -> Result<(PathBuf, Option<OwnedFd>), String> {
     Ok((place, Some(mount)))
 }
 
-/// Removes instances of killed processes.
+/// Removes instances of processes that were killed.
 fn remove_stale_instances(root: &Path) {
     for entry in fs::read_dir(root.join("instances")).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -171,7 +171,7 @@ mod tests {
         assert!(sectors(EventKind::Completed) >= 2048);
         assert!(events.is_sorted_by(|one, other| one.at <= other.at));
         trace.begin().unwrap();
-        assert!(trace.end().unwrap().len() < events.len(), "earlier events are discarded");
+        assert!(trace.end().unwrap().len() < events.len(), "what went before is forgotten");
         let (root, _mount) = root().unwrap();
         let ours = root.join("instances").join(instance.file_name().unwrap());
         assert!(ours.exists());

@@ -1,4 +1,4 @@
-//! Scatter/gather transfers at an offset, for memory that need not be initialised.
+//! Scattered and gathered transfers at an offset, of memory that need not be initialised.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,10 +7,10 @@ use rustix::io::ReadWriteFlags;
 
 use crate::buf::Direction;
 
-/// Calls `preadv2` or `pwritev2` once with flags, or `readv` or `writev` if there is no offset.
+/// One `preadv2` or `pwritev2` with flags, or one `readv` or `writev` where there is no offset.
 ///
 /// # Safety
-/// The pieces are valid and have no other user; for a read they are writable.
+/// The pieces are valid and nobody else's, for writing if it is a read.
 pub(crate) unsafe fn once(
     direction: Direction,
     fd: BorrowedFd<'_>,
@@ -20,7 +20,7 @@ pub(crate) unsafe fn once(
 ) -> io::Result<usize> {
     let (fd, first, count) = (fd.as_raw_fd(), pieces.as_ptr(), pieces.len() as libc::c_int);
     let flags = flags.bits() as libc::c_int;
-    // SAFETY: guaranteed by the caller.
+    // SAFETY: promised by the caller.
     let moved = unsafe {
         match (direction, offset.map(|offset| offset as libc::off_t)) {
             (Direction::Read, Some(offset)) => libc::preadv2(fd, first, count, offset, flags),

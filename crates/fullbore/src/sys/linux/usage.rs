@@ -1,19 +1,19 @@
-//! Resource use of this process and its children so far: `getrusage(2)`.
+//! What this process and its children have used so far: `getrusage(2)`.
 
 use std::io;
 use std::mem::MaybeUninit;
 
-/// Returns the use of the whole process, including its threads.
+/// Asks for the whole process, its threads included.
 pub(crate) fn of_process() -> io::Result<libc::rusage> {
     of(libc::RUSAGE_SELF)
 }
 
-/// Returns the use of the children that ended and were waited for, and of theirs.
+/// Asks for the children that ended and were waited for, and theirs.
 pub(crate) fn of_children() -> io::Result<libc::rusage> {
     of(libc::RUSAGE_CHILDREN)
 }
 
-/// Returns the use of the calling thread.
+/// Asks for the thread that asks.
 pub(crate) fn of_thread() -> io::Result<libc::rusage> {
     of(libc::RUSAGE_THREAD)
 }
@@ -28,7 +28,7 @@ fn of(whom: libc::c_int) -> io::Result<libc::rusage> {
     Ok(unsafe { usage.assume_init() })
 }
 
-/// Converts a `timeval` to seconds.
+/// A `timeval` in seconds.
 pub(crate) fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }

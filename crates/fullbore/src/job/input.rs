@@ -1,0 +1,124 @@
+//! Inputs of a job.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Stdin};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::MemfdFlags;
+
+use crate::error::{Error, Result};
+use crate::file::File;
+
+/// The input of a [`Job`](crate::Job): a path, an open file, standard input, or bytes in memory.
+///
+/// ```
+/// use fullbore::op;
+/// let lines = op::count_lines();
+/// let by_path = fullbore::fold(&lines, "Cargo.toml")?;
+/// assert_eq!(fullbore::fold(&lines, std::fs::File::open("Cargo.toml").unwrap())?, by_path);
+/// assert_eq!(fullbore::fold(&lines, std::fs::read("Cargo.toml").unwrap())?, by_path);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Input<'a>(pub(super) Repr<'a>);
+
+#[derive(Debug)]
+pub(super) enum Repr<'a> {
+    Path(PathBuf),
+    File(File),
+    System(fs::File),
+    Stdin,
+    Bytes(&'a [u8]),
+    Owned(Vec<u8>),
+}
+
+/// An input that is ready to be read.
+pub(super) enum Opened<'a> {
+    File(File),
+    Bytes(&'a [u8]),
+}
+
+impl Input<'_> {
+    pub(super) fn open(&self) -> Result<Opened<'_>> {
+        Ok(Opened::File(match &self.0 {
+            Repr::Bytes(bytes) => return Ok(Opened::Bytes(bytes)),
+            Repr::Owned(bytes) => return Ok(Opened::Bytes(bytes)),
+            Repr::Path(path) => File::open(path)?,
+            Repr::File(file) => file.clone(),
+            Repr::System(file) => {
+                // The name by which this process can open it.
+                let name = format!("/dev/fd/{}", file.as_raw_fd());
+                let file = file.try_clone().map_err(|error| Error::io("duplicate", &name, error))?;
+                File::from_fd(file.into(), name)?
+            }
+            Repr::Stdin => File::stdin()?,
+        }))
+    }
+
+    /// The input as a file: bytes are copied to one in memory.
+    pub(super) fn open_file(&self) -> Result<File> {
+        match self.open()? {
+            Opened::File(file) => Ok(file),
+            Opened::Bytes(bytes) => in_memory(bytes),
+        }
+    }
+}
+
+fn in_memory(bytes: &[u8]) -> Result<File> {
+    const NAME: &str = "bytes in memory";
+    let fd = rustix::fs::memfd_create("fullbore", MemfdFlags::CLOEXEC)
+        .map_err(|error| Error::io("create", NAME, io::Error::from(error)))?;
+    let file = File::from_fd(fd, NAME)?;
+    file.write_all_at(bytes, 0)?;
+    Ok(file)
+}
+
+macro_rules! from_path {
+    ($($type:ty),*) => {
+        $(impl From<$type> for Input<'_> {
+            fn from(path: $type) -> Self {
+                Self(Repr::Path(path.into()))
+            }
+        })*
+    };
+}
+
+from_path!(&str, String, &String, &Path, PathBuf, &PathBuf, &OsStr, OsString);
+
+impl From<File> for Input<'_> {
+    fn from(file: File) -> Self {
+        Self(Repr::File(file))
+    }
+}
+
+impl From<&File> for Input<'_> {
+    fn from(file: &File) -> Self {
+        Self(Repr::File(file.clone()))
+    }
+}
+
+impl From<fs::File> for Input<'_> {
+    fn from(file: fs::File) -> Self {
+        Self(Repr::System(file))
+    }
+}
+
+impl From<Stdin> for Input<'_> {
+    fn from(_: Stdin) -> Self {
+        Self(Repr::Stdin)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Input<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self(Repr::Bytes(bytes))
+    }
+}
+
+impl From<Vec<u8>> for Input<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Repr::Owned(bytes))
+    }
+}

@@ -1,0 +1,327 @@
+//! The entry point for programs: an operation over files with everything that decides speed chosen, or set.
+#![forbid(unsafe_code)]
+
+mod input;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::file::{Durability, File, FileKind, Output, Placement};
+use crate::operation::{Fold, Search, Transform};
+use crate::pattern::{
+    self, Comparison, CopyError, CopyEvent, CopyOptions, CopyStats, Executor, Extent, Follow, OrderedSender,
+    Progress, Side, Stats, Worker,
+};
+use crate::strategy::{BUDGET, ParseSpecError, Planner, Profile, Purpose, StrategySpec};
+
+pub use input::Input;
+use input::Opened;
+
+/// Settings of a run, and the patterns that run under them. The default leaves every choice to the planner.
+///
+/// ```
+/// use fullbore::{Job, op};
+/// let job = Job::new().strategy("request=64K")?.workers(2);
+/// let (lines, stats) = job.fold(&op::count_lines(), "Cargo.toml")?;
+/// assert!(lines > 10 && stats.bytes > lines);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Job {
+    spec: StrategySpec,
+    spec_text: Option<String>,
+    workers: Option<usize>,
+    memory_limit: Option<u64>,
+    durability: Durability,
+    progress: Arc<Progress>,
+    profile: Option<Arc<Profile>>,
+}
+
+impl Job {
+    /// A job with the defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the strategy, as `--strategy` takes it: `method=uring,depth=8`. Fields that are not named are chosen.
+    ///
+    /// # Errors
+    /// If the text cannot be parsed, with the field at fault.
+    pub fn strategy(self, spec: &str) -> std::result::Result<Self, ParseSpecError> {
+        Ok(Self { spec: spec.parse()?, spec_text: Some(spec.to_owned()), ..self })
+    }
+
+    /// Sets the number of workers, at least 1.
+    #[must_use]
+    pub fn workers(self, workers: usize) -> Self {
+        Self { workers: Some(workers.max(1)), ..self }
+    }
+
+    /// Sets the memory for buffers, in bytes; 64 MiB unless set.
+    #[must_use]
+    pub fn memory_limit(self, bytes: u64) -> Self {
+        Self { memory_limit: Some(bytes), ..self }
+    }
+
+    /// Sets the durability of outputs.
+    #[must_use]
+    pub fn durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+
+    /// Reports bytes done to `progress`, which can cancel the run from another thread.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use fullbore::pattern::Progress;
+    /// use fullbore::{Job, op};
+    /// let progress = Arc::new(Progress::default());
+    /// Job::new().progress(progress.clone()).fold(&op::count_lines(), "Cargo.toml")?;
+    /// assert_eq!(progress.bytes_done(), std::fs::metadata("Cargo.toml").unwrap().len());
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
+    #[must_use]
+    pub fn progress(self, progress: Arc<Progress>) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// Takes what `fullbore bench` measured on this machine into account.
+    #[must_use]
+    pub fn profile(self, profile: Profile) -> Self {
+        Self { profile: Some(Arc::new(profile)), ..self }
+    }
+
+    /// Folds `operation` over all bytes of `input`: a large file by all workers, a pipe as it arrives.
+    ///
+    /// # Errors
+    /// As [`pattern::fold`].
+    pub fn fold<'i, F: Fold>(&self, operation: &F, input: impl Into<Input<'i>>) -> Result<(F::State, Stats)> {
+        match input.into().open()? {
+            Opened::Bytes(bytes) => {
+                self.progress.add(bytes.len() as u64);
+                let stats = Stats { bytes: bytes.len() as u64, ..Stats::default() };
+                Ok((pattern::fold_bytes(operation, bytes), stats))
+            }
+            Opened::File(file) => {
+                let spec = self.spec();
+                let (stats, state) = self.executor(&spec).fold(operation, &file, &mut Worker::default())?;
+                Ok((state, stats))
+            }
+        }
+    }
+
+    /// Searches `input` and calls `emit` with each result in the order of the file, until it returns `Break`.
+    ///
+    /// # Errors
+    /// As [`pattern::search`], and those of `emit`.
+    pub fn search<'i, S: Search>(
+        &self,
+        operation: &S,
+        input: impl Into<Input<'i>>,
+        emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<Stats> {
+        match input.into().open()? {
+            Opened::Bytes(bytes) => {
+                pattern::search_bytes(operation, bytes, emit)?;
+                self.progress.add(bytes.len() as u64);
+                Ok(Stats { bytes: bytes.len() as u64, ..Stats::default() })
+            }
+            Opened::File(file) => {
+                let spec = self.spec();
+                self.executor(&spec).search(operation, &file, &mut Worker::default(), emit)
+            }
+        }
+    }
+
+    /// Compares two inputs up to the first difference.
+    ///
+    /// ```
+    /// use fullbore::Job;
+    /// use fullbore::pattern::Comparison;
+    /// let (found, _) = Job::new().compare("Cargo.toml", std::fs::read("Cargo.toml").unwrap())?;
+    /// assert_eq!(found, Comparison::Equal);
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`pattern::compare`].
+    pub fn compare<'l, 'r>(
+        &self,
+        left: impl Into<Input<'l>>,
+        right: impl Into<Input<'r>>,
+    ) -> Result<(Comparison, Stats)> {
+        let files = [left.into().open_file()?, right.into().open_file()?];
+        let len = |file: &File| match file.kind() {
+            FileKind::Regular | FileKind::BlockDevice => file.seekable_len(),
+            _ => Ok(None),
+        };
+        let lens = match (len(&files[0])?, len(&files[1])?) {
+            (Some(left), Some(right)) => [Some(left), Some(right)],
+            _ => [None, None],
+        };
+        // Each side has half of the memory.
+        let mut spec = self.spec();
+        spec.budget = Some(spec.budget.unwrap_or(BUDGET) / 2);
+        let plan = |at: usize| self.planner(&spec).plan(Purpose::Compare, Some(&files[at]), lens[at], None);
+        let plans = [plan(0)?, plan(1)?];
+        let sides = [Side::new(&files[0], &plans[0].strategy), Side::new(&files[1], &plans[1].strategy)];
+        let (stats, found) = pattern::compare(&sides[0], &sides[1], &Extent::default(), &self.progress)?;
+        Ok((found, stats))
+    }
+
+    /// Transforms `input` into the file `output`, which is complete and replaces an existing file when this returns, and is as it
+    /// was after an error.
+    ///
+    /// # Errors
+    /// As [`pattern::transform`].
+    pub fn transform<'i>(
+        &self,
+        operation: &dyn Transform,
+        input: impl Into<Input<'i>>,
+        output: impl AsRef<Path>,
+    ) -> Result<Stats> {
+        let input = input.into().open_file()?;
+        let output = Output::create(output.as_ref(), Placement::Replace, Some(&input))?;
+        let (spec, len) = (self.spec(), input.seekable_len()?);
+        let plan = self.planner(&spec).plan(Purpose::Transform, Some(&input), len, Some(&output))?;
+        pattern::transform(operation, &input, output, &plan.strategy, self.durability, &self.progress)
+    }
+
+    /// Copies the file or directory tree `source` to the path `target`, with permissions. Symbolic links in a tree are copied as
+    /// links.
+    ///
+    /// # Errors
+    /// The first of those of [`pattern::copy`]; the rest of a tree is copied nevertheless.
+    pub fn copy(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<CopyStats> {
+        let options = CopyOptions {
+            recursive: true,
+            follow: Follow::Sources,
+            durability: self.durability,
+            spec: self.spec(),
+            spec_text: self.spec_text.clone(),
+            profile: self.profile.as_deref().cloned(),
+            workers: self.workers,
+            ..CopyOptions::default()
+        };
+        let first: Mutex<Option<CopyError>> = Mutex::default();
+        let tell = |event: CopyEvent| {
+            if let CopyEvent::Failed(error) = event {
+                first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        };
+        let (source, target) = (source.as_ref(), target.as_ref());
+        let stats =
+            pattern::copy(&[(source.to_owned(), target.to_owned())], &options, &self.progress, &tell)?;
+        match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(stats),
+            Some(CopyError::Failed(error)) => Err(error),
+            Some(error) => Err(Error::new(error.kind(), "copy", source, error.to_string())),
+        }
+    }
+
+    /// Calls `work` for each item on all workers, and `emit` with the results in the order of the items.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use fullbore::{Job, op};
+    /// let paths = ["Cargo.toml", "src/lib.rs"];
+    /// Job::new().map_ordered(
+    ///     paths.into_iter(),
+    ///     |path, sender, worker, executor| {
+    ///         let (_, lines) = executor.fold(&op::count_lines(), &worker.open(path)?, worker)?;
+    ///         sender.send((path, lines), 0).map(drop)
+    ///     },
+    ///     |(path, lines)| {
+    ///         println!("{lines} {path}");
+    ///         Ok(ControlFlow::Continue(()))
+    ///     },
+    /// )?;
+    /// # Ok::<(), fullbore::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Executor::map_ordered`].
+    pub fn map_ordered<T: Send, R: Send>(
+        &self,
+        items: impl Iterator<Item = T> + Send,
+        work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &Executor<'_>) -> Result<()> + Sync,
+        emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<()> {
+        let spec = self.spec();
+        let work = |item: T, sender: &mut OrderedSender<'_, '_, R>, worker: &mut Worker, executor: &_| {
+            work(item, sender, worker, executor)
+        };
+        self.executor(&spec).map_ordered(items, work, emit)
+    }
+
+    fn spec(&self) -> StrategySpec {
+        let mut spec = self.spec.clone();
+        spec.workers = self.workers.or(spec.workers);
+        spec.budget = self.memory_limit.or(spec.budget);
+        spec
+    }
+
+    fn executor<'a>(&'a self, spec: &'a StrategySpec) -> Executor<'a> {
+        Executor::new(spec, &self.progress).with_profile(self.profile.as_deref())
+    }
+
+    fn planner<'a>(&'a self, spec: &'a StrategySpec) -> Planner<'a> {
+        Planner::new(spec).with_text(self.spec_text.as_deref()).with_profile(self.profile.as_deref())
+    }
+}
+
+/// Folds `operation` over all bytes of `input` with the defaults of [`Job`].
+///
+/// ```
+/// let lines = fullbore::fold_fn(|| 0u64, |n, bytes| *n += bytes.len() as u64, |left, right| *left += right);
+/// assert_eq!(fullbore::fold(&lines, "Cargo.toml")?, std::fs::metadata("Cargo.toml").unwrap().len());
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Job::fold`].
+pub fn fold<'i, F: Fold>(operation: &F, input: impl Into<Input<'i>>) -> Result<F::State> {
+    Job::new().fold(operation, input).map(|(state, _)| state)
+}
+
+/// Searches `input` with the defaults of [`Job`].
+///
+/// # Errors
+/// As [`Job::search`].
+pub fn search<'i, S: Search>(
+    operation: &S,
+    input: impl Into<Input<'i>>,
+    emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
+) -> Result<()> {
+    Job::new().search(operation, input, emit).map(drop)
+}
+
+/// Compares two inputs with the defaults of [`Job`].
+///
+/// # Errors
+/// As [`Job::compare`].
+pub fn compare<'l, 'r>(left: impl Into<Input<'l>>, right: impl Into<Input<'r>>) -> Result<Comparison> {
+    Job::new().compare(left, right).map(|(found, _)| found)
+}
+
+/// Transforms `input` into the file `output` with the defaults of [`Job`].
+///
+/// # Errors
+/// As [`Job::transform`].
+pub fn transform<'i>(
+    operation: &dyn Transform,
+    input: impl Into<Input<'i>>,
+    output: impl AsRef<Path>,
+) -> Result<Stats> {
+    Job::new().transform(operation, input, output)
+}
+
+/// Copies a file or directory tree with the defaults of [`Job`].
+///
+/// # Errors
+/// As [`Job::copy`].
+pub fn copy(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<CopyStats> {
+    Job::new().copy(source, target)
+}

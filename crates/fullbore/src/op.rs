@@ -1,0 +1,221 @@
+//! Typed operations for [`Job`](crate::Job): transforms, counts and hashes without a text to parse.
+//!
+//! ```
+//! use fullbore::op;
+//! let bytes = fullbore::fold_fn(|| 0u64, |n, bytes| *n += bytes.len() as u64, |left, right| *left += right);
+//! assert_eq!(fullbore::fold(&bytes, &b"four"[..])?, 4);
+//! assert_eq!(fullbore::fold(&op::count_lines(), &b"one\ntwo\n"[..])?, 2);
+//! # Ok::<(), fullbore::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use crate::operation::hash::{Algorithm, Hash, Hasher, algorithms, hex};
+use crate::operation::{Count, Encoding, Fold, Split};
+
+pub use crate::operation::typed::{caesar, lower, rot13, shift, swab, upper, xor};
+
+/// A fold of three functions, as [`fold_fn`] makes it.
+#[derive(Debug, Clone)]
+pub struct FnFold<I, B, M> {
+    identity: I,
+    block: B,
+    merge: M,
+    split: Split,
+}
+
+/// A fold of `identity`, the state of no bytes; `block`, which adds a run of bytes to a state; and `merge`, which adds the state of
+/// the bytes that follow. The file may be cut anywhere, unless [`FnFold::split`] says otherwise.
+///
+/// ```
+/// let longest = fullbore::fold_fn(
+///     || 0,
+///     |longest: &mut usize, lines| {
+///         *longest = lines.split(|&byte| byte == b'\n').map(<[u8]>::len).fold(*longest, usize::max);
+///     },
+///     |left, right| *left = right.max(*left),
+/// )
+/// .split(fullbore::operation::Split::Delimiter(b'\n'));
+/// assert_eq!(fullbore::fold(&longest, &b"one\nthree\n"[..])?, 5);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+pub fn fold_fn<S, I, B, M>(identity: I, block: B, merge: M) -> FnFold<I, B, M>
+where
+    S: Send,
+    I: Fn() -> S + Send + Sync,
+    B: Fn(&mut S, &[u8]) + Send + Sync,
+    M: Fn(&mut S, S) + Send + Sync,
+{
+    FnFold { identity, block, merge, split: Split::Any }
+}
+
+impl<I, B, M> FnFold<I, B, M> {
+    /// Declares where the file may be cut.
+    #[must_use]
+    pub fn split(self, split: Split) -> Self {
+        Self { split, ..self }
+    }
+}
+
+impl<S, I, B, M> Fold for FnFold<I, B, M>
+where
+    S: Send,
+    I: Fn() -> S + Send + Sync,
+    B: Fn(&mut S, &[u8]) + Send + Sync,
+    M: Fn(&mut S, S) + Send + Sync,
+{
+    type State = S;
+
+    fn split(&self) -> Split {
+        self.split
+    }
+
+    fn identity(&self) -> S {
+        (self.identity)()
+    }
+
+    fn block(&self, state: &mut S, _offset: u64, bytes: &[u8]) {
+        (self.block)(state, bytes);
+    }
+
+    fn merge(&self, left: &mut S, right: S) {
+        (self.merge)(left, right);
+    }
+}
+
+/// Counts newlines.
+pub fn count_lines() -> impl Fold<State = u64> {
+    let count = |lines: &mut u64, bytes: &[u8]| *lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
+    fold_fn(|| 0, count, |left, right| *left += right)
+}
+
+/// Counts lines, words, characters and bytes as `wc` does; [`Count::counts`] reads the state.
+///
+/// ```
+/// use fullbore::op;
+/// use fullbore::operation::Encoding;
+/// let words = op::count(Encoding::Utf8);
+/// let state = fullbore::fold(&words, &b"two words\n"[..])?;
+/// assert_eq!(words.counts(&state).words, 2);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+pub fn count(encoding: Encoding) -> Count {
+    Count::new(encoding)
+}
+
+/// A hash of a whole file; a hash that can be split, such as BLAKE3, uses all workers.
+#[derive(Clone)]
+pub struct HashFold {
+    hash: Hash,
+}
+
+/// The state of a [`HashFold`].
+pub struct HashState(Box<dyn Hasher>);
+
+/// A digest, printed as hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Digest(Vec<u8>);
+
+/// BLAKE3, 32 bytes.
+///
+/// ```
+/// use fullbore::op;
+/// let digest = fullbore::fold(&op::blake3(), "Cargo.toml")?.digest();
+/// assert_eq!(digest.as_bytes().len(), 32);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+pub fn blake3() -> HashFold {
+    hash(Hash::default())
+}
+
+/// SHA-256.
+///
+/// ```
+/// use fullbore::op;
+/// let digest = fullbore::fold(&op::sha256(), &b"abc"[..])?.digest();
+/// assert_eq!(digest.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+pub fn sha256() -> HashFold {
+    by_name("sha256")
+}
+
+/// XXH3, 64 bits.
+pub fn xxh3() -> HashFold {
+    by_name("xxh3")
+}
+
+/// Any [`Hash`].
+pub fn hash(hash: Hash) -> HashFold {
+    HashFold { hash }
+}
+
+fn by_name(name: &str) -> HashFold {
+    let known: Option<&'static Algorithm> = algorithms().iter().find(|known| known.name == name);
+    hash(known.map_or_else(Hash::default, Hash::from))
+}
+
+impl Fold for HashFold {
+    type State = HashState;
+
+    fn split(&self) -> Split {
+        self.hash.algorithm().split
+    }
+
+    fn identity(&self) -> HashState {
+        HashState(self.hash.identity())
+    }
+
+    fn block(&self, state: &mut HashState, offset: u64, bytes: &[u8]) {
+        state.0.update(offset, bytes);
+    }
+
+    fn merge(&self, left: &mut HashState, right: HashState) {
+        left.0.append(right.0);
+    }
+}
+
+impl HashState {
+    /// Finishes the hash.
+    pub fn digest(self) -> Digest {
+        Digest(self.0.finish())
+    }
+}
+
+impl Digest {
+    /// The bytes of the digest.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for HashFold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HashFold").field(&self.hash.algorithm().name).finish()
+    }
+}
+
+impl fmt::Debug for HashState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HashState")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_hashes_are_the_ones_they_name() {
+        for (fold, name) in [(sha256(), "sha256"), (xxh3(), "xxh3"), (blake3(), "blake3")] {
+            assert_eq!(fold.hash.algorithm().name, name);
+        }
+    }
+}
