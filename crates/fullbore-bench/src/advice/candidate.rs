@@ -1,17 +1,17 @@
-//! One line of advice while the list is made: what it is about, and its rank.
+//! A candidate line of advice: its topic and its rank.
 
 use super::input::EligibleCell;
 use super::ratio::Ratio;
 use crate::document::{Advice, Confidence};
 
-/// Advice with what it is about: of two with the same topic only the surer stays.
+/// Advice with its topic; of two with the same topic only the one with the higher confidence remains.
 pub(super) struct Candidate {
     pub(super) topic: String,
     pub(super) advice: Advice,
 }
 
 impl Candidate {
-    /// A line that rests on `ratio` between some of `eligible_cells`, the first of which names the chapter.
+    /// A candidate based on `ratio` between some of `eligible_cells`, the first of which determines the chapter.
     pub(super) fn new(
         topic: impl Into<String>,
         ratio: &Ratio,
@@ -39,7 +39,7 @@ impl Candidate {
     }
 }
 
-/// The surest of each topic, what is worth most first, and what is hardly sure last.
+/// The most certain candidate of each topic, largest gain first, low confidence last.
 pub(super) fn ranked(candidates: Vec<Candidate>) -> Vec<Advice> {
     let mut best: Vec<Candidate> = Vec::new();
     for candidate in candidates {

@@ -1,9 +1,9 @@
-//! Which cells may be advised from, and which of them belong together.
+//! Selection of the cells that advice may rest on, and their grouping.
 
 use crate::document::{CacheState, Cell, Findings, Labels, Summary};
 use crate::stats::{Bootstrap, Estimate};
 
-/// With fewer usable samples a cell is too little to be sure of anything.
+/// Fewest usable samples for a confident result.
 const FEW: usize = 4;
 
 /// A measured cell that advice may rest on.
@@ -15,8 +15,8 @@ pub(super) struct EligibleCell<'a> {
 }
 
 impl<'a> EligibleCell<'a> {
-    /// A cell without usable samples says nothing; nor does one bound by the meter, or one that its own proof
-    /// contradicts as often as not: what is left of it is the odd ones out.
+    /// `None` for cells without usable samples, cells limited by the meter, and cells whose proof contradicts half of
+    /// their samples or more: the rest is not representative.
     pub(super) fn of(cell: &'a Cell) -> Option<Self> {
         let summary = cell.summary.as_ref()?;
         let sound = !summary.tool_bound
@@ -27,17 +27,17 @@ impl<'a> EligibleCell<'a> {
         sound.then_some(Self { cell, labels: &cell.labels, summary })
     }
 
-    /// Bytes a second.
+    /// Bytes per second.
     pub(super) fn rate(&self) -> f64 {
         self.summary.rate.value
     }
 
-    /// Processor seconds a megabyte, charged.
+    /// Charged CPU seconds per megabyte.
     pub(super) fn cost(&self) -> Estimate {
         self.summary.cpu_per_mb.charged
     }
 
-    /// Whether it has too few samples to be sure of anything.
+    /// True if it has too few samples for a confident result.
     pub(super) fn is_thin(&self) -> bool {
         self.summary.n < FEW
     }
@@ -47,14 +47,14 @@ impl<'a> EligibleCell<'a> {
     }
 }
 
-/// Everything an advisor looks at.
+/// Input of the advisors.
 pub(super) struct AdviceInput<'a> {
     eligible_cells: Vec<EligibleCell<'a>>,
     pub(super) findings: &'a Findings,
     pub(super) bootstrap: &'a Bootstrap,
 }
 
-/// Words in a variant that make it a question to the device, and nothing a program could choose.
+/// Words in a variant that describe a test of the device, not a choice of a program.
 const NO_CHOICE: [&str; 4] = ["reread", "prefetch", "write cache", "write-cache"];
 
 impl<'a> AdviceInput<'a> {
@@ -66,12 +66,12 @@ impl<'a> AdviceInput<'a> {
         Self { eligible_cells: eligible_cells.collect(), findings, bootstrap }
     }
 
-    /// Every cell that may speak, peers and special circumstances included.
+    /// Every eligible cell, peers and special conditions included.
     pub(super) fn all(&self) -> &[EligibleCell<'a>] {
         &self.eligible_cells
     }
 
-    /// Fullbore's own cells: one stream to one disk, as fast as it goes, with all the memory there is.
+    /// Fullbore's own cells: one stream to one disk, at full speed, without a memory limit.
     pub(super) fn own(&self) -> Vec<EligibleCell<'a>> {
         let choosable = |l: &Labels| {
             l.variant.as_ref().is_none_or(|v| !NO_CHOICE.iter().any(|word| v.to_lowercase().contains(word)))
@@ -79,18 +79,18 @@ impl<'a> AdviceInput<'a> {
         self.eligible_cells.iter().copied().filter(|w| is_usual(w.labels) && choosable(w.labels)).collect()
     }
 
-    /// Of those, the ones without a variant: what a strategy alone decides.
+    /// Own cells without a variant, determined by strategy alone.
     pub(super) fn plain(&self) -> Vec<EligibleCell<'a>> {
         self.own().into_iter().filter(|w| w.labels.variant.is_none()).collect()
     }
 
-    /// The cell with this id, if it may speak.
+    /// The eligible cell with this id.
     pub(super) fn find(&self, id: &str) -> Option<EligibleCell<'a>> {
         self.eligible_cells.iter().copied().find(|w| w.cell.id == id)
     }
 }
 
-/// Whether a cell is fullbore's own, of one stream to one disk, as fast as it goes, with all the memory there is.
+/// True for fullbore's own cells: one stream to one disk, at full speed, without a memory limit.
 pub(super) fn is_usual(labels: &Labels) -> bool {
     labels.peer.is_none()
         && labels.load_per_s.is_none()
@@ -100,23 +100,23 @@ pub(super) fn is_usual(labels: &Labels) -> bool {
         && labels.offset_bytes.is_none_or(|n| n == 0)
 }
 
-/// Where the bytes of a cell come from, or where they end.
+/// Source of the bytes that a cell reads, or destination of those it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// The page cache.
     Cache,
     /// The device.
     Device,
-    /// The labels do not say.
+    /// Unknown: the labels do not specify it.
     Unsaid,
 }
 
-/// Whether requests go past the page cache.
+/// True if requests bypass the page cache.
 pub(super) fn past_cache(labels: &Labels) -> bool {
     labels.cache_policy.as_deref() == Some("direct") || matches!(labels.method.as_str(), "direct" | "aio")
 }
 
-/// Where the bytes come from (reads, operations) or end (writes).
+/// Source of the bytes (reads, operations) or their destination (writes).
 pub(super) fn end(labels: &Labels) -> End {
     match (labels.operation.as_str(), labels.cache) {
         ("write", _) if past_cache(labels) || labels.flush == Some(true) => End::Device,
@@ -127,22 +127,22 @@ pub(super) fn end(labels: &Labels) -> End {
     }
 }
 
-/// What becomes of the blocks of an output while it is written.
+/// The way in which the blocks of an output are allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// They are there.
+    /// Existing blocks are overwritten.
     Over,
-    /// They were there, and were given back when the file was opened.
+    /// Existing blocks were freed when the file was opened.
     Truncated,
-    /// They were asked for in advance.
+    /// Blocks were allocated in advance.
     Preallocated,
     /// Only the length was set in advance.
     Sized,
-    /// They come with each write.
+    /// Each write allocates.
     Extended,
 }
 
-/// How the output of a cell grows; `None` if it has none, or nothing is said of it.
+/// The way in which a cell's output grows; `None` if it has no output, or the labels do not specify it.
 pub(super) fn growth(labels: &Labels) -> Option<Growth> {
     Some(match (labels.file_state.as_deref(), labels.allocation.as_deref()) {
         (Some("overwritten" | "existing"), _) => Growth::Over,
@@ -155,19 +155,19 @@ pub(super) fn growth(labels: &Labels) -> Option<Growth> {
     })
 }
 
-/// What is asked of the storage, whatever the way to do it: cells of one task may be compared.
+/// The task of a cell, independent of the method; cells of one task may be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TaskKey<'a> {
     experiment: &'a str,
     job: &'a str,
     operation: &'a str,
-    /// `sequential`, or in which order else.
+    /// `sequential`, or another order.
     order: &'a str,
     end: End,
     over: bool,
     flush: Option<bool>,
     file_bytes: Option<u64>,
-    /// Random requests of different sizes are different tasks.
+    /// Set for random requests: those of different sizes are different tasks.
     request: Option<u64>,
     variant: Option<&'a str>,
 }
@@ -191,23 +191,23 @@ impl<'a> TaskKey<'a> {
 }
 
 impl TaskKey<'_> {
-    /// The same without the job it competes for: what `auto` chooses competes for none.
+    /// The key without the job: `auto` competes for none.
     pub(super) fn without_job(self) -> Self {
         Self { job: "", ..self }
     }
 
-    /// The same whatever experiment asked it.
+    /// The key without the experiment.
     pub(super) fn without_experiment(self) -> Self {
         Self { experiment: "", ..self }
     }
 }
 
-/// Whether the requests go through the file from front to back.
+/// True for requests in file order.
 pub(super) fn is_sequential(labels: &Labels) -> bool {
     labels.order.as_deref().is_none_or(|order| order == "sequential")
 }
 
-/// Whether they are all over the file, or over a part of it.
+/// True for requests at random places of the file, or of a part of it.
 pub(super) fn is_random(labels: &Labels) -> bool {
     labels.order.as_deref().is_some_and(|order| order.starts_with("random"))
 }
@@ -217,7 +217,7 @@ pub(super) fn by_task<'a>(eligible_cells: &[EligibleCell<'a>]) -> Vec<Vec<Eligib
     grouped(eligible_cells, |w| TaskKey::of(w.cell))
 }
 
-/// Splits cells by a key, in the order of their first.
+/// Groups cells by a key, in the order of first appearance.
 pub(super) fn grouped<'a, K: PartialEq>(
     eligible_cells: &[EligibleCell<'a>],
     key: impl Fn(&EligibleCell<'a>) -> K,
@@ -233,7 +233,7 @@ pub(super) fn grouped<'a, K: PartialEq>(
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The fastest of some cells.
+/// The fastest cell.
 pub(super) fn fastest<'a>(eligible_cells: &[EligibleCell<'a>]) -> Option<EligibleCell<'a>> {
     eligible_cells.iter().copied().max_by(|a, b| a.rate().total_cmp(&b.rate()))
 }

@@ -1,21 +1,21 @@
-//! Two cells side by side: how many times as fast or as dear, and how sure that is.
+//! The ratio of two cells' rates or CPU times, and its confidence.
 
 use super::input::EligibleCell;
 use crate::document::{Confidence, StopReason};
 use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 
-/// A ratio is too imprecise to rely on when its interval comes nearer to 1 than this share of the way, as factors go:
-/// 9 is, if it may be 2.9.
+/// A ratio is imprecise if its interval reaches more than this share of the way to 1 on a log scale: 9 is, if it may be
+/// 2.9.
 const HALF_WAY: f64 = 0.5;
 
-/// How one cell's figure stands to another's.
+/// The ratio of a figure of two cells.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ratio {
-    /// The first's ÷ the second's, with its interval.
+    /// First ÷ second, with its interval.
     pub(super) estimate: Estimate,
-    /// `Faster`: the first has more of it, by the ratio's interval and by more than 3 %.
+    /// `Faster`: the first is larger by the ratio's interval and by more than 3%.
     verdict: Verdict,
-    /// Whether the two cells' own intervals lie apart, which is asking more.
+    /// True if the two cells' own intervals do not overlap, a stricter condition.
     apart: bool,
 }
 
@@ -28,17 +28,17 @@ impl Ratio {
         self.verdict == Verdict::Slower
     }
 
-    /// Neither more nor less, as far as can be told.
+    /// True if neither is significantly larger.
     pub(super) fn is_undecided(&self) -> bool {
         self.verdict == Verdict::Unclear
     }
 
-    /// More or less, with the cells' own intervals apart.
+    /// True if one is larger and the cells' own intervals do not overlap.
     pub(super) fn is_clear(&self) -> bool {
         self.apart && (self.is_greater() || self.is_less())
     }
 
-    /// How sure it is that the cells differ as they seem to.
+    /// Confidence that the cells differ as the ratio says.
     pub(super) fn confidence(&self, eligible_cells: &[EligibleCell<'_>]) -> Confidence {
         let few = eligible_cells.iter().any(EligibleCell::is_thin);
         let nearest = if self.is_greater() { self.estimate.low } else { self.estimate.high };
@@ -58,7 +58,7 @@ impl Ratio {
     }
 }
 
-/// The first's rate to the second's.
+/// Ratio of the rates.
 pub(super) fn speed(
     first: EligibleCell<'_>,
     second: EligibleCell<'_>,
@@ -68,7 +68,7 @@ pub(super) fn speed(
     ratio(rates, (first.summary.rate, second.summary.rate), bootstrap)
 }
 
-/// The first's processor time a byte to the second's.
+/// Ratio of the CPU times per byte.
 pub(super) fn cost(
     first: EligibleCell<'_>,
     second: EligibleCell<'_>,

@@ -1,14 +1,14 @@
-//! What the profile may keep beyond the jobs that were tried under their own name.
+//! Entries of the profile for jobs that were not tried under their own name.
 
 use fullbore::strategy::{CacheState, Job};
 
 use super::input::{EligibleCell, End, end, is_sequential, is_usual};
 use crate::document::Cell;
 
-/// Cells without a job that did exactly what the job “read” does, for each temperature: whole requests of the file from
-/// front to back into memory. Nothing is inferred from one temperature, size or method to another.
+/// Cells without a job that did exactly the work of the job “read”, by cache state: whole requests of the file from front
+/// to back into memory. Nothing is inferred from one cache state, size or method to another.
 ///
-/// They serve where no cell was tried under the job's own name; transformations have no such twins.
+/// They are used if no cell was tried under the job's own name; transformations have no such cells.
 pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
     let end_of = |cell: &Cell| EligibleCell::of(cell).filter(reads).map(|w| end(w.labels));
     [(CacheState::Warm, End::Cache), (CacheState::Cold, End::Device)]

@@ -1,20 +1,20 @@
-//! Cells that differ in one label only, along it.
+//! Cells that differ in one label only, ordered by it.
 
 use super::input::{EligibleCell, grouped};
 use crate::document::Labels;
 
-/// A label that cells are lined up along.
+/// A label along which cells are ordered.
 pub(super) struct SweepAxis {
-    /// Where a cell lies.
+    /// A cell's position.
     at: fn(&Labels) -> Option<u64>,
-    /// The labels without it.
+    /// Clears the label.
     clear: fn(&mut Labels),
-    /// What the text of a strategy says of it.
+    /// The settings of a strategy's text that belong to the label.
     settings: &'static [&'static str],
 }
 
 impl SweepAxis {
-    /// Whether two cells lie at the same place.
+    /// True if two cells have the same position.
     pub(super) fn same(&self, one: &Labels, other: &Labels) -> bool {
         (self.at)(one) == (self.at)(other)
     }
@@ -24,7 +24,7 @@ pub(super) const REQUEST: SweepAxis =
     SweepAxis { at: |l| l.request_bytes, clear: |l| l.request_bytes = None, settings: &["request"] };
 pub(super) const DEPTH: SweepAxis =
     SweepAxis { at: |l| l.depth.map(u64::from), clear: |l| l.depth = None, settings: &["depth"] };
-/// Several workers need a model and stripes, which one worker does not have.
+/// The number of workers. Several workers need a model and stripes, which one worker does not have.
 pub(super) const WORKERS: SweepAxis = SweepAxis {
     at: |l| l.workers.map(u64::from),
     clear: |l| (l.workers, l.model) = (None, None),
@@ -39,9 +39,9 @@ pub(super) const LOAD: SweepAxis =
 pub(super) const FILE: SweepAxis =
     SweepAxis { at: |l| l.file_bytes, clear: |l| l.file_bytes = None, settings: &[] };
 
-/// Cells along a field, each position once.
+/// Cells along a label, each position once.
 pub(super) struct Sweep<'a> {
-    /// What they share.
+    /// Their common labels.
     pub(super) labels: Labels,
     /// Position and cell, rising.
     pub(super) points: Vec<(u64, EligibleCell<'a>)>,
@@ -70,7 +70,7 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// Lines of two or more points along a field, within one experiment.
+/// Sweeps of two or more points along a label, within one experiment.
 pub(super) fn sweeps<'a>(eligible_cells: &[EligibleCell<'a>], axis: &SweepAxis) -> Vec<Sweep<'a>> {
     let placed: Vec<EligibleCell<'a>> =
         eligible_cells.iter().copied().filter(|w| (axis.at)(w.labels).is_some()).collect();
@@ -87,7 +87,7 @@ pub(super) fn sweeps<'a>(eligible_cells: &[EligibleCell<'a>], axis: &SweepAxis) 
             let mut points: Vec<(u64, EligibleCell<'a>)> = Vec::new();
             for eligible in group {
                 let at = (axis.at)(eligible.labels)?;
-                // What a strategy says beyond the labels (the stripe) may still differ: the best of them counts.
+                // Cells may still differ in settings without a label (stripe): the fastest counts.
                 match points.iter_mut().find(|(known, _)| *known == at) {
                     Some((_, known)) if known.rate() < eligible.rate() => *known = eligible,
                     Some(_) => {}
@@ -100,8 +100,8 @@ pub(super) fn sweeps<'a>(eligible_cells: &[EligibleCell<'a>], axis: &SweepAxis) 
         .collect()
 }
 
-/// Groups of two or more cells of one experiment that are alike but for what `clear` takes away and what their
-/// strategies say of `settings`.
+/// Groups of two or more cells of one experiment that differ only in the labels cleared by `clear` and in `settings` of
+/// their strategies.
 pub(super) fn groups_ignoring<'a>(
     eligible_cells: &[EligibleCell<'a>],
     clear: fn(&mut Labels),
@@ -116,18 +116,18 @@ pub(super) fn groups_ignoring<'a>(
     grouped(eligible_cells, shared).into_iter().filter(|group| group.len() > 1).collect()
 }
 
-/// The text of a strategy without some of its settings.
+/// A strategy's text without some of its settings.
 fn without(strategy: Option<&str>, settings: &[&str]) -> Option<String> {
     let kept: Vec<&str> = strategy?
         .split(',')
         .map(str::trim)
         .filter(|part| part.split_once('=').is_none_or(|(name, _)| !settings.contains(&name.trim())))
         .collect();
-    // Asking for nothing is `auto`.
+    // The empty strategy is `auto`.
     Some(kept.join(",")).filter(|text| !text.is_empty() && text != "auto")
 }
 
-/// What the text of a strategy says of a setting.
+/// The value of a setting in a strategy's text.
 pub(super) fn setting<'s>(labels: &'s Labels, name: &str) -> Option<&'s str> {
     let parts = labels.strategy.as_deref()?.split(',');
     parts

@@ -1,4 +1,4 @@
-//! The words of the advice: tasks, ways of doing them, and figures beside one another.
+//! Phrases of the advice: tasks, methods, and figures with their ratios.
 
 use super::input::{EligibleCell, End, Growth, end, growth, past_cache};
 use super::ratio::Ratio;
@@ -10,12 +10,12 @@ pub(super) fn times(factor: f64) -> String {
     format!("{}×", units::significant(factor))
 }
 
-/// The same whatever the length of the files: what advice is about.
+/// The topic of advice: the task without the length of the files.
 pub(super) fn subject(labels: &Labels) -> String {
     task(&Labels { file_bytes: None, ..labels.clone() })
 }
 
-/// What is done, where the bytes come from and where they go: `sequential reads from the device`.
+/// The task with source or destination: `sequential reads from the device`.
 pub(super) fn task(labels: &Labels) -> String {
     let order = labels.order.as_deref().unwrap_or("sequential");
     let output = match growth(labels) {
@@ -43,20 +43,20 @@ pub(super) fn task(labels: &Labels) -> String {
     text
 }
 
-/// The access method in words: `uring past the page cache`.
+/// The access method in words: `direct uring`.
 pub(super) fn method(labels: &Labels) -> String {
     let described = matches!(labels.method.as_str(), "direct" | "aio") || !past_cache(labels);
     match labels.method.as_str() {
         "" => "an unnamed method".into(),
         "command" => "the command".into(),
         name if described => name.into(),
-        // A transformation's method names both ways; only the reading passes the cache by.
-        name if name.contains('+') => format!("{name} (read past the page cache)"),
-        name => format!("{name} past the page cache"),
+        // A transformation's method names both; only the reads bypass the cache.
+        name if name.contains('+') => format!("{name} (direct reads)"),
+        name => format!("direct {name}"),
     }
 }
 
-/// How it is done, as far as the labels say: `direct, 64 KiB, depth 8, 2 workers`.
+/// Method and settings, as far as labelled: `direct, 64 KiB, depth 8, 2 workers`.
 pub(super) fn way(labels: &Labels) -> String {
     if let Some(name) = labels.strategy.as_ref().filter(|s| !s.is_empty() && !s.contains(['=', ','])) {
         return name.clone();
@@ -77,18 +77,13 @@ pub(super) fn rate(eligible: &EligibleCell<'_>) -> String {
     format!("{} ({} to {})", units::rate(rate.value), units::rate(rate.low), units::rate(rate.high))
 }
 
-/// A ratio with its interval: `3.60× (3.41 to 3.82)`.
+/// A ratio with its interval: `3.60× (3.41–3.82)`.
 pub(super) fn ratio(ratio: &Ratio) -> String {
     let found = ratio.estimate;
-    format!(
-        "{} ({} to {})",
-        times(found.value),
-        units::significant(found.low),
-        units::significant(found.high)
-    )
+    format!("{} ({}–{})", times(found.value), units::significant(found.low), units::significant(found.high))
 }
 
-/// What was compared with what.
+/// The evidence of a comparison: both rates and their ratio.
 pub(super) fn against(
     first: (&str, &EligibleCell<'_>),
     second: (&str, &EligibleCell<'_>),
@@ -97,12 +92,12 @@ pub(super) fn against(
     format!("{}: {}; {}: {}; ratio {}.", first.0, rate(first.1), second.0, rate(second.1), ratio(compared))
 }
 
-/// Beside a time, what the same costs the processor, where it is sure and matters: ` and 2.10× the processor time`.
+/// CPU time beside a duration, if significant: ` and 2.10× the CPU time`.
 pub(super) fn and_cost(ratio: Option<&Ratio>) -> String {
     cost_share(ratio).map_or_else(String::new, |share| format!(" and {share}"))
 }
 
-/// Beside a speed: ` at 50% of the processor time`.
+/// CPU time beside a rate, if significant: ` at 50% of the CPU time`.
 pub(super) fn at_cost(ratio: Option<&Ratio>) -> String {
     cost_share(ratio).map_or_else(String::new, |share| format!(" at {share}"))
 }
@@ -110,13 +105,13 @@ pub(super) fn at_cost(ratio: Option<&Ratio>) -> String {
 fn cost_share(ratio: Option<&Ratio>) -> Option<String> {
     let ratio = ratio.filter(|found| found.is_clear())?.estimate.value;
     match ratio {
-        r if r >= 1.1 => Some(format!("{} the processor time", times(r))),
-        r if r <= 0.9 => Some(format!("{} of the processor time", units::percent(r))),
+        r if r >= 1.1 => Some(format!("{} the CPU time", times(r))),
+        r if r <= 0.9 => Some(format!("{} of the CPU time", units::percent(r))),
         _ => None,
     }
 }
 
-/// A text with its first letter raised.
+/// The text with a capital first letter.
 pub(super) fn sentence(text: String) -> String {
     let mut letters = text.chars();
     match letters.next() {

@@ -1,12 +1,12 @@
-//! What each advisor has to say, and of which cells.
+//! The advice of each advisor, and the cells it rests on.
 
 use fullbore_bench::document::CacheState::{Cold, Warm};
 use fullbore_bench::document::{Labels, SummaryOptions};
 
 use super::room::{K, M, Room, deep, read, variant, write};
 
-/// A room in which an advisor has something to say, how the line begins, what else it holds, what it is worth, and the cell
-/// without which it has nothing to say.
+/// A room in which an advisor gives advice: the beginning of the line, further parts, its worth, and the cell without which
+/// there is no advice.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) build: fn(&mut Room),
@@ -26,25 +26,25 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", read("buffered", size, Warm), rate, cost);
             }
         },
-        begins: "Request 256 KiB in sequential reads from the page cache with buffered: 980 MB/s, 98% of the peak (at 1 MiB)",
-        holds: &["4 KiB takes 3.92× the time and 4.00× the processor time"],
+        begins: "Use requests of 256 KiB for sequential reads from the page cache with buffered: 980 MB/s, 98% of the peak (at 1 MiB)",
+        holds: &["4 KiB takes 3.92× the time and 4.00× the CPU time"],
         worth: 3.92,
         missing: 2,
     },
     Case {
-        name: "request size, where only the processor notices",
+        name: "request size, where only CPU time differs",
         build: |room| {
             for (size, rate, cost) in [(4 * K, 1000.0, 3.0), (64 * K, 1040.0, 1.0), (256 * K, 1041.0, 1.0)] {
                 let cell = room.add("mine", read("buffered", size, Cold), rate, cost);
-                // So wide that the rates overlap; the processor's cost stays as it is.
+                // So wide that the rates overlap; CPU time is unchanged.
                 for (i, sample) in cell.samples.iter_mut().enumerate() {
                     sample.seconds *= 1.0 + 0.3 * f64::from(i as u32 % 3);
                 }
                 cell.summarise(&SummaryOptions::default());
             }
         },
-        begins: "Request 64 KiB in sequential reads from the device with buffered",
-        holds: &["4 KiB is not slower as far as can be told, but costs 3.00× the processor time"],
+        begins: "Use requests of 64 KiB for sequential reads from the device with buffered",
+        holds: &["4 KiB is not significantly slower, but takes 3.00× the CPU time"],
         worth: 3.0,
         missing: 0,
     },
@@ -55,8 +55,8 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", read("buffered", size, Warm), rate, 1.0);
             }
         },
-        begins: "Request 4 KiB in sequential reads",
-        holds: &["larger ones bring nothing, and 1 MiB takes 2.00× the time"],
+        begins: "Use requests of 4 KiB for sequential reads",
+        holds: &["1 MiB takes 2.00× the time"],
         worth: 2.0,
         missing: 2,
     },
@@ -67,8 +67,8 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", deep(64 * K, depth), rate, 1.0);
             }
         },
-        begins: "Keep 8 requests in flight in sequential reads from the device with uring past the page cache, 64 KiB: 990 MB/s, 3.30× one at a time",
-        holds: &["half of it takes 3", "up to 32 bring no more"],
+        begins: "Keep 8 requests in flight in sequential reads from the device with direct uring, 64 KiB: 990 MB/s, 3.30× the rate of depth 1",
+        holds: &["half of that needs depth 3", "no gain up to depth 32"],
         worth: 3.3,
         missing: 2,
     },
@@ -85,7 +85,7 @@ pub(crate) const CASES: &[Case] = &[
             }
         },
         begins: "Use 2 workers for sequential reads from the page cache with buffered, 256 KiB: 900 MB/s, 1.80× as fast as 1 worker",
-        holds: &["; 4 bring no more"],
+        holds: &["; 4 are no faster"],
         worth: 1.8,
         missing: 1,
     },
@@ -128,10 +128,10 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", Labels { cache: None, ..read("direct", size, Cold) }, direct, 0.1);
             }
         },
-        begins: "In sequential reads from the device pass the page cache by (direct) from requests of 256 KiB on: direct is 1.40× as fast at 256 KiB",
+        begins: "Bypass the page cache (direct) in sequential reads from the device from requests of 256 KiB up: direct is 1.40× as fast at 256 KiB",
         holds: &[
-            "10% of the processor time at 1 MiB",
-            "Leave smaller ones to the page cache",
+            "10% of the CPU time at 1 MiB",
+            "Buffer smaller requests",
             "buffered is 5.00× as fast at 4 KiB",
         ],
         worth: 5.0,
@@ -168,7 +168,7 @@ pub(crate) const CASES: &[Case] = &[
             room.add("mine", write("buffered", 64 * K, "extended"), 300.0, 1.0);
             room.add("mine", write("buffered", 64 * K, "overwritten"), 900.0, 1.0);
         },
-        begins: "Where the old contents need not survive a failure, write over the existing file: 900 MB/s",
+        begins: "Overwrite the existing file if its contents need not survive a failure: 900 MB/s",
         holds: &["3.00× as fast as extending"],
         worth: 3.0,
         missing: 1,
@@ -185,7 +185,7 @@ pub(crate) const CASES: &[Case] = &[
                 );
             }
         },
-        begins: "Begin requests at multiples of their size in sequential reads from the device with direct, 64 KiB: those that begin 512 B past one take 1.25× the time",
+        begins: "Align requests to multiples of their size in sequential reads from the device with direct, 64 KiB: 512 B past a multiple they take 1.25× the time",
         holds: &[],
         worth: 1.25,
         missing: 0,
@@ -199,18 +199,18 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", labels, rate, 1.0);
             }
         },
-        begins: "Keep 32 requests in flight in random reads from the device, 4 KiB a request (uring past the page cache, 4 KiB, depth 32): 122 k/s, ",
-        holds: &["what comes one at a time", "8 workers reaches 50% of that", "more bring nothing"],
+        begins: "Keep 32 requests in flight in random reads from the device, 4 KiB per request (direct uring, 4 KiB, depth 32): 122 k/s, ",
+        holds: &["the rate of one at a time", "8 workers reaches 50% of that", "more are no faster"],
         worth: 10.0,
         missing: 0,
     },
     Case {
-        name: "processor cost",
+        name: "CPU time",
         build: |room| {
             room.add("mine", read("buffered", 64 * K, Warm), 1000.0, 3.0);
             room.add("mine", read("mmap", 64 * K, Warm), 980.0, 1.0);
         },
-        begins: "Mmap, 64 KiB gives 98% of the peak of sequential reads from the page cache at 33% of the processor time (1.00 ms/MB; the fastest, buffered, 64 KiB, takes 3.00 ms/MB)",
+        begins: "Mmap, 64 KiB reaches 98% of the peak of sequential reads from the page cache at 33% of the CPU time (1.00 ms/MB; the fastest, buffered, 64 KiB, takes 3.00 ms/MB)",
         holds: &[],
         worth: 3.0,
         missing: 1,
@@ -224,7 +224,7 @@ pub(crate) const CASES: &[Case] = &[
                 transform(room, strategy, method, rate);
             }
         },
-        begins: "For shift:10 of a cached file over existing blocks what `auto` chooses gives 1.00 GB/s, 2.00× as fast as cci-mtmm",
+        begins: "For shift:10 of a cached file over existing blocks, auto reaches 1.00 GB/s, 2.00× as fast as cci-mtmm",
         holds: &["the fastest of 2010"],
         worth: 2.0,
         missing: 2,
@@ -238,20 +238,20 @@ pub(crate) const CASES: &[Case] = &[
                 transform(room, strategy, method, rate);
             }
         },
-        begins: "For shift:10 of a cached file over existing blocks cci-mtmm of 2010 is still ahead: 1.20 GB/s, 1.20× as fast as what `auto` chooses",
+        begins: "For shift:10 of a cached file over existing blocks, cci-mtmm of 2010 is still fastest: 1.20 GB/s, 1.20× as fast as auto",
         holds: &[],
         worth: 1.2,
         missing: 1,
     },
     Case {
-        name: "what auto misses",
+        name: "strategies faster than auto",
         build: |room| {
             transform(room, "auto", "buffered", 1000.0);
             transform(room, "method=mmap,workers=2", "mmap", 1500.0);
-            // It competes for a job, as auto does not.
+            // It competes for a job; auto does not.
             room.cells[1].labels.job = "transform over an existing file".into();
         },
-        begins: "Use --strategy method=mmap,workers=2 for shift:10 of a cached file over existing blocks: 1.50 GB/s, 1.50× as fast as what `auto` chooses by the facts. The profile has it now.",
+        begins: "Use --strategy method=mmap,workers=2 for shift:10 of a cached file over existing blocks: 1.50 GB/s, 1.50× as fast as auto without a profile. It is now in the profile.",
         holds: &[],
         worth: 1.5,
         missing: 0,
@@ -266,7 +266,7 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", read(name, M, Warm), large, 1.0);
             }
         },
-        begins: "In sequential reads from the page cache, 4 KiB a call, use file and not tokio, which takes 5.00× the time and 5.00× the processor time.",
+        begins: "Use file instead of tokio for sequential reads from the page cache, 4 KiB per call: tokio takes 5.00× the time and 5.00× the CPU time.",
         holds: &[],
         worth: 5.0,
         missing: 4,
@@ -277,7 +277,7 @@ pub(crate) const CASES: &[Case] = &[
             room.add("mine", variant(read("buffered", 64 * K, Warm), "scalar"), 400.0, 2.0);
             room.add("mine", read("buffered", 64 * K, Warm), 1000.0, 1.0);
         },
-        begins: "Take the processor's vector instructions in sequential reads from the page cache with buffered, 64 KiB: 1.00 GB/s, 2.50× as fast as scalar at 50% of the processor time",
+        begins: "Use vector instructions in sequential reads from the page cache with buffered, 64 KiB: 1.00 GB/s, 2.50× as fast as scalar at 50% of the CPU time",
         holds: &[],
         worth: 2.5,
         missing: 0,
@@ -289,7 +289,7 @@ pub(crate) const CASES: &[Case] = &[
             room.add("mine", variant(read("buffered", 64 * K, Cold), "hint sequential"), 600.0, 1.0);
             room.add("mine", variant(read("buffered", 64 * K, Cold), "hint random"), 100.0, 1.0);
         },
-        begins: "Take hint sequential in sequential reads from the device with buffered, 64 KiB: 600 MB/s, 1.50× as fast as no hint",
+        begins: "Use hint sequential in sequential reads from the device with buffered, 64 KiB: 600 MB/s, 1.50× as fast as no hint",
         holds: &[],
         worth: 1.5,
         missing: 1,
@@ -318,8 +318,8 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", variant(read("buffered", call, Warm), "buffer 64K"), large, 1.0);
             }
         },
-        begins: "Give a stream a buffer of 4 KiB for sequential reads from the page cache with buffered in calls of 512 B: 500 MB/s, ",
-        holds: &["from calls of 4 KiB on it brings nothing"],
+        begins: "Use a buffer of 4 KiB per stream for sequential reads from the page cache with buffered in calls of 512 B: 500 MB/s, ",
+        holds: &["no gain from calls of 4 KiB up"],
         worth: 10.0,
         missing: 0,
     },
@@ -334,7 +334,7 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", variant(labels, &alone), 100.0 + f64::from(disks), 1.0);
             }
         },
-        begins: "Spread sequential reads from the device with direct, 64 KiB over 3 disks: 290 MB/s, 2.90× as fast as 1 disk; up to 4 bring no more",
+        begins: "Spread sequential reads from the device with direct, 64 KiB over 3 disks: 290 MB/s, 2.90× as fast as 1 disk; no gain up to 4",
         holds: &[],
         worth: 2.9,
         missing: 0,
@@ -354,8 +354,8 @@ pub(crate) const CASES: &[Case] = &[
                 }
             }
         },
-        begins: "Run no more than 2 streams at once of sequential reads from the device with buffered, 64 KiB: together 500 MB/s; 8 streams get 250 MB/s in all, 50% less.",
-        holds: &["Of 8 the slowest gets 25% of the fastest."],
+        begins: "Run no more than 2 streams of sequential reads from the device with buffered, 64 KiB at once: 500 MB/s in total; 8 streams reach 250 MB/s, 50% less.",
+        holds: &["The slowest of 8 gets 25% of the fastest."],
         worth: 2.0,
         missing: 2,
     },
@@ -373,8 +373,8 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", labels, rate, 1.0);
             }
         },
-        begins: "With 256 MiB of memory, from files of 512 MiB on use direct, 1 MiB for read: 400 MB/s, 4.00× as fast",
-        holds: &["mmap, 1 MiB falls from 1.00 GB/s (files of 64 MiB) to 100 MB/s"],
+        begins: "With 256 MiB of memory and files of 512 MiB or more, use direct, 1 MiB for read: 400 MB/s, 4.00× as fast",
+        holds: &["mmap, 1 MiB drops from 1.00 GB/s (files of 64 MiB) to 100 MB/s"],
         worth: 4.0,
         missing: 0,
     },
@@ -384,7 +384,7 @@ pub(crate) const CASES: &[Case] = &[
             room.add("mine", read("direct", 64 * K, Cold), 500.0, 1.0);
             room.add("mine", Labels { peer: Some("fio".into()), ..read("direct", 64 * K, Cold) }, 600.0, 1.0);
         },
-        begins: "In sequential reads from the device at 64 KiB fio gets more out of this storage than fullbore: 600 MB/s, 1.20× as fast as ours (direct, 64 KiB)",
+        begins: "In sequential reads from the device at 64 KiB, fio is faster than fullbore: 600 MB/s, 1.20× as fast as fullbore (direct, 64 KiB)",
         holds: &[],
         worth: 1.2,
         missing: 0,
@@ -399,7 +399,7 @@ pub(crate) const CASES: &[Case] = &[
                 room.add("mine", labels, rate, 1.0);
             }
         },
-        begins: "For “read, cold” use uring, 1 MiB, depth 8 (`method=uring,depth=8`), as the profile has it: 900 MB/s, 3.00× as fast as buffered, 1 MiB",
+        begins: "For “read, cold” use uring, 1 MiB, depth 8 (`method=uring,depth=8`), saved in the profile: 900 MB/s, 3.00× as fast as buffered, 1 MiB",
         holds: &[],
         worth: 3.0,
         missing: 1,

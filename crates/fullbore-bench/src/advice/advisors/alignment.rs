@@ -1,4 +1,4 @@
-//! Alignment: what requests lose that lie across the boundaries of blocks or stripes.
+//! Alignment: the cost of requests that cross block or stripe boundaries.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell};
@@ -8,10 +8,10 @@ use super::super::words::{against, subject, task, times, way};
 use crate::document::Labels;
 use crate::units;
 
-/// An aligned cell, one that is not, and the first's rate to the second's.
+/// An aligned cell, a misaligned one, and the ratio of the first's rate to the second's.
 pub(in super::super) type Pair<'a> = (EligibleCell<'a>, EligibleCell<'a>, Ratio);
 
-/// Every misaligned cell with its aligned fellow.
+/// Every misaligned cell with its aligned counterpart.
 pub(in super::super) fn pairs<'a>(input: &AdviceInput<'a>) -> Vec<Pair<'a>> {
     let placed: Vec<EligibleCell<'a>> = input
         .all()
@@ -24,7 +24,7 @@ pub(in super::super) fn pairs<'a>(input: &AdviceInput<'a>) -> Vec<Pair<'a>> {
         let Some(aligned) = group.iter().copied().find(|w| w.labels.offset_bytes == Some(0)) else {
             continue;
         };
-        // A whole request further on lies on a boundary again.
+        // An offset by whole requests is aligned.
         for off in
             group.into_iter().filter(|w| !w.labels.offset_bytes.is_none_or(|o| is_aligned(o, w.labels)))
         {
@@ -34,13 +34,13 @@ pub(in super::super) fn pairs<'a>(input: &AdviceInput<'a>) -> Vec<Pair<'a>> {
     pairs
 }
 
-/// Whether an offset is a multiple of the request size.
+/// True if an offset is a multiple of the request size.
 fn is_aligned(offset: i64, labels: &Labels) -> bool {
     labels.request_bytes.is_some_and(|size| size > 0 && offset.unsigned_abs().is_multiple_of(size))
         || offset == 0
 }
 
-/// How far a cell's requests lie off.
+/// Distance of a cell's requests from a multiple of their size.
 pub(in super::super) fn off(labels: &Labels) -> String {
     let offset = labels.offset_bytes.unwrap_or(0);
     format!("{} {}", units::size(offset.unsigned_abs()), if offset < 0 { "short of" } else { "past" })
@@ -54,13 +54,13 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
             let worth = found.estimate.value;
             let bare = Labels { offset_bytes: None, ..aligned.labels.clone() };
             let how = way(&bare);
+            let place = format!("{} a multiple", off(misplaced.labels));
             let text = format!(
-                "Begin requests at multiples of their size in {} with {how}: those that begin {} one take {} the time.",
+                "Align requests to multiples of their size in {} with {how}: {place} they take {} the time.",
                 task(aligned.labels),
-                off(misplaced.labels),
                 times(worth)
             );
-            let evidence = against(("aligned", &aligned), (&format!("{} one", off(misplaced.labels)), &misplaced), &found);
+            let evidence = against(("aligned", &aligned), (&place, &misplaced), &found);
             let topic = format!("align|{}|{}", subject(aligned.labels), aligned.labels.method);
             Candidate::new(topic, &found, &[aligned, misplaced], worth, text, evidence)
         })

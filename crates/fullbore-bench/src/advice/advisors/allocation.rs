@@ -1,4 +1,4 @@
-//! New files: whether preallocating pays, and what writing over existing blocks saves.
+//! New files: the gain of preallocating, and of overwriting existing blocks.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, Growth, fastest, growth};
@@ -8,7 +8,7 @@ use super::super::words::{against, at_cost, task, times, way};
 use crate::document::Labels;
 use crate::units;
 
-/// Cells that differ in how their output gets its blocks, and in nothing else.
+/// Cells that differ only in the way their output gets its blocks.
 pub(in super::super) fn groups<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
     let clear = |l: &mut Labels| {
         l.allocation = None;
@@ -20,7 +20,7 @@ pub(in super::super) fn groups<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleC
     groups_ignoring(&writing, clear, &["alloc"])
 }
 
-/// The fastest of a group whose output grows so.
+/// The fastest cell of a group whose output grows as `wanted`.
 pub(in super::super) fn with<'a>(group: &[EligibleCell<'a>], wanted: Growth) -> Option<EligibleCell<'a>> {
     let so: Vec<EligibleCell<'a>> =
         group.iter().copied().filter(|w| growth(w.labels) == Some(wanted)).collect();
@@ -61,7 +61,8 @@ fn existing(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candi
     let worth = found.estimate.value;
     let bare = Labels { strategy: None, ..over.labels.clone() };
     let text = format!(
-        "Where the old contents need not survive a failure, write over the existing file: {} in {} ({}), {} as fast as extending a new one.",
+        "Overwrite the existing file if its contents need not survive a failure: {} in {} ({}), \
+         {} as fast as extending a new one.",
         units::rate(over.rate()),
         task(over.labels),
         way(&bare),

@@ -1,4 +1,4 @@
-//! Depth: where more requests in flight stop helping, and which depth reaches half of the peak.
+//! Depth: the smallest depth at the peak, and the depth that reaches half of it.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, is_sequential};
@@ -21,23 +21,24 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let found = speed(chosen, base, input.bootstrap).filter(|found| found.is_greater())?;
     let worth = found.estimate.value;
     let (half, _) = sweep.reaching(0.5)?;
-    let one = if shallowest == 1 { "one at a time".into() } else { format!("{shallowest} at a time") };
     let half = if half == shallowest {
-        format!("{one} already reach half of it")
+        format!("depth {shallowest} already reaches half of that")
     } else {
-        format!("half of it takes {half}")
+        format!("half of that needs depth {half}")
     };
     let more = match depth == deepest {
-        true => "deeper was not measured".into(),
+        true => "greater depths were not measured".into(),
         false => {
             match speed(last, chosen, input.bootstrap).filter(|found| found.is_clear() && found.is_less()) {
-                Some(found) => format!("{deepest} give {} of that", units::percent(found.estimate.value)),
-                None => format!("up to {deepest} bring no more"),
+                Some(found) => {
+                    format!("depth {deepest} reaches {} of that", units::percent(found.estimate.value))
+                }
+                None => format!("no gain up to depth {deepest}"),
             }
         }
     };
     let text = format!(
-        "Keep {depth} requests in flight in {} with {}: {}, {} {one}; {half}, {more}.",
+        "Keep {depth} requests in flight in {} with {}: {}, {} the rate of depth {shallowest}; {half}, {more}.",
         task(chosen.labels),
         way(&sweep.labels),
         units::rate(chosen.rate()),

@@ -1,4 +1,4 @@
-//! Direct or buffered: from which request size on passing the page cache by pays.
+//! Direct or buffered: the request size from which bypassing the page cache pays.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, End, TaskKey, end, is_sequential};
@@ -8,7 +8,7 @@ use super::super::words::{against, task, times};
 use super::CHEAPER;
 use crate::units;
 
-/// One request size, buffered and direct, and direct's rate to buffered's.
+/// One request size, buffered and direct, with the ratio of direct's rate to buffered's.
 pub(in super::super) struct Pair<'a> {
     pub(in super::super) size: u64,
     pub(in super::super) buffered: EligibleCell<'a>,
@@ -16,7 +16,7 @@ pub(in super::super) struct Pair<'a> {
     pub(in super::super) found: Ratio,
 }
 
-/// The request sizes that were measured both ways, to or from the device, in the same experiment.
+/// The request sizes that were measured buffered and direct, at the device, in the same experiment.
 pub(in super::super) fn pairs<'a>(input: &AdviceInput<'a>) -> Vec<Vec<Pair<'a>>> {
     let plain = input.plain();
     let suits = |w: &EligibleCell<'_>| {
@@ -36,11 +36,11 @@ pub(in super::super) fn pairs<'a>(input: &AdviceInput<'a>) -> Vec<Vec<Pair<'a>>>
         }
         _ => false,
     };
-    // Within an experiment cells are interleaved; where none has both ways, two experiments of one run still may.
+    // Cells of one experiment are interleaved; if none has both, two experiments of one run are compared.
     let both = |near: bool| -> Vec<(&Sweep<'a>, &Sweep<'a>)> {
         let direct = of("direct");
-        let fellows = |b| direct.iter().copied().filter(move |d| same(b, d, near)).map(move |d| (b, d));
-        of("buffered").into_iter().flat_map(fellows).collect()
+        let counterparts = |b| direct.iter().copied().filter(move |d| same(b, d, near)).map(move |d| (b, d));
+        of("buffered").into_iter().flat_map(counterparts).collect()
     };
     let near = both(true);
     let writes = |pairs: &[(&Sweep<'a>, &Sweep<'a>)], operation| {
@@ -67,13 +67,13 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
 }
 
 fn of_pairs(pairs: &[Pair<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
-    // From here on no size is slower direct, and this one is faster.
+    // From this index on no size is slower direct.
     let turn = pairs.iter().rposition(|p| p.found.is_less()).map_or(0, |i| i + 1);
     let pays = pairs.get(turn..)?.iter().find(|p| p.found.is_greater());
     let loses =
         pairs.get(..turn)?.iter().min_by(|a, b| a.found.estimate.value.total_cmp(&b.found.estimate.value));
     let gain = |p: &Pair<'_>| p.found.estimate.value.max(1.0 / p.found.estimate.value);
-    let tell = |p: &Pair<'_>| format!("{} as fast at {}", times(gain(p)), units::size(p.size));
+    let describe = |p: &Pair<'_>| format!("{} as fast at {}", times(gain(p)), units::size(p.size));
     let shown = match (pays, loses) {
         (Some(p), Some(l)) => {
             if gain(p) >= gain(l) {
@@ -89,26 +89,27 @@ fn of_pairs(pairs: &[Pair<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     let largest = pairs.last()?;
     let cheaper = match cost(largest.direct, largest.buffered, input.bootstrap) {
         Some(found) if found.is_clear() && found.estimate.value <= CHEAPER => format!(
-            ", and takes {} of the processor time at {}",
+            " and takes {} of the CPU time at {}",
             units::percent(found.estimate.value),
             units::size(largest.size)
         ),
         _ => String::new(),
     };
-    let coalesced = "to the page cache, which coalesces them: buffered is";
+    let coalesced = "the page cache coalesces them, buffered is";
     let text = match (pays, loses) {
         (Some(p), Some(l)) => format!(
-            "In {what} pass the page cache by (direct) from requests of {} on: direct is {}{cheaper}. Leave smaller ones {coalesced} {}.",
+            "Bypass the page cache (direct) in {what} from requests of {} up: direct is {}{cheaper}. \
+             Buffer smaller requests: {coalesced} {}.",
             units::size(p.size),
-            tell(p),
-            tell(l)
+            describe(p),
+            describe(l)
         ),
         (Some(p), None) => format!(
-            "In {what} pass the page cache by (direct) from requests of {} on: direct is {}{cheaper}.",
+            "Bypass the page cache (direct) in {what} from requests of {} up: direct is {}{cheaper}.",
             units::size(p.size),
-            tell(p)
+            describe(p)
         ),
-        (None, _) => format!("In {what} leave small requests {coalesced} {}.", tell(shown)),
+        (None, _) => format!("Buffer small requests in {what}: {coalesced} {}.", describe(shown)),
     };
     let size = units::size(shown.size);
     let (direct, buffered) = (format!("direct, {size}"), format!("buffered, {size}"));

@@ -1,4 +1,4 @@
-//! Several disks: where adding one stops helping.
+//! Several disks: the number from which adding one no longer helps.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell};
@@ -8,18 +8,18 @@ use super::super::words::{against, subject, task, times, way};
 use crate::document::Labels;
 use crate::units;
 
-/// Lines over the number of disks.
+/// Sweeps over the number of disks.
 pub(in super::super) fn disk_sweeps<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a>> {
     let ours: Vec<EligibleCell<'a>> =
         input.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
     sweeps(&ours, &TARGETS)
 }
 
-/// Where adding disks stops helping.
+/// The number of disks from which more do not help.
 struct Saturation<'a> {
     count: u64,
     enough: EligibleCell<'a>,
-    /// The fastest with more disks, beside it; `None` where more were not measured.
+    /// The fastest cell with more disks, and its ratio; `None` if more were not measured.
     beyond: Option<(EligibleCell<'a>, Ratio)>,
 }
 
@@ -39,7 +39,7 @@ fn saturation<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Saturati
     })
 }
 
-/// What is done on the disks; that it is done on all of them together goes without saying.
+/// The task on the disks, without the variant `together`.
 pub(in super::super) fn describe_disks(sweep: &Sweep<'_>) -> String {
     let said = sweep.labels.variant.as_deref().filter(|variant| *variant != "together");
     let labels = Labels { variant: said.map(Into::into), ..sweep.labels.clone() };
@@ -58,10 +58,10 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let topic = format!("disks|{}|{}", subject(enough.labels), sweep.labels.method);
     let what = describe_disks(sweep);
     if count == fewest {
-        // Adding brings nothing at all: worth saying only where that is certain.
+        // No gain at all is reported only if it is certain.
         let (last, found) = beyond.filter(|(_, found)| !found.is_undecided())?;
         let text = format!(
-            "Adding disks brings nothing in {what}: {} give {}, {} give {}; they share what limits them.",
+            "More disks do not raise the throughput of {what}: {} {}, {} {}; they share a limit.",
             disks(fewest),
             units::rate(first.rate()),
             disks(most),
@@ -80,8 +80,8 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let found = speed(enough, first, input.bootstrap).filter(|found| found.is_greater())?;
     let worth = found.estimate.value;
     let further = match beyond {
-        Some(_) => format!("; up to {most} bring no more"),
-        None => "; more were not measured, and the last one still helped".into(),
+        Some(_) => format!("; no gain up to {most}"),
+        None => "; the last one still helped, more were not measured".into(),
     };
     let text = format!(
         "Spread {what} over {}: {}, {} as fast as {}{further}.",

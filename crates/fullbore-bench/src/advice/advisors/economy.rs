@@ -1,4 +1,4 @@
-//! Economy: the way that costs the processor least among those that are as fast as the fastest.
+//! Economy: the method with the least CPU time among those near the peak.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, by_task, fastest};
@@ -21,7 +21,7 @@ fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
     }
     let each = |w: &EligibleCell<'_>| format!("{} ms/MB", units::ms_per_mb(w.cost().value));
     let text = format!(
-        "{} gives {} of the peak of {} at {} of the processor time ({}; the fastest, {}, takes {}).",
+        "{} reaches {} of the peak of {} at {} of the CPU time ({}; the fastest, {}, takes {}).",
         way(cheap.labels),
         units::percent(cheap.rate() / top.rate()),
         task(top.labels),
@@ -31,7 +31,7 @@ fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
         each(&top)
     );
     let evidence = format!(
-        "Processor time a megabyte, {}: {}; {}: {}; ratio {}. Rates {} and {}.",
+        "CPU time per megabyte, {}: {}; {}: {}; ratio {}. Rates {} and {}.",
         way(cheap.labels),
         each(&cheap),
         way(top.labels),

@@ -1,4 +1,4 @@
-//! Interfaces: which of those that programs use otherwise is dear, and at which size of call.
+//! Interfaces of other libraries: the slowest ones, by size of call.
 
 use fullbore::engine::method;
 
@@ -9,7 +9,7 @@ use super::super::words::{against, and_cost, subject, task, times};
 use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
-    // Engines are chosen by strategy; an interface is what a program is written against.
+    // Engines are chosen by strategy; an interface is chosen when a program is written.
     let one_call = |w: &EligibleCell<'_>| {
         let l = w.labels;
         method(&l.method).is_none()
@@ -23,7 +23,7 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     by_task(&all).iter().filter_map(|group| of_task(group, input)).collect()
 }
 
-/// The interface that loses most to the best at the same size of call.
+/// The interface with the largest loss to the best at the same size of call.
 fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     let mut worst: Option<(EligibleCell<'_>, EligibleCell<'_>, Ratio)> = None;
     for same_size in grouped(group, |w| w.labels.request_bytes) {
@@ -41,7 +41,7 @@ fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
     let worth = found.estimate.value;
     let (good, bad) = (best.labels.method.as_str(), other.labels.method.as_str());
     let text = format!(
-        "In {}, {} a call, use {good} and not {bad}, which takes {} the time{}.",
+        "Use {good} instead of {bad} for {}, {} per call: {bad} takes {} the time{}.",
         task(best.labels),
         units::size(best.labels.request_bytes?),
         times(worth),

@@ -1,4 +1,4 @@
-//! Latency under load: how many requests a second the storage takes before the slow ones become slow.
+//! Latency under load: the highest load at which the slowest requests stay fast.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell};
@@ -8,9 +8,9 @@ use crate::document::{Advice, Confidence, StopReason};
 use crate::stats::Estimate;
 use crate::units;
 
-/// The slowest of a hundred may take this many times what the median takes when nothing else is asked.
+/// Limit for the 99th percentile, as a multiple of the idle median.
 const PATIENCE: f64 = 10.0;
-/// A load is carried when this share of it is.
+/// A load is sustained if at least this share of it is served.
 const CARRIED: f64 = 0.95;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
@@ -43,25 +43,23 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let broken = described.get(beyond);
     let (at, takes) = (units::requests_rate(*load as f64), units::seconds(p99.value));
     let what = format!("{} with {}", task(held.labels), way(&sweep.labels));
-    let patience = format!("{} of the idle median ({})", times(PATIENCE), units::seconds(alone));
+    let patience = format!("{} the idle median ({})", times(PATIENCE), units::seconds(alone));
     let text = match broken {
-        None => format!(
-            "Up to {at}, the most that was asked, one in a hundred of {what} takes {takes} at most, less than {patience}."
-        ),
+        None => {
+            format!("Up to {at}, the highest load measured, the p99 of {what} is {takes}, below {patience}.")
+        }
         Some((load, w, p99)) => {
             let next = units::requests_rate(*load as f64);
             let served = w.summary.requests_per_s.unwrap_or(0.0);
             let then = match p99.value > limit {
-                true => format!("at {next} it takes {}", units::seconds(p99.value)),
+                true => format!("at {next} it is {}", units::seconds(p99.value)),
                 false => format!("of {next} only {} are served", units::requests_rate(served)),
             };
-            format!(
-                "Ask for no more than {at} in {what}, if one in a hundred may take {patience}: it takes {takes}; {then}."
-            )
+            format!("Limit {what} to {at} for a p99 of up to {patience}: it is {takes}; {then}.")
         }
     };
     let evidence = format!(
-        "99th percentile at {}: {} ({} to {}); median at {}: {}.",
+        "p99 at {}: {} ({} to {}); median at {}: {}.",
         units::requests_rate(*load as f64),
         units::seconds(p99.value),
         units::seconds(p99.low),
@@ -69,7 +67,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         units::requests_rate(sweep.points.first()?.0 as f64),
         units::seconds(alone)
     );
-    // Sure when the interval of what is borne lies below the limit, and that of the next load above it.
+    // Certain if the interval at the sustained load is below the limit, and that at the next load above it.
     let apart = p99.high <= limit
         && broken.is_none_or(|(load, w, p)| {
             p.low > limit || w.summary.requests_per_s.is_some_and(|n| n < CARRIED * *load as f64)

@@ -1,4 +1,4 @@
-//! Little memory: from which file size on a way falls off, and what holds there.
+//! Limited memory: the file size from which a method gets much slower, and the fastest alternative.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, fastest, grouped};
@@ -8,7 +8,7 @@ use super::super::words::{against, times, way};
 use crate::document::Labels;
 use crate::units;
 
-/// A rate has fallen off a cliff when less than this is left of it.
+/// A method is much slower if its rate drops below this share.
 const CLIFF: f64 = 0.7;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
@@ -31,7 +31,7 @@ fn of_sweep(sweep: &Sweep<'_>, limited: &[EligibleCell<'_>], input: &AdviceInput
             (found.is_greater() && found.estimate.value * CLIFF >= 1.0).then_some((size, here, high, found))
         })?;
     let limit = units::size(sweep.labels.memory_limit_bytes?);
-    // Whatever does the same on files of that size under the same limit.
+    // Cells of the same task with files of that size under the same limit.
     let task = |l: &Labels| (l.operation.clone(), l.order.clone(), l.file_bytes, l.memory_limit_bytes);
     let same = grouped(limited, |w| task(w.labels));
     let rivals = same.into_iter().find(|group| group.iter().any(|w| w.is_same_cell(&fallen)))?;
@@ -43,13 +43,13 @@ fn of_sweep(sweep: &Sweep<'_>, limited: &[EligibleCell<'_>], input: &AdviceInput
     let how = |w: &EligibleCell<'_>| way(&Labels { file_bytes: None, ..w.labels.clone() });
     let small = units::size(high.labels.file_bytes.unwrap_or(0));
     let fall = format!(
-        "{} falls from {} (files of {small}) to {}",
+        "{} drops from {} (files of {small}) to {}",
         how(&fallen),
         units::rate(high.rate()),
         units::rate(fallen.rate())
     );
     let operation = &fallen.labels.operation;
-    let head = format!("With {limit} of memory, from files of {} on", units::size(size));
+    let head = format!("With {limit} of memory and files of {} or more,", units::size(size));
     let topic = format!("memory|{operation}|{}", how(&fallen));
     if let Some((best, better)) = holds {
         let worth = better.estimate.value;
@@ -63,7 +63,8 @@ fn of_sweep(sweep: &Sweep<'_>, limited: &[EligibleCell<'_>], input: &AdviceInput
         return Some(Candidate::new(topic, &better, &[best, fallen, high], worth, text, evidence));
     }
     let worth = found.estimate.value;
-    let text = format!("{head} expect less of {operation}: {fall}, and nothing measured does better there.");
+    let text =
+        format!("{head} expect lower rates of {operation}: {fall}, and no measured alternative is faster.");
     let evidence = against(
         (&format!("files of {small}"), &high),
         (&format!("files of {}", units::size(size)), &fallen),

@@ -1,4 +1,4 @@
-//! Methods: which serves a task best, beside the one that everybody uses.
+//! Methods: the fastest for a task, compared with `buffered`.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, by_task, fastest};
@@ -8,7 +8,7 @@ use super::random::is_small;
 use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
-    // Jobs have their choices, small random requests their depth; `profile` and `random` speak of those.
+    // The advisors `profile` and `random` handle jobs and small random requests.
     let free: Vec<EligibleCell<'_>> = input.plain().into_iter().filter(|w| suits(w)).collect();
     by_task(&free).iter().filter_map(|group| of_task(group, input)).collect()
 }

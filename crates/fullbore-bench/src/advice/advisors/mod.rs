@@ -1,4 +1,4 @@
-//! The advisors: one question a file, all in one list.
+//! The advisors: one question per file, in one list.
 
 mod alignment;
 mod allocation;
@@ -29,10 +29,10 @@ pub(super) use disks::{describe_disks, disk_sweeps};
 use super::candidate::Candidate;
 use super::input::AdviceInput;
 
-/// Looks at the cells and says what follows, if anything does.
+/// Derives advice from the cells.
 pub(super) type Advisor = fn(&AdviceInput<'_>) -> Vec<Candidate>;
 
-/// All of them. A new one is a file and a line here.
+/// All advisors. A new one is a file and a line here.
 pub(super) const ADVISORS: &[Advisor] = &[
     profile::advise,
     request::advise,
@@ -56,7 +56,7 @@ pub(super) const ADVISORS: &[Advisor] = &[
     peers::advise,
 ];
 
-/// A way counts as at the peak from this share of it on: within the 3 % that the paper of 1997 calls repeatable.
+/// Share of the peak that counts as reaching it: within the 3% that the paper of 1997 calls repeatable.
 const AT_PEAK: f64 = 0.97;
-/// A saving of processor time is worth telling from this factor on.
+/// CPU time of at most this share counts as a saving.
 const CHEAPER: f64 = 0.9;

@@ -1,4 +1,4 @@
-//! Peers: where another program is faster than this one, that is said.
+//! Peers: reports the tasks in which another program is faster.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, TaskKey, fastest};
@@ -12,7 +12,7 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     peers.filter_map(|peer| of_peer(peer, input)).collect()
 }
 
-/// Our own cell for the same: the very same labels if there are, otherwise the fastest of the same task.
+/// Fullbore's cell for the same task: the one with equal labels, otherwise the fastest.
 fn ours<'a>(peer: &EligibleCell<'a>, input: &AdviceInput<'a>) -> Option<EligibleCell<'a>> {
     let circumstances = |w: &EligibleCell<'_>| {
         let l = w.labels;
@@ -43,7 +43,7 @@ fn of_peer(peer: EligibleCell<'_>, input: &AdviceInput<'_>) -> Option<Candidate>
     let name = peer.labels.peer.as_deref()?;
     let size = peer.labels.request_bytes.map_or_else(String::new, |at| format!(" at {}", units::size(at)));
     let text = format!(
-        "In {}{size} {name} gets more out of this storage than fullbore: {}, {} as fast as ours ({}).",
+        "In {}{size}, {name} is faster than fullbore: {}, {} as fast as fullbore ({}).",
         task(ours.labels),
         units::rate(peer.rate()),
         times(worth),

@@ -1,4 +1,4 @@
-//! The profile's entries: the strategy chosen for each job, beside the plain way.
+//! The profile's entries: the strategy chosen for each job, compared with the simplest one.
 
 use fullbore::strategy::Job;
 
@@ -13,7 +13,7 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     input.findings.choices.iter().filter_map(|choice| of_choice(choice, input)).collect()
 }
 
-/// The simplest way measured for the same job: one worker that reads and writes, as `cci` does, if it was.
+/// The simplest method measured for the same job: one worker that reads and writes, `cci` if measured.
 fn plain<'a>(chosen: &EligibleCell<'a>, input: &AdviceInput<'a>) -> Option<EligibleCell<'a>> {
     let simple = |w: &EligibleCell<'_>| {
         let task = |l: &Labels| (l.job.clone(), l.operation.clone(), end(l), is_random(l));
@@ -31,16 +31,16 @@ fn of_choice(choice: &Choice, input: &AdviceInput<'_>) -> Option<Candidate> {
     let runner_up = || input.find(&choice.runner_up.as_ref()?.cell);
     let other = plain(&chosen, input).filter(|w| !w.is_same_cell(&chosen)).or_else(runner_up)?;
     let found = speed(chosen, other, input.bootstrap)?;
-    let kept = if choice.job.parse::<Job>().is_ok() { ", as the profile has it" } else { "" };
+    let kept = if choice.job.parse::<Job>().is_ok() { ", saved in the profile" } else { "" };
     let how = way(chosen.labels);
-    // A strategy in short may leave out what its text says: stripes, windows.
+    // The short form omits some settings (stripe, window): the full text is added if it differs.
     let text = if choice.strategy == how { String::new() } else { format!(" (`{}`)", choice.strategy) };
     let cheaper = at_cost(cost(chosen, other, input.bootstrap).as_ref());
     let rival = way(other.labels);
     let (stands, worth) = if found.is_greater() {
         (format!("{} as fast as {rival}{cheaper}", times(found.estimate.value)), found.estimate.value)
     } else if found.is_undecided() {
-        (format!("though it cannot be told apart from {rival}"), 1.0)
+        (format!("no significant difference from {rival}"), 1.0)
     } else {
         (format!("no slower than {rival}{cheaper}"), 1.0)
     };

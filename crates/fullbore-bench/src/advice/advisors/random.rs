@@ -1,4 +1,4 @@
-//! Small random requests: how many at once, by depth or by threads.
+//! Small random requests: the number in flight, by depth or by workers.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, End, by_task, end, fastest, is_random};
@@ -7,10 +7,10 @@ use super::super::words::{against, subject, task, times, way};
 use super::AT_PEAK;
 use crate::units;
 
-/// Up to this size a random request is small: its own cost is all there is, in bytes.
+/// Largest size of a small random request in bytes; its time hardly depends on its size.
 const SMALL: u64 = 16 << 10;
 
-/// Whether a cell's requests are small, at random places, and for the device.
+/// True for small random requests at the device.
 pub(super) fn is_small(eligible: &EligibleCell<'_>) -> bool {
     let labels = eligible.labels;
     is_random(labels) && labels.request_bytes.is_some_and(|size| size <= SMALL) && end(labels) == End::Device
@@ -37,7 +37,7 @@ fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
     let requests = |w: &EligibleCell<'_>| {
         w.summary.requests_per_s.map_or_else(|| units::rate(w.rate()), units::requests_rate)
     };
-    // Depth and threads do the same for the device; which is the better is worth a word.
+    // Depth and workers have the same effect on the device; the better one is named.
     let threaded = |w: &EligibleCell<'_>| w.labels.workers.is_some_and(|n| n > 1);
     let others: Vec<EligibleCell<'_>> =
         group.iter().copied().filter(|w| in_flight(w) > 1 && threaded(w) != threaded(&best)).collect();
@@ -46,13 +46,13 @@ fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
         Some((other, found)) if found.is_greater() => {
             format!("; {} reaches {} of that", way(other.labels), units::percent(1.0 / found.estimate.value))
         }
-        Some((other, _)) => format!("; {} is not clearly slower", way(other.labels)),
+        Some((other, _)) => format!("; {} is not significantly slower", way(other.labels)),
         None => String::new(),
     };
     let deepest = group.iter().map(in_flight).max().unwrap_or(0);
-    let more = if in_flight(&best) == deepest { "; more was not measured" } else { "; more bring nothing" };
+    let more = if in_flight(&best) == deepest { "; more were not measured" } else { "; more are no faster" };
     let text = format!(
-        "Keep {} in flight in {}, {} a request ({}): {}, {} what comes one at a time ({}, {}){rival_text}{more}.",
+        "Keep {} in flight in {}, {} per request ({}): {}, {} the rate of one at a time ({}, {}){rival_text}{more}.",
         units::count(in_flight(&best) as usize, "request"),
         task(best.labels),
         units::size(best.labels.request_bytes.unwrap_or(0)),

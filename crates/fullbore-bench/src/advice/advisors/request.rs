@@ -1,4 +1,4 @@
-//! Request size: the smallest that reaches the peak, and what small ones cost.
+//! Request size: the smallest that reaches the peak, and the cost of small ones.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, is_sequential};
@@ -8,7 +8,7 @@ use super::super::words::{against, and_cost, subject, task, times, way};
 use super::{AT_PEAK, CHEAPER};
 use crate::units;
 
-/// What programs ask for that never thought of it, in bytes.
+/// Common request size of programs that do not choose one, in bytes.
 const USUAL: u64 = 4 << 10;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
@@ -19,7 +19,7 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     let top = |sweep: &Sweep<'_>| sweep.peak().map_or(0.0, |(_, w)| w.rate());
     all.iter()
         .filter(|sweep| {
-            // Of the many methods: what everybody uses, what passes the cache, and what is fastest.
+            // Of the many methods: the common one, the direct one, and the fastest.
             let rivals = all.iter().filter(|other| task_of(other) == task_of(sweep));
             matches!(sweep.labels.method.as_str(), "buffered" | "direct")
                 || rivals.into_iter().all(|other| top(other) <= top(sweep))
@@ -35,7 +35,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let smaller = || sweep.points.iter().copied().filter(|(at, _)| *at < size);
     let small = smaller().find(|(at, _)| *at >= USUAL).or_else(|| smaller().next());
     let topic = format!("request|{}|{}", subject(chosen.labels), sweep.labels.method);
-    // Past the peak rates fall again where a request outgrows the processor's cache.
+    // Beyond the peak, rates drop again if a request exceeds the processor's cache.
     let too_large = (largest > size).then(|| speed(chosen, last, input.bootstrap)).flatten();
     let too_large = too_large.filter(|found| found.is_clear() && found.is_greater());
     let reached = match size == peak_size {
@@ -47,7 +47,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         ),
     };
     let recommended = format!(
-        "Request {} in {} with {}: {}, {reached}",
+        "Use requests of {} for {} with {}: {}, {reached}",
         units::size(size),
         task(chosen.labels),
         way(&sweep.labels),
@@ -57,7 +57,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         let found = too_large?;
         let worth = found.estimate.value;
         let text = format!(
-            "{recommended}; larger ones bring nothing, and {} takes {} the time.",
+            "{recommended}; larger ones are no faster, and {} takes {} the time.",
             units::size(largest),
             times(worth)
         );
@@ -65,7 +65,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         return Some(Candidate::new(topic, &found, &[chosen, last], worth, text, evidence));
     };
     let small_name = units::size(small_size);
-    // Of several that overlap the smallest may do as well.
+    // Sizes whose intervals overlap may do as well; the smallest of them is named.
     let alike = sweep
         .points
         .iter()
@@ -73,7 +73,9 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         .filter(|(at, _)| *at < size)
         .take_while(|(_, w)| speed(chosen, *w, input.bootstrap).is_some_and(|found| !found.is_greater()));
     let recommended = match alike.last() {
-        Some((at, _)) => format!("{recommended} (none from {} on is clearly slower)", units::size(*at)),
+        Some((at, _)) => {
+            format!("{recommended} (sizes from {} up are not significantly slower)", units::size(*at))
+        }
         None => recommended,
     };
     let beyond = too_large.map_or_else(String::new, |found| {
@@ -91,7 +93,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let cpu_cost = cpu_cost.filter(|found| found.is_clear() && found.estimate.value * CHEAPER >= 1.0)?;
     let worth = cpu_cost.estimate.value;
     let text = format!(
-        "{recommended}; {small_name} is not slower as far as can be told, but costs {} the processor time{beyond}.",
+        "{recommended}; {small_name} is not significantly slower, but takes {} the CPU time{beyond}.",
         times(worth)
     );
     Some(Candidate::new(topic, &cpu_cost, &[chosen, small], worth, text, evidence))

@@ -1,4 +1,4 @@
-//! The finer settings of a strategy: model, stripe, window, order of completion.
+//! Further settings of a strategy: model, stripe, window, completion order.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, fastest};
@@ -8,10 +8,10 @@ use super::super::words::{against, subject, task, times, way};
 use crate::document::Labels;
 use crate::units;
 
-/// A setting by its name, and how to clear the labels that follow from it.
+/// A setting's name, and the function that clears the labels derived from it.
 type Setting = (&'static str, fn(&mut Labels));
 
-/// What is looked at.
+/// The settings compared.
 const SETTINGS: [Setting; 4] =
     [("model", |l| l.model = None), ("stripe", |_| ()), ("window", |_| ()), ("completion", |_| ())];
 

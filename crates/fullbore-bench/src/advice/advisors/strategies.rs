@@ -1,4 +1,4 @@
-//! Whole files: what `auto` chooses by the facts, against every strategy measured and against Hart's family (2010).
+//! Whole files: `auto` without a profile against every strategy measured, and against Hart's family (2010).
 
 use fullbore::strategy::NAMED;
 
@@ -8,7 +8,7 @@ use super::super::ratio::speed;
 use super::super::words::{against, subject, task, times, way};
 use crate::units;
 
-/// The winner of 2010: threads over memory maps.
+/// The fastest strategy of 2010: threads over memory maps.
 const WINNER: &str = "cci-mtmm";
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
@@ -20,7 +20,7 @@ fn called(eligible: &EligibleCell<'_>, name: &str) -> bool {
     eligible.labels.strategy.as_deref() == Some(name)
 }
 
-/// Where `auto`, which asks the facts alone, misses the best there was.
+/// Strategies faster than `auto`, which decides by the facts alone.
 fn of_auto(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     let (auto, others): (Vec<_>, Vec<_>) = group.iter().copied().partition(|w| called(w, "auto"));
     let (auto, best) = (fastest(&auto)?, fastest(&others)?);
@@ -28,11 +28,11 @@ fn of_auto(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
     let worth = found.estimate.value;
     let text = best.labels.strategy_text();
     let kept = match input.findings.choices.iter().any(|choice| choice.cell == best.cell.id) {
-        true => " The profile has it now.",
+        true => " It is now in the profile.",
         false => "",
     };
     let text = format!(
-        "Use --strategy {text} for {}: {}, {} as fast as what `auto` chooses by the facts.{kept}",
+        "Use --strategy {text} for {}: {}, {} as fast as auto without a profile.{kept}",
         task(best.labels),
         units::rate(best.rate()),
         times(worth)
@@ -48,20 +48,18 @@ fn of_auto(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
     ))
 }
 
-/// How Hart's family stands to the best of the others.
+/// Hart's family compared with the best of the others.
 fn of_family(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     let named = |w: &EligibleCell<'_>| NAMED.iter().any(|known| called(w, known.name));
     let (family, others): (Vec<_>, Vec<_>) = group.iter().copied().partition(named);
     let (first, ours) = (fastest(&family)?, fastest(&others)?);
-    let name = |w: &EligibleCell<'_>| {
-        if called(w, "auto") { "what `auto` chooses".to_owned() } else { way(w.labels) }
-    };
+    let name = |w: &EligibleCell<'_>| way(w.labels);
     let topic = format!("strategies|{}", subject(ours.labels));
     let ahead = speed(first, ours, input.bootstrap)?;
     if ahead.is_greater() {
         let worth = ahead.estimate.value;
         let text = format!(
-            "For {} {} of 2010 is still ahead: {}, {} as fast as {}.",
+            "For {}, {} of 2010 is still fastest: {}, {} as fast as {}.",
             task(ours.labels),
             way(first.labels),
             units::rate(first.rate()),
@@ -76,7 +74,7 @@ fn of_family(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Cand
     let worth = found.estimate.value;
     let then = if called(&winner, WINNER) { ", threads over memory maps, the fastest of 2010" } else { "" };
     let text = format!(
-        "For {} {} gives {}, {} as fast as {}{then}.",
+        "For {}, {} reaches {}, {} as fast as {}{then}.",
         task(ours.labels),
         name(&ours),
         units::rate(ours.rate()),

@@ -1,4 +1,4 @@
-//! The buffer of a stream: up to which size of call it pays, and how large it should be.
+//! The buffer of a stream: the sizes of calls for which it pays, and its size.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, fastest};
@@ -9,8 +9,7 @@ use super::AT_PEAK;
 use crate::document::Labels;
 use crate::units;
 
-/// The buffer's size in bytes that a variant tells of (`buffer 64K`, `buffer 4 KiB`, `no buffer`); `None` if it
-/// tells of something else.
+/// Buffer size in bytes of a variant (`buffer 64K`, `buffer 4 KiB`, `no buffer`); `None` for other variants.
 pub(super) fn size(variant: &str) -> Option<u64> {
     let text = variant.to_lowercase().replace("stream ", "").replace('=', " ");
     match text.trim() {
@@ -32,7 +31,7 @@ fn name(size: u64) -> String {
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     let described: Vec<EligibleCell<'_>> = input.own().into_iter().filter(|w| of(w).is_some()).collect();
-    // Across calls of all sizes: the same buffers, told apart by nothing else.
+    // Sizes of calls are ignored: cells that differ in buffer and call only.
     let groups = groups_ignoring(
         &described,
         |l: &mut Labels| (l.variant, l.request_bytes) = (None, None),
@@ -47,7 +46,7 @@ fn of_group(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candi
     let mut calls: Vec<u64> = group.iter().map(call).collect();
     calls.sort_unstable();
     calls.dedup();
-    // Size of call, the smallest buffer near the best, none, and what the buffer brings.
+    // Size of call, the smallest buffer near the best, the unbuffered cell, and their ratio.
     let compared: Vec<_> = calls
         .into_iter()
         .filter_map(|size| {
@@ -66,13 +65,13 @@ fn of_group(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candi
     let worth = found.estimate.value;
     let useless = compared.iter().find(|c| compared.iter().filter(|d| d.0 >= c.0).all(|d| !d.3.is_greater()));
     let until = match useless {
-        Some((size, ..)) => format!("; from calls of {} on it brings nothing", units::size(*size)),
+        Some((size, ..)) => format!("; no gain from calls of {} up", units::size(*size)),
         None => String::new(),
     };
     let bare = Labels { variant: None, request_bytes: None, ..best.labels.clone() };
     let buffer = name(of(&best)?);
     let text = format!(
-        "Give a stream {buffer} for {} with {} in calls of {}: {}, {} as fast as none{until}.",
+        "Use {buffer} per stream for {} with {} in calls of {}: {}, {} as fast as unbuffered{until}.",
         task(&bare),
         way(&bare),
         units::size(at),
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_known_by_their_words() {
+    fn buffer_sizes_are_parsed_from_variants() {
         for (text, bytes) in [
             ("buffer 4096", Some(4096)),
             ("buffer 64K", Some(65536)),

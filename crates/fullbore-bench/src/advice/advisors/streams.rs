@@ -1,4 +1,4 @@
-//! Several streams at once: how many the storage carries, and whether they get the same.
+//! Concurrent streams: the number at the peak, and their fairness.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell};
@@ -8,7 +8,7 @@ use super::super::words::{against, task, times, way};
 use crate::stats::median;
 use crate::units;
 
-/// Streams are fair when the slowest gets this share of what the fastest gets.
+/// Streams are fair if the slowest gets at least this share of the fastest's rate.
 const FAIR: f64 = 0.8;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
@@ -17,7 +17,7 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     sweeps(&ours, &STREAMS).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
-/// What the slowest stream gets of what the fastest gets: the median over the samples.
+/// The slowest stream's share of the fastest's rate: the median over the samples.
 fn fairness(eligible: &EligibleCell<'_>) -> Option<f64> {
     let shares = eligible.cell.samples.iter().filter(|s| s.usable() && s.streams.len() > 1).filter_map(|s| {
         let top = s.streams.iter().copied().fold(0.0, f64::max);
@@ -36,16 +36,16 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let topic = format!("streams|{what}");
     let fair = match fairness(&highest_count) {
         Some(share) if share < FAIR => {
-            format!(" Of {} the slowest gets {} of the fastest.", most, units::percent(share))
+            format!(" The slowest of {} gets {} of the fastest.", most, units::percent(share))
         }
-        Some(_) => format!(" All {most} get about the same."),
+        Some(_) => format!(" All {most} get about the same rate."),
         None => String::new(),
     };
     let falls = speed(best, highest_count, input.bootstrap).filter(|found| found.is_greater());
     if let Some(found) = falls {
         let worth = found.estimate.value;
         let text = format!(
-            "Run no more than {} at once of {what}: together {}; {} get {} in all, {} less.{fair}",
+            "Run no more than {} of {what} at once: {} in total; {} reach {}, {} less.{fair}",
             streams(count),
             units::rate(best.rate()),
             streams(most),
@@ -59,7 +59,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let found = speed(at, first, input.bootstrap).filter(|found| found.is_greater())?;
     let worth = found.estimate.value;
     let text = format!(
-        "Run {} at once of {what}: together {}, {} of {}.{fair}",
+        "Run {} of {what} at once: {} in total, {} the rate of {}.{fair}",
         streams(enough),
         units::rate(at.rate()),
         times(worth),

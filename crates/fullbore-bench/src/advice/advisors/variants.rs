@@ -1,4 +1,4 @@
-//! Variants of one way: scalar or SIMD, hints, and whatever else an experiment sets side by side.
+//! Variants: scalar or SIMD, hints, and other alternatives within an experiment.
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, fastest};
@@ -19,18 +19,18 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     groups.iter().filter_map(|group| of_group(group, input)).collect()
 }
 
-/// What a variant is called; what a cell without one does shows in its fellows.
-fn name(eligible: &EligibleCell<'_>, fellow: &EligibleCell<'_>) -> String {
-    match (&eligible.labels.variant, fellow.labels.variant.as_deref()) {
+/// A variant's name; a cell without one is named by its counterpart.
+fn name(eligible: &EligibleCell<'_>, other: &EligibleCell<'_>) -> String {
+    match (&eligible.labels.variant, other.labels.variant.as_deref()) {
         (Some(variant), _) => variant.clone(),
-        (None, Some("scalar")) => "the processor's vector instructions".into(),
-        (None, Some("oldest first")) => "completions as they come".into(),
-        (None, Some(other)) => format!("what is not “{other}”"),
-        (None, None) => "the usual way".into(),
+        (None, Some("scalar")) => "vector instructions".into(),
+        (None, Some("oldest first")) => "completion in any order".into(),
+        (None, Some(other)) => format!("no “{other}”"),
+        (None, None) => "the default".into(),
     }
 }
 
-/// What the others are measured by: the one without a variant, or what is called plain, scalar or none.
+/// The baseline of a group: the cell without a variant, or one called plain, scalar or none.
 fn base<'a>(group: &[EligibleCell<'a>]) -> Option<EligibleCell<'a>> {
     let by = |wanted: &dyn Fn(&str) -> bool| {
         group.iter().copied().find(|w| wanted(&w.labels.variant.as_deref().unwrap_or("").to_lowercase()))
@@ -51,14 +51,14 @@ fn of_group(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candi
     let (first, second) = (name(&best, &other), name(&other, &best));
     let cheaper = at_cost(cost(best, other, input.bootstrap).as_ref());
     let text = format!(
-        "Take {first} in {} with {}: {}, {} as fast as {second}{cheaper}.",
+        "Use {first} in {} with {}: {}, {} as fast as {second}{cheaper}.",
         task(&bare),
         way(&bare),
         units::rate(best.rate()),
         times(worth)
     );
     let evidence = against((&first, &best), (&second, &other), &found);
-    // Of all the request sizes and files that the same variants were tried on, one line says it.
+    // One line covers all request sizes and files on which the same variants were measured.
     let topic = format!("variant|{}|{}|{first}|{second}", best.cell.experiment, subject(&bare));
     Some(Candidate::new(topic, &found, &[best, other], worth, text, evidence))
 }

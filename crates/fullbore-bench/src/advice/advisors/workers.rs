@@ -1,4 +1,4 @@
-//! Workers: how many pay, or what they cost where they do not.
+//! Workers: the number that pays, or the cost of further ones.
 
 use super::super::candidate::Candidate;
 use super::super::input::AdviceInput;
@@ -23,7 +23,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     {
         let cpu_cost = at_cost(cost(chosen, base, input.bootstrap).as_ref());
         let (most, _) = sweep.last()?;
-        let more = if most > count { format!("; {most} bring no more") } else { String::new() };
+        let more = if most > count { format!("; {most} are no faster") } else { String::new() };
         let text = format!(
             "Use {} for {what}: {}, {} as fast as {}{cpu_cost}{more}.",
             name(count),
@@ -34,7 +34,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         let evidence = against((&name(count), &chosen), (&name(fewest), &base), &found);
         return Some(Candidate::new(topic, &found, &[chosen, base], found.estimate.value, text, evidence));
     }
-    // One worker does, if the others are slower, or cost more for nothing.
+    // One worker is enough if more are slower, or take more CPU time without a gain.
     let (most, highest_count) = sweep.last()?;
     let slower = speed(base, highest_count, input.bootstrap)?;
     let cpu_cost = cost(highest_count, base, input.bootstrap);
@@ -49,7 +49,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let cpu_cost = cpu_cost.filter(|found| found.is_clear() && found.estimate.value * CHEAPER >= 1.0)?;
     let worth = cpu_cost.estimate.value;
     let text = format!(
-        "Use no more than {enough}; {most} are no faster as far as can be told and cost {} the processor time.",
+        "Use no more than {enough}; {most} are not significantly faster and take {} the CPU time.",
         times(worth)
     );
     Some(Candidate::new(topic, &cpu_cost, &[base, highest_count], worth, text, evidence))

@@ -1,4 +1,4 @@
-//! Rules 8, 9 and 10: how a file gets its blocks, and how requests lie on them.
+//! Rules 8, 9 and 10: allocation of a file's blocks, and alignment of requests to them.
 
 use super::super::advisors::offset_words;
 use super::super::advisors::{alignment_pairs, allocation_groups, allocation_with};
@@ -10,7 +10,7 @@ use super::rule_tally::{RuleResult, RuleTally};
 use crate::document::Labels;
 use crate::stats::DEFAULT_MARGIN;
 
-/// “Significantly degrades”: as much as the paper's mildest case, a fifth.
+/// “Significantly degrades”: a fifth, the paper's mildest case.
 const DEGRADED: f64 = 1.2;
 
 fn named(eligible: &EligibleCell<'_>) -> String {
@@ -30,7 +30,7 @@ pub(super) fn preallocation(input: &AdviceInput<'_>) -> RuleResult {
         }
     }
     tally.result(
-        "writing to a preallocated new file is over 3% faster than to one that grows",
+        "writing to a preallocated new file is over 3% faster than to a growing one",
         "No new file was written both preallocated and extended in the same way.",
     )
 }
@@ -46,10 +46,10 @@ pub(super) fn extending(input: &AdviceInput<'_>) -> RuleResult {
         }
     }
     let mut outcome = tally.result(
-        "writing to blocks that are there is at least 1.2 times as fast as extending",
-        "No file was written both over blocks that were there and extending it, in the same way.",
+        "writing to existing blocks is at least 1.2 times as fast as extending",
+        "No file was written both over existing blocks and by extending it, in the same way.",
     );
-    // Were requests put in line, more of them in flight would bring nothing.
+    // If extending serialised requests, greater depth would not help.
     let grown: Vec<EligibleCell<'_>> =
         input.own().into_iter().filter(|w| growth(w.labels) == Some(Growth::Extended)).collect();
     let deep = sweeps(&grown, &DEPTH).into_iter().find_map(|sweep| {
@@ -67,7 +67,7 @@ pub(super) fn extending(input: &AdviceInput<'_>) -> RuleResult {
 
 pub(super) fn straddling(input: &AdviceInput<'_>) -> RuleResult {
     let mut tally = RuleTally::new(1.0 + DEFAULT_MARGIN);
-    // What is in the page cache knows no stripes.
+    // Stripes and blocks matter only at the device.
     for (aligned, off, found) in alignment_pairs(input) {
         if end(aligned.labels) != End::Device {
             continue;
@@ -78,7 +78,7 @@ pub(super) fn straddling(input: &AdviceInput<'_>) -> RuleResult {
         tally.add(&found, what, &[aligned, off]);
     }
     tally.result(
-        "aligned requests are over 3% faster than those that lie off",
+        "aligned requests are over 3% faster than misaligned ones",
         "Every request measured began at a multiple of its size.",
     )
 }

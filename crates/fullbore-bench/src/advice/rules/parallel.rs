@@ -16,7 +16,7 @@ const NOTICEABLE: f64 = 1.1;
 const SIGNIFICANT: f64 = 1.5;
 /// “Comes close to”.
 const CLOSE: f64 = 0.8;
-/// Requests that the paper calls small there, in bytes; where none was measured, its figure 6 goes on to 64 KiB.
+/// Limits of small requests in bytes: the paper's, and the extent of its figure 6 if none was measured.
 const SMALL: [u64; 2] = [16 << 10, 64 << 10];
 
 pub(super) fn eight_deep(input: &AdviceInput<'_>) -> RuleResult {
@@ -31,7 +31,7 @@ pub(super) fn eight_deep(input: &AdviceInput<'_>) -> RuleResult {
             let (Some((few, double)), Some((many, eight))) = (double, eight) else { continue };
             let Some(found) = speed(eight, double, input.bootstrap) else { continue };
             let what =
-                format!("{} with {}, {many} deep against {few}", task(eight.labels), way(&sweep.labels));
+                format!("{} with {}, depth {many} ÷ depth {few}", task(eight.labels), way(&sweep.labels));
             tally.add(&found, what, &[eight, double]);
         }
         if !tally.is_empty() {
@@ -40,11 +40,11 @@ pub(super) fn eight_deep(input: &AdviceInput<'_>) -> RuleResult {
     }
     tally.result(
         "eight requests in flight are at least 10% faster than two or three",
-        "No small request (64 KiB or less) was measured to the device both two or three deep and eight deep.",
+        "No small request (64 KiB or less) was measured at the device both at depth 2 or 3 and at depth 8.",
     )
 }
 
-/// Whether a cell's variant says that the drive's write cache was on, or off.
+/// True if a cell's variant sets the drive's write cache on, false if off.
 fn write_cache_on(labels: &Labels) -> Option<bool> {
     let variant = labels.variant.as_ref()?.to_lowercase().replace('-', " ");
     match variant.strip_prefix("write cache ")?.trim() {
@@ -78,7 +78,7 @@ pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
         {
             small.add(
                 &found,
-                format!("{} requests, with it against without", units::size(size)),
+                format!("{} requests, with ÷ without write cache", units::size(size)),
                 &[with, without],
             );
         }
@@ -87,18 +87,18 @@ pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
         {
             deep.add_reaching(
                 &found,
-                format!("{} requests, three deep without it against with it", units::size(size)),
+                format!("{} requests, depth 3 without ÷ depth 1 with write cache", units::size(size)),
                 &[three, with],
             );
         }
     }
     if small.is_empty() {
         return RuleResult::not_testable(
-            "No cells with the drive's write cache on and off (variants `write cache on` and `write cache off`): \
-             switching it takes root and a drive that obeys.",
+            "No cells with the drive's write cache on and off (variants “write cache on” and “write cache off”): \
+             switching it takes root and a drive that supports it.",
         );
     }
-    let (fails, question) = (deep.fails(), "three deep without it reach 80% of it");
+    let (fails, question) = (deep.fails(), "depth 3 without write cache reaches 80% of the rate with it");
     let second = (!deep.is_empty()).then(|| deep.result(question, ""));
     let mut outcome =
         small.result("the write cache makes writes of up to 16 KiB at least 1.5 times as fast", "");
@@ -117,12 +117,12 @@ pub(super) fn three_disks(input: &AdviceInput<'_>) -> RuleResult {
     let mut tally = RuleTally::new(1.0 + DEFAULT_MARGIN);
     let most = all.iter().filter_map(Sweep::last).map(|(n, _)| n).max().unwrap_or(1);
     for sweep in &all {
-        // What comes after three; where three are all there are, whether the third still helped.
+        // The cells beyond three disks; if there are none, the third disk's effect.
         let after: Vec<EligibleCell<'_>> = sweep.points.iter().filter(|p| p.0 > 3).map(|p| p.1).collect();
         let (more, fewer) = match (fastest(&after), sweep.at(3), sweep.at(2)) {
             (Some(more), Some(three), _) => (more, three),
             (None, Some(three), Some(two)) => {
-                // A third that still helps says nothing of a fourth.
+                // A third disk that still helps does not decide about a fourth.
                 let found = speed(three, two, input.bootstrap);
                 if found.is_none_or(|found| found.is_greater()) {
                     continue;
@@ -133,13 +133,13 @@ pub(super) fn three_disks(input: &AdviceInput<'_>) -> RuleResult {
         };
         let Some(found) = speed(more, fewer, input.bootstrap) else { continue };
         let disks = |w: &EligibleCell<'_>| units::count(w.labels.targets.unwrap_or(1) as usize, "disk");
-        let what = format!("{}, {} against {}", describe_disks(sweep), disks(&more), disks(&fewer));
+        let what = format!("{}, {} ÷ {}", describe_disks(sweep), disks(&more), disks(&fewer));
         tally.add_upper_bound(&found, what, &[more, fewer]);
     }
     let none = match most {
         0 | 1 => "One disk was measured: name more with --dir.".to_owned(),
         n => format!(
-            "{n} disks were measured and the last still helped, or none of three: a fourth would tell."
+            "{n} disks were measured, not three of them or with a third that still helped: measure a fourth."
         ),
     };
     tally.result("more than three disks are no faster than three, within 3%", &none)

@@ -1,4 +1,4 @@
-//! How several paths decide a rule: each votes for it, against it, or cannot tell.
+//! The decision on a rule by several paths: each supports it, contradicts it, or is undecided.
 
 use super::super::input::EligibleCell;
 use super::super::ratio::Ratio;
@@ -6,7 +6,7 @@ use super::super::words::times;
 use crate::document::RuleVerdict;
 use crate::units;
 
-/// What came of a rule.
+/// The result of a rule.
 pub(super) struct RuleResult {
     pub(super) verdict: RuleVerdict,
     pub(super) evidence: String,
@@ -26,15 +26,15 @@ impl RuleResult {
     }
 }
 
-/// One path's answer.
+/// The result of one path.
 struct Observation<'a> {
-    /// What was compared, without the figure.
+    /// The comparison, without the figure.
     what: String,
     ratio: f64,
     cells: Vec<EligibleCell<'a>>,
 }
 
-/// The votes.
+/// Results of all paths, by verdict.
 pub(super) struct RuleTally<'a> {
     threshold: f64,
     supporting: Vec<Observation<'a>>,
@@ -43,25 +43,25 @@ pub(super) struct RuleTally<'a> {
 }
 
 impl<'a> RuleTally<'a> {
-    /// A ballot on whether ratios exceed `threshold`.
+    /// A tally for ratios that exceed `threshold`.
     pub(super) fn new(threshold: f64) -> Self {
         Self { threshold, supporting: Vec::new(), contradicting: Vec::new(), undecided: Vec::new() }
     }
 
-    /// A path's ratio. It speaks for the rule when it reaches the threshold and the cells' intervals lie apart, against
-    /// it when its whole interval lies below the threshold, and otherwise for neither.
+    /// Adds a path's ratio. It supports the rule if it reaches the threshold and the cells' intervals do not overlap,
+    /// contradicts it if its whole interval is below the threshold, and is undecided otherwise.
     pub(super) fn add(&mut self, found: &Ratio, what: String, cells: &[EligibleCell<'a>]) {
         let exceeds = self.exceeds(found, cells);
         self.push_observation(exceeds, found, what, cells);
     }
 
-    /// The same for a rule that says the ratio does *not* exceed the threshold.
+    /// Adds a ratio for a rule by which it does *not* exceed the threshold.
     pub(super) fn add_upper_bound(&mut self, found: &Ratio, what: String, cells: &[EligibleCell<'a>]) {
         let exceeds = self.exceeds(found, cells);
         self.push_observation(exceeds.map(|exceeds| !exceeds), found, what, cells);
     }
 
-    /// The same for a threshold below 1: reaching it is enough, being faster is not asked.
+    /// Adds a ratio for a threshold below 1: reaching it is enough.
     pub(super) fn add_reaching(&mut self, found: &Ratio, what: String, cells: &[EligibleCell<'a>]) {
         let sure = !cells.iter().any(EligibleCell::is_thin);
         let reaches = match found.estimate {
@@ -102,12 +102,12 @@ impl<'a> RuleTally<'a> {
         self.supporting.is_empty() && self.contradicting.is_empty() && self.undecided.is_empty()
     }
 
-    /// Whether more speak against it than for it.
+    /// True if more paths contradict the rule than support it.
     pub(super) fn fails(&self) -> bool {
         self.contradicting.len() > self.supporting.len()
     }
 
-    /// The majority decides. `question` says what each path was asked, `none` why nobody voted.
+    /// Decides by majority. `question` is the tested statement, `none` the reason if there are no paths.
     pub(super) fn result(mut self, question: &str, none: &str) -> RuleResult {
         if self.is_empty() {
             return RuleResult::not_testable(none);
@@ -118,7 +118,7 @@ impl<'a> RuleTally<'a> {
         let paths = |n: usize| units::count(n, "comparison");
         if decided == 0 {
             let mut result = RuleResult::not_testable(format!(
-                "Asked whether {question}: in {} the intervals are too wide to tell ({}).",
+                "Tested: {question}: undecided, intervals too wide in {} ({}).",
                 paths(self.undecided.len()),
                 examples(&self.undecided)
             ));
@@ -130,7 +130,7 @@ impl<'a> RuleTally<'a> {
             false => RuleVerdict::NoLongerTrue,
         };
         let mut evidence =
-            format!("Asked whether {question}: yes in {} of {}", self.supporting.len(), paths(decided));
+            format!("Tested: {question}: yes in {} of {}", self.supporting.len(), paths(decided));
         if !self.supporting.is_empty() {
             evidence.push_str(&format!(" ({})", examples(&self.supporting)));
         }
@@ -142,7 +142,7 @@ impl<'a> RuleTally<'a> {
             ));
         }
         if !self.undecided.is_empty() {
-            evidence.push_str(&format!("; {} cannot tell", paths(self.undecided.len())));
+            evidence.push_str(&format!("; {} undecided", paths(self.undecided.len())));
         }
         evidence.push('.');
         let (first, second) = match verdict {
@@ -154,7 +154,7 @@ impl<'a> RuleTally<'a> {
     }
 }
 
-/// As many examples as a sentence bears.
+/// Number of examples in a sentence.
 const SHOWN: usize = 3;
 
 fn examples(observations: &[Observation<'_>]) -> String {
@@ -166,7 +166,7 @@ fn examples(observations: &[Observation<'_>]) -> String {
     texts.join("; ")
 }
 
-/// The chapter of the first vote, and every cell that was looked at.
+/// The chapter of the first observation, and the cells of all.
 fn rests_on(observations: &[Observation<'_>]) -> (String, Vec<String>) {
     let mut cells: Vec<String> = Vec::new();
     for eligible in observations.iter().flat_map(|v| &v.cells) {

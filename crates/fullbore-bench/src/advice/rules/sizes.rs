@@ -1,4 +1,4 @@
-//! Rules 1, 2, 6 and 7: the size of requests, and what buffering makes of it.
+//! Rules 1, 2, 6 and 7: the size of requests, and the effect of buffering.
 
 use super::super::advisors::direct_pairs;
 use super::super::input::{AdviceInput, EligibleCell, fastest, is_sequential};
@@ -11,12 +11,12 @@ use crate::units;
 
 /// The request size that the paper calls large, in bytes.
 const LARGE: u64 = 64 << 10;
-/// The largest that it calls small, in bytes.
+/// The largest request size that the paper calls small, in bytes.
 const SMALL: u64 = 8 << 10;
-/// “Significantly more” processor time.
+/// “Significantly more” CPU time.
 const SIGNIFICANTLY_MORE: f64 = 1.5;
 
-/// Paths that ask the system for each request, one worker and one request at a time; a mapping asks for nothing.
+/// Paths with one request at a time by one worker; mappings make no requests.
 fn paths<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a>> {
     let plain = input.plain();
     let asking = plain.into_iter().filter(|w| {
@@ -28,7 +28,7 @@ fn paths<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a>> {
     sweeps(&asking.collect::<Vec<EligibleCell<'a>>>(), &REQUEST)
 }
 
-/// The small request of a path: 4 KiB, or the next there is up to 8 KiB.
+/// The small request of a path: 4 KiB, or the next larger up to 8 KiB.
 fn small<'a>(sweep: &Sweep<'a>) -> Option<(u64, EligibleCell<'a>)> {
     let near = sweep.points.iter().copied().filter(|(size, _)| *size <= SMALL);
     near.min_by_key(|(size, _)| size.abs_diff(4 << 10))
@@ -46,11 +46,11 @@ pub(super) fn larger_is_faster(input: &AdviceInput<'_>) -> RuleResult {
         let (Some((size, small)), Some(large)) = (small(&sweep), fastest(&large)) else { continue };
         let Some(found) = speed(large, small, input.bootstrap) else { continue };
         let best = units::size(large.labels.request_bytes.unwrap_or(0));
-        let what = format!("{}, {best} against {}", named(&sweep, &small), units::size(size));
+        let what = format!("{}, {best} ÷ {}", named(&sweep, &small), units::size(size));
         tally.add(&found, what, &[large, small]);
     }
     tally.result(
-        "the best request of 64 KiB or more is over 3% faster than one of 4 KiB (or the nearest up to 8 KiB), a path at a time",
+        "the best request of 64 KiB or more is over 3% faster than one of 4 KiB (or the nearest up to 8 KiB), per path",
         "No path was measured both with requests of 8 KiB or less and with some of 64 KiB or more.",
     )
 }
@@ -61,16 +61,16 @@ pub(super) fn small_costs_more_cpu(input: &AdviceInput<'_>) -> RuleResult {
         let large = sweep.points.iter().copied().find(|(size, _)| *size >= LARGE);
         let (Some((size, small)), Some((big, large))) = (small(&sweep), large) else { continue };
         let Some(found) = cost(small, large, input.bootstrap) else { continue };
-        let what = format!("{}, {} against {}", named(&sweep, &small), units::size(size), units::size(big));
+        let what = format!("{}, {} ÷ {}", named(&sweep, &small), units::size(size), units::size(big));
         tally.add(&found, what, &[small, large]);
     }
     tally.result(
-        "a byte costs at least 1.5 times the processor time in requests of 4 KiB as in those of 64 KiB",
+        "requests of 4 KiB take at least 1.5 times the CPU time per byte of those of 64 KiB",
         "No path was measured both with requests of 8 KiB or less and with some of 64 KiB or more.",
     )
 }
 
-/// Asks each request size that was measured buffered and direct whether the way that `direct` names is the faster.
+/// Tests for each request size measured both buffered and direct that the one named by `direct` is faster.
 fn either_way(input: &AdviceInput<'_>, direct: bool, question: &str, suits: fn(u64) -> bool) -> RuleResult {
     let mut tally = RuleTally::new(1.0 + DEFAULT_MARGIN);
     let mut writes = false;
@@ -88,24 +88,25 @@ fn either_way(input: &AdviceInput<'_>, direct: bool, question: &str, suits: fn(u
     let voted = !tally.is_empty();
     let mut outcome = tally.result(
         question,
-        "No request size of that range was measured both through the page cache, cold or flushed within the time, and past it.",
+        "No request size in that range was measured both buffered (cold, or flushed within the measured time) and direct.",
     );
     if let Some(bytes) = median(&coalesced).filter(|_| voted) {
         outcome.evidence +=
-            &format!(" The device got requests of {} from the buffered ones.", units::about_size(bytes));
+            &format!(" Buffered requests reached the device as requests of {}.", units::about_size(bytes));
     }
     if voted && !writes {
-        outcome.evidence += " Reads only: buffered writes that are not flushed within the time end in memory and compare with nothing.";
+        outcome.evidence += " Reads only: buffered writes not flushed within the measured time end in memory and are not \
+             comparable.";
     }
     outcome
 }
 
 pub(super) fn buffering_helps(input: &AdviceInput<'_>) -> RuleResult {
-    let question = "below 64 KiB buffered requests are over 3% faster than direct ones, a size at a time";
+    let question = "below 64 KiB buffered requests are over 3% faster than direct ones, per size";
     either_way(input, false, question, |size| size < LARGE)
 }
 
 pub(super) fn buffering_hurts(input: &AdviceInput<'_>) -> RuleResult {
-    let question = "from 64 KiB on direct requests are over 3% faster than buffered ones, a size at a time";
+    let question = "from 64 KiB on direct requests are over 3% faster than buffered ones, per size";
     either_way(input, true, question, |size| size >= LARGE)
 }
