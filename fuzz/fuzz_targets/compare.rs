@@ -1,4 +1,4 @@
-//! Two inputs compared with any cuts by any workers: the answers are those of a plain loop.
+//! Compares two inputs with any cuts by any workers: the results equal those of a plain loop.
 #![no_main]
 #![forbid(unsafe_code)]
 
@@ -12,13 +12,13 @@ use fullbore::pattern::{Comparison, Difference, Extent, Progress, Side, Which, c
 use fullbore::strategy::{Model, Strategy};
 use libfuzzer_sys::fuzz_target;
 
-/// Longer than a page, so that lengths are believed and the inputs are striped; the rest is what the fuzzer makes of it.
+/// Longer than a page, so that lengths count as reliable and the inputs are striped; the rest is up to the fuzzer.
 const PAGES: usize = 5000;
 
 #[derive(Debug, Arbitrary)]
 struct Case {
     filler: u8,
-    /// Where the right differs, and how.
+    /// Positions and values of the differences in the right input.
     changes: Vec<(u16, u8)>,
     tails: [Vec<u8>; 2],
     skip: [u16; 2],
@@ -32,7 +32,7 @@ struct Case {
 
 fuzz_target!(|case: Case| {
     let len = if case.small { 40 } else { PAGES };
-    // Lines of different lengths, or all the same byte.
+    // Lines of different lengths, or the same byte throughout.
     let mut left: Vec<u8> = (0..len).map(|at| if at * at % 31 == 7 { b'\n' } else { case.filler }).collect();
     let mut right = left.clone();
     for (place, value) in &case.changes {

@@ -1,4 +1,5 @@
-//! Counting: any bytes, cut anywhere and merged from either side, count as the whole; and the counts are in bounds.
+//! Counts any bytes, cut anywhere and merged from either side: the result equals that of the whole, and the counts are
+//! in bounds.
 #![no_main]
 #![forbid(unsafe_code)]
 
@@ -12,7 +13,7 @@ struct Case<'a> {
     columns: bool,
     lines_only: bool,
     posixly_correct: bool,
-    /// Lengths of the parts; what is left is the last one.
+    /// Lengths of the parts; the last part is the rest.
     cuts: Vec<u16>,
     bytes: &'a [u8],
 }
@@ -51,6 +52,10 @@ fuzz_target!(|case: Case<'_>| {
     assert_eq!(behind, going, "from the last part to the first");
 
     assert_eq!(whole.bytes, case.bytes.len() as u64);
-    assert!(whole.characters <= whole.bytes && whole.lines <= whole.bytes && whole.words <= whole.bytes.div_ceil(2));
+    assert!(
+        whole.characters <= whole.bytes
+            && whole.lines <= whole.bytes
+            && whole.words <= whole.bytes.div_ceil(2)
+    );
     assert!(whole.columns <= whole.bytes * 8);
 });

@@ -1,5 +1,5 @@
-//! Searching in parts: wherever a text is cut and whatever is asked for, what is printed is what ripgrep's own searcher and
-//! printer print of the whole.
+//! Searches in parts: for any cuts and settings, the output equals that of ripgrep's own searcher and printer on the
+//! whole text.
 #![no_main]
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use arbitrary::Arbitrary;
 use fullbore::file::File;
 use fullbore::pattern::{Progress, search};
 use fullbore::strategy::{Model, Strategy};
-use fullbore_grep::{ReadMode, Boundary, Case, Nuls, Query, Settings, Show, PartOutcome};
+use fullbore_grep::{Boundary, Case, Nuls, PartOutcome, Query, ReadMode, Settings, Show};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Debug, Arbitrary)]
@@ -65,19 +65,19 @@ fuzz_target!(|input: Input| {
         ..Settings::default()
     };
     let (read_mode, named) = (if flag(21) { ReadMode::Mapped } else { ReadMode::Streamed }, flag(22));
-    let query = Query::new(settings).expect("the patterns are right");
+    let query = Query::new(settings).expect("valid patterns");
     let (path, text) = (Path::new("some/path"), input.text.as_slice());
     let source = query.source_info(read_mode, named, text);
     if query.whole_file_reason(source).is_some() {
         return;
     }
     let mut tool = query.whole_searcher();
-    let expected = tool.search_bytes(path, read_mode, named, text).expect("the matcher does not fail");
+    let expected = tool.search_bytes(path, read_mode, named, text).expect("no matcher error");
 
-    let mut file = tempfile::tempfile().expect("a file");
-    file.write_all(text).expect("room for it");
-    std::io::Seek::rewind(&mut file).expect("it is a file");
-    let file = File::from_fd(file.into(), path).expect("it is open");
+    let mut file = tempfile::tempfile().expect("a temporary file");
+    file.write_all(text).expect("enough space");
+    std::io::Seek::rewind(&mut file).expect("a seekable file");
+    let file = File::from_fd(file.into(), path).expect("an open file");
     let request = usize::from(input.request) + 1;
     let strategy = Strategy {
         request,
@@ -86,19 +86,19 @@ fuzz_target!(|input: Input| {
         stripe: request as u64,
         ..Strategy::plain()
     };
-    let (mut page, mut printed, mut again) = (query.file_printer(path, source), Vec::new(), false);
+    let (mut file_printer, mut printed, mut again) = (query.file_printer(path, source), Vec::new(), false);
     let parts = query.part_searcher(path, source);
     search(&parts, &file, &strategy, &Progress::default(), |found| {
-        let taken = page.take(found, &mut printed);
+        let taken = file_printer.take(found, &mut printed);
         again |= taken == PartOutcome::SearchWhole;
         Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })
-    .expect("nothing fails");
+    .expect("no error");
     if again {
         assert!(tool.printed().starts_with(&printed), "{input:?}");
         return;
     }
-    let result = page.finish(&mut printed).expect("the matcher does not fail");
+    let result = file_printer.finish(&mut printed).expect("no matcher error");
     assert_eq!(String::from_utf8_lossy(&printed), String::from_utf8_lossy(tool.printed()), "{input:?}");
     assert_eq!(result.matched, expected.matched, "{input:?}");
 });

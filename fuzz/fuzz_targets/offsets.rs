@@ -1,5 +1,5 @@
-//! Offsets and lengths: a file under each cache policy against bytes in memory, through every call that takes an
-//! offset. Where no file can reach, near 2^63 and 2^64, each call answers and none panics.
+//! Offsets and lengths: a file under each cache policy is compared with bytes in memory, through every call that takes
+//! an offset. Near 2^63 and 2^64, beyond the length of any file, each call returns and none panics.
 #![no_main]
 #![forbid(unsafe_code)]
 
@@ -11,10 +11,10 @@ use fullbore::error::Kind;
 use fullbore::file::{CachePolicy, File};
 use libfuzzer_sys::fuzz_target;
 
-/// The model's end: offsets and lengths beyond are for files that cannot be.
+/// End of the model: larger offsets and lengths stand for impossible files.
 const END: usize = 1 << 17;
 
-/// An offset or a length: mostly around blocks of the model, now and then absurd.
+/// An offset or a length: mostly near blocks of the model, sometimes absurd.
 #[derive(Debug, Clone, Copy)]
 enum Number {
     Within(usize),
@@ -70,18 +70,18 @@ struct Script {
     steps: Vec<Step>,
 }
 
-/// A file and the bytes that it must have.
+/// A file and its expected content.
 struct Pair {
     file: File,
     model: Vec<u8>,
 }
 
-/// Bytes that tell where they belong.
+/// Returns bytes that identify their position.
 fn bytes(len: usize, value: u8) -> Vec<u8> {
     (0..len).map(|place| value.wrapping_add((place % 251) as u8)).collect()
 }
 
-/// `from..to` if the model has such a range.
+/// Returns `from..to` if the model has such a range.
 fn within(from: Number, to: Number) -> Option<std::ops::Range<usize>> {
     match (from, to) {
         (Number::Within(from), Number::Within(to)) if from <= to => Some(from..to),
@@ -95,7 +95,7 @@ impl Pair {
         Self { file: file.with_cache(cache).0, model: Vec::new() }
     }
 
-    /// Puts `data` at `at` of the model, as a write does.
+    /// Writes `data` at `at` of the model, with the semantics of a write.
     fn put(&mut self, at: usize, data: &[u8]) {
         if data.is_empty() {
             return;
@@ -172,12 +172,12 @@ impl Pair {
         }
     }
 
-    /// After a call that gives zeros: `from..to` of the model are, where it has them.
+    /// Checks a call that writes zeros to `from..to`, and zeros that range of the model where it exists.
     fn zeroed(&mut self, from: Number, to: Number, result: fullbore::Result<()>) {
         let end = self.model.len() as u64;
         match result {
             Ok(()) => {
-                assert!(from.value() <= to.value(), "{from:?} to {to:?} is no range");
+                assert!(from.value() <= to.value(), "{from:?} to {to:?} is not a range");
                 self.model[from.value().min(end) as usize..to.value().min(end) as usize].fill(0);
             }
             Err(error) => {
@@ -193,7 +193,7 @@ impl Pair {
                 result.unwrap_or_else(|error| panic!("{error}"));
                 self.model.resize(len, 0);
             }
-            // A file system that holds such a file: back to what the model can hold.
+            // The file system supports such a length: restore the length of the model.
             (_, Ok(())) => self.file.set_len(self.model.len() as u64).expect("shorter again"),
             (_, Err(_)) => {}
         }
@@ -260,7 +260,8 @@ fn copy(source: &Pair, target: &mut Pair, [from, to, at]: [Number; 3], clone: bo
 }
 
 fn run(script: &Script) {
-    let cache = [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct][usize::from(script.cache % 3)];
+    let cache =
+        [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct][usize::from(script.cache % 3)];
     let directory = tempfile::tempdir().expect("a directory");
     let mut pair = Pair::new(directory.path(), "file", cache);
     let mut other = Pair::new(directory.path(), "other", CachePolicy::Keep);
@@ -290,7 +291,7 @@ fn run(script: &Script) {
             }
             Step::Allocate { from, to } => {
                 if pair.file.reserve(from.value()..to.value()).is_err() {
-                    // Some file system cannot at all; none may lose bytes by it.
+                    // Some file systems do not support it; none may lose bytes.
                 }
             }
             Step::SetLen { len } => pair.set_len(*len),

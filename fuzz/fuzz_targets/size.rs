@@ -1,4 +1,5 @@
-//! Text as users type it: sizes and strategies. Reading never panics, and what is printed reads back as the same.
+//! Text in the form that users type: sizes and strategies. Parsing never panics, and printed text parses back to the
+//! same value.
 #![no_main]
 #![forbid(unsafe_code)]
 
@@ -10,9 +11,9 @@ fuzz_target!(|text: &str| {
     match size::parse(text) {
         Ok(bytes) => {
             assert_eq!(size::parse(&size::exact(bytes)), Ok(bytes), "{text:?}");
-            // Three digits: half of the last one off at the most, which the top of the range may not hold.
+            // Three digits: at most half of the last digit off, which may exceed the range at its top.
             if bytes < u64::MAX / 100 * 99 {
-                let read = size::parse(&size::human(bytes)).expect("what was printed");
+                let read = size::parse(&size::human(bytes)).expect("the printed size");
                 assert!(read.abs_diff(bytes) as f64 <= bytes as f64 * 0.00501, "{text:?}: {read}");
             }
         }
@@ -22,9 +23,10 @@ fuzz_target!(|text: &str| {
         Ok(spec) => {
             let strategy = spec.apply(Strategy::plain());
             let printed = strategy.to_string();
-            let again =
-                printed.parse::<StrategySpec>().unwrap_or_else(|error| panic!("{text:?}: {printed:?}: {error}"));
-            // What is not printed has no say in what happens: the stripes of one worker, the windows of no map.
+            let again = printed
+                .parse::<StrategySpec>()
+                .unwrap_or_else(|error| panic!("{text:?}: {printed:?}: {error}"));
+            // Fields that are not printed have no effect: the stripe of one worker, the mapped part of other methods.
             let again = again.apply(Strategy::plain()).to_string();
             assert_eq!(again, printed, "{text:?}");
             let _ = strategy.memory();

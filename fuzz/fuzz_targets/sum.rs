@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 #[derive(Debug, Arbitrary)]
 struct Case {
-    /// The file is so long, and each byte a mixture of its place and the seed.
+    /// Length of the file; each byte is derived from its position and the seed.
     len: u16,
     seed: u8,
     cuts: Vec<u16>,
@@ -41,12 +41,12 @@ fn parts(hash: &Hash, bytes: &[u8], unit: usize, case: &Case) -> Vec<u8> {
         let right = states.remove(at + 1);
         hash.merge(&mut states[at], right);
     }
-    states.pop().expect("one is left").finish()
+    states.pop().expect("one remains").finish()
 }
 
 fuzz_target!(|case: Case| {
     let bytes = bytes(&case);
-    let (blake3, crc32c) = (Hash::default(), Hash::named("crc32c").expect("it is shipped"));
+    let (blake3, crc32c) = (Hash::default(), Hash::named("crc32c").expect("a built-in hash"));
     let wanted = [blake3.of(&bytes), crc32c.of(&bytes)];
     assert_eq!(parts(&blake3, &bytes, 1024, &case), wanted[0]);
     assert_eq!(parts(&crc32c, &bytes, 1, &case), wanted[1]);
@@ -59,6 +59,6 @@ fuzz_target!(|case: Case| {
         }
         Ok::<_, ()>(((), ()))
     })
-    .expect("nothing fails");
+    .expect("no error");
     assert_eq!(sums, wanted);
 });

@@ -24,25 +24,25 @@ fn in_parts(
     let input = File::open(file.path()).unwrap();
     let path = Path::new("some/path");
     let source = query.source_info(read_mode, named, text);
-    let (mut page, mut out) = (query.file_printer(path, source), Vec::new());
+    let (mut file_printer, mut out) = (query.file_printer(path, source), Vec::new());
     let strategy =
         Strategy { request, workers, model: Model::Pool, stripe: request as u64, ..Strategy::plain() };
     let mut again = false;
     let parts = query.part_searcher(path, source);
     search(&parts, &input, &strategy, &Progress::default(), |found| {
-        let taken = page.take(found, &mut out);
+        let taken = file_printer.take(found, &mut out);
         again |= taken == PartOutcome::SearchWhole;
         Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })
     .unwrap();
     if again {
-        let printed = page.printed() as usize;
+        let printed = file_printer.printed() as usize;
         assert_eq!(printed, out.len());
         let (whole, result) = whole(query, read_mode, named, text);
         assert_eq!(whole[..printed], out, "what was printed before the NUL was seen");
         return (whole, result);
     }
-    let result = page.finish(&mut out).unwrap();
+    let result = file_printer.finish(&mut out).unwrap();
     (out, result)
 }
 
@@ -151,7 +151,7 @@ fn same(
         return Ok(());
     }
     let (expected, result) = whole(&query, read_mode, named, text);
-    let (found, told_of_parts) = in_parts(&query, read_mode, named, text, request, workers);
+    let (found, parts_result) = in_parts(&query, read_mode, named, text, request, workers);
     let seen = String::from_utf8_lossy(text);
     prop_assert_eq!(
         timeless(&found),
@@ -162,8 +162,8 @@ fn same(
         query.settings().max_count,
         read_mode
     );
-    prop_assert_eq!(told_of_parts.matched, result.matched);
-    match (&told_of_parts.stats, &result.stats) {
+    prop_assert_eq!(parts_result.matched, result.matched);
+    match (&parts_result.stats, &result.stats) {
         (Some(parts), Some(whole)) if query.settings().stats => {
             let all = |stats: &fullbore_grep::grep_printer::Stats| {
                 (
