@@ -1,4 +1,4 @@
-//! What is done when a file that is to be deleted is closed, dropped or abandoned.
+//! Files with `delete_on_close`: close, drop and cleanup.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,30 +10,30 @@ use fullbore::file::{File, Mode, OpenOptions, Share};
 use crate::ground::everywhere;
 use crate::traced;
 
-fn doomed(path: &Path, mode: Mode) -> File {
+fn deleted_on_close(path: &Path, mode: Mode) -> File {
     OpenOptions::new().mode(mode).delete_on_close(true).open(path).unwrap()
 }
 
-/// The list of what is to be removed is the process's, and is closed when it is abandoned: a process of its own.
+/// Cleanup acts on a list that is global to the process and closes it, so the test runs in a process of its own.
 #[test]
-fn a_file_to_be_deleted_goes_when_the_run_is_abandoned() {
+fn cleanup_removes_files_with_delete_on_close() {
     const CHILD: &str = "FULLBORE_TEST_ABANDONING";
     if let Some(directory) = std::env::var_os(CHILD) {
         let at = |name: &str| Path::new(&directory).join(name);
         let mut files = vec![
-            doomed(&at("old"), Mode::Open),
-            doomed(&at("emptied"), Mode::CreateOrTruncate),
-            doomed(&at("new"), Mode::CreateOrTruncate),
-            doomed(&at("newer"), Mode::CreateNew),
-            doomed(&at("log"), Mode::Append),
-            doomed(&at("replaced"), Mode::Open),
+            deleted_on_close(&at("old"), Mode::Open),
+            deleted_on_close(&at("emptied"), Mode::CreateOrTruncate),
+            deleted_on_close(&at("new"), Mode::CreateOrTruncate),
+            deleted_on_close(&at("newer"), Mode::CreateNew),
+            deleted_on_close(&at("log"), Mode::Append),
+            deleted_on_close(&at("replaced"), Mode::Open),
         ];
         files.push(files[2].reopen(true));
-        doomed(&at("closed"), Mode::CreateNew).close().unwrap();
+        deleted_on_close(&at("closed"), Mode::CreateNew).close().unwrap();
         fs::write(at("closed"), "another").unwrap();
         fs::rename(at("other"), at("replaced")).unwrap();
         assert!(fullbore::file::cleanup().is_empty());
-        // As a signal's thread would: nothing is dropped any more.
+        // As in the signal handler's thread: nothing is dropped.
         std::process::exit(77);
     }
     everywhere(|directory| {
@@ -41,20 +41,20 @@ fn a_file_to_be_deleted_goes_when_the_run_is_abandoned() {
             fs::write(directory.join(name), name).unwrap();
         }
         let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "closing::a_file_to_be_deleted_goes_when_the_run_is_abandoned"]);
+        child.args(["--exact", "closing::cleanup_removes_files_with_delete_on_close"]);
         let output = child.env(CHILD, directory).output().unwrap();
         assert_eq!(output.status.code(), Some(77), "{output:?}");
         let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
         let mut left: Vec<_> = entries.filter(|name| name != "lost+found").collect();
         left.sort();
-        // What is not the open file's any more is not removed.
+        // A name that no longer belongs to the open file is not removed.
         assert_eq!(left, ["closed", "replaced"]);
         assert_eq!(fs::read(directory.join("closed")).unwrap(), b"another");
         assert_eq!(fs::read(directory.join("replaced")).unwrap(), b"other");
     });
 }
 
-/// A directory out of which nothing can be removed, until this is dropped.
+/// A directory whose entries cannot be removed until this is dropped.
 struct Fixed<'a>(&'a Path);
 
 impl<'a> Fixed<'a> {
@@ -64,11 +64,11 @@ impl<'a> Fixed<'a> {
             fs::set_permissions(directory, fs::Permissions::from_mode(0o555)).unwrap();
             return Some(fixed);
         }
-        // Root may do what the bits forbid, but not this.
+        // Root ignores the mode, but not the immutable flag.
         match fixed.immutable(true) {
             Ok(()) => Some(fixed),
             Err(error) => {
-                println!("skipped: {}: nothing can be made immutable: {error}", directory.display());
+                println!("skipped: {}: the immutable flag is unavailable: {error}", directory.display());
                 None
             }
         }
@@ -93,12 +93,12 @@ impl Drop for Fixed<'_> {
 }
 
 #[test]
-fn a_name_that_cannot_be_removed_is_an_error_of_close_and_none_of_drop() {
+fn a_name_that_cannot_be_removed_fails_close_but_not_drop() {
     everywhere(|directory| {
         let inner = directory.join("inner");
         fs::create_dir(&inner).unwrap();
         let path = inner.join("file");
-        let (file, dropped) = (doomed(&path, Mode::CreateNew), doomed(&path, Mode::Open));
+        let (file, dropped) = (deleted_on_close(&path, Mode::CreateNew), deleted_on_close(&path, Mode::Open));
         let clone = file.clone();
         let again = file.reopen(true);
         {
@@ -110,14 +110,14 @@ fn a_name_that_cannot_be_removed_is_an_error_of_close_and_none_of_drop() {
             drop(dropped);
         }
         assert!(path.exists());
-        // Nobody comes back to it: the list has no such file any more, and the name is free for another.
-        doomed(&path, Mode::Open).close().unwrap();
+        // The list no longer contains the file, so the name can be used again.
+        deleted_on_close(&path, Mode::Open).close().unwrap();
         assert!(!path.exists());
     });
 }
 
 #[test]
-fn delete_on_close_looks_at_the_inode_again_so_a_replacement_stays() {
+fn delete_on_close_checks_the_inode_again_so_a_replacement_stays() {
     everywhere(|directory| {
         let path = directory.join("file");
         for (round, close) in [File::close, |file| {
@@ -127,13 +127,13 @@ fn delete_on_close_looks_at_the_inode_again_so_a_replacement_stays() {
         .into_iter()
         .enumerate()
         {
-            let file = doomed(&path, Mode::CreateOrTruncate);
+            let file = deleted_on_close(&path, Mode::CreateOrTruncate);
             fs::write(directory.join("other"), "other").unwrap();
             fs::rename(directory.join("other"), &path).unwrap();
             close(file).unwrap();
             assert_eq!(fs::read(&path).unwrap(), b"other", "{round}");
-            // A name that is gone is no error.
-            let file = doomed(&path, Mode::Open);
+            // A missing name is not an error.
+            let file = deleted_on_close(&path, Mode::Open);
             fs::remove_file(&path).unwrap();
             close(file).unwrap();
         }
@@ -158,7 +158,7 @@ fn delete_on_close_unlinks_before_it_unlocks() {
         else {
             return;
         };
-        // Of each file in turn: its name, its lock, its descriptor.
+        // For each file: its name, its lock, its descriptor.
         let mut left = calls.iter();
         for name in ["\"closed\"", "\"dropped\""] {
             let mut next =

@@ -1,5 +1,5 @@
-//! What users of other libraries complained of, each named after its complaint. Those that belong to one room stand in
-//! its tests under the same sort of name: copies, maps, vectors, syncs.
+//! Regressions reported for other libraries, each named after its issue. Those about copies, mappings, vectors and syncs are
+//! in the files of these topics under the same kind of name.
 
 use std::fs;
 use std::io::{IoSlice, IoSliceMut, Seek, SeekFrom};
@@ -12,8 +12,8 @@ use fullbore::file::{CachePolicy, Durability, File, Output, Support};
 
 use crate::ground::{bytes, everywhere};
 
-/// rustfs#4221: files were renamed into place and their directory was never synced, so a power failure took the new name
-/// back after success had been told.
+/// rustfs#4221: files were renamed into place but their directory was never synced, so a power failure could revert the
+/// name after success was reported.
 #[test]
 fn rustfs_4221_the_directory_is_synced_after_the_name() {
     everywhere(|directory| {
@@ -28,16 +28,16 @@ fn rustfs_4221_the_directory_is_synced_after_the_name() {
         let synced = |event: &Event| matches!(event, Event::Synced(Durability::Full));
         let directory_synced = |event: &Event| matches!(event, Event::SyncedDirectory(_));
         let events = plan.events();
-        let place = |of: &dyn Fn(&Event) -> bool| events.iter().position(of).expect("it came about");
+        let place = |of: &dyn Fn(&Event) -> bool| events.iter().position(of).expect("an event");
         assert!(place(&synced) < place(&named) && place(&named) < place(&directory_synced), "{events:?}");
         plan.crash(Worst::RenameLost).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
     });
 }
 
-/// rust-lang/rust#89517, tokio#1529: no vectors at offsets, so everybody shared a position and took turns.
+/// rust-lang/rust#89517, tokio#1529: without vectored calls at offsets, callers shared one position and had to take turns.
 #[test]
-fn rust_89517_vectors_at_offsets_need_no_position_and_move_none() {
+fn rust_89517_vectors_at_offsets_do_not_use_the_position() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(10_000, 1);
@@ -59,10 +59,10 @@ fn rust_89517_vectors_at_offsets_need_no_position_and_move_none() {
     });
 }
 
-/// dotnet#109826: a gather that the system cut short went on with the next buffer, not with the rest of the one it had
-/// stopped in.
+/// dotnet#109826: after a short gathered write, the next one started at the next buffer instead of the rest of the current
+/// one.
 #[test]
-fn dotnet_109826_an_incomplete_gather_goes_on_where_it_stopped() {
+fn dotnet_109826_a_short_gathered_write_is_continued_inside_the_buffer() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(30_000, 2);
@@ -84,7 +84,7 @@ fn dotnet_109826_an_incomplete_gather_goes_on_where_it_stopped() {
                 file.read_exact_vectored_at(&mut into, 11).unwrap();
                 assert!(read == data, "{cache:?} {len}");
                 let counts = plan.counts();
-                // Single bytes that pass the cache by are not to be cut.
+                // Direct writes of single bytes cannot be shortened.
                 assert!(counts.short > 0 || cache == CachePolicy::Direct, "{counts:?}");
                 assert!(counts.interrupted > 0, "{counts:?}");
             }
@@ -92,9 +92,9 @@ fn dotnet_109826_an_incomplete_gather_goes_on_where_it_stopped() {
     });
 }
 
-/// dotnet#108380: offsets were cut to 32 bits in one of the paths. One buffer here; `transfers` has the vectors.
+/// dotnet#108380: one code path truncated offsets to 32 bits. One buffer here; `transfers` tests vectors.
 #[test]
-fn dotnet_108380_offsets_past_2_gib_are_not_cut() {
+fn dotnet_108380_offsets_beyond_2_gib_are_not_truncated() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(9000, 3);
@@ -122,13 +122,13 @@ fn dotnet_108380_offsets_past_2_gib_are_not_cut() {
     });
 }
 
-/// A device of this test's own, gone with it.
+/// A loop device, detached on drop.
 pub(crate) struct Loop {
     pub(crate) device: PathBuf,
 }
 
 impl Loop {
-    /// Of 4 MiB, with sectors of this many bytes; or why there is none.
+    /// Creates a device of 4 MiB with sectors of this many bytes, or returns the reason for the failure.
     pub(crate) fn new(directory: &Path, sector: usize) -> Result<Self, String> {
         let image = directory.join("image");
         fs::write(&image, vec![0; 4 << 20]).unwrap();
@@ -155,8 +155,8 @@ impl Drop for Loop {
     }
 }
 
-/// AgentENV#274: alignment was taken to be 512 bytes, and devices with larger sectors failed every transfer. compio#932:
-/// and everybody had to write the rest of direct I/O.
+/// AgentENV#274: the alignment was assumed to be 512 bytes, so that every transfer failed on devices with larger sectors.
+/// compio#932: direct I/O left alignment and edges to the callers.
 #[test]
 fn agentenv_274_alignment_is_the_devices_own() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -179,7 +179,7 @@ fn agentenv_274_alignment_is_the_devices_own() {
             file.read_exact_at(&mut read, offset as u64).unwrap();
             assert!(read == data, "{sector}: {len} at {offset}");
         }
-        assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native), "it did not fall back");
+        assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native), "no fallback");
         file.sync_data().unwrap();
         let mut found = vec![1; model.len()];
         fs::File::open(directory.path().join("image")).unwrap().read_exact_at(&mut found, 0).unwrap();

@@ -1,4 +1,4 @@
-//! Copies of every sort of source to every sort of target, through every rung of the ladder.
+//! Copies from every kind of source to every kind of target, by every copy method.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ fn file(path: &Path, data: &[u8]) -> File {
 }
 
 #[test]
-fn any_range_comes_to_any_offset() {
+fn any_range_is_copied_to_any_offset() {
     everywhere(|directory| {
         let data = bytes(3_000_000, 1);
         let source = file(&directory.join("source"), &data);
@@ -50,7 +50,7 @@ fn any_range_comes_to_any_offset() {
 }
 
 #[test]
-fn from_each_file_system_to_each_other() {
+fn copies_work_between_all_file_systems() {
     let directories = directories();
     let data = bytes(1_200_345, 3);
     for from in &directories {
@@ -67,7 +67,7 @@ fn from_each_file_system_to_each_other() {
 }
 
 #[test]
-fn where_blocks_can_be_shared_they_are() {
+fn blocks_are_shared_where_possible() {
     everywhere(|directory| {
         let data = bytes(1_000_000, 4);
         let source = file(&directory.join("source"), &data);
@@ -79,7 +79,7 @@ fn where_blocks_can_be_shared_they_are() {
                 let again = file(&directory.join("again"), b"");
                 let report = source.copy_range(0..u64::MAX, &again, 0).unwrap();
                 assert_eq!(report.cloned, 1_000_000);
-                // Unaligned edges are copied around what is shared.
+                // Unaligned edges are copied, the blocks between them shared.
                 let edges = file(&directory.join("edges"), &[0; 1_200_000]);
                 let report = source.copy_range(100..900_000, &edges, 100).unwrap();
                 assert!(report.cloned > 800_000 && report.cloned < report.bytes(), "{report:?}");
@@ -95,7 +95,7 @@ fn where_blocks_can_be_shared_they_are() {
     });
 }
 
-/// rust-lang/rust#75446, xcp#24: files that say they are empty were copied as empty.
+/// rust-lang/rust#75446, xcp#24: files that report length 0 were copied as empty.
 #[test]
 fn rust_75446_procfs_files_are_copied_whole() {
     everywhere(|directory| {
@@ -114,10 +114,10 @@ fn rust_75446_procfs_files_are_copied_whole() {
     });
 }
 
-/// oven-sh/bun#43398: a fallback that started where the copy had started, not where it had stopped. A target that
-/// appends refuses `copy_file_range` at once and `splice` only when bytes are in the pipe already.
+/// oven-sh/bun#43398: a fallback started at the beginning of the copy, not where the first method had stopped. An appending
+/// target refuses `copy_file_range` at once, and `splice` only when bytes are in the pipe.
 #[test]
-fn bun_43398_a_fallback_goes_on_where_the_copy_stopped() {
+fn bun_43398_a_fallback_continues_where_the_copy_stopped() {
     everywhere(|directory| {
         let data = bytes(2_500_000, 5);
         let source = file(&directory.join("source"), &data);
@@ -133,7 +133,7 @@ fn bun_43398_a_fallback_goes_on_where_the_copy_stopped() {
 }
 
 #[test]
-fn overlapping_ranges_of_one_file_are_refused_and_others_are_right() {
+fn overlapping_ranges_of_one_file_are_refused_and_others_copied() {
     everywhere(|directory| {
         let data = bytes(200_000, 6);
         let path = directory.join("file");
@@ -145,7 +145,7 @@ fn overlapping_ranges_of_one_file_are_refused_and_others_are_right() {
             assert_eq!(error.kind(), Kind::SameFile);
         }
         assert!(fs::read(&path).unwrap() == data);
-        // What the copy adds is not copied again.
+        // Bytes that the copy appends are not copied again.
         assert_eq!(one.copy_range(100_000..u64::MAX, &other, 200_000).unwrap().bytes(), 100_000);
         assert_eq!(one.copy_range(0..8192, &other, 8192).unwrap().bytes(), 8192);
         let mut model = data.clone();
@@ -156,20 +156,20 @@ fn overlapping_ranges_of_one_file_are_refused_and_others_are_right() {
 }
 
 #[test]
-fn pipes_and_devices_are_copied_from_front_to_back() {
+fn pipes_and_devices_are_copied_sequentially() {
     everywhere(|directory| {
         let data = bytes(1_000_000, 7);
         let source = file(&directory.join("source"), &data);
         let path = directory.join("target");
         let target = file(&path, b"");
-        // Out of a pipe: all of it, and a part of it.
+        // From a pipe: all of it, and a part of it.
         for len in [u64::MAX, 300_000] {
             target.set_len(0).unwrap();
             let (reader, mut writer) = std::io::pipe().unwrap();
             let reader = File::from_fd(reader.into(), "the pipe").unwrap();
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    // The reader may have had enough.
+                    // Fails once the reader is closed.
                     let _ = writer.write_all(&data);
                     drop(writer);
                 });
@@ -180,7 +180,7 @@ fn pipes_and_devices_are_copied_from_front_to_back() {
             let found = fs::read(&path).unwrap();
             assert!(found[5..] == data[..len.min(1_000_000) as usize], "{len}");
         }
-        // Into a pipe.
+        // To a pipe.
         let (mut reader, writer) = std::io::pipe().unwrap();
         let writer = File::from_fd(writer.into(), "the pipe").unwrap();
         assert_eq!(source.copy_range(0..1, &writer, 1).unwrap_err().kind(), Kind::Invalid);
@@ -203,7 +203,7 @@ fn pipes_and_devices_are_copied_from_front_to_back() {
     });
 }
 
-/// What stands in a pipe after a copy is the file as it was, whatever is written to it before the pipe is read.
+/// A pipe holds the file's bytes at the time of the copy, not those written to the file before the pipe is read.
 #[test]
 fn a_pipe_holds_copies_not_the_files_pages() {
     everywhere(|directory| {
@@ -220,7 +220,7 @@ fn a_pipe_holds_copies_not_the_files_pages() {
 }
 
 #[test]
-fn the_side_that_is_not_open_for_it_is_named() {
+fn errors_name_the_file_with_the_wrong_access() {
     everywhere(|directory| {
         let (from, to) = (directory.join("source"), directory.join("target"));
         let source = file(&from, &bytes(5000, 9));

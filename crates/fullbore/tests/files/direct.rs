@@ -1,5 +1,5 @@
-//! Transfers past the page cache at offsets and lengths that no device takes, against a vector; and the page cache
-//! itself, before and after.
+//! Direct transfers at offsets and lengths that no device supports, compared with a vector, and their effect on the page
+//! cache.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use fullbore::file::{CachePolicy, File, Support};
 use crate::drops::cached;
 use crate::ground::{bytes, everywhere};
 
-/// A direct handle, or the reason printed.
+/// Returns a direct handle, or a plain one after printing the reason.
 fn direct(path: &Path) -> File {
     let (file, support) = File::open_write(path).unwrap().with_cache(CachePolicy::Direct);
     match support {
@@ -23,7 +23,7 @@ fn direct(path: &Path) -> File {
     file
 }
 
-/// Offsets around the boundaries of blocks and of the buffers that bytes bounce through.
+/// Offsets around the boundaries of blocks and of the bounce buffers.
 const PLACES: [usize; 17] = [
     0, 1, 511, 512, 513, 1023, 4095, 4096, 4097, 8191, 8192, 12_345, 262_143, 262_144, 262_145, 266_240,
     300_001,
@@ -48,7 +48,7 @@ fn reads_at_any_offset_and_length_into_any_memory() {
                 }
             }
         }
-        // Over the end, at it and past it.
+        // Across the end, at it and beyond it.
         for (offset, left) in [(599_000, 1003), (600_002, 1), (600_003, 0), (1_000_000, 0), (1 << 40, 0)] {
             let mut read = 0;
             while let count @ 1.. = file.read_at(&mut memory[read..2000], offset + read as u64).unwrap() {
@@ -63,11 +63,11 @@ fn reads_at_any_offset_and_length_into_any_memory() {
 }
 
 #[test]
-fn writes_at_any_offset_and_length_leave_the_rest_and_the_length_right() {
+fn writes_at_any_offset_and_length_keep_the_other_bytes_and_the_length() {
     everywhere(|directory| {
         let path = directory.join("file");
         let source = bytes(700_000, 2);
-        // Into a file that ends before, within and after what is written, and at a block.
+        // Into files that end before, within and after the range, and at a block.
         for size in [0, 1, 4096, 5000, 262_144, 400_000] {
             let mut model = bytes(size, 3);
             fs::write(&path, &model).unwrap();
@@ -102,7 +102,7 @@ fn threads_that_share_blocks_lose_no_bytes() {
             let (one, other) = (direct(&path), direct(&path));
             let expected = bytes(400_000, 4);
             std::thread::scope(|scope| {
-                // Runs of 1000 bytes, dealt out: each block is shared by all.
+                // Runs of 1000 bytes, distributed to all workers, so that they share each block.
                 for worker in 0..4 {
                     let file = if worker % 2 == 0 { &one } else { &other };
                     let expected = &expected;
@@ -140,7 +140,7 @@ fn a_direct_handle_leaves_nothing_in_the_cache() {
 }
 
 #[test]
-fn what_cannot_be_direct_says_so_and_works() {
+fn unsupported_direct_handles_report_it_and_work() {
     everywhere(|directory| {
         let path = directory.join("file");
         fs::write(&path, b"old").unwrap();
@@ -149,7 +149,7 @@ fn what_cannot_be_direct_says_so_and_works() {
         assert!(matches!(support, Support::Unsupported(_)), "{support}");
         file.write_all_at(b"new", 0).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"oldnew");
-        // A handle keeps its access whatever its way.
+        // A handle keeps its access under every policy.
         let (reading, _) = File::open(&path).unwrap().with_cache(CachePolicy::Direct);
         assert!(reading.write_all_at(b"no", 0).is_err());
         let writing = fs::OpenOptions::new().write(true).open(&path).unwrap();
@@ -163,10 +163,10 @@ fn what_cannot_be_direct_says_so_and_works() {
     assert_eq!(null.read_at(&mut [0; 3], 0).unwrap(), 0);
 }
 
-/// Found by `fsx`: XFS promises blocks behind the end of a file that grows, and a direct read that reaches into what
-/// it has promised only, and would come back short, fails with `EIO`.
+/// Found by `fsx`: XFS reserves blocks beyond the end of a growing file, and a direct read that reaches into blocks that are
+/// only reserved, and would be short, fails with `EIO`.
 #[test]
-fn a_read_over_the_end_does_not_fail_for_blocks_that_are_only_promised() {
+fn a_read_across_the_end_into_reserved_blocks_succeeds() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(94_720, 5);

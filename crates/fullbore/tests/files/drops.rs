@@ -1,4 +1,4 @@
-//! What handles, engines and plans that drop leave in the page cache, and what they say of it.
+//! Cached pages left by handles, engines and plans that drop, and their reports.
 
 use std::fs;
 
@@ -10,12 +10,12 @@ use fullbore::strategy::{Planner, Purpose};
 
 use crate::ground::{bytes, everywhere};
 
-/// How much of a file the page cache holds, in bytes, where that can be told.
+/// Returns the number of cached bytes of a file, where this can be determined.
 pub(crate) fn cached(file: &File, len: u64) -> Option<u64> {
     probe::residency(file, 0..len).ok()?.share().map(|share| (share * len as f64) as u64)
 }
 
-/// By the flag where the file system knows it, else from behind.
+/// By the flag where the file system supports it, otherwise by dropping behind.
 #[test]
 fn a_dropping_handle_leaves_little_in_the_cache() {
     everywhere(|directory| {
@@ -32,10 +32,10 @@ fn a_dropping_handle_leaves_little_in_the_cache() {
             file.write_all_at(run, index as u64 * 100_000).unwrap();
         }
         drop(file);
-        // What the flag drops goes when it is written back.
+        // The flag drops written pages only at writeback.
         created.sync_data().unwrap();
         let after_writing = cached(&created, 40 << 20).unwrap();
-        assert!(after_writing <= 4 << 20, "{}: {after_writing} bytes written stay", path.display());
+        assert!(after_writing <= 4 << 20, "{}: {after_writing} written bytes are cached", path.display());
         created.drop_cache().unwrap();
 
         let (file, _) = created.with_cache(CachePolicy::DontCache);
@@ -49,16 +49,16 @@ fn a_dropping_handle_leaves_little_in_the_cache() {
                 most = most.max(cached(&created, 40 << 20).unwrap());
             }
         }
-        assert!(most <= 20 << 20, "{}: {most} bytes at a time", path.display());
+        assert!(most <= 20 << 20, "{}: up to {most} bytes are cached", path.display());
         drop(file);
         let after_reading = cached(&created, 40 << 20).unwrap();
-        assert!(after_reading <= 4 << 20, "{}: {after_reading} bytes read stay", path.display());
+        assert!(after_reading <= 4 << 20, "{}: {after_reading} read bytes are cached", path.display());
     });
 }
 
-/// Of the file, in bytes.
+/// Length of the file, in bytes.
 const LEN: u64 = 32 << 20;
-/// Of a request, in bytes.
+/// Request size, in bytes.
 const REQUEST: usize = 256 << 10;
 
 #[test]
@@ -73,7 +73,7 @@ fn a_dropping_engine_leaves_little_in_the_cache() {
                 println!("skipped: {unsupported} in {}", directory.display());
                 continue;
             }
-            // Pages that another processor holds for a moment cannot be dropped: a busy machine is asked again.
+            // Pages in use by another processor cannot be dropped, so a busy machine gets further attempts.
             let mut seen = Vec::new();
             while seen.len() < 3 && seen.last().is_none_or(|found| !little(*found)) {
                 seen.push(read_dropping(&file, method));
@@ -87,12 +87,12 @@ fn a_dropping_engine_leaves_little_in_the_cache() {
     });
 }
 
-/// Whether the most bytes that were cached meanwhile, and those that stay, are few.
+/// True if few bytes were cached, at most and at the end.
 fn little((most, left): (u64, u64)) -> bool {
     most <= 20 << 20 && left <= 4 << 20
 }
 
-/// Reads a file from front to back with an engine that drops; the most bytes that were cached, and those that stay.
+/// Reads a file sequentially with an engine that drops; returns the maximum of the cached bytes and those left.
 fn read_dropping(file: &File, method: &'static engine::Method) -> (u64, u64) {
     file.sync_data().unwrap();
     file.drop_cache().unwrap();
@@ -126,7 +126,7 @@ fn read_dropping(file: &File, method: &'static engine::Method) -> (u64, u64) {
 }
 
 #[test]
-fn a_plan_says_that_dropping_is_emulated_just_where_it_is() {
+fn a_plan_notes_exactly_the_emulated_dropping() {
     everywhere(|directory| {
         let path = directory.join("file");
         fs::write(&path, bytes(100_000, 8)).unwrap();
@@ -135,8 +135,8 @@ fn a_plan_says_that_dropping_is_emulated_just_where_it_is() {
         let spec = "method=uncached".parse().unwrap();
         match Planner::new(&spec).plan(Purpose::Read, Some(&file), Some(100_000), None) {
             Ok(plan) => {
-                let told = plan.to_string().contains("note: read: cache=drop is emulated");
-                assert_eq!(told, matches!(support, Support::Emulated(_)), "{support}: {plan}");
+                let noted = plan.to_string().contains("note: read: cache=drop is emulated");
+                assert_eq!(noted, matches!(support, Support::Emulated(_)), "{support}: {plan}");
                 assert_eq!(plan.strategy.read_cache, CachePolicy::DontCache);
             }
             Err(error) => assert!(matches!(support, Support::Unsupported(_)), "{error}"),

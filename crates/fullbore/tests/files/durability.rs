@@ -1,4 +1,4 @@
-//! What each level of a commit promises, held against power failures; receipts; poisoned files.
+//! The durability levels of a commit under power failures; commit reports; poisoned files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,10 +10,10 @@ use fullbore::error::Kind;
 use fullbore::fault::{Event, Fault, Plan, Worst};
 use fullbore::file::{CommitReport, Durability, File, Output, Placement, Step};
 
-const OLD: &[u8] = b"what was there before";
-const NEW: &[u8] = b"what comes in its place, and is longer than what was there";
+const OLD: &[u8] = b"the previous content.";
+const NEW: &[u8] = b"the content that replaces it, longer than the previous one";
 
-/// A directory with a file that was there long ago.
+/// Creates a directory with an existing file.
 fn room() -> (tempfile::TempDir, PathBuf) {
     let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = room.path().join("file");
@@ -40,7 +40,7 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_receipt_says_what_was_synced_and_the_plan_saw_it() {
+fn a_commit_report_lists_the_syncs_that_were_made() {
     for (durability, promises) in [
         (Durability::None, (false, false, false)),
         (Durability::Data, (true, false, false)),
@@ -52,7 +52,7 @@ fn a_receipt_says_what_was_synced_and_the_plan_saw_it() {
         assert_eq!((report.data(), report.metadata(), report.directory()), promises, "{report}");
         assert_eq!(fs::read(&path).unwrap(), NEW);
         assert_eq!(names(room.path()), ["file"]);
-        // The same story from the other side: nothing is claimed that was not done, in this order.
+        // The plan recorded the same steps in the same order.
         let seen: Vec<_> = plan
             .events()
             .into_iter()
@@ -75,11 +75,11 @@ fn a_receipt_says_what_was_synced_and_the_plan_saw_it() {
 }
 
 #[test]
-fn a_receipt_claims_nothing_where_nothing_was_synced() {
+fn a_commit_report_is_empty_where_nothing_was_synced() {
     let (_room, path) = room();
     let report = Output::stdout().unwrap().commit(Durability::Full).unwrap();
     assert_eq!(report, CommitReport::default());
-    // No name changed: there is no directory to sync.
+    // No name changed, so no directory is synced.
     let output = Output::create(&path, Placement::Overwrite, None).unwrap();
     let report = output.commit(Durability::Full).unwrap();
     assert_eq!(report.steps(), [Step::Synced(Durability::Full)]);
@@ -124,12 +124,12 @@ fn data_survives_as_the_old_file_or_the_new_one() {
 }
 
 #[test]
-fn process_may_lose_all_and_the_plan_shows_it() {
+fn none_may_lose_all_content() {
     let (_room, path) = room();
     let plan = Plan::new(1).with_power_failure();
     let _ = replace(&path, &plan, Durability::None).unwrap();
     plan.crash(Worst::RenameKept).unwrap();
-    // The empty files of 2009: renamed, and never written.
+    // The empty files of 2009 (ext4): renamed before their bytes were written.
     assert_eq!(fs::read(&path).unwrap(), b"");
     let (_room, path) = self::room();
     let plan = Plan::new(1).with_power_failure();
@@ -150,7 +150,7 @@ fn a_power_failure_before_the_commit_leaves_the_old_file() {
 }
 
 #[test]
-fn a_failed_sync_poisons_every_handle_and_no_retry_lies() {
+fn a_failed_sync_poisons_every_handle_and_no_retry_succeeds() {
     let (_room, path) = room();
     let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 }).with_power_failure();
     let file = File::open_write(&path).unwrap().with_faults(&plan);
@@ -171,17 +171,17 @@ fn a_failed_sync_poisons_every_handle_and_no_retry_lies() {
             assert!(text.contains("an earlier sync of this file failed (Input/output error)"), "{text}");
             assert!(text.contains("write the file again"), "{text}");
         }
-        // Reading harms nobody.
+        // Reads still work.
         assert_eq!(handle.read_at(&mut [0; 8], 0).unwrap(), 8);
     }
-    // The system was asked once: a second answer could only have been wrong.
+    // The system's sync was called once: a second call could wrongly succeed.
     assert_eq!(plan.counts().syncs, 1);
     plan.crash(Worst::RenameLost).unwrap();
     assert_eq!(fs::read(&path).unwrap(), OLD);
 }
 
 #[test]
-fn what_cannot_be_synced_says_so_and_is_not_poisoned() {
+fn a_file_that_cannot_be_synced_is_not_poisoned() {
     let (reader, writer) = rustix::pipe::pipe().unwrap();
     let file = File::from_fd(writer, "a pipe").unwrap();
     let error = file.sync_all().unwrap_err();
@@ -191,7 +191,7 @@ fn what_cannot_be_synced_says_so_and_is_not_poisoned() {
 }
 
 #[test]
-fn an_output_whose_sync_fails_never_takes_its_name() {
+fn an_output_whose_sync_fails_is_never_renamed() {
     for durability in [Durability::Data, Durability::Full] {
         let (room, path) = room();
         let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
@@ -201,7 +201,7 @@ fn an_output_whose_sync_fails_never_takes_its_name() {
         assert_eq!(names(room.path()), ["file"]);
         assert!(!plan.events().iter().any(|event| matches!(event, Event::Renamed { .. })));
     }
-    // Synced by the writer itself, and in vain: not even at the lowest level.
+    // After a failed sync by the writer itself, the commit fails even at the lowest level.
     let (_room, path) = room();
     let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
     let output = Output::replace(&path).unwrap().with_faults(&plan);
@@ -211,7 +211,7 @@ fn an_output_whose_sync_fails_never_takes_its_name() {
 }
 
 #[test]
-fn a_directory_that_is_not_synced_is_an_error_that_says_what_is_there() {
+fn an_unsynced_directory_is_an_error_that_states_the_content() {
     let (room, path) = room();
     let plan = Plan::new(1).with(Fault::SyncFails { sync: 2 }).with_power_failure();
     let error = replace(&path, &plan, Durability::Full).unwrap_err();

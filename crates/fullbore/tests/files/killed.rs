@@ -1,7 +1,7 @@
-//! SIGKILL at any moment of an atomic replace: the file is one of those it was replaced by, whole, and what is left
-//! beside it is hidden.
+//! SIGKILL at any moment of an atomic replacement: the file has one of its contents, complete, and leftover names beside it
+//! are hidden.
 //!
-//! The child is this test program itself, told by its environment to replace a file for ever.
+//! The child is this test program, which replaces a file forever if the environment says so.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use fullbore::file::{Durability, File, Output};
 
-/// Where the child is told what to replace.
+/// Variable with the child's target.
 const TARGET: &str = "FULLBORE_TEST_REPLACE";
-/// How long there are rounds.
+/// Duration of the test.
 const ROUNDS: Duration = Duration::from_secs(5);
 
-/// Content number `number`: as long as it likes, and only whole if it fits its own first bytes.
+/// Returns content number `number`. Its first bytes hold the number, which determines its length and all other bytes.
 fn content(number: u64) -> Vec<u8> {
     let len = 200_000 + (number * 7919 % 200_000) as usize;
     let mut content: Vec<u8> = (0..len).map(|at| ((at as u64 * (number | 1)) >> 3) as u8).collect();
@@ -26,8 +26,8 @@ fn content(number: u64) -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "the child of the test below: it never ends by itself"]
-fn child_that_replaces_for_ever() {
+#[ignore = "the child of the test below; it never ends"]
+fn child_that_replaces_forever() {
     let Some(target) = std::env::var_os(TARGET) else { return };
     for number in 1.. {
         let output = Output::replace(&target).unwrap();
@@ -40,7 +40,7 @@ fn child_that_replaces_for_ever() {
 }
 
 #[test]
-fn killed_at_any_moment_it_leaves_a_whole_file() {
+fn sigkill_at_any_moment_leaves_a_complete_file() {
     let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let target = room.path().join("file");
     fs::write(&target, content(0)).unwrap();
@@ -50,13 +50,13 @@ fn killed_at_any_moment_it_leaves_a_whole_file() {
     while start.elapsed() < ROUNDS {
         rounds += 1;
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed::child_that_replaces_for_ever", "--ignored"])
+            .args(["--exact", "killed::child_that_replaces_forever", "--ignored"])
             .env(TARGET, &target)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // Anywhere in the first few replacements.
+        // At any time during the first few replacements.
         sleep(Duration::from_micros(2000 + u64::from(rounds) * 7919 % 40_000));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -67,7 +67,7 @@ fn killed_at_any_moment_it_leaves_a_whole_file() {
     assert!(rounds >= 20 && seen.len() >= 3, "{rounds} rounds, {seen:?}");
 }
 
-/// The number of the content of `path`, which must be whole.
+/// Returns the number of the content of `path`; fails if the content is incomplete.
 fn whole(path: &Path) -> u64 {
     let found = fs::read(path).unwrap();
     let number = u64::from_le_bytes(found[..8].try_into().unwrap());
@@ -75,13 +75,13 @@ fn whole(path: &Path) -> u64 {
     number
 }
 
-/// Removes what was left behind, as a person would: names of one shape, all hidden.
+/// Removes leftover names, all of which are hidden and of one form.
 fn clear(directory: &Path) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
         if name != "file" {
-            assert!(name.starts_with(".file.fullbore-"), "{name} was left behind");
+            assert!(name.starts_with(".file.fullbore-"), "unexpected name {name}");
             fs::remove_file(&path).unwrap();
         }
     }

@@ -1,4 +1,4 @@
-//! Every kind of path: what can be done with it, what cannot, and that the answers say so.
+//! Every kind of path: supported and unsupported operations, and correct reports of both.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use fullbore::stream::FileStream;
 use crate::complaints::Loop;
 use crate::ground::{bytes, everywhere};
 
-/// What became of the one option asked for.
+/// Returns the support of the one option set.
 fn support(options: &OpenOptions, path: &Path) -> Support {
     let file = options.open(path).unwrap();
     let [found] = file.option_report() else { panic!("{:?}", file.option_report()) };
@@ -41,7 +41,7 @@ fn refused(support: &Support, why: &str) {
     assert!(matches!(support, Support::Unsupported(said) if said.contains(why)), "{support:?}");
 }
 
-/// The answers of what has no offsets.
+/// Checks the options' support on a file without offsets.
 fn flows(path: &Path, name: &str) {
     let appending = OpenOptions::new().mode(Mode::Append).access(Access::ReadWrite).to_owned();
     let append = support(&appending, path);
@@ -62,11 +62,11 @@ fn flows(path: &Path, name: &str) {
     let file = writing().open(path).unwrap();
     assert_eq!(file.sync_data().unwrap_err().kind(), Kind::Unsupported);
     assert!(file.set_len(1).is_err() && file.seek_data(0).is_err() && file.reserve(0..1).is_err());
-    assert!(path.exists(), "it is not ours");
+    assert!(path.exists(), "a file that was not created here stays");
 }
 
 #[test]
-fn a_named_pipe_is_read_and_written_as_it_flows() {
+fn a_named_pipe_is_read_and_written_sequentially() {
     everywhere(|directory| {
         let path = directory.join("pipe");
         rustix::fs::mknodat(
@@ -79,7 +79,7 @@ fn a_named_pipe_is_read_and_written_as_it_flows() {
         .unwrap();
         let data = bytes(300_000, 1);
         let found = thread::scope(|scope| {
-            // Each waits for the other.
+            // Each open blocks until the other.
             scope.spawn(|| {
                 let file = OpenOptions::new().access(Access::Write).open(&path).unwrap();
                 assert!(!file.seekable());
@@ -96,14 +96,14 @@ fn a_named_pipe_is_read_and_written_as_it_flows() {
         });
         assert!(found == data);
         flows(&path, "a pipe");
-        // A name to be deleted is one of any kind.
+        // delete_on_close works for any kind of file.
         writing().delete_on_close(true).open(&path).unwrap().close().unwrap();
         assert!(!path.exists());
     });
 }
 
 #[test]
-fn a_socket_is_an_error_that_says_so() {
+fn a_socket_is_refused() {
     everywhere(|directory| {
         let path = directory.join("socket");
         let _listener = UnixListener::bind(&path).unwrap();
@@ -120,7 +120,7 @@ fn a_socket_is_an_error_that_says_so() {
 }
 
 #[test]
-fn character_devices_are_read_and_written_and_their_answers_are_true() {
+fn character_devices_are_read_and_written_with_correct_reports() {
     for name in ["/dev/zero", "/dev/null", "/dev/full"] {
         let path = Path::new(name);
         flows(path, "a character device");
@@ -139,7 +139,7 @@ fn character_devices_are_read_and_written_and_their_answers_are_true() {
             ("/dev/full", written) => assert_eq!(written.unwrap_err().kind(), Kind::NoSpace),
             (_, written) => written.unwrap(),
         }
-        // Mode create empties files, and a device is none.
+        // CreateOrTruncate truncates regular files, not devices.
         let emptied = OpenOptions::new().mode(Mode::CreateOrTruncate).open(path).unwrap();
         assert_eq!(emptied.kind(), FileKind::CharacterDevice);
     }
@@ -164,7 +164,7 @@ fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
     assert_eq!(file.write_all_at(&data, 4 << 20).unwrap_err().kind(), Kind::NoSpace);
     assert!(file.set_len(1).is_err());
 
-    // What the answer says of appending is what happens.
+    // The report on appending matches the behaviour.
     let appending = OpenOptions::new().mode(Mode::Append).access(Access::ReadWrite).to_owned();
     refused(&support(&appending, &made.device), "writes go to their offsets");
     appending.open(&made.device).unwrap().write_all_at(b"here", 4096).unwrap();
@@ -176,13 +176,13 @@ fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
         &support(writing().mode(Mode::CreateOrTruncate).reserve(4096), &made.device),
         "always fully allocated",
     );
-    // Its name stands in memory, its bytes do not.
+    // The device's node is in memory (devtmpfs), its bytes are not.
     assert_eq!(support(OpenOptions::new().hint(Hint::Random), &made.device), Support::Native);
     file.sync_all().unwrap();
 }
 
 #[test]
-fn writing_through_is_honoured_where_there_is_a_device_and_refused_on_memory() {
+fn write_through_is_native_on_devices_and_refused_in_memory() {
     everywhere(|directory| {
         let path = directory.join("file");
         fs::write(&path, "").unwrap();
@@ -194,9 +194,9 @@ fn writing_through_is_honoured_where_there_is_a_device_and_refused_on_memory() {
     });
 }
 
-/// The mask is the process's: a process of its own.
+/// The umask is global to the process, so the test runs in processes of its own.
 #[test]
-fn permissions_are_those_asked_for_less_the_mask_and_an_old_file_keeps_its_own() {
+fn permissions_respect_the_umask_and_existing_files_keep_theirs() {
     const CHILD: &str = "FULLBORE_TEST_MASK";
     let cases = [("022", 0o666, 0o644), ("077", 0o666, 0o600), ("000", 0o640, 0o640), ("027", 0o777, 0o750)];
     if let Some(directory) = std::env::var_os(CHILD) {
@@ -231,9 +231,9 @@ fn permissions_are_those_asked_for_less_the_mask_and_an_old_file_keeps_its_own()
     everywhere(|directory| {
         fs::write(directory.join("old"), "old").unwrap();
         fs::set_permissions(directory.join("old"), fs::Permissions::from_mode(0o604)).unwrap();
-        let name = "kinds::permissions_are_those_asked_for_less_the_mask_and_an_old_file_keeps_its_own";
+        let name = "kinds::permissions_respect_the_umask_and_existing_files_keep_theirs";
         for (index, (mask, ..)) in cases.iter().enumerate() {
-            // The shell sets the mask: a test's own thread would set it for all the others.
+            // The shell sets the umask, since a thread of this process would set it for all others.
             let output = Command::new("sh")
                 .args(["-c", &format!("umask {mask}; exec \"$0\" --exact {name}")])
                 .arg(std::env::current_exe().unwrap())

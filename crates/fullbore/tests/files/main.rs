@@ -1,4 +1,4 @@
-//! What a `File` does, on every file system at hand, against `std::fs` and models in memory.
+//! The behaviour of `File` on every available file system, compared with `std::fs` and models in memory.
 
 #[path = "../ground/mod.rs"]
 mod ground;

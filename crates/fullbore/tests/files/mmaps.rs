@@ -1,4 +1,4 @@
-//! Windows, and what becomes of them when the file goes from under them.
+//! Mappings, and their behaviour when the file is truncated.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use fullbore::file::File;
 use crate::ground::{bytes, everywhere};
 
 #[test]
-fn a_window_shows_its_range_wherever_it_starts() {
+fn a_mapping_shows_its_range_at_any_start() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(100_000, 1);
@@ -30,18 +30,18 @@ fn a_window_shows_its_range_wherever_it_starts() {
         #[expect(clippy::reversed_empty_ranges)]
         let backwards = 9..3;
         assert_eq!(file.map(backwards).unwrap_err().kind(), Kind::Invalid);
-        assert!(file.map_writable(0..1).is_err(), "it is open for reading");
+        assert!(file.map_writable(0..1).is_err(), "open for reading only");
     });
     assert_eq!(File::open("/dev/null").unwrap().map(0..0).unwrap_err().kind(), Kind::Unsupported);
 }
 
-/// BurntSushi/ripgrep#579, BLAKE3#488: a file cut short under a map killed the reader.
+/// BurntSushi/ripgrep#579, BLAKE3#488: truncation of a mapped file killed the reader.
 #[test]
-fn ripgrep_579_a_file_cut_short_under_a_map_is_an_error_not_a_signal() {
+fn ripgrep_579_truncation_under_a_mapping_is_an_error_not_a_signal() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(100_000, 2);
-        // To nothing, to a page's end, and to within the window's last page, which stays mapped.
+        // To 0, to a page boundary, and into the mapping's last page, which stays mapped.
         for len in [0, 4096, 50_000, 99_000] {
             fs::write(&path, &data).unwrap();
             let file = File::open_write(&path).unwrap();
@@ -57,7 +57,7 @@ fn ripgrep_579_a_file_cut_short_under_a_map_is_an_error_not_a_signal() {
             assert_eq!(error.kind(), Kind::Changed);
             assert!(error.to_string().contains("truncated"), "{error}");
             assert!(writable.flush().is_err());
-            // The file has what it kept, and a new window of that works.
+            // The remaining bytes of the file can be mapped again.
             assert_eq!(kept.read_at(&mut copy[..1000], 0).is_ok(), len > 0);
             assert_eq!(fs::read(&path).unwrap().len() as u64, len);
             assert!(file.map(0..len).unwrap().with(|bytes| *bytes == data[..len as usize]).unwrap());
@@ -66,7 +66,7 @@ fn ripgrep_579_a_file_cut_short_under_a_map_is_an_error_not_a_signal() {
 }
 
 #[test]
-fn what_is_written_to_a_window_is_in_the_file() {
+fn writes_to_a_mapping_reach_the_file() {
     everywhere(|directory| {
         let path = directory.join("file");
         let file = File::create_new(&path).unwrap();
@@ -89,10 +89,10 @@ fn what_is_written_to_a_window_is_in_the_file() {
     });
 }
 
-/// Found by `fsx`: a write through a window of a file that had been cut short failed, but left its bytes in the file's
-/// last page, and on tmpfs they were the file's when it grew again.
+/// Found by `fsx`: a write through a mapping of a truncated file failed, but left its bytes in the file's last page, where
+/// they became visible on tmpfs when the file was extended.
 #[test]
-fn a_write_that_fails_on_a_cut_file_does_not_show_when_it_grows() {
+fn a_failed_write_to_a_truncated_file_does_not_show_after_extension() {
     everywhere(|directory| {
         let file = File::create_new(directory.join("file")).unwrap();
         file.set_len(5000).unwrap();
@@ -107,9 +107,9 @@ fn a_write_that_fails_on_a_cut_file_does_not_show_when_it_grows() {
     });
 }
 
-/// A window is memory of its own: many threads may read it at a time, and fault in it too.
+/// Several threads may read a mapping, and take faults in it, at the same time.
 #[test]
-fn threads_share_a_window() {
+fn threads_share_a_mapping() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(1 << 20, 3);

@@ -1,5 +1,5 @@
-//! Options of opening that have something of their own to show: cache policy, temporary files, locks that are in the way,
-//! hints on memory, switches.
+//! Open options with effects of their own: cache policy, temporary files, conflicting locks, hints in memory, environment
+//! switches.
 
 use std::os::fd::OwnedFd;
 use std::process::Command;
@@ -10,7 +10,7 @@ use fullbore::file::{CachePolicy, Durability, File, Hint, Mode, OpenOptions, Sha
 use crate::ground::everywhere;
 
 #[test]
-fn a_cache_policy_is_asked_for_at_opening_and_explained() {
+fn a_cache_policy_is_applied_at_opening_and_reported() {
     everywhere(|directory| {
         let path = directory.join("file");
         std::fs::write(&path, vec![7; 100_000]).unwrap();
@@ -19,7 +19,7 @@ fn a_cache_policy_is_asked_for_at_opening_and_explained() {
             let file = OpenOptions::new().cache(cache).open(&path).unwrap();
             let explained = file.option_report().to_vec();
             assert_eq!(explained[0].option, option);
-            // The same answer as that of a handle made later.
+            // The same support as for a handle made later.
             assert_eq!(explained[0].support, File::open(&path).unwrap().with_cache(cache).1);
             let mut data = vec![0; 99_000];
             file.read_exact_at(&mut data, 501).unwrap();
@@ -35,7 +35,7 @@ fn a_cache_policy_is_asked_for_at_opening_and_explained() {
 }
 
 #[test]
-fn a_temporary_file_has_no_name_until_it_is_given_one() {
+fn a_temporary_file_has_no_name_until_it_is_linked() {
     everywhere(|directory| {
         let file = OpenOptions::new().temporary(true).open(directory).unwrap();
         assert_eq!(file.option_report()[0].option, "temporary");
@@ -60,7 +60,7 @@ fn a_temporary_file_has_no_name_until_it_is_given_one() {
 }
 
 #[test]
-fn a_lock_in_the_way_has_a_kind_of_its_own_and_leaves_the_bytes() {
+fn a_conflicting_lock_has_a_kind_of_its_own_and_keeps_the_bytes() {
     everywhere(|directory| {
         let path = directory.join("file");
         std::fs::write(&path, "bytes").unwrap();
@@ -102,7 +102,7 @@ fn the_environment_switches_locks_off() {
 }
 
 #[test]
-fn hints_where_there_is_nothing_to_read_ahead_are_refused() {
+fn hints_without_read_ahead_are_refused() {
     let file = OpenOptions::new().hint(Hint::Sequential).open("/proc/version").unwrap();
     assert!(
         matches!(file.option_report()[0].support, Support::Unsupported(_)),
@@ -116,7 +116,7 @@ fn hints_where_there_is_nothing_to_read_ahead_are_refused() {
 }
 
 #[test]
-fn write_through_is_the_flag_that_the_system_knows() {
+fn write_through_sets_the_open_flag() {
     everywhere(|directory| {
         use rustix::fs::OFlags;
         for (through, flags) in [
@@ -135,7 +135,7 @@ fn write_through_is_the_flag_that_the_system_knows() {
 }
 
 #[test]
-fn closing_tells_and_clones_keep_open() {
+fn a_clone_stays_usable_after_close() {
     everywhere(|directory| {
         let file = File::create_new(directory.join("file")).unwrap();
         let clone = file.clone();
@@ -147,7 +147,7 @@ fn closing_tells_and_clones_keep_open() {
 }
 
 #[test]
-fn a_stream_over_a_handed_over_descriptor_begins_where_it_stands() {
+fn a_stream_over_an_adopted_descriptor_starts_at_its_position() {
     use std::io::{Read, Seek, SeekFrom, Write};
     everywhere(|directory| {
         let path = directory.join("file");

@@ -1,4 +1,4 @@
-//! The rules of .NET for opening, sharing, appending, preallocating and deleting.
+//! .NET's rules for opening, sharing, appending, preallocating and deleting.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -10,7 +10,7 @@ use fullbore::file::{Access, File, Hint, Mode, OpenOptions, Share, Support};
 use crate::ground::{bytes, everywhere};
 
 #[test]
-fn share_none_keeps_everybody_out_and_truncation_happens_after_the_lock() {
+fn share_none_excludes_all_others_and_truncation_follows_the_lock() {
     everywhere(|directory| {
         let path = directory.join("file");
         let old = bytes(5000, 1);
@@ -33,7 +33,7 @@ fn share_none_keeps_everybody_out_and_truncation_happens_after_the_lock() {
 }
 
 #[test]
-fn append_is_the_systems_own_so_appenders_do_not_overwrite_each_other() {
+fn append_is_atomic_so_appenders_do_not_overwrite_each_other() {
     everywhere(|directory| {
         let path = directory.join("log");
         std::thread::scope(|scope| {
@@ -53,7 +53,7 @@ fn append_is_the_systems_own_so_appenders_do_not_overwrite_each_other() {
 }
 
 #[test]
-fn preallocation_leaves_the_end_of_file_and_removes_only_what_it_made() {
+fn reserve_keeps_the_length_and_a_failure_removes_only_new_files() {
     everywhere(|directory| {
         let (new, old) = (directory.join("new"), directory.join("old"));
         let file = OpenOptions::new().mode(Mode::CreateNew).reserve(1 << 20).open(&new).unwrap();
@@ -71,11 +71,14 @@ fn preallocation_leaves_the_end_of_file_and_removes_only_what_it_made() {
                 .open(path)
                 .unwrap_err();
             assert_eq!(error.kind(), Kind::NoSpace, "{error}");
-            let said = error.to_string();
-            assert!(said.contains("9223372036854775807") && said.contains(path.to_str().unwrap()), "{said}");
+            let message = error.to_string();
+            assert!(
+                message.contains("9223372036854775807") && message.contains(path.to_str().unwrap()),
+                "{message}"
+            );
         }
         assert!(!new.exists());
-        assert_eq!(fs::read(&old).unwrap(), b"old", "emptied before there was room");
+        assert_eq!(fs::read(&old).unwrap(), b"old", "truncated before the space was reserved");
         for (mode, room) in
             [Mode::Open, Mode::Truncate, Mode::OpenOrCreate, Mode::Append].map(|mode| (mode, 1))
         {
@@ -94,7 +97,7 @@ fn preallocation_leaves_the_end_of_file_and_removes_only_what_it_made() {
 }
 
 #[test]
-fn preallocation_of_a_file_that_is_there_empties_it_and_has_the_room() {
+fn reserve_with_create_or_truncate_empties_a_file_and_reserves_the_space() {
     everywhere(|directory| {
         let path = directory.join("file");
         for len in [0, 10_000, 3 << 20] {
@@ -110,7 +113,7 @@ fn preallocation_of_a_file_that_is_there_empties_it_and_has_the_room() {
     });
 }
 
-/// A file system of a megabyte, gone with it.
+/// A file system of 1 MiB, unmounted on drop.
 struct Small(tempfile::TempDir);
 
 impl Small {
@@ -123,7 +126,7 @@ impl Small {
         match mount {
             Ok(output) if output.status.success() => Some(Self(directory)),
             other => {
-                println!("skipped: nothing can be mounted: {other:?}");
+                println!("skipped: mount failed: {other:?}");
                 None
             }
         }
@@ -137,7 +140,7 @@ impl Drop for Small {
 }
 
 #[test]
-fn preallocation_without_room_leaves_a_file_that_was_there_as_it_was() {
+fn reserve_without_space_leaves_an_existing_file_unchanged() {
     let Some(small) = Small::new() else { return };
     let (old, new) = (small.0.path().join("old"), small.0.path().join("new"));
     let content = bytes(300_000, 4);
@@ -146,19 +149,20 @@ fn preallocation_without_room_leaves_a_file_that_was_there_as_it_was() {
     for (path, room) in [(&old, 2 << 20), (&new, 900_000)] {
         let error = create(path, room).unwrap_err();
         assert_eq!(error.kind(), Kind::NoSpace);
-        let said = error.to_string();
-        assert!(said.contains(path.to_str().unwrap()) && said.contains(&room.to_string()), "{said}");
+        let message = error.to_string();
+        let (path, room) = (path.to_str().unwrap(), room.to_string());
+        assert!(message.contains(path) && message.contains(&room), "{message}");
     }
     assert!(!new.exists());
     assert!(fs::read(&old).unwrap() == content);
-    assert!(fs::metadata(&old).unwrap().blocks() * 512 < 400_000, "what it got for nothing is given back");
-    // There is room for it in the place of its old bytes.
+    assert!(fs::metadata(&old).unwrap().blocks() * 512 < 400_000, "reserved blocks are released on failure");
+    // The space suffices once the old bytes are released.
     create(&old, 900_000).unwrap();
     assert_eq!(fs::metadata(&old).unwrap().len(), 0);
 }
 
 #[test]
-fn delete_on_close_removes_its_own_file_only_and_with_the_last_handle() {
+fn delete_on_close_removes_only_its_own_file_with_the_last_handle() {
     everywhere(|directory| {
         let path = directory.join("file");
         let open =
@@ -178,7 +182,7 @@ fn delete_on_close_removes_its_own_file_only_and_with_the_last_handle() {
 }
 
 #[test]
-fn random_wins_over_sequential_and_strict_makes_that_an_error() {
+fn random_overrides_sequential_and_strict_makes_that_an_error() {
     everywhere(|directory| {
         let path = directory.join("file");
         fs::write(&path, "x").unwrap();
@@ -186,11 +190,11 @@ fn random_wins_over_sequential_and_strict_makes_that_an_error() {
         options.hint(Hint::Sequential).hint(Hint::Random);
         let file = options.open(&path).unwrap();
         assert!(file.option_report()[0].to_string().starts_with("hint=sequential unsupported: hint=random"));
-        // On memory there is nothing to read ahead, and that is said.
+        // In memory there is no read-ahead, and the report says so.
         let in_memory = fullbore::probe::device_facts(&file).is_ok_and(|found| found.in_memory);
         assert_eq!(file.option_report()[1].support == Support::Native, !in_memory);
         assert_eq!(options.strict(true).open(&path).unwrap_err().kind(), Kind::Unsupported);
-        // Found by fuzzing: the file was emptied first and refused then.
+        // Found by fuzzing: the file was truncated before the open failed.
         for mode in [Mode::Truncate, Mode::CreateOrTruncate] {
             assert_eq!(options.mode(mode).open(&path).unwrap_err().kind(), Kind::Unsupported);
             assert_eq!(fs::read(&path).unwrap(), b"x", "{mode:?}");
@@ -220,7 +224,7 @@ fn modes_and_kinds_of_path() {
 }
 
 #[test]
-fn seekability_is_found_out_and_a_duplicate_keeps_the_lock() {
+fn seekability_is_detected_and_a_duplicate_keeps_the_lock() {
     let (reader, _writer) = std::io::pipe().unwrap();
     assert!(!File::from_fd(reader.into(), "pipe").unwrap().seekable());
     assert!(File::open("/proc/self/status").unwrap().seekable());

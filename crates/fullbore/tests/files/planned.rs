@@ -1,4 +1,4 @@
-//! Calls that are neither reads nor writes ask the plan first, and refuse on a file whose sync failed.
+//! Calls other than reads and writes consult the plan first, and fail on a file whose sync failed.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn poisoned(error: &Error) -> bool {
 }
 
 #[test]
-fn a_poisoned_file_takes_no_blocks_copies_or_mapped_bytes() {
+fn a_poisoned_file_refuses_blocks_copies_and_mapped_bytes() {
     everywhere(|directory| {
         let content = bytes(300_000, 1);
         let other = directory.join("other");
@@ -36,15 +36,15 @@ fn a_poisoned_file_takes_no_blocks_copies_or_mapped_bytes() {
                 ("clone", other.clone_range(0..4096, &file, 0)),
                 ("copy", other.copy_range(0..u64::MAX, &file, 0).map(drop)),
                 ("copy within", file.copy_range(0..4096, &file, 8192).map(drop)),
-                ("write a window", window.write_at(b"no", 0)),
-                ("change a window", window.with(|bytes| bytes[0] ^= 1)),
-                ("flush a window", window.flush()),
+                ("write a mapping", window.write_at(b"no", 0)),
+                ("change a mapping", window.with(|bytes| bytes[0] ^= 1)),
+                ("flush a mapping", window.flush()),
             ];
             for (what, result) in refused {
                 let error = result.expect_err(what);
                 assert!(poisoned(&error), "{cache:?}: {what}: {error}");
             }
-            // Reading goes on, and nothing has changed.
+            // Reads still work, and nothing has changed.
             assert_eq!(file.copy_range(0..4096, &other, 0).unwrap().bytes(), 4096);
             window.read_at(&mut [0; 100], 0).unwrap();
             assert!(fs::read(&path).unwrap() == content, "{cache:?}");
@@ -53,7 +53,7 @@ fn a_poisoned_file_takes_no_blocks_copies_or_mapped_bytes() {
 }
 
 #[test]
-fn a_window_whose_flush_fails_poisons_the_file() {
+fn a_failed_flush_of_a_mapping_poisons_the_file() {
     everywhere(|directory| {
         let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
         let file = File::create_new(directory.join("file")).unwrap().with_faults(&plan);
@@ -61,7 +61,7 @@ fn a_window_whose_flush_fails_poisons_the_file() {
         let mut window = file.map_writable(10..5000).unwrap();
         window.write_at(b"bytes", 0).unwrap();
         assert_eq!(window.flush().unwrap_err().kind(), Kind::Io);
-        assert!(poisoned(&window.flush().unwrap_err()), "no retry says done");
+        assert!(poisoned(&window.flush().unwrap_err()), "no retry succeeds");
         assert!(poisoned(&file.write_at(b"more", 0).unwrap_err()));
         assert!(poisoned(&file.sync_all().unwrap_err()));
         assert_eq!(plan.counts().failed_syncs, 1);
@@ -69,7 +69,7 @@ fn a_window_whose_flush_fails_poisons_the_file() {
 }
 
 #[test]
-fn what_finds_no_room_changes_nothing() {
+fn calls_without_space_change_nothing() {
     everywhere(|directory| {
         let content = bytes(100_000, 2);
         let path = directory.join("file");
@@ -85,7 +85,7 @@ fn what_finds_no_room_changes_nothing() {
             ("preallocate", file.allocate_and_extend(200_000)),
             ("zero", file.zero_range(49_999..50_001)),
             ("copy", other.copy_range(0..50_000, &file, 50_000).map(drop)),
-            ("write a window", window.write_at(&[0; 2], 49_999)),
+            ("write a mapping", window.write_at(&[0; 2], 49_999)),
             ("clone", other.clone_range(49_152..53_248, &file, 49_152)),
         ];
         for (what, result) in refused {
@@ -93,11 +93,11 @@ fn what_finds_no_room_changes_nothing() {
         }
         assert!(plan.counts().no_space >= 6, "{:?}", plan.counts());
         assert!(fs::read(&path).unwrap() == content);
-        // Holes need no room, and what fits is done.
+        // Holes need no space, and calls that fit succeed.
         file.punch_hole(60_000..70_000).unwrap();
         file.reserve(0..50_000).unwrap();
         window.write_at(&[7; 10], 49_990).unwrap();
-        // A copy stops where the room does; blocks are shared all or not at all.
+        // A copy stops at the end of the space; blocks are shared completely or not at all.
         other.copy_range(0..100_000, &file, 0).unwrap_err();
         let found = fs::read(&path).unwrap();
         let copied = found[..50_000] == bytes(100_000, 3)[..50_000];
@@ -108,7 +108,7 @@ fn what_finds_no_room_changes_nothing() {
 }
 
 #[test]
-fn the_plan_sees_every_call_in_its_order() {
+fn the_plan_records_every_call_in_order() {
     everywhere(|directory| {
         let plan = Plan::new(1);
         let file = File::create_new(directory.join("file")).unwrap().with_faults(&plan);
@@ -135,9 +135,10 @@ fn the_plan_sees_every_call_in_its_order() {
     });
 }
 
-/// Each rung asks: whatever the plan cuts short, interrupts or puts off, the copy is whole; and what fails is told.
+/// Each copy method consults the plan: under shortened and interrupted calls the copy is complete, and I/O errors are
+/// returned.
 #[test]
-fn copies_are_whole_under_every_fault() {
+fn copies_are_complete_under_every_fault() {
     everywhere(|directory| {
         let content = bytes(2_000_003, 4);
         let from = directory.join("from");
@@ -159,18 +160,18 @@ fn copies_are_whole_under_every_fault() {
                 }
             }
             for offset in [0, 1_000_000] {
-                for strikes_the_source in [false, true] {
+                for source_fails in [false, true] {
                     fs::write(&to, b"").unwrap();
                     let failing = Plan::new(1).with(Fault::IoErrorAt { offset });
                     let quiet = Plan::new(1);
-                    let plans = if strikes_the_source { [&failing, &quiet] } else { [&quiet, &failing] };
+                    let plans = if source_fails { [&failing, &quiet] } else { [&quiet, &failing] };
                     let source = File::open(&from).unwrap().with_faults(plans[0]);
                     let (target, _) = File::open_write(&to).unwrap().with_faults(plans[1]).with_cache(cache);
                     let result = source.copy_range(0..u64::MAX, &target, 0);
                     assert_eq!(failing.counts().io_errors, 1, "{cache:?}");
                     match result {
                         Err(error) => assert_eq!(error.kind(), Kind::Io),
-                        // What went well before it is told first, and then it is past.
+                        // The bytes moved before the error are returned first; then the one-time fault is past.
                         Ok(_) => assert!(cache == CachePolicy::Direct && fs::read(&to).unwrap() == content),
                     }
                 }

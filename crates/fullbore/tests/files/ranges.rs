@@ -8,7 +8,7 @@ use fullbore::file::{File, RangeLock};
 use crate::ground::everywhere;
 
 #[test]
-fn exclusive_keeps_all_out_shared_lets_shared_in_and_only_where_they_meet() {
+fn exclusive_excludes_all_and_shared_admits_shared_where_ranges_overlap() {
     everywhere(|directory| {
         let path = directory.join("file");
         let one = File::create_new(&path).unwrap();
@@ -21,25 +21,25 @@ fn exclusive_keeps_all_out_shared_lets_shared_in_and_only_where_they_meet() {
                 assert!(can(start..end, RangeLock::Shared), "{start}..{end}");
                 assert_eq!(can(start..end, RangeLock::Exclusive), !meets, "{start}..{end}");
             }
-            // A second lock of the same owner changes the first.
+            // A second lock of the same owner replaces the first.
             let _exclusive = one.lock_range(150..160, RangeLock::Exclusive).unwrap();
             assert!(!can(155..156, RangeLock::Shared) && can(140..150, RangeLock::Shared));
         }
-        assert!(can(0..u64::MAX, RangeLock::Exclusive), "dropped guards give up their ranges");
+        assert!(can(0..u64::MAX, RangeLock::Exclusive), "dropped guards release their ranges");
         let _all = one.lock_range(1000..u64::MAX, RangeLock::Exclusive).unwrap();
-        assert!(!can((1 << 62)..(1 << 62) + 1, RangeLock::Shared), "however far the file grows");
+        assert!(!can((1 << 62)..(1 << 62) + 1, RangeLock::Shared), "the lock has no end");
     });
 }
 
 #[test]
-fn ranges_and_rights_that_cannot_be_are_errors() {
+fn invalid_ranges_and_missing_access_are_errors() {
     everywhere(|directory| {
         let path = directory.join("file");
         let file = File::create_new(&path).unwrap();
         for range in [5..5, u64::MAX - 1..u64::MAX] {
             assert_eq!(file.lock_range(range, RangeLock::Shared).unwrap_err().kind(), Kind::Invalid);
         }
-        #[allow(clippy::reversed_empty_ranges, reason = "it is what is refused")]
+        #[allow(clippy::reversed_empty_ranges, reason = "it must be refused")]
         let backwards = 6..5;
         assert_eq!(file.lock_range(backwards, RangeLock::Shared).unwrap_err().kind(), Kind::Invalid);
         let reader = File::open(&path).unwrap();
@@ -49,7 +49,7 @@ fn ranges_and_rights_that_cannot_be_are_errors() {
 }
 
 #[test]
-fn another_process_is_kept_out_and_closing_another_handle_gives_nothing_up() {
+fn another_process_is_excluded_and_closing_another_handle_keeps_the_lock() {
     const CHILD: &str = "FULLBORE_TEST_RANGE_FILE";
     if let Some(path) = std::env::var_os(CHILD) {
         let taken = File::open_write(path).unwrap().try_lock_range(0..10, RangeLock::Exclusive).unwrap();
@@ -62,7 +62,7 @@ fn another_process_is_kept_out_and_closing_another_handle_gives_nothing_up() {
             let mut command = Command::new(std::env::current_exe().unwrap());
             command.args([
                 "--exact",
-                "ranges::another_process_is_kept_out_and_closing_another_handle_gives_nothing_up",
+                "ranges::another_process_is_excluded_and_closing_another_handle_keeps_the_lock",
             ]);
             command.env(CHILD, &path).output().unwrap().status.code()
         };

@@ -1,5 +1,5 @@
-//! Rules of .NET that only the system calls show: which are made, in which order, and what becomes of a file when they fail
-//! or when somebody comes between them.
+//! Rules of .NET that show only in the system calls: the calls, their order, and the file after a failure or a race between
+//! them.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ use fullbore::stream::FileStream;
 use crate::ground::{bytes, directories, everywhere};
 use crate::traced::{self, CHILD, calls, calls_with, mark, plainly};
 
-/// What a line of `strace` calls. There are two ways to open, and which is taken depends on the machine.
+/// Returns the name of a system call in a line of `strace`. `open` and `openat` are one: the machine decides between them.
 fn name(call: &str) -> &str {
     match call.split('(').next().unwrap() {
         "openat" => "open",
@@ -43,14 +43,14 @@ fn opening_is_one_system_call() {
 }
 
 #[test]
-fn looking_at_a_handle_makes_no_hidden_system_call() {
+fn inspecting_a_handle_makes_no_system_call() {
     if let Some(directory) = std::env::var_os(CHILD) {
         let path = Path::new(&directory).join("file");
         let mut options = OpenOptions::new();
         options.mode(Mode::OpenOrCreate).share(Share::READ).hint(Hint::Random).cache(CachePolicy::DontCache);
         let (plain, full) = (File::open(&path).unwrap(), options.open(&path).unwrap());
         let stream = FileStream::new(plain.clone());
-        // What a file is, is asked for once, and says that it is.
+        // The kind is determined by one call and then remembered.
         for file in [&plain, &full] {
             file.kind();
         }
@@ -69,7 +69,7 @@ fn looking_at_a_handle_makes_no_hidden_system_call() {
     }
     everywhere(|directory| {
         fs::write(directory.join("file"), "").unwrap();
-        let Some(calls) = calls("rules::looking_at_a_handle_makes_no_hidden_system_call", directory) else {
+        let Some(calls) = calls("rules::inspecting_a_handle_makes_no_system_call", directory) else {
             return;
         };
         assert_eq!(plainly(calls), [""; 0]);
@@ -98,9 +98,9 @@ fn share_only_would_block_fails_the_open() {
         let name = "rules::share_only_would_block_fails_the_open";
         let Some(calls) = calls_with(name, directory, &["flock:error=ENOLCK"], |_| ()) else { return };
         let place = |of: &str| calls.iter().position(|call| call.contains(of)).expect(of);
-        // After it was opened, and without waiting.
+        // Locked after opening, without waiting.
         assert!(place("/file\"") < place("LOCK_EX|LOCK_NB"), "{calls:#?}");
-        assert!(!calls.iter().any(|call| call.contains("LOCK_UN")), "there was none: {calls:#?}");
+        assert!(!calls.iter().any(|call| call.contains("LOCK_UN")), "no lock to release: {calls:#?}");
     });
 }
 
@@ -125,12 +125,12 @@ fn share_truncates_after_the_lock_and_unlocks_before_the_close() {
     });
 }
 
-/// Waits until the trace shows a call that has returned: what is called stands there before it is done.
+/// Waits until the trace shows that a call has returned; the line appears earlier, when the call starts.
 fn returned(trace: &Path, what: &str) {
     let end = Instant::now() + Duration::from_secs(20);
     let is_it = |text: String| text.split_once(what).is_some_and(|(_, rest)| rest.contains(") = "));
     while !fs::read_to_string(trace).is_ok_and(is_it) {
-        assert!(Instant::now() < end, "{what} never returned");
+        assert!(Instant::now() < end, "{what} did not return");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -142,7 +142,7 @@ fn delete_on_close_checks_the_inode_again_after_locking() {
         let mut options = OpenOptions::new();
         options.share(Share::NONE).delete_on_close(true);
         let file = mark(|| options.open(&path)).unwrap();
-        // Not the file that was there when it was opened first: that one has no name any more.
+        // The file found after the lock, not the one opened first, which has no name any more.
         assert_eq!(file.stamp().unwrap().identity.1, fs::metadata(&path).unwrap().ino());
         assert_eq!(file.len().unwrap(), 5);
         file.close().unwrap();
@@ -154,7 +154,7 @@ fn delete_on_close_checks_the_inode_again_after_locking() {
         fs::write(&path, "").unwrap();
         fs::write(&other, "other").unwrap();
         let name = "rules::delete_on_close_checks_the_inode_again_after_locking";
-        // The first lock waits for three seconds, and meanwhile the file is replaced.
+        // The first lock takes three seconds, and meanwhile the file is replaced.
         let replace = |trace: &Path| {
             returned(trace, "raced\", O_RDONLY");
             fs::rename(&other, &path).unwrap();
@@ -167,7 +167,7 @@ fn delete_on_close_checks_the_inode_again_after_locking() {
 }
 
 #[test]
-fn preallocation_keeps_the_size_and_comes_before_the_truncation_of_what_is_there() {
+fn reserve_keeps_the_size_and_precedes_the_truncation() {
     if let Some(directory) = std::env::var_os(CHILD) {
         let path = Path::new(&directory).join("file");
         mark(|| OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(1 << 20).open(&path)).unwrap();
@@ -176,7 +176,7 @@ fn preallocation_keeps_the_size_and_comes_before_the_truncation_of_what_is_there
     everywhere(|directory| {
         let path = directory.join("file");
         fs::write(&path, "bytes").unwrap();
-        let name = "rules::preallocation_keeps_the_size_and_comes_before_the_truncation_of_what_is_there";
+        let name = "rules::reserve_keeps_the_size_and_precedes_the_truncation";
         let Some(calls) = calls(name, directory) else { return };
         let of = ["fallocate", "ftruncate"];
         let order: Vec<_> =
@@ -184,20 +184,20 @@ fn preallocation_keeps_the_size_and_comes_before_the_truncation_of_what_is_there
         assert_eq!(order, ["fallocate", "ftruncate", "fallocate"], "{calls:#?}");
         let mut allocating = calls.iter().filter(|call| self::name(call) == "fallocate");
         assert!(allocating.all(|call| call.contains("FALLOC_FL_KEEP_SIZE")), "{calls:#?}");
-        // Where the file has the room itself, giving its blocks back makes it.
+        // If the file's own blocks suffice, truncation frees the space first.
         fs::write(&path, vec![1; 2 << 20]).unwrap();
         let Some(calls) = traced::calls(name, directory) else { return };
         let order: Vec<_> =
             calls.iter().map(|call| self::name(call)).filter(|call| of.contains(call)).collect();
         assert_eq!(order, ["ftruncate", "fallocate"], "{calls:#?}");
-        // One that is new has nothing to lose.
+        // A new file has nothing to lose.
         fs::remove_file(&path).unwrap();
         let Some(calls) = traced::calls(name, directory) else { return };
         assert_eq!(calls.iter().filter(|call| call.starts_with("fallocate(")).count(), 1, "{calls:#?}");
     });
 }
 
-/// dotnet#124722: a flush to the device truncated the file (macOS, on SMB).
+/// dotnet#124722: a flush to the device truncated the file (macOS, SMB).
 #[test]
 fn dotnet_124722_flush_to_disk_changes_neither_length_nor_bytes() {
     everywhere(|directory| {
@@ -214,9 +214,9 @@ fn dotnet_124722_flush_to_disk_changes_neither_length_nor_bytes() {
     });
 }
 
-/// The calls of a copy, each rung of the ladder once, in the order in which they come first.
-fn rungs(calls: &[String]) -> Vec<&'static str> {
-    let rung = |call: &String| match name(call) {
+/// Returns the copy methods among the calls, each once, in the order of their first use.
+fn methods(calls: &[String]) -> Vec<&'static str> {
+    let method = |call: &String| match name(call) {
         "ioctl" if call.contains("FICLONE") => Some("clone"),
         "copy_file_range" => Some("copy_file_range"),
         "sendfile" | "splice" => Some("splice"),
@@ -224,7 +224,7 @@ fn rungs(calls: &[String]) -> Vec<&'static str> {
         _ => None,
     };
     let mut order = Vec::new();
-    for found in calls.iter().filter_map(rung) {
+    for found in calls.iter().filter_map(method) {
         if !order.contains(&found) {
             order.push(found);
         }
@@ -233,7 +233,7 @@ fn rungs(calls: &[String]) -> Vec<&'static str> {
 }
 
 #[test]
-fn the_copy_ladder_is_clone_then_copy_file_range_then_splice_then_a_loop() {
+fn copies_try_clone_then_copy_file_range_then_splice_then_a_loop() {
     const BLOCKS: usize = 4 << 20;
     if let Some(directory) = std::env::var_os(CHILD) {
         let at = |name: &str| Path::new(&directory).join(name);
@@ -244,20 +244,20 @@ fn the_copy_ladder_is_clone_then_copy_file_range_then_splice_then_a_loop() {
         assert!(report.through_memory > 0, "{report:?}");
         return;
     }
-    let name = "rules::the_copy_ladder_is_clone_then_copy_file_range_then_splice_then_a_loop";
+    let name = "rules::copies_try_clone_then_copy_file_range_then_splice_then_a_loop";
     let directory = &directories()[0];
     let (source, target) = (directory.path().join("source"), directory.path().join("target"));
     let data = bytes(BLOCKS, 6);
     fs::write(&source, &data).unwrap();
-    // Each rung is broken, so that the next one is seen.
+    // Each method is made to fail, so that the next one is tried.
     let broken = ["ioctl:error=EOPNOTSUPP", "copy_file_range:error=EXDEV", "splice:error=EINVAL"];
     let Some(calls) = calls_with(name, directory.path(), &broken, |_| ()) else { return };
-    assert_eq!(rungs(&calls), ["clone", "copy_file_range", "splice", "loop"], "{calls:#?}");
+    assert_eq!(methods(&calls), ["clone", "copy_file_range", "splice", "loop"], "{calls:#?}");
     assert!(fs::read(&target).unwrap() == data);
-    // What says that it is empty goes straight to the loop.
+    // A file that reports length 0 is copied by the loop at once.
     fs::remove_file(&source).unwrap();
     fs::remove_file(&target).unwrap();
     let Some(calls) = traced::calls(name, directory.path()) else { return };
-    assert_eq!(rungs(&calls), ["loop"], "{calls:#?}");
+    assert_eq!(methods(&calls), ["loop"], "{calls:#?}");
     assert!(fs::metadata(&target).unwrap().len() > 0);
 }

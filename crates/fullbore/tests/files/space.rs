@@ -1,4 +1,4 @@
-//! Lengths, holes and blocks against a model.
+//! Lengths, holes and blocks, compared with a model.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use fullbore::file::{CachePolicy, File};
 use crate::ground::{bytes, everywhere};
 
 #[test]
-fn holes_and_lengths_as_a_model_says() {
+fn holes_and_lengths_equal_the_model() {
     everywhere(|directory| {
         for cache in [CachePolicy::Keep, CachePolicy::Direct] {
             let path = directory.join(format!("model-{cache}"));
@@ -44,7 +44,7 @@ fn holes_and_lengths_as_a_model_says() {
                 }
                 assert!(fs::read(&path).unwrap() == model, "{path:?} after {step:?}");
                 let (data, hole) = (file.seek_data(start).unwrap(), file.seek_hole(start).unwrap());
-                // Only zeros may be left out, and only what stands at the end is no hole's start.
+                // Only zeros may be in holes, and a hole exists exactly before the end.
                 let stop = data.map_or(model.len(), |data| data as usize);
                 let from = range_start(start, &model);
                 assert!(model[from..stop.max(from)].iter().all(|&byte| byte == 0), "{start}: {data:?}");
@@ -52,7 +52,7 @@ fn holes_and_lengths_as_a_model_says() {
                 if let Some(hole) = hole {
                     assert!(hole >= start && hole <= model.len() as u64);
                 }
-                // The position that tells a file which was read in part stays.
+                // The position is unchanged; `seekable_len` uses it to recognise a partly read file.
                 assert_eq!(file.seekable_len().unwrap(), (!model.is_empty()).then_some(model.len() as u64));
             }
         }
@@ -64,7 +64,7 @@ fn range_start(start: u64, model: &[u8]) -> usize {
 }
 
 #[test]
-fn punching_gives_blocks_back_and_allocating_takes_them() {
+fn punching_frees_blocks_and_reserving_takes_them() {
     everywhere(|directory| {
         use std::os::unix::fs::MetadataExt;
         let path = directory.join("blocks");
@@ -86,7 +86,7 @@ fn punching_gives_blocks_back_and_allocating_takes_them() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn impossible_ranges_and_operations_are_errors() {
     everywhere(|directory| {
         let path = directory.join("wrong");
         let file = File::create_new(&path).unwrap();
@@ -102,5 +102,5 @@ fn what_cannot_be_is_said() {
     });
     let null = File::open("/dev/null").unwrap();
     assert_eq!(null.seek_data(0).unwrap_err().kind(), Kind::Unsupported);
-    assert_eq!(null.reserve(0..1).unwrap_err().kind(), Kind::Io, "it is open for reading");
+    assert_eq!(null.reserve(0..1).unwrap_err().kind(), Kind::Io, "open for reading only");
 }

@@ -1,4 +1,4 @@
-//! A strict open that fails leaves everything as it was: what it made goes, what it found stays.
+//! A strict open that fails changes nothing: a file it created is removed, a file it found stays.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use fullbore::file::{Access, CachePolicy, Hint, Mode, OpenOptions};
 
 use crate::ground::everywhere;
 
-/// Refused on every file system: random wins over sequential.
+/// Returns options that are refused on every file system: sequential is overridden by random.
 fn refused(mode: Mode) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(mode).strict(true).hint(Hint::Sequential).hint(Hint::Random);
@@ -18,7 +18,7 @@ fn refused(mode: Mode) -> OpenOptions {
 const MAKERS: [Mode; 4] = [Mode::CreateOrTruncate, Mode::CreateNew, Mode::OpenOrCreate, Mode::Append];
 
 #[test]
-fn a_strict_open_that_fails_removes_what_it_made_and_nothing_else() {
+fn a_failed_strict_open_removes_only_what_it_created() {
     everywhere(|directory| {
         let (path, dangling) = (directory.join("file"), directory.join("dangling"));
         symlink("file", &dangling).unwrap();
@@ -43,7 +43,7 @@ fn a_strict_open_that_fails_removes_what_it_made_and_nothing_else() {
 }
 
 #[test]
-fn a_strict_open_that_succeeds_makes_opens_and_empties_as_any_other() {
+fn a_successful_strict_open_creates_opens_and_truncates_as_usual() {
     everywhere(|directory| {
         let (path, dangling) = (directory.join("file"), directory.join("dangling"));
         symlink("file", &dangling).unwrap();
@@ -59,7 +59,7 @@ fn a_strict_open_that_succeeds_makes_opens_and_empties_as_any_other() {
                 options().open(name).unwrap();
                 let left = if mode == Mode::CreateOrTruncate { b"".as_slice() } else { b"bytes" };
                 assert_eq!(fs::read(&path).unwrap(), left, "{mode:?}");
-                // Emptied at once where nothing can fail between: deleting alone does not wait.
+                // Truncated at once, since nothing can fail in between: deleting on close alone does not delay it.
                 fs::write(&path, "again").unwrap();
                 let file = options().strict(false).delete_on_close(true).open(&path).unwrap();
                 assert_eq!(
@@ -75,10 +75,10 @@ fn a_strict_open_that_succeeds_makes_opens_and_empties_as_any_other() {
 }
 
 #[test]
-fn a_cache_policy_that_is_refused_fails_before_anything_is_lost_or_made() {
+fn a_refused_cache_policy_fails_before_any_change() {
     everywhere(|directory| {
         let path = directory.join("file");
-        // Direct and appending contradict each other on every file system; to drop is refused on memory.
+        // Direct I/O and appending exclude each other on every file system; dropping is refused in memory.
         let appending =
             || OpenOptions::new().mode(Mode::Append).strict(true).cache(CachePolicy::Direct).open(&path);
         assert_eq!(appending().unwrap_err().kind(), Kind::Unsupported);
@@ -96,7 +96,7 @@ fn a_cache_policy_that_is_refused_fails_before_anything_is_lost_or_made() {
 }
 
 #[test]
-fn a_directory_is_refused_alike_whether_or_not_it_must_be_known_who_made_it() {
+fn a_directory_is_refused_by_every_combination_of_options() {
     everywhere(|directory| {
         for (strict, delete) in [(false, false), (true, false), (false, true), (true, true)] {
             for access in [Access::Read, Access::ReadWrite] {
@@ -111,12 +111,12 @@ fn a_directory_is_refused_alike_whether_or_not_it_must_be_known_who_made_it() {
 }
 
 #[test]
-fn many_who_open_or_create_at_once_all_come_through() {
+fn concurrent_open_or_create_calls_all_succeed() {
     everywhere(|directory| {
         let path = directory.join("file");
         for round in 0..50 {
             std::thread::scope(|scope| {
-                // One that would have to remove what it made, others that want it.
+                // One open fails and removes what it created; the others must succeed.
                 scope.spawn(|| refused(Mode::OpenOrCreate).open(&path).unwrap_err());
                 for _ in 0..3 {
                     scope.spawn(|| {

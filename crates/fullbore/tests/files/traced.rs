@@ -1,17 +1,17 @@
-//! The system calls of a piece of work, as `strace` sees them in a process of its own.
+//! The system calls of a block of code, traced by `strace` in a process of its own.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs the test of this name once more, in a process of its own, where it finds the variable [`CHILD`] set to
-/// `directory` and is to [`mark`] the beginning and the end of its work. The lines of its calls between the marks, or
-/// `None`, and the reason printed, where nothing can be traced.
+/// Runs the test of this name again in a process of its own, with the variable [`CHILD`] set to `directory`; the test calls
+/// [`mark`] around its work. Returns the lines of the calls between the marks, or `None`, and prints the reason, where
+/// tracing is impossible.
 pub(crate) fn calls(name: &str, directory: &Path) -> Option<Vec<String>> {
     calls_with(name, directory, &[], |_| ())
 }
 
-/// As [`calls`], with some of the system calls made to fail or to wait, as `strace`'s `-e inject=` says; `meanwhile` is run
-/// beside it and can watch the trace.
+/// Traces as [`calls`], with some system calls made to fail or to wait as by `strace`'s `-e inject=`. `meanwhile` runs
+/// concurrently and can watch the trace.
 pub(crate) fn calls_with(
     name: &str,
     directory: &Path,
@@ -23,7 +23,7 @@ pub(crate) fn calls_with(
     match works {
         Ok(output) if output.status.success() => {}
         Ok(output) => {
-            println!("skipped: strace may not trace here: {output:?}");
+            println!("skipped: strace cannot trace here: {output:?}");
             return None;
         }
         Err(error) => {
@@ -39,7 +39,7 @@ pub(crate) fn calls_with(
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", name])
         .env(CHILD, directory)
-        // Two cannot trace one process: a leak sanitizer, where the tests are built with one, has no turn in this one.
+        // A process has one tracer at most, so a leak sanitizer must not run in this one.
         .env("LSAN_OPTIONS", "detect_leaks=0")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -49,11 +49,11 @@ pub(crate) fn calls_with(
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = std::fs::read_to_string(trace.path()).unwrap();
-    Some(between_marks(&text).unwrap_or_else(|| panic!("the beginning is not marked: {output:?}")))
+    Some(between_marks(&text).unwrap_or_else(|| panic!("no begin mark: {output:?}")))
 }
 
-/// The calls of the thread that marked its beginning, up to its end. A call that another thread's line came in between is two
-/// lines of the trace, the first ending `<unfinished ...>` and the second beginning `<... NAME resumed>`: they are put together.
+/// Returns the calls of the thread that set the marks, between them. A call interrupted by another thread's line is two lines
+/// of the trace, the first ending `<unfinished ...>` and the second beginning `<... NAME resumed>`; they are joined.
 fn between_marks(trace: &str) -> Option<Vec<String>> {
     let begin = trace.lines().position(|line| line.contains(BEGIN))?;
     let thread = trace.lines().nth(begin)?.split(' ').next()?;
@@ -71,7 +71,7 @@ fn between_marks(trace: &str) -> Option<Vec<String>> {
     Some(calls.into_iter().skip(1).take_while(|call| !call.contains(END)).collect())
 }
 
-/// Without what the allocator asks for, and what std looks at before closing in builds with debug assertions.
+/// Removes calls of the allocator, and those that std makes before closing in builds with debug assertions.
 pub(crate) fn plainly(calls: Vec<String>) -> Vec<String> {
     let besides = ["brk(", "mmap(", "munmap(", "mremap(", "madvise("];
     let beside =
@@ -79,13 +79,13 @@ pub(crate) fn plainly(calls: Vec<String>) -> Vec<String> {
     calls.into_iter().filter(|call| !beside(call)).collect()
 }
 
-/// Set in the process that is traced.
+/// Set to the directory in the traced process.
 pub(crate) const CHILD: &str = "FULLBORE_TEST_TRACED";
 
 const BEGIN: &str = "fullbore-test-begin";
 const END: &str = "fullbore-test-end";
 
-/// What `work` does is what [`calls`] returns.
+/// Runs `work` between two marks in the trace, for [`calls`].
 pub(crate) fn mark<T>(work: impl FnOnce() -> T) -> T {
     assert!(!Path::new(BEGIN).exists());
     let result = work();
@@ -94,7 +94,7 @@ pub(crate) fn mark<T>(work: impl FnOnce() -> T) -> T {
 }
 
 #[test]
-fn the_calls_of_the_work_are_seen_and_no_others() {
+fn exactly_the_marked_calls_are_returned() {
     if let Some(directory) = std::env::var_os(CHILD) {
         std::fs::write(Path::new(&directory).join("before"), "").unwrap();
         mark(|| std::fs::rename(Path::new(&directory).join("before"), Path::new(&directory).join("after")))
@@ -102,14 +102,14 @@ fn the_calls_of_the_work_are_seen_and_no_others() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let Some(calls) = calls("traced::the_calls_of_the_work_are_seen_and_no_others", directory.path()) else {
+    let Some(calls) = calls("traced::exactly_the_marked_calls_are_returned", directory.path()) else {
         return;
     };
     assert!(calls.len() == 1 && calls[0].starts_with("rename"), "{calls:?}");
 }
 
 #[test]
-fn a_call_in_two_lines_is_one_call() {
+fn a_call_on_two_lines_is_joined() {
     let trace = "\
 7     statx(AT_FDCWD, \"before\") = 0
 8     statx(AT_FDCWD, \"fullbore-test-begin\", AT_STATX_SYNC_AS_STAT, STATX_ALL,  <unfinished ...>

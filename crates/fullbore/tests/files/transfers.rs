@@ -1,4 +1,4 @@
-//! Scatter and gather beyond what one call takes, and past where 32 bits end.
+//! Scattered and gathered transfers beyond the limits of one call and of 32-bit offsets.
 
 use std::fs;
 use std::io::{IoSlice, IoSliceMut};
@@ -9,13 +9,13 @@ use fullbore::file::{CachePolicy, File};
 
 use crate::ground::{bytes, everywhere};
 
-/// Lengths that repeat nowhere near, among them 0.
+/// Returns lengths without short periods, some of them 0.
 fn lengths(count: usize) -> Vec<usize> {
     bytes(count, 5).into_iter().map(|byte| usize::from(byte) % 13).collect()
 }
 
 #[test]
-fn dotnet_108380_gather_writes_more_buffers_than_a_call_takes() {
+fn dotnet_108380_gathered_writes_may_exceed_the_buffers_of_one_call() {
     everywhere(|directory| {
         for (index, cache) in
             [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct].into_iter().enumerate()
@@ -40,7 +40,7 @@ fn dotnet_108380_gather_writes_more_buffers_than_a_call_takes() {
 }
 
 #[test]
-fn scatter_reads_more_buffers_than_a_call_takes() {
+fn scattered_reads_may_exceed_the_buffers_of_one_call() {
     everywhere(|directory| {
         let path = directory.join("scatter");
         let lens = lengths(5000);
@@ -58,7 +58,7 @@ fn scatter_reads_more_buffers_than_a_call_takes() {
 }
 
 #[test]
-fn scatter_beyond_the_end_says_where_it_ended() {
+fn a_scattered_read_beyond_the_end_names_the_offset() {
     everywhere(|directory| {
         let path = directory.join("short");
         fs::write(&path, bytes(100, 3)).unwrap();
@@ -77,7 +77,7 @@ fn scatter_beyond_the_end_says_where_it_ended() {
 }
 
 #[test]
-fn dotnet_109340_gather_past_where_32_bits_end() {
+fn dotnet_109340_gathered_writes_beyond_32_bit_offsets() {
     everywhere(|directory| {
         let path = directory.join("far");
         let file = File::create_new(&path).unwrap();
@@ -97,15 +97,15 @@ fn dotnet_109340_gather_past_where_32_bits_end() {
     });
 }
 
-/// One call takes 2 GiB less a page: a gather of more must go on within a buffer.
+/// One call transfers at most 2 GiB less one page, so a larger gathered write continues inside a buffer.
 #[test]
-fn gather_of_more_than_2_gib() {
+fn a_gathered_write_may_exceed_2_gib() {
     let file = File::from_fd(
         fs::OpenOptions::new().read(true).write(true).open("/dev/null").unwrap().into(),
         "/dev/null",
     )
     .unwrap();
-    // The bytes go nowhere, but the counting of them is the same. 33 times 64 MiB.
+    // `/dev/null` discards the bytes but counts them: 33 times 64 MiB.
     let data = vec![0; 64 << 20];
     let parts = vec![IoSlice::new(&data); 33];
     file.write_all_vectored_at(&parts, 0).unwrap();
@@ -113,9 +113,9 @@ fn gather_of_more_than_2_gib() {
     assert!(once < 33 * (64 << 20), "{once}");
 }
 
-/// Whole blocks in aligned memory go in one call, others one by one; both are right.
+/// Whole blocks in aligned memory are written by one call, others one by one, with the same result.
 #[test]
-fn vectors_of_blocks_pass_the_cache_by() {
+fn vectors_of_blocks_bypass_the_cache() {
     everywhere(|directory| {
         let path = directory.join("blocks");
         let (file, _) = File::create_new(&path).unwrap().with_cache(CachePolicy::Direct);
@@ -139,9 +139,9 @@ fn vectors_of_blocks_pass_the_cache_by() {
     });
 }
 
-/// Found by fuzzing: to `pwritev2` the last offset there is, which is −1, means the file's own position.
+/// Found by fuzzing: to `pwritev2` the largest offset, −1, means the file's own position.
 #[test]
-fn the_last_offset_is_no_position() {
+fn the_largest_offset_does_not_mean_the_position() {
     everywhere(|directory| {
         for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let path = directory.join(format!("last-{cache}"));

@@ -1,13 +1,13 @@
-//! How often what was done, and what a file system must be able to do.
+//! Counts of the operations, and the operations that each file system must support.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// How many sorts of operations there are.
+/// Number of kinds of operations.
 const KINDS: usize = 21;
 
-/// What became of the operations, by name.
+/// Completed and refused operations, by name.
 #[derive(Debug, Default)]
 pub(crate) struct OperationCounts {
     counts: BTreeMap<&'static str, Count>,
@@ -24,7 +24,7 @@ impl OperationCounts {
         self.counts.entry(name).or_default().done += 1;
     }
 
-    /// The file system said that it cannot.
+    /// Counts an operation that the file system does not support.
     pub(crate) fn refused(&mut self, name: &'static str) {
         self.counts.entry(name).or_default().refused += 1;
     }
@@ -33,7 +33,7 @@ impl OperationCounts {
         self.counts.values().map(|count| count.done + count.refused).sum()
     }
 
-    /// Whether each sort of operation came about, and sharing blocks, which hits seldom, often enough to have worked.
+    /// True if every kind of operation occurred, and `clone_range`, which seldom succeeds, at least 20 times.
     pub(crate) fn whole(&self) -> bool {
         let clones = self.counts.get("clone_range").map_or(0, |count| count.done + count.refused);
         let kinds = self.counts.keys().filter(|name| !name.ends_with("of nothing")).count();
@@ -54,10 +54,10 @@ impl OperationCounts {
         }
     }
 
-    /// Fails if a file system refused what its kind can do, or if a sort of operation never came about.
+    /// Fails if a file system refused an operation that its kind supports, or if a kind of operation never occurred.
     pub(crate) fn judge(&self, directory: &Path) {
         let optional: &[&str] = match system(directory) {
-            // A range that is not of whole blocks is refused everywhere.
+            // Every file system refuses to clone partial blocks.
             Some("ext4") => &["clone_range"],
             Some("tmpfs") => &["clone_range", "zero_range"],
             Some(_) => &[],
@@ -77,7 +77,7 @@ impl OperationCounts {
     }
 }
 
-/// The file system, if it is one whose abilities are known here (`man 2 statfs`).
+/// Returns the file system's name if its abilities are known here (`man 2 statfs`).
 pub(crate) fn system(directory: &Path) -> Option<&'static str> {
     match rustix::fs::statfs(directory).unwrap().f_type {
         0xef53 => Some("ext4"),

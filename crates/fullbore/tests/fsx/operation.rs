@@ -1,5 +1,4 @@
-//! What can be asked of files, and the drawing of it: like a user's requests, most are small, and many stand on
-//! boundaries.
+//! The operations and their random selection: as in real use, most are small, and many start or end on boundaries.
 
 use std::ops::Range;
 
@@ -7,22 +6,22 @@ use fullbore::file::{CachePolicy, Durability};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The most bytes a file gets: some of the pieces that long transfers are cut to.
+/// Maximum length of a file, in bytes: several of the pieces that long transfers are divided into.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// How many files there are: copies go within and between them.
+/// Number of files; copies go within and between them.
 pub(crate) const FILES: usize = 2;
 
 const PAGE: usize = 4096;
 
-/// A range of a file, by which handle, and where its bytes stand in memory.
+/// A range of a file, the handle to use, and the alignment of the memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     pub(crate) file: usize,
     pub(crate) cache: CachePolicy,
     pub(crate) offset: usize,
     pub(crate) len: usize,
-    /// How far from the start of a page.
+    /// Distance of the memory from the start of a page.
     pub(crate) shift: usize,
 }
 
@@ -36,7 +35,7 @@ impl Span {
     }
 }
 
-/// One thing to ask.
+/// An operation with its parameters.
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
     Read {
@@ -90,7 +89,7 @@ pub(crate) enum Operation {
         source: usize,
         flush: bool,
     },
-    /// A window that stays while other things happen to its file.
+    /// Creates a mapping that stays while other operations change its file.
     KeepWindow {
         span: Span,
     },
@@ -118,7 +117,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// What it is called in sums.
+    /// Returns the name used in the counts.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Read { .. } => "read",
@@ -135,9 +134,9 @@ impl Operation {
             Self::Clone { .. } => "clone_range",
             Self::MapRead { .. } => "map",
             Self::MapWrite { .. } => "map_writable",
-            Self::KeepWindow { .. } => "keep a window",
-            Self::ReadKept => "read a kept window",
-            Self::WriteKept { .. } => "write a kept window",
+            Self::KeepWindow { .. } => "keep a mapping",
+            Self::ReadKept => "read a kept mapping",
+            Self::WriteKept { .. } => "write a kept mapping",
             Self::Seek { .. } => "seek_data, seek_hole",
             Self::Reopen => "reopen",
             Self::DropCache { .. } => "drop_cache",
@@ -147,19 +146,19 @@ impl Operation {
     }
 }
 
-/// Which handles are used between two openings.
+/// The handles in use until the files are reopened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mix {
     Only(CachePolicy),
     All,
 }
 
-/// Draws operations; the same seed draws the same ones, whatever comes of them, as long as the lengths are the same.
+/// A generator of operations. A seed always gives the same sequence, as long as the lengths of the files are the same.
 #[derive(Debug)]
 pub(crate) struct Draw {
     random: SplitMix64,
     mix: Mix,
-    /// Whether nothing is asked for that waits for the device: so that there are millions of operations too.
+    /// True while operations that wait for the device are excluded, so that millions of others run.
     calm: bool,
 }
 
@@ -183,7 +182,7 @@ impl Draw {
         }
     }
 
-    /// A range that fits into [`LONGEST`], of a file of this length.
+    /// Returns a range within [`LONGEST`], for files of these lengths.
     fn span(&mut self, lens: [usize; FILES]) -> Span {
         let (file, cache) = (self.below(FILES), self.cache());
         let size = lens[file];
@@ -214,7 +213,7 @@ impl Draw {
         Span { file, cache, offset, len: len.min(LONGEST - offset), shift }
     }
 
-    /// A range within a file of this length.
+    /// Returns a range within a file.
     fn within(&mut self, lens: [usize; FILES]) -> Span {
         let mut span = self.span(lens);
         span.offset = span.offset.min(lens[span.file]);
@@ -222,7 +221,7 @@ impl Draw {
         span
     }
 
-    /// Where a vector of `len` bytes is cut: ends of buffers, some of them empty.
+    /// Returns the cuts of a vector: ends of buffers, some of them empty.
     fn cuts(&mut self, span: &Span) -> Vec<usize> {
         let count = if self.one_in(200) { 1500 } else { 1 + self.below(12) };
         let unit = if span.shift == 0 { 512 } else { 1 };
@@ -232,12 +231,12 @@ impl Draw {
         cuts
     }
 
-    /// Where the bytes to write are taken from.
+    /// Returns the start of the bytes to write.
     fn source(&mut self) -> usize {
         self.below(LONGEST)
     }
 
-    /// A range to copy and a place for it; one in `seldom` at any place, the others where blocks can be shared.
+    /// Returns a range to copy and its destination: one in `seldom` at any offsets, the others where blocks can be shared.
     fn pair(&mut self, lens: [usize; FILES], seldom: usize) -> (Span, Span) {
         let (mut from, mut to) = (self.span(lens), self.span(lens));
         if !self.one_in(seldom) {
@@ -254,7 +253,7 @@ impl Draw {
         (from, to)
     }
 
-    /// The next operation on files of these lengths.
+    /// Returns the next operation on files of these lengths.
     pub(crate) fn next(&mut self, lens: [usize; FILES]) -> Operation {
         match self.any(lens) {
             Operation::PunchHole { span }
@@ -294,7 +293,7 @@ impl Draw {
             }
             560..580 => {
                 let mut span = self.span(lens);
-                // Small files are quick to compare; writes make them large again.
+                // Small files are compared quickly; writes extend them again.
                 span.offset = if self.one_in(2) { self.below(40_000) } else { span.offset };
                 Operation::SetLen { span }
             }

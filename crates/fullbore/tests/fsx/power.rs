@@ -1,5 +1,5 @@
-//! Random operations, then a power failure: what is left is what was synced, whatever was done in between and
-//! through which call. So no call escapes the plan's log.
+//! Random operations, then a power failure: the files have their synced content, whichever calls changed them. This shows
+//! that the plan records every call.
 
 use std::fs;
 
@@ -9,11 +9,11 @@ use crate::ground::everywhere;
 use crate::run::Run;
 use crate::seed;
 
-/// Runs a file system: each has its own files.
+/// Runs per file system, each with its own files.
 const RUNS: u64 = 150;
 
 #[test]
-fn a_power_failure_leaves_what_was_synced() {
+fn a_power_failure_leaves_the_synced_content() {
     let seed = seed();
     println!("FULLBORE_FSX_SEED={seed}");
     everywhere(|directory| {
@@ -37,7 +37,7 @@ fn a_power_failure_leaves_what_was_synced() {
                 let differs = || found.iter().zip(durable).position(|(one, other)| one != other);
                 assert!(
                     found == *durable,
-                    "{}: {} bytes for {}, first at {:?}",
+                    "{}: {} bytes instead of {}, first difference at {:?}",
                     path.display(),
                     found.len(),
                     durable.len(),
@@ -47,7 +47,7 @@ fn a_power_failure_leaves_what_was_synced() {
             }
             fs::remove_dir_all(&directory).unwrap();
         }
-        // Else nothing was shown.
+        // Without any synced bytes the test would show nothing.
         assert!(survived > 0);
     });
 }

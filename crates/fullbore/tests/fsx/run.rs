@@ -1,4 +1,4 @@
-//! Two files, their models, and what is done to both.
+//! Two files, their models, and the operations on both.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -13,10 +13,10 @@ use crate::counts::OperationCounts;
 use crate::ground::bytes;
 use crate::operation::{Draw, FILES, LONGEST, Operation, Span};
 
-/// How many of the last operations a failure tells.
-const TOLD: usize = 40;
+/// Number of operations that a failure prints.
+const LISTED: usize = 40;
 
-/// A file's handles, one a cache policy.
+/// A file's handles, one per cache policy.
 #[derive(Debug)]
 struct Handles {
     keep: File,
@@ -44,7 +44,7 @@ impl Handles {
     }
 }
 
-/// A window and what it is of.
+/// A mapping and its range.
 #[derive(Debug)]
 struct Kept {
     file: usize,
@@ -60,13 +60,13 @@ pub(crate) struct Run {
     pub(crate) paths: [PathBuf; FILES],
     files: [Handles; FILES],
     pub(crate) models: [Vec<u8>; FILES],
-    /// What syncs have covered.
+    /// The synced content.
     pub(crate) durable: [Vec<u8>; FILES],
     plan: Option<Plan>,
     kept: Option<Kept>,
-    /// What is written is taken from here, at random places.
+    /// Source of the bytes to write, used from random offsets.
     source: Vec<u8>,
-    /// What is read goes here.
+    /// Destination of reads.
     memory: Vec<u8>,
     last: VecDeque<(u64, Operation)>,
     pub(crate) counts: OperationCounts,
@@ -94,11 +94,11 @@ impl Run {
         }
     }
 
-    /// Draws an operation and does it.
+    /// Draws an operation and executes it.
     pub(crate) fn step(&mut self) {
         let lens = [self.models[0].len(), self.models[1].len()];
         let operation = self.draw.next(lens);
-        if self.last.len() == TOLD {
+        if self.last.len() == LISTED {
             self.last.pop_front();
         }
         self.last.push_back((self.counts.total(), operation.clone()));
@@ -123,7 +123,7 @@ impl Run {
                 } else {
                     file.write_at(data, span.offset as u64)?
                 };
-                stand(&mut self.models[span.file], span.offset, data, written);
+                write_model(&mut self.models[span.file], span.offset, data, written);
                 Ok(())
             }
             Operation::WriteVectored { span, cuts, all, source } => {
@@ -137,7 +137,7 @@ impl Run {
                 } else {
                     file.write_vectored_at(&parts, span.offset as u64)?
                 };
-                stand(&mut self.models[span.file], span.offset, data, written);
+                write_model(&mut self.models[span.file], span.offset, data, written);
                 Ok(())
             }
             Operation::SetLen { span } => {
@@ -266,7 +266,7 @@ impl Run {
         }
         let report = result?;
         assert_eq!(report.bytes(), data.len() as u64, "{report:?}");
-        stand(&mut self.models[to.file], to.offset, &data, data.len());
+        write_model(&mut self.models[to.file], to.offset, &data, data.len());
         Ok(())
     }
 
@@ -274,12 +274,12 @@ impl Run {
         let (source, target) = (self.files[from.file].of(from.cache), self.files[to.file].of(to.cache));
         source.clone_range(from.range(), target, to.offset as u64)?;
         let data = rest(&self.models[from.file], from).to_vec();
-        assert_eq!(data.len(), from.len, "blocks were shared that are not there");
-        stand(&mut self.models[to.file], to.offset, &data, data.len());
+        assert_eq!(data.len(), from.len, "blocks beyond the end were shared");
+        write_model(&mut self.models[to.file], to.offset, &data, data.len());
         Ok(())
     }
 
-    /// Reads the window that was kept: what it says is the file's, or it says that the file was cut short.
+    /// Reads the kept mapping: it returns the bytes of the file, or `Changed` if the file was truncated.
     fn read_kept(&mut self) -> Result<()> {
         let Some(Kept { file, start, mmap }) = &self.kept else { return Ok(()) };
         let model = &self.models[*file];
@@ -287,7 +287,7 @@ impl Run {
         let result = mmap.read_at(into, 0);
         if *start + mmap.len() > model.len() {
             assert_eq!(result.unwrap_err().kind(), Kind::Changed);
-            // Zero pages stand under it for good.
+            // Its zero pages are permanent.
             self.kept = None;
             return Ok(());
         }
@@ -317,7 +317,7 @@ impl Run {
         Ok(())
     }
 
-    /// Only zeros may be left out as holes, and holes and data take turns.
+    /// Checks `seek_data` and `seek_hole`: only zeros may be in holes, and an offset is in data or in a hole, not both.
     fn seek(&self, span: &Span) -> Result<()> {
         let (file, model) = (self.files[span.file].of(span.cache), &self.models[span.file]);
         let start = span.offset;
@@ -326,12 +326,12 @@ impl Run {
         let from = start.min(model.len());
         let stop = data.unwrap_or(model.len());
         assert!(stop <= model.len() && data.is_none_or(|data| data >= start), "data at {data:?}");
-        assert!(model[from..stop].iter().all(|&byte| byte == 0), "left out: {start}..{stop}");
+        assert!(model[from..stop].iter().all(|&byte| byte == 0), "data skipped: {start}..{stop}");
         assert_eq!(hole.is_none(), start >= model.len(), "hole at {hole:?}");
         if let Some(hole) = hole {
             assert!(start <= hole && hole <= model.len(), "hole at {hole}");
-            // Where one stands the other does not. Only of a last stretch of zeros btrfs says both that no data follow and that
-            // the hole begins at the end (seen on Linux 6.18).
+            // An offset is in data or in a hole. One exception: for a last stretch of zeros btrfs reports both that no data
+            // follows and that the hole begins at the end (seen on Linux 6.18).
             let last_zeros = data.is_none() && hole == model.len();
             assert!(
                 last_zeros || (data == Some(start)) != (hole == start),
@@ -341,7 +341,7 @@ impl Run {
         Ok(())
     }
 
-    /// The whole file, by the system and by a handle, is the model.
+    /// Compares the whole file with the model, read by std and by a handle.
     fn compare(&mut self, file: usize) {
         let (model, memory) = (&self.models[file], &mut self.memory);
         let found = fs::read(&self.paths[file]).unwrap();
@@ -352,13 +352,13 @@ impl Run {
         assert!(*into == **model, "file {file}: {}", differ(into, model));
     }
 
-    /// Syncs a file.
+    /// Syncs the first file.
     pub(crate) fn sync_one(&mut self) {
         self.files[0].keep.sync_data().unwrap();
         self.durable[0].clone_from(&self.models[0]);
     }
 
-    /// All files are their models, also when read from the device.
+    /// Compares all files with their models, from the cache and from the device.
     pub(crate) fn compare_all(&mut self) {
         for file in 0..FILES {
             self.compare(file);
@@ -374,7 +374,7 @@ impl Drop for Run {
         if std::thread::panicking() {
             let lens = [self.models[0].len(), self.models[1].len()];
             eprintln!("FULLBORE_FSX_SEED={} in {}", self.seed, self.paths[0].display());
-            eprintln!("the models have {lens:?} bytes; the last operations, the failed one last:");
+            eprintln!("the models have {lens:?} bytes; the last operations, ending with the failed one:");
             for (number, operation) in &self.last {
                 eprintln!("  {number}: {operation:?}");
             }
@@ -382,14 +382,14 @@ impl Drop for Run {
     }
 }
 
-/// The bytes to write, as far into a page of memory as the span says.
+/// Returns the bytes to write, at the span's distance from the start of a page of memory.
 fn taken<'a>(source: &'a [u8], start: usize, span: &Span) -> &'a [u8] {
     let place = source.as_ptr().align_offset(4096) + start / 4096 * 4096 + span.shift;
     &source[place..place + span.len]
 }
 
-/// What a vector does when bytes are written to it.
-fn stand(model: &mut Vec<u8>, offset: usize, data: &[u8], count: usize) {
+/// Applies a write to the model.
+fn write_model(model: &mut Vec<u8>, offset: usize, data: &[u8], count: usize) {
     assert!(count > 0 || data.is_empty(), "nothing was written");
     if count > 0 {
         model.resize(model.len().max(offset + count), 0);
@@ -397,7 +397,7 @@ fn stand(model: &mut Vec<u8>, offset: usize, data: &[u8], count: usize) {
     }
 }
 
-/// What a sync of a range leaves after a power failure: its bytes and the length.
+/// Applies the sync of a range to the durable content: its bytes and the file's length.
 fn mark_durable(durable: &mut Vec<u8>, model: &[u8], offset: usize, len: usize) {
     durable.resize(model.len(), 0);
     durable[offset..offset + len].copy_from_slice(&model[offset..offset + len]);
@@ -408,17 +408,17 @@ fn zeroed(model: &mut [u8], span: &Span) {
     model[span.offset.min(len)..span.end().min(len)].fill(0);
 }
 
-/// What the model has of a span.
+/// Returns the model's bytes in a span.
 fn rest<'a>(model: &'a [u8], span: &Span) -> &'a [u8] {
     &model[span.offset.min(model.len())..span.end().min(model.len())]
 }
 
-/// The buffers between cuts.
+/// Returns the ranges between cuts.
 fn pieces(cuts: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     cuts.iter().enumerate().map(|(index, &end)| (if index == 0 { 0 } else { cuts[index - 1] }, end))
 }
 
-/// A read of all or nothing.
+/// Checks an exact read.
 fn judge_exact(result: Result<()>, into: &[u8], model: &[u8]) -> Result<()> {
     if model.len() < into.len() {
         assert_eq!(result.unwrap_err().kind(), Kind::Changed);
@@ -429,16 +429,16 @@ fn judge_exact(result: Result<()>, into: &[u8], model: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A read that may be short, but not for nothing.
+/// Checks a read that may be short, but returns 0 only at the end.
 fn judge_once(count: usize, into: &[u8], model: &[u8]) {
     assert!(count <= model.len() && (count > 0 || model.is_empty()), "{count} of {}", model.len());
     assert!(into[..count] == model[..count], "{}", differ(&into[..count], &model[..count]));
 }
 
-/// Where two first differ, and where last.
+/// Describes the first and last difference.
 fn differ(found: &[u8], model: &[u8]) -> String {
     let differs = |index: &usize| found[*index] != model[*index];
     let both = found.len().min(model.len());
     let (first, last) = ((0..both).find(differs), (0..both).rev().find(differs));
-    format!("{} bytes for {}; they differ from {first:?} to {last:?}", found.len(), model.len())
+    format!("{} bytes instead of {}; differences from {first:?} to {last:?}", found.len(), model.len())
 }
