@@ -1,4 +1,4 @@
-//! The programs that a new user writes first, and what surrounds them.
+//! The first programs of a new user, and their edge cases.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use fullbore::pattern::{Comparison, Progress};
 use fullbore::{Job, fold_fn, op};
 use tempfile::TempDir;
 
-/// Three MiB of lines: large enough for stripes and several workers.
+/// Returns about 3 MiB, mostly lines: enough for stripes and several workers.
 fn text() -> Vec<u8> {
     (0..400_000u32).flat_map(|n| format!("{}\n", n % 977).into_bytes()).chain(vec![b'x'; 1 << 20]).collect()
 }
@@ -50,7 +50,7 @@ fn folds_take_every_kind_of_input() {
 }
 
 #[test]
-fn a_file_that_was_read_in_part_continues_where_it_is_and_a_pipe_is_read_to_its_end() {
+fn a_partly_read_file_continues_at_its_position_and_a_pipe_is_read_to_its_end() {
     let (_directory, path, text) = directory();
     let mut file = fs::File::open(&path).unwrap();
     file.seek(SeekFrom::Start(100)).unwrap();
@@ -66,7 +66,7 @@ fn a_file_that_was_read_in_part_continues_where_it_is_and_a_pipe_is_read_to_its_
 }
 
 #[test]
-fn typed_operations_are_those_that_have_a_text() {
+fn typed_operations_equal_the_parsed_ones() {
     use fullbore::operation::{Kernel, Transform, parse};
     let pairs: [(Box<dyn Transform>, &str); 7] = [
         (Box::new(op::shift(-3)), "shift:-3"),
@@ -125,7 +125,7 @@ fn comparisons_find_the_first_difference() {
 }
 
 #[test]
-fn searches_emit_in_order_until_they_are_stopped() {
+fn searches_emit_in_order_until_stopped() {
     struct Sevens;
     impl Search for Sevens {
         type Found = Vec<u64>;
@@ -153,7 +153,7 @@ fn searches_emit_in_order_until_they_are_stopped() {
 }
 
 #[test]
-fn copies_take_trees_and_report_the_first_error() {
+fn copies_accept_trees_and_return_the_first_error() {
     let (directory, path, text) = directory();
     let (source, target) = (directory.path().join("tree"), directory.path().join("copy"));
     fs::create_dir_all(source.join("inner")).unwrap();
@@ -166,7 +166,7 @@ fn copies_take_trees_and_report_the_first_error() {
 }
 
 #[test]
-fn a_strategy_that_cannot_be_parsed_is_an_error_that_names_the_field() {
+fn an_invalid_strategy_is_an_error_that_names_the_field() {
     let error = Job::new().strategy("method=teleport").unwrap_err();
     assert!(error.to_string().contains("teleport"), "{error}");
 }
