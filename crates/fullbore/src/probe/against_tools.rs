@@ -1,4 +1,4 @@
-//! The facts compared with what other programs say of the same paths.
+//! Comparison of the facts with the output of other programs for the same paths.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Facts, extents, facts, residency};
 
-/// What a program prints; None, and said so, where it is missing or fails.
+/// Returns the output of a program; `None` with a printed note if it is missing or fails.
 fn ask(program: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(program).args(arguments).env("LC_ALL", "C").output() {
         Ok(output) if output.status.success() => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
@@ -49,7 +49,7 @@ fn findmnt_names_the_same_mount() {
         assert_eq!(told["target"], found.mount_point, "{path}");
         assert_eq!(told["fstype"], found.kind, "{path}");
         assert_eq!(told["vfs-options"], found.mount_options.join(","), "{path}");
-        // findmnt writes the folder of a bind mount behind the source.
+        // findmnt appends the directory of a bind mount to the source.
         let source = told["source"].as_str().unwrap();
         assert_eq!(source.split('[').next().unwrap(), found.source, "{path}");
     }
@@ -82,7 +82,7 @@ fn filefrag_lists_the_same_extents() {
         println!("skipped: no FIEMAP here");
         return;
     };
-    // Rows read "0:  0..  8191:  1000..  9191:  8192:  ...".
+    // Rows have the form "0:  0..  8191:  1000..  9191:  8192:  ...".
     let told: Vec<(u64, u64, u64)> = answer
         .lines()
         .filter_map(|line| {

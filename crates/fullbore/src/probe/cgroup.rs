@@ -1,4 +1,4 @@
-//! The limits that control groups, of either version, set for this process: its group and all above it.
+//! Limits set by control groups of either version for this process: its group and all above it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -20,16 +20,16 @@ pub(crate) struct Limit<T> {
     pub(crate) file: PathBuf,
 }
 
-/// The limits in force. None: none is set.
+/// Limits in force; `None` means no limit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Limits {
-    /// In processors.
+    /// Limit in processors.
     pub(crate) processors: Option<Limit<f64>>,
-    /// In bytes.
+    /// Limit in bytes.
     pub(crate) memory: Option<Limit<u64>>,
 }
 
-/// The tightest limits on the way from this process' groups up to the top that can be seen.
+/// Returns the tightest limits from this process' groups up to the topmost visible one.
 pub(crate) fn limits(kernel: &KernelFiles, mounts: &[Mount]) -> Limits {
     let memberships = parse(&text(&kernel.proc.join("self/cgroup")).unwrap_or_default());
     let mut limits = Limits::default();
@@ -71,7 +71,7 @@ fn parse(table: &str) -> Vec<Membership> {
         .collect()
 }
 
-/// Where the hierarchy of a membership is mounted.
+/// Returns the mount of a membership's hierarchy.
 fn hierarchy<'a>(mounts: &'a [Mount], membership: &Membership) -> Option<&'a Mount> {
     mounts.iter().find(|mount| match membership.controllers.first() {
         None => mount.kind == "cgroup2",
@@ -79,11 +79,11 @@ fn hierarchy<'a>(mounts: &'a [Mount], membership: &Membership) -> Option<&'a Mou
     })
 }
 
-/// The folders of the process' group and the groups above it, as far as the mount shows them.
+/// Returns the directories of the process' group and the groups above it, as far as the mount shows them.
 fn groups(kernel: &KernelFiles, mount: &Mount, membership: &Membership) -> Vec<PathBuf> {
     let top = kernel.rooted(&mount.point);
-    // In a container the mount shows a part of the tree, and the path may be told from above that part; a path
-    // with `..` is of a group outside of it.
+    // In a container the mount shows a part of the tree, and the path may be relative to a directory above that part; a
+    // path with `..` is of a group outside it.
     let inside = membership
         .path
         .strip_prefix(&mount.root)
@@ -107,7 +107,7 @@ fn processors_of(group: &Path, second: bool) -> Option<Limit<f64>> {
     Some(Limit { value: processors(&quota, &period)?, file })
 }
 
-/// A quota of processor time in a period, both in microseconds, as a number of processors. None: no limit
+/// Converts a quota of CPU time in a period, both in microseconds, to a number of processors. `None` means no limit
 /// (`max`, -1).
 fn processors(quota: &str, period: &str) -> Option<f64> {
     let quota: u64 = quota.trim().parse().ok()?;
@@ -124,7 +124,7 @@ fn memory_of(group: &Path, second: bool) -> Option<Limit<u64>> {
     })
 }
 
-/// A limit of memory in bytes. None: no limit (`max`, or version 1's number near the largest).
+/// Parses a memory limit in bytes. `None` means no limit (`max`, or version 1's number near the maximum).
 fn bytes(value: &str) -> Option<u64> {
     let value: u64 = value.trim().parse().ok()?;
     (value < i64::MAX as u64 - (1 << 20)).then_some(value)
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_takes_the_tightest_on_the_way_up() {
+    fn version_2_uses_the_tightest_limit_up_the_tree() {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
         put(at, "proc/self/cgroup", "0::/user.slice/job/step\n");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_has_a_hierarchy_a_controller() {
+    fn version_1_has_one_hierarchy_per_controller() {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
         put(at, "proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/a/b\n1:name=systemd:/x\n0::/\n");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_read_is_no_limit() {
+    fn missing_files_mean_no_limit() {
         let root = tempfile::tempdir().unwrap();
         assert_eq!(found(root.path(), ""), Limits::default());
         assert_eq!(processors("0", "100000"), None);

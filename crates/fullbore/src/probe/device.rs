@@ -1,4 +1,4 @@
-//! Devices and what they stand on, from `/sys/dev/block`: partitions, loop devices, dm and md included.
+//! Devices and their underlying devices, from `/sys/dev/block`: including partitions, loop devices, dm and md.
 
 use std::path::{Path, PathBuf};
 
@@ -9,86 +9,65 @@ use super::kernel_files::{KernelFiles, names, text};
 use super::link::{self, Link};
 use super::queue::Queue;
 
-/// Deeper stacks of devices than this are taken for a mistake.
+/// Maximum depth of a stack of devices; a deeper one is considered an error.
 const DEEPEST: usize = 8;
 
-/// A disk, or what stands for one. None: the system does not say.
-///
-/// ```
-/// use std::path::Path;
-/// use fullbore::probe::{Device, facts};
-/// fn disks(device: &Device) -> usize {
-///     if device.stands_on.is_empty() { 1 } else { device.stands_on.iter().map(disks).sum() }
-/// }
-/// for device in &facts(Path::new("Cargo.toml"))?.devices {
-///     assert!(disks(device) >= 1);
-///     assert!(Path::new(&format!("/sys/dev/block/{}", device.number)).exists());
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A disk or a virtual device. `None` means that the system does not report the fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// The kernel's name, without `/dev/`.
     pub name: String,
-    /// The number of the whole disk, also where the file system is in a partition.
+    /// Number of the whole disk, even if the file system is in a partition.
     pub number: DeviceNumber,
-    /// The partition that the file system is in.
+    /// The partition of the file system.
     pub partition: Option<Partition>,
-    /// What the maker calls it.
+    /// The maker's name of the model.
     pub model: Option<String>,
-    /// The maker's number of this one; often readable by root alone, and empty for virtual disks.
+    /// The maker's serial number; often readable by root only, and empty for virtual disks.
     pub serial: Option<String>,
-    /// How it is reached: `nvme/pcie`, `virtio`, `sata`, `usb`, `loop`, `dm`, `md` …
+    /// Transport: `nvme/pcie`, `virtio`, `sata`, `usb`, `loop`, `dm`, `md` …
     pub transport: Option<String>,
-    /// The link that it hangs on, with what that is advertised to carry.
+    /// The link of the device, with its nominal rate.
     pub link: Option<Link>,
-    /// What a composed device is: the dm name, or the md level.
+    /// Kind of a composed device: the dm name, or the md level.
     pub composition: Option<String>,
-    /// In bytes.
+    /// Size in bytes.
     pub size: Option<u64>,
-    /// Whether it can only be read.
+    /// True if the device is read-only.
     pub read_only: Option<bool>,
     /// The settings of its request queue.
     pub queue: Queue,
-    /// The most requests that the device takes at once, in requests (multi-queue devices: each hardware queue).
+    /// Maximum number of requests that the device accepts at a time (multi-queue devices: per hardware queue).
     pub queue_depth: Option<u64>,
-    /// How many hardware queues it has.
+    /// Number of hardware queues.
     pub hardware_queues: Option<u64>,
-    /// The memory node it is attached to.
+    /// The NUMA node of the device.
     pub numa_node: Option<u32>,
-    /// The file behind a loop device.
+    /// The file of a loop device.
     pub backing_file: Option<String>,
-    /// What it stands on: the members of a dm or md device, the disk under a loop device's file.
+    /// Underlying devices: the members of a dm or md device, the disk under a loop device's file.
     pub stands_on: Vec<Device>,
-    /// Why `stands_on` is not known, where it should be.
+    /// Reason if `stands_on` is unknown although it should not be.
     pub stands_on_unknown: Option<String>,
 }
 
-/// A part of a disk.
-///
-/// ```
-/// use fullbore::probe::Partition;
-/// let number = "254:1".parse()?;
-/// let partition = Partition { name: "vda1".into(), number, start: Some(63 * 512), size: Some(1 << 30) };
-/// assert_ne!(partition.start.map(|start| start % 4096), Some(0), "badly aligned");
-/// # Ok::<(), String>(())
-/// ```
+/// A partition of a disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
     /// The kernel's name, without `/dev/`.
     pub name: String,
-    /// Its own number.
+    /// Number of the partition.
     pub number: DeviceNumber,
-    /// Where it starts on the disk, in bytes.
+    /// Start on the disk in bytes.
     pub start: Option<u64>,
-    /// In bytes.
+    /// Size in bytes.
     pub size: Option<u64>,
 }
 
-/// Tells the devices under a file of the host, for loop devices: answered by whoever knows the mount table.
+/// Returns the devices under a file of the host, for loop devices: implemented by a caller with the mount table.
 pub(crate) type UnderFile<'a> = &'a dyn Fn(&Path, usize) -> Result<Vec<Device>, String>;
 
-/// The device of a number, with all it stands on. The error is a reason for people.
+/// Returns the device of a number, with all underlying devices. The error is a reason as text.
 pub(crate) fn of_number(
     kernel: &KernelFiles,
     number: DeviceNumber,
@@ -96,9 +75,9 @@ pub(crate) fn of_number(
     level: usize,
 ) -> Result<Device, String> {
     let link = kernel.sys.join("dev/block").join(number.to_string());
-    let folder = link.canonicalize().map_err(|error| {
-        format!("the system shows no block device {number} ({}: {error})", link.display())
-    })?;
+    let folder = link
+        .canonicalize()
+        .map_err(|error| format!("the system has no block device {number} ({}: {error})", link.display()))?;
     of_folder(kernel, &folder, under_file, level)
 }
 
@@ -109,7 +88,7 @@ fn of_folder(
     level: usize,
 ) -> Result<Device, String> {
     if level > DEEPEST {
-        return Err(format!("the devices stand on each other more than {DEEPEST} deep"));
+        return Err(format!("more than {DEEPEST} levels of underlying devices"));
     }
     let is_partition = folder.join("partition").exists();
     let disk = match folder.parent() {
@@ -153,7 +132,7 @@ fn of_folder(
     })
 }
 
-/// The devices one level down.
+/// Returns the devices one level down.
 fn below(
     kernel: &KernelFiles,
     disk: &Path,
@@ -189,12 +168,12 @@ fn number_of(folder: &Path) -> Result<DeviceNumber, String> {
     text(&file).ok_or_else(|| format!("{} cannot be read", file.display()))?.parse()
 }
 
-/// The kernel writes `!` in a folder's name for `/` in the device's.
+/// The kernel writes `!` in a directory's name for `/` in the device's.
 fn name_of(folder: &Path) -> String {
     folder.file_name().map(|name| name.to_string_lossy().replace('!', "/")).unwrap_or_default()
 }
 
-/// Sysfs counts in sectors of 512 bytes, whatever the device's own are.
+/// Sysfs counts in sectors of 512 bytes for every device.
 fn sectors(folder: &Path, name: &str) -> Option<u64> {
     text(&folder.join(name))?.parse::<u64>().ok()?.checked_mul(512)
 }
@@ -204,14 +183,14 @@ fn serial(disk: &Path) -> Option<String> {
     plain.or_else(|| vital_product_serial(&std::fs::read(disk.join("device/vpd_pg80")).ok()?))
 }
 
-/// The serial number in SCSI's page 80: four bytes of header, the last two its length, then the text.
+/// Parses the serial number in SCSI's page 80: four bytes of header, the last two its length, then the text.
 fn vital_product_serial(page: &[u8]) -> Option<String> {
     let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
     let text = String::from_utf8_lossy(page.get(4..)?.get(..length)?).trim().to_owned();
     (!text.is_empty()).then_some(text)
 }
 
-/// How a disk is reached, told by its name and by the buses on its way from the root of the machine.
+/// Determines the transport of a disk from its name and from the buses on its path from the root of the machine.
 fn transport(disk: &Path, name: &str) -> Option<String> {
     const BY_NAME: [(&str, &str); 9] = [
         ("loop", "loop"),
@@ -255,7 +234,7 @@ fn transport(disk: &Path, name: &str) -> Option<String> {
     passes("target").then(|| "scsi".to_owned())
 }
 
-/// The nearest memory node named on the way up from the disk; -1 means none.
+/// Returns the nearest NUMA node on the path up from the disk; -1 means none.
 fn numa_node(disk: &Path, sys: &Path) -> Option<u32> {
     let sys = sys.canonicalize().unwrap_or_else(|_| sys.to_owned());
     let device: PathBuf = disk.join("device").canonicalize().unwrap_or_else(|_| disk.to_owned());
@@ -274,8 +253,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    /// Writes a file and the folders above it.
-    /// An NVMe disk with a partition, under a dm device, under which nothing else; and a loop device.
+    /// A machine with an NVMe disk with a partition, under a dm device; and a loop device.
     fn machine() -> (tempfile::TempDir, KernelFiles) {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
@@ -346,12 +324,12 @@ mod tests {
         assert_eq!((device.name.as_str(), device.composition.as_deref()), ("dm-0", Some("vg-home")));
         assert_eq!(device.stands_on.len(), 1);
         assert_eq!(device.stands_on[0].name, "nvme0n1");
-        assert_eq!(device.link, None, "its members have one");
+        assert_eq!(device.link, None, "its members have links");
         assert_eq!(device.stands_on_unknown, None);
     }
 
     #[test]
-    fn a_loop_device_asks_what_its_file_is_on_or_says_why_not() {
+    fn a_loop_device_resolves_its_file_or_reports_the_reason() {
         let (_root, kernel) = machine();
         let disk = of_number(&kernel, (259, 0).into(), &no_file, 0).unwrap();
         let under = |file: &Path, level: usize| {
@@ -373,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn transport_is_told_by_the_way_to_the_disk() {
+    fn transport_is_derived_from_the_path_to_the_disk() {
         let way = |path: &str, name: &str| transport(Path::new(path), name);
         assert_eq!(way("/sys/devices/pci0/ata1/host0/target0:0:0/0:0:0:0/block/sda", "sda").unwrap(), "sata");
         assert_eq!(way("/sys/devices/pci0/usb1/1-2/host6/target6:0:0/block/sdb", "sdb").unwrap(), "usb");
@@ -383,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_serial_of_page_80() {
+    fn parses_the_serial_of_page_80() {
         assert_eq!(vital_product_serial(b"\0\x80\0\x06  WD12 junk").as_deref(), Some("WD12"));
         assert_eq!(vital_product_serial(b"\0\x80\0\x20short"), None);
         assert_eq!(vital_product_serial(b"\0"), None);

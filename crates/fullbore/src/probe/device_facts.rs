@@ -1,4 +1,4 @@
-//! The few facts of an open file that a strategy is chosen by: found in microseconds, for every run.
+//! The few facts of an open file that decide the choice of a strategy: determined in microseconds, for every run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,26 +10,18 @@ use rustix::fs::{FileType, Stat};
 
 use super::file_system::{Memory, memory};
 
-/// What a strategy is chosen by.
-///
-/// ```
-/// # use std::fs::File;
-/// use fullbore::probe::device_facts;
-/// let (one, two) = (device_facts(File::open("Cargo.toml")?)?, device_facts(File::open("src/lib.rs")?)?);
-/// assert_eq!(one.key, two.key, "one file system");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Facts that decide the choice of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceFacts {
-    /// Whether the file system keeps its files in memory.
+    /// True if the file system keeps its files in memory.
     pub in_memory: bool,
-    /// Whether the file lies on a disk that turns.
+    /// True if the file is on rotational media.
     pub rotational: bool,
-    /// What tells this file system on this device from every other.
+    /// Identity of this file system on this device, distinct from every other.
     pub key: String,
 }
 
-/// Finds the facts of an open file.
+/// Determines the facts of an open file.
 ///
 /// ```
 /// let found = fullbore::probe::device_facts(std::fs::File::open("Cargo.toml")?)?;
@@ -39,7 +31,7 @@ pub struct DeviceFacts {
 /// ```
 ///
 /// # Errors
-/// If the system does not say what file system it is on.
+/// If the system does not report the file system.
 pub fn device_facts(file: impl AsFd) -> io::Result<DeviceFacts> {
     static LEARNED: Mutex<BTreeMap<FileSystemId, DeviceFacts>> = Mutex::new(BTreeMap::new());
     let file = file.as_fd();
@@ -53,7 +45,7 @@ pub fn device_facts(file: impl AsFd) -> io::Result<DeviceFacts> {
     Ok(found)
 }
 
-/// Identifies a mounted file system within a process: a device number alone is used again after an unmount.
+/// Identifies a mounted file system within a process: a device number alone is reused after an unmount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileSystemId {
     device: u64,
@@ -76,7 +68,7 @@ fn learn(file: BorrowedFd<'_>, id: FileSystemId) -> DeviceFacts {
     let setting = |name: &str| {
         fs::read_to_string(format!("{directory}/{name}")).ok().map(|text| text.trim().to_owned())
     };
-    // A partition's queue and model are its disk's.
+    // Queue and model of a partition are those of its disk.
     let of_disk = |name: &str| setting(name).or_else(|| setting(&format!("../{name}")));
     let parts = [
         Some(format!("{kind:x}")),
@@ -92,24 +84,24 @@ fn learn(file: BorrowedFd<'_>, id: FileSystemId) -> DeviceFacts {
     }
 }
 
-/// Whether a file's bytes are kept in memory and nowhere else, as on tmpfs: no transfer waits for a device.
+/// True if a file's bytes are kept in memory only, as on tmpfs: no transfer waits for a device.
 pub(crate) fn in_memory(file: impl AsFd) -> bool {
     lies_on(file, |number| memory(number) == Some(Memory::Bytes))
 }
 
-/// Whether a file lies on an overlay, whose inodes have no pages of their own: calls that go by the inode's pages see none.
+/// True if a file is on an overlay, whose inodes have no pages of their own: calls that use the inode's pages see none.
 pub(crate) fn overlaid(file: impl AsFd) -> bool {
     /// `OVERLAYFS_SUPER_MAGIC` of `linux/magic.h`.
     const OVERLAY: u64 = 0x794c_7630;
     lies_on(file, |number| number == OVERLAY)
 }
 
-/// Whether a file has nothing on any device: as above, or made up when it is read, as on procfs.
+/// True if a file has nothing on any device: in memory, or generated when read, as on procfs.
 pub(crate) fn off_device(file: impl AsFd) -> bool {
     lies_on(file, |number| memory(number).is_some())
 }
 
-/// Whether a file lies on such a file system. A block device's name does, in `/dev`, and its bytes do not.
+/// True if a file is on such a file system. A block device's name may be, in `/dev`, but its bytes are not.
 fn lies_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
     let file = file.as_fd();
     let block = |found: Stat| FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
@@ -117,19 +109,15 @@ fn lies_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
         && !rustix::fs::fstat(file).is_ok_and(block)
 }
 
-/// Whether the device is made by software, which often says wrongly that it turns.
+/// True for a device implemented in software, which often reports wrongly that it is rotational.
 fn virtual_disk(device: &str) -> bool {
     let Ok(link) = fs::read_link(device) else { return false };
     let place = link.to_string_lossy();
     ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))
 }
 
-/// The processors this process may use at a time: by its affinity and its control groups' quota, rounded down,
-/// at least 1.
-///
-/// ```
-/// assert!(fullbore::probe::processors() >= 1);
-/// ```
+/// Returns the number of processors that this process may use at a time, from its affinity and its control groups'
+/// quota, rounded down, at least 1.
 pub fn processors() -> usize {
     // Reading the control groups' files takes 33 µs.
     static LEARNED: OnceLock<usize> = OnceLock::new();
@@ -141,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_systems_are_told_apart() {
+    fn file_systems_are_distinguished() {
         let here = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
         let again = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
         assert_eq!(here, again);

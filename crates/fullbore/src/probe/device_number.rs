@@ -1,4 +1,4 @@
-//! The number by which the kernel knows a device.
+//! Device numbers of the kernel.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,18 +6,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// The major and minor number of a device, written `254:0`.
-///
-/// ```
-/// use fullbore::probe::DeviceNumber;
-/// assert_eq!("254:3".parse(), Ok(DeviceNumber { major: 254, minor: 3 }));
-/// assert_eq!(DeviceNumber::from((8, 16)).to_string(), "8:16");
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct DeviceNumber {
-    /// Which driver.
+    /// Number of the driver.
     pub major: u32,
-    /// Which of its devices.
+    /// Number of the device within the driver.
     pub minor: u32,
 }
 
@@ -62,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_it_writes_and_refuses_the_rest() {
+    fn parses_its_display_form_and_rejects_others() {
         let number: DeviceNumber = "254:3".parse().unwrap();
         assert_eq!(number, DeviceNumber::from((254, 3)));
         assert_eq!(number.to_string(), "254:3");

@@ -1,4 +1,4 @@
-//! What direct I/O wants of memory and offsets: as the system says it, or found by trying.
+//! Requirements of direct I/O on memory and offsets, reported by the system or determined by trial reads.
 
 use std::fs::File;
 use std::io;
@@ -17,92 +17,55 @@ use serde::{Deserialize, Serialize};
 use super::residency::residency;
 use crate::sys::statx::{self, Status};
 
-/// The alignments that are tried, in bytes, smallest first.
+/// Alignments to try in bytes, smallest first.
 const TRIED: [u64; 4] = [512, 1024, 2048, 4096];
 
-/// How much data a file of our own gets for trying, in bytes.
+/// Bytes written to a trial file.
 const SAMPLE: usize = 64 << 10;
 
-/// The largest piece in which the page cache holds files with 4 KiB pages, in bytes.
+/// Size in bytes of the largest folio of the page cache with 4 KiB pages.
 const LARGEST_FOLIO: u64 = 2 << 20;
 
-/// What direct I/O wants. All in bytes.
-///
-/// ```
-/// use fullbore::probe::{Alignment, AlignmentSource};
-/// let alignment = Alignment {
-///     memory: 512,
-///     offset: 4096,
-///     read_offset: Some(512),
-///     writes_cached: None,
-///     source: AlignmentSource::Statx,
-/// };
-/// let least = alignment.read_offset.unwrap_or(alignment.offset);
-/// assert_eq!((512 % least, 512 % alignment.offset), (0, 512), "to be read directly, but not written");
-/// ```
+/// Alignment requirements of direct I/O, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alignment {
-    /// Buffers must start at a multiple of this.
+    /// Alignment of buffers in memory.
     pub memory: u64,
-    /// Offsets and lengths must be multiples of this.
+    /// Alignment of offsets and lengths.
     pub offset: u64,
-    /// As `offset`, for reads alone, where the system allows them a smaller one.
+    /// Like `offset`, for reads only, if the system allows a smaller alignment for them.
     pub read_offset: Option<u64>,
-    /// Whether direct writes pass through the page cache all the same (btrfs, when it keeps checksums). None:
-    /// not tried.
+    /// True if direct writes go through the page cache anyway (btrfs with checksums). `None` if not tried.
     pub writes_cached: Option<bool>,
-    /// How it is known.
+    /// Source of these values.
     pub source: AlignmentSource,
 }
 
-/// How an alignment is known.
-///
-/// ```
-/// use fullbore::probe::{AlignmentSource, direct_alignment};
-/// # let file = fullbore::file::File::open("Cargo.toml")?;
-/// if let Ok(alignment) = direct_alignment(&file)
-///     && alignment.source == AlignmentSource::Assumed
-/// {
-///     println!("{} bytes are safe, fewer may do", alignment.offset);
-///     assert_eq!(alignment.read_offset, None);
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Source of an alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlignmentSource {
-    /// `statx(2)` told it: `STATX_DIOALIGN`.
+    /// Reported by `statx(2)`: `STATX_DIOALIGN`.
     Statx,
-    /// Reads were tried, and the page cache watched: the smallest that did not pass through it.
+    /// Trial reads, with the page cache observed: the smallest alignment that bypassed it.
     Tried,
-    /// The file opens for direct I/O, but there was nothing to read or nothing to watch by: one file-system
-    /// block, which is safe.
+    /// The file opens for direct I/O, but it has nothing to read or the page cache could not be observed: one
+    /// file-system block, which is safe.
     Assumed,
 }
 
-/// Why there is no direct I/O.
-///
-/// ```
-/// use fullbore::probe::NoDirect;
-/// let no = NoDirect::Refused("the file system is memory".into());
-/// assert_eq!(no.to_string(), "no direct I/O: the file system is memory");
-/// ```
+/// Reason for the absence of direct I/O.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoDirect {
     /// It does not work on this file, for this reason.
     Refused(String),
-    /// It could not be found out, for this reason.
+    /// It could not be determined, for this reason.
     Unknown(String),
 }
 
 impl NoDirect {
-    /// The reason, for people.
-    ///
-    /// ```
-    /// let no = fullbore::probe::NoDirect::Unknown("it cannot be opened".into());
-    /// assert_eq!(no.reason(), "it cannot be opened");
-    /// ```
+    /// The reason as text.
     pub fn reason(&self) -> &str {
         match self {
             Self::Refused(reason) | Self::Unknown(reason) => reason,
@@ -114,7 +77,7 @@ impl fmt::Display for NoDirect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(reason) => write!(f, "no direct I/O: {reason}"),
-            Self::Unknown(reason) => write!(f, "whether there is direct I/O is not known: {reason}"),
+            Self::Unknown(reason) => write!(f, "direct I/O: unknown: {reason}"),
         }
     }
 }
@@ -125,12 +88,11 @@ fn unknown(what: &str) -> impl Fn(io::Error) -> NoDirect {
     move |error| NoDirect::Unknown(format!("{what}: {error}"))
 }
 
-/// What direct I/O wants on an open file. The file need not be open for direct I/O itself.
+/// Determines the alignment that direct I/O requires on an open file. The file itself need not be open for direct I/O.
 ///
-/// Where the file system does not tell, a second description of the file is opened with `O_DIRECT` and small
-/// reads are tried at its start; what the page cache holds there, at most 2 MiB, is dropped first, so that a read
-/// which the system silently serves through the cache is seen. Nothing is written.
-///
+/// If the file system does not report it, the file is opened a second time with `O_DIRECT` and small reads are tried at
+/// its start. Before that, up to 2 MiB of its pages there are dropped from the page cache, so that a read which the
+/// system silently serves through the cache is detected. Nothing is written.
 /// ```
 /// let file = std::fs::File::open("Cargo.toml")?;
 /// match fullbore::probe::direct_alignment(&file) {
@@ -141,12 +103,12 @@ fn unknown(what: &str) -> impl Fn(io::Error) -> NoDirect {
 /// ```
 ///
 /// # Errors
-/// [`NoDirect`] where the file has no direct I/O or it could not be found out.
+/// [`NoDirect`] if the file has no direct I/O or it could not be determined.
 pub fn direct_alignment(file: impl AsFd) -> Result<Alignment, NoDirect> {
     let fd = file.as_fd();
-    let status = statx::of_file(fd).map_err(unknown("the file cannot be looked at"))?;
-    if let Some(told) = told(&status) {
-        return told;
+    let status = statx::of_file(fd).map_err(unknown("cannot stat the file"))?;
+    if let Some(reported) = reported(&status) {
+        return reported;
     }
     refuse_other_kinds(&status)?;
     refuse_memory(rustix::fs::fstatfs(fd).map_err(|error| unknown("statfs")(error.into()))?.f_type as u64)?;
@@ -154,12 +116,13 @@ pub fn direct_alignment(file: impl AsFd) -> Result<Alignment, NoDirect> {
     try_reads(direct.into(), status.size)
 }
 
-/// What direct I/O wants on files of a path: of the file itself, or in a folder of a new file.
+/// Determines the alignment that direct I/O requires on a path: of the file itself, or in a directory that of a new
+/// file.
 ///
-/// In a folder a nameless file is made and written (64 KiB) unless the file system tells by itself.
+/// In a directory a nameless file is created and written (64 KiB) unless the file system reports the alignment.
 pub(crate) fn alignment_at(path: &Path, status: &Status) -> Result<Alignment, NoDirect> {
-    if let Some(told) = told(status) {
-        return told;
+    if let Some(reported) = reported(status) {
+        return reported;
     }
     let kind = FileType::from_raw_mode(status.mode);
     refuse_other_kinds(status).or_else(|no| if kind == FileType::Directory { Ok(()) } else { Err(no) })?;
@@ -170,20 +133,20 @@ pub(crate) fn alignment_at(path: &Path, status: &Status) -> Result<Alignment, No
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = rustix::fs::open(path, flags, Mode::empty())
-        .map_err(|error| unknown("the file cannot be opened for reading")(error.into()))?;
+        .map_err(|error| unknown("cannot open the file for reading")(error.into()))?;
     direct_alignment(file)
 }
 
-/// What the system says by itself; None: nothing.
-fn told(status: &Status) -> Option<Result<Alignment, NoDirect>> {
-    let told = status.direct?;
-    if told.memory == 0 || told.offset == 0 {
-        return Some(Err(NoDirect::Refused("the file system says so (STATX_DIOALIGN is 0)".to_owned())));
+/// Alignment reported by the system, if any.
+fn reported(status: &Status) -> Option<Result<Alignment, NoDirect>> {
+    let reported = status.direct?;
+    if reported.memory == 0 || reported.offset == 0 {
+        return Some(Err(NoDirect::Refused("reported by the file system (STATX_DIOALIGN is 0)".to_owned())));
     }
     Some(Ok(Alignment {
-        memory: told.memory.into(),
-        offset: told.offset.into(),
-        read_offset: told.read_offset.map(u64::from),
+        memory: reported.memory.into(),
+        offset: reported.offset.into(),
+        read_offset: reported.read_offset.map(u64::from),
         writes_cached: None,
         source: AlignmentSource::Statx,
     }))
@@ -193,14 +156,14 @@ fn refuse_other_kinds(status: &Status) -> Result<(), NoDirect> {
     match FileType::from_raw_mode(status.mode) {
         FileType::RegularFile => Ok(()),
         FileType::BlockDevice => Err(NoDirect::Unknown(
-            "this kernel does not tell the alignment of block devices, and devices are not tried".to_owned(),
+            "this kernel does not report the alignment of block devices; devices are not tried".to_owned(),
         )),
         FileType::Directory => Err(NoDirect::Refused("a directory has no bytes to read or write".to_owned())),
         _ => Err(NoDirect::Refused("neither a regular file nor a block device".to_owned())),
     }
 }
 
-/// Recent kernels let files of tmpfs be opened for direct I/O, but there is nothing to be direct to.
+/// Recent kernels allow `O_DIRECT` on files of tmpfs, but there is no device.
 fn refuse_memory(magic: u64) -> Result<(), NoDirect> {
     const IN_MEMORY: [(u64, &str); 5] = [
         (0x0102_1994, "tmpfs"),
@@ -210,7 +173,7 @@ fn refuse_memory(magic: u64) -> Result<(), NoDirect> {
         (0x6265_6572, "sysfs"),
     ];
     match IN_MEMORY.iter().find(|(known, _)| *known == magic) {
-        Some((_, name)) => Err(NoDirect::Refused(format!("{name} is memory: there is no device to go to"))),
+        Some((_, name)) => Err(NoDirect::Refused(format!("{name} is in memory: there is no device"))),
         None => Ok(()),
     }
 }
@@ -220,22 +183,22 @@ fn reopen_direct(fd: BorrowedFd<'_>) -> Result<OwnedFd, NoDirect> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NONBLOCK;
     rustix::fs::open(link, flags, Mode::empty()).map_err(|error| match error {
         Errno::INVAL | Errno::OPNOTSUPP => {
-            NoDirect::Refused(format!("the file system refuses to open for it: {}", io::Error::from(error)))
+            NoDirect::Refused(format!("the file system refuses O_DIRECT: {}", io::Error::from(error)))
         }
-        other => unknown("the file cannot be opened again for direct reading")(other.into()),
+        other => unknown("cannot open the file again for direct reading")(other.into()),
     })
 }
 
-/// What one direct read showed.
+/// Result of one direct read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadOutcome {
-    /// It succeeded and left nothing in the page cache.
+    /// Succeeded and left nothing in the page cache.
     Direct,
-    /// It was served through the page cache.
+    /// Served through the page cache.
     Cached,
-    /// It was refused as misaligned.
+    /// Refused as misaligned.
     Misaligned,
-    /// It succeeded; the page cache does not show how.
+    /// Succeeded; the page cache could not be observed.
     Unseen,
 }
 
@@ -243,7 +206,7 @@ fn try_reads(file: File, size: u64) -> Result<Alignment, NoDirect> {
     if size == 0 {
         return Ok(assumed(&file));
     }
-    // The first of the smaller offsets tried is not a multiple of the larger ones: it tells them apart.
+    // The first of the smaller offsets tried is not a multiple of the larger ones, which distinguishes them.
     let mut buffer = vec![0u8; 4 * 4096];
     let outcome = |offset: u64, memory: u64, buffer: &mut [u8]| {
         let at = if offset * 2 <= size { offset } else { 0 };
@@ -265,8 +228,8 @@ fn try_reads(file: File, size: u64) -> Result<Alignment, NoDirect> {
         return match (unseen, cached) {
             (true, _) => Ok(assumed(&file)),
             (false, true) => Err(NoDirect::Refused(
-                "the file opens for it, but its reads pass through the page cache \
-                 (compressed, inline or checked data)"
+                "the file opens with O_DIRECT, but its reads go through the page cache \
+                 (compressed, inline or checksummed data)"
                     .to_owned(),
             )),
             (false, false) => Err(NoDirect::Refused(format!(
@@ -285,7 +248,7 @@ fn try_reads(file: File, size: u64) -> Result<Alignment, NoDirect> {
     Ok(Alignment { memory, offset, read_offset: None, writes_cached: None, source: AlignmentSource::Tried })
 }
 
-/// One direct read of `length` bytes at `offset` into memory that is aligned to `memory` bytes and not to more.
+/// Reads `length` bytes directly at `offset` into memory aligned to `memory` bytes and to no more.
 fn read_at(
     file: &File,
     offset: u64,
@@ -294,7 +257,7 @@ fn read_at(
     buffer: &mut [u8],
 ) -> Result<ReadOutcome, NoDirect> {
     let pages = offset..offset + length;
-    // The cache can be watched only where it is empty.
+    // The cache can be observed only where it is empty.
     let watched = emptied(file, pages.clone());
     let start = odd_multiple(buffer.as_ptr().addr(), memory as usize);
     let Some(target) = buffer.get_mut(start..start + length as usize) else {
@@ -312,8 +275,8 @@ fn read_at(
     }
 }
 
-/// Drops the pages of a range from the cache, and says whether they are gone. The cache lets go only of whole
-/// folios, so ever more around the range is dropped until they are.
+/// Drops the pages of a range from the cache; returns true if none is left. The cache drops only whole folios, so the
+/// range is enlarged until none is left.
 fn emptied(file: &File, range: Range<u64>) -> bool {
     let gone = || residency(file, range.clone()).is_ok_and(|found| found.cached == 0);
     gone()
@@ -324,7 +287,7 @@ fn emptied(file: &File, range: Range<u64>) -> bool {
         })
 }
 
-/// How far from an address the next one is that is a multiple of `align` but not of twice that (`align` is a
+/// Returns the distance from an address to the next multiple of `align` that is not a multiple of twice `align` (a
 /// power of two).
 fn odd_multiple(address: usize, align: usize) -> usize {
     let next = address.next_multiple_of(align);
@@ -345,15 +308,15 @@ fn assumed(file: &File) -> Alignment {
     }
 }
 
-/// Finds the alignment of new files in a folder with a file that is gone when this returns.
+/// Determines the alignment of new files in a directory, with a file that is gone on return.
 fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
     let mut file =
-        File::from(nameless(folder).map_err(unknown("no file can be made in the folder to try it"))?);
-    let status = statx::of_file(file.as_fd()).map_err(unknown("the trial file cannot be looked at"))?;
-    if let Some(told) = told(&status) {
-        return told;
+        File::from(nameless(folder).map_err(unknown("cannot create a trial file in the directory"))?);
+    let status = statx::of_file(file.as_fd()).map_err(unknown("cannot stat the trial file"))?;
+    if let Some(reported) = reported(&status) {
+        return reported;
     }
-    write_sample(&mut file).map_err(unknown("the trial file cannot be written"))?;
+    write_sample(&mut file).map_err(unknown("cannot write the trial file"))?;
     let mut alignment = direct_alignment(&file)?;
     if alignment.source == AlignmentSource::Tried {
         alignment.writes_cached = writes_cached(&file, alignment);
@@ -361,7 +324,7 @@ fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
     Ok(alignment)
 }
 
-/// A file without a name, or where the file system has no such, one whose name is gone at once.
+/// Creates a file without a name, or if the file system does not support that, one whose name is removed at once.
 fn nameless(folder: &Path) -> io::Result<OwnedFd> {
     let mode = Mode::RUSR | Mode::WUSR;
     match rustix::fs::open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode) {
@@ -377,7 +340,7 @@ fn nameless(folder: &Path) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// Bytes that no file system compresses, on the device.
+/// Writes incompressible bytes to the device.
 fn write_sample(file: &mut File) -> io::Result<()> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let sample: Vec<u8> = (0..SAMPLE / 8)
@@ -392,10 +355,10 @@ fn write_sample(file: &mut File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Whether a direct write to our own trial file passes through the page cache. None: it cannot be seen.
+/// True if a direct write to a trial file goes through the page cache. `None` if it cannot be determined.
 ///
-/// btrfs drops the pages it went through afterwards, so an empty cache proves nothing. But nobody can drop a page
-/// that a pipe holds, while a write past the cache must throw out the old page, held or not.
+/// btrfs drops the pages of such a write afterwards, so an empty cache proves nothing. But a page held by a pipe cannot
+/// be dropped, while a write that bypasses the cache must remove the old page, held or not.
 fn writes_cached(file: &File, alignment: Alignment) -> Option<bool> {
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     let direct =
@@ -425,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_aligned_as_asked_and_no_better() {
+    fn memory_has_exactly_the_requested_alignment() {
         for address in [1usize, 512, 4096, 8192, 12_345] {
             for align in [512usize, 1024, 4096] {
                 let found = address + odd_multiple(address, align);
@@ -435,20 +398,20 @@ mod tests {
     }
 
     #[test]
-    fn trying_agrees_with_what_the_system_says() {
+    fn trial_reads_agree_with_the_system() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut file = File::from(nameless(folder).unwrap());
         write_sample(&mut file).unwrap();
-        let Some(Ok(told)) = told(&statx::of_file(file.as_fd()).unwrap()) else {
-            println!("skipped: the file system tells nothing to compare with");
+        let Some(Ok(reported)) = reported(&statx::of_file(file.as_fd()).unwrap()) else {
+            println!("skipped: the file system does not report the alignment");
             return;
         };
         let direct = reopen_direct(file.as_fd()).unwrap();
         let tried = try_reads(direct.into(), SAMPLE as u64).unwrap();
         assert_eq!(tried.source, AlignmentSource::Tried);
-        // 512 is the smallest that is tried; the system may allow less.
-        assert_eq!(tried.offset, told.read_offset.unwrap_or(told.offset).max(512));
-        assert_eq!(tried.memory, told.memory.max(512));
+        // 512 is the smallest alignment tried; the system may allow less.
+        assert_eq!(tried.offset, reported.read_offset.unwrap_or(reported.offset).max(512));
+        assert_eq!(tried.memory, reported.memory.max(512));
     }
 
     #[test]
@@ -470,7 +433,7 @@ mod tests {
             println!("skipped: no /dev/shm");
             return;
         };
-        let Err(NoDirect::Refused(reason)) = direct_alignment(&file) else { panic!("tmpfs is memory") };
+        let Err(NoDirect::Refused(reason)) = direct_alignment(&file) else { panic!("tmpfs is in memory") };
         assert!(reason.contains("tmpfs"), "{reason}");
     }
 
@@ -483,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_is_left_as_it_was() {
+    fn the_directory_is_left_unchanged() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let _ = in_folder(folder.path());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

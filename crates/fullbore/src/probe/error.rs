@@ -1,14 +1,14 @@
-//! What can go wrong when a path is looked at.
+//! Errors of probing a path.
 
 use crate::quote::Shown;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-/// A path could not be looked at: which, what was tried, and what the system answered.
+/// Failure to probe a path: the path, the operation and the system's error.
 ///
 /// ```
 /// let error = fullbore::probe::facts("/nowhere".as_ref()).unwrap_err();
-/// assert_eq!(error.to_string(), "/nowhere: cannot look at: No such file or directory");
+/// assert_eq!(error.to_string(), "/nowhere: cannot stat: No such file or directory");
 /// ```
 #[derive(Debug)]
 pub struct ProbeError {
@@ -22,32 +22,17 @@ impl ProbeError {
         Self { path: path.to_owned(), operation, source }
     }
 
-    /// The path that was asked about.
-    ///
-    /// ```
-    /// let error = fullbore::probe::facts("/nowhere".as_ref()).unwrap_err();
-    /// assert_eq!(error.path().to_str(), Some("/nowhere"));
-    /// ```
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was tried, as a verb: "look at".
-    ///
-    /// ```
-    /// let error = fullbore::probe::facts("/nowhere".as_ref()).unwrap_err();
-    /// assert_eq!(error.operation(), "look at");
-    /// ```
+    /// The failed operation, as a verb: "stat".
     pub fn operation(&self) -> &str {
         self.operation
     }
 
     /// The kind of the system's error.
-    ///
-    /// ```
-    /// let error = fullbore::probe::facts("/nowhere".as_ref()).unwrap_err();
-    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
-    /// ```
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }

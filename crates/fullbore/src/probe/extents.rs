@@ -1,4 +1,4 @@
-//! Where a file's bytes stand on its device, and which of them were never written.
+//! Layout of a file on its device, and the bytes that were never written.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -9,34 +9,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys::{fiemap, statx};
 
-/// A run of a file that stands in one place.
-///
-/// ```
-/// # let file = std::fs::File::open("Cargo.toml")?;
-/// // Nothing where the file system does not tell.
-/// let extents = fullbore::probe::extents(&file).unwrap_or_default();
-/// for pair in extents.windows(2) {
-///     assert!(pair[0].offset + pair[0].length <= pair[1].offset, "in the order of the file");
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A contiguous run of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileExtent {
-    /// Where it starts in the file, in bytes.
+    /// Start in the file in bytes.
     pub offset: u64,
-    /// Where it starts on the device or in the volume, in bytes. None: not placed yet, or nowhere of its own.
+    /// Start on the device or in the volume in bytes. `None` if not placed yet or without a place of its own.
     pub physical: Option<u64>,
-    /// In bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Reserved, but never written: reads as zeros without reaching the device.
+    /// Allocated but never written: reads return zeros without reaching the device.
     pub unwritten: bool,
-    /// Written by the program, not yet given a place (delayed allocation).
+    /// Written by the program, but not yet placed on the device (delayed allocation).
     pub delayed: bool,
-    /// Kept inside the file system's own records.
+    /// Stored inside the file system's metadata.
     pub inline: bool,
-    /// Compressed or encrypted: the device holds other bytes, and often fewer.
+    /// Compressed or encrypted: the device holds other bytes, often fewer.
     pub encoded: bool,
-    /// Also part of another file (reflink, snapshot).
+    /// Shared with another file (reflink, snapshot).
     pub shared: bool,
 }
 
@@ -55,11 +45,11 @@ impl FileExtent {
         }
     }
 
-    /// Whether another extent starts on the device where this one ends.
+    /// True if `next` starts on the device at the end of this extent.
     fn leads_to(&self, next: &Self) -> bool {
         let (Some(start), Some(next)) = (self.physical, next.physical) else { return false };
         let end = start.saturating_add(self.length);
-        // The length is that of the plain bytes: encoded ones may take less room.
+        // The length is that of the plain bytes: encoded ones may take less space.
         next == end || (self.encoded && (start..end).contains(&next))
     }
 
@@ -67,136 +57,86 @@ impl FileExtent {
         self.offset.saturating_add(self.length)
     }
 
-    /// Its length inside the first `size` bytes of the file.
+    /// Returns its length within the first `size` bytes of the file.
     fn within(&self, size: u64) -> u64 {
         self.end().min(size).saturating_sub(self.offset)
     }
 }
 
-/// How much of a file was really written.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
-/// file.write_all_at(&[7; 100_000], 0)?;
-/// file.sync_data()?;
-/// let provenance = fullbore::probe::provenance(&file)?;
-/// assert_eq!((provenance.size, provenance.hole_bytes), (100_000, 0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Amounts of a file's bytes that were really written and that were not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// The file's size, in bytes.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// What it takes up, in bytes.
+    /// Allocated bytes.
     pub allocated: u64,
-    /// How many holes it has.
+    /// Number of holes.
     pub holes: u64,
-    /// The bytes in holes.
+    /// Bytes in holes.
     pub hole_bytes: u64,
-    /// Bytes reserved but never written. None: the file system does not tell.
+    /// Bytes allocated but never written. `None` if the file system does not report them.
     pub unwritten: Option<u64>,
-    /// Bytes written but not yet given a place. None: the file system does not tell.
+    /// Bytes written but not yet placed on the device. `None` if the file system does not report them.
     pub delayed: Option<u64>,
-    /// Bytes that the device holds compressed or encrypted. None: the file system does not tell.
+    /// Bytes that the device holds compressed or encrypted. `None` if the file system does not report them.
     pub encoded: Option<u64>,
-    /// Which call answered.
+    /// Call that reported the amounts.
     pub source: ProvenanceSource,
 }
 
-/// The call that told the provenance.
-///
-/// ```
-/// use fullbore::probe::ProvenanceSource;
-/// let found = fullbore::probe::provenance(std::fs::File::open("Cargo.toml")?)?;
-/// assert_eq!(found.source == ProvenanceSource::Fiemap, found.unwritten.is_some(), "only FIEMAP tells");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Call that reported a provenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProvenanceSource {
     /// The `FIEMAP` ioctl.
     Fiemap,
-    /// `lseek(2)` with `SEEK_HOLE`. Some file systems call every file whole then: compare `allocated`.
+    /// `lseek(2)` with `SEEK_HOLE`. Some file systems report every file as free of holes: compare `allocated`.
     SeekHole,
 }
 
 impl Provenance {
-    /// Why speeds measured on this file would be wrong: bytes that no device ever held. None: nothing speaks
-    /// against it.
-    ///
-    /// ```
-    /// use fullbore::probe::{Provenance, ProvenanceSource};
-    /// let sparse = Provenance {
-    ///     size: 8192,
-    ///     allocated: 4096,
-    ///     holes: 1,
-    ///     hole_bytes: 4096,
-    ///     unwritten: None,
-    ///     delayed: None,
-    ///     encoded: None,
-    ///     source: ProvenanceSource::SeekHole,
-    /// };
-    /// assert_eq!(sparse.objection().as_deref(), Some("4096 of 8192 bytes are holes"));
-    /// ```
+    /// Returns the reason that speeds measured on this file would be wrong: bytes that no device ever held. `None` if
+    /// there is none.
     pub fn objection(&self) -> Option<String> {
         if self.hole_bytes > 0 {
             return Some(format!("{} of {} bytes are holes", self.hole_bytes, self.size));
         }
         let some = |bytes: Option<u64>| bytes.filter(|&bytes| bytes > 0);
         if let Some(bytes) = some(self.unwritten) {
-            return Some(format!("{bytes} of {} bytes are reserved but were never written", self.size));
+            return Some(format!("{bytes} of {} bytes are reserved but never written", self.size));
         }
         let encoded = some(self.encoded)?;
-        Some(format!("{encoded} of {} bytes are not on the device as they are, but compressed", self.size))
+        Some(format!("{encoded} of {} bytes are compressed or encrypted on the device", self.size))
     }
 }
 
-/// How a file is laid out.
-///
-/// ```
-/// # let file = std::fs::File::open("Cargo.toml")?;
-/// match fullbore::probe::layout(&file) {
-///     Ok((_, layout)) => assert!(layout.discontiguous <= layout.extents),
-///     Err(error) => println!("the file system does not tell: {error}"),
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Layout of a file on its device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
-    /// How many extents it has.
+    /// Number of extents.
     pub extents: u64,
-    /// Their mean length, in bytes. None of a file without extents.
+    /// Mean length of an extent in bytes. `None` for a file without extents.
     pub mean_extent: Option<u64>,
-    /// How often the next extent does not start where the one before it ended on the device.
+    /// Number of extents that do not start at the end of the previous one on the device.
     pub discontiguous: u64,
-    /// Bytes reserved past the end of the file.
+    /// Bytes allocated past the end of the file.
     pub beyond_end: u64,
-    /// Extents kept inside the file system's own records.
+    /// Extents stored inside the file system's metadata.
     pub inline: u64,
     /// Extents that are compressed or encrypted.
     pub encoded: u64,
     /// Extents shared with other files.
     pub shared: u64,
-    /// The first extents, at most [`Layout::SHOWN`]; [`extents`] gives them all.
+    /// The first extents, at most [`Layout::SHOWN`]; [`extents`] returns all.
     pub first_extents: Vec<FileExtent>,
 }
 
 impl Layout {
-    /// How many extents a layout shows one by one.
-    ///
-    /// ```
-    /// use fullbore::probe::{Layout, layout};
-    /// # let file = std::fs::File::open("Cargo.toml")?;
-    /// if let Ok((_, layout)) = layout(&file) {
-    ///     assert_eq!(layout.first_extents.len() as u64, layout.extents.min(Layout::SHOWN as u64));
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Maximum number of extents listed in a layout.
     pub const SHOWN: usize = 64;
 }
 
-/// Adds up extents as they come, in file order.
+/// Sums over extents, added in file order.
 struct LayoutCounts {
     size: u64,
     covered: u64,
@@ -243,7 +183,7 @@ impl LayoutCounts {
         self.unwritten += if extent.unwritten { inside } else { 0 };
         self.delayed += if extent.delayed { inside } else { 0 };
         self.encoded_bytes += if extent.encoded { inside } else { 0 };
-        // The tail of the file's last block is not room kept for later.
+        // The rest of the file's last block is not a reservation.
         if extent.offset >= self.size {
             self.beyond_end += extent.length;
         } else if extent.unwritten {
@@ -283,38 +223,30 @@ impl LayoutCounts {
     }
 }
 
-/// All extents of a file, in file order. Data not yet placed is told as such, not flushed.
-///
-/// ```
-/// # let file = std::fs::File::open("Cargo.toml")?;
-/// match fullbore::probe::extents(&file) {
-///     Ok(extents) => assert_eq!(extents[0].offset, 0),
-///     Err(error) => println!("the file system does not tell: {error}"),
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Returns all extents of a file, in file order. Data not yet placed is reported as such, not flushed.
 ///
 /// # Errors
-/// `Unsupported` (`EOPNOTSUPP`) or `ENOTTY` where the file system has no `FIEMAP`.
+/// `Unsupported` (`EOPNOTSUPP`) or `ENOTTY` if the file system has no `FIEMAP`.
 pub fn extents(fd: impl AsFd) -> io::Result<Vec<FileExtent>> {
     let mut extents = Vec::new();
     fiemap::each_extent(fd.as_fd(), |raw| extents.push(FileExtent::of(raw)))?;
     Ok(extents)
 }
 
-/// How much of a file was really written: holes, reserved and unplaced bytes, without keeping its extents.
+/// Counts the bytes of a file that were really written, holes, and reserved and unplaced bytes, without keeping its
+/// extents.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
 /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
 /// file.write_all_at(&[7; 100_000], 0)?;
 /// file.sync_data()?;
-/// assert_eq!(fullbore::probe::provenance(&file)?.objection(), None, "fit to be measured");
+/// assert_eq!(fullbore::probe::provenance(&file)?.objection(), None, "fit for measurements");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// The system's; also where the file system has neither `FIEMAP` nor `SEEK_HOLE`.
+/// The system's; also if the file system has neither `FIEMAP` nor `SEEK_HOLE`.
 pub fn provenance(fd: impl AsFd) -> io::Result<Provenance> {
     let fd = fd.as_fd();
     let status = statx::of_file(fd)?;
@@ -327,17 +259,7 @@ pub fn provenance(fd: impl AsFd) -> io::Result<Provenance> {
     }
 }
 
-/// The layout of a file and, of the same answer, its provenance.
-///
-/// ```
-/// use fullbore::probe::{layout, provenance};
-/// # let file = std::fs::File::open("Cargo.toml")?;
-/// match layout(&file) {
-///     Ok((found, _)) => assert_eq!(found, provenance(&file)?),
-///     Err(error) => println!("the file system does not tell: {error}"),
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Returns the layout of a file and, from the same call, its provenance.
 ///
 /// # Errors
 /// As [`extents`].
@@ -374,7 +296,7 @@ fn lacks_fiemap(error: &io::Error) -> bool {
     )
 }
 
-/// Counts holes by seeking from one to the next, on a description of its own: the caller's position stays.
+/// Counts holes by seeking from one to the next, on a separate descriptor: the caller's position stays unchanged.
 fn by_seeking(fd: BorrowedFd<'_>, size: u64, allocated: u64) -> io::Result<Provenance> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let own = rustix::fs::open(link, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
@@ -384,7 +306,7 @@ fn by_seeking(fd: BorrowedFd<'_>, size: u64, allocated: u64) -> io::Result<Prove
     while at < size {
         let hole = match rustix::fs::seek(&own, SeekFrom::Hole(at)) {
             Ok(hole) if hole < size => hole,
-            // Past the end: the file was cut short meanwhile.
+            // Past the end: the file was truncated meanwhile.
             Ok(_) | Err(Errno::NXIO) => break,
             Err(error) => return Err(error.into()),
         };
@@ -397,7 +319,7 @@ fn by_seeking(fd: BorrowedFd<'_>, size: u64, allocated: u64) -> io::Result<Prove
             holes += 1;
             hole_bytes += data - hole;
         }
-        // A file that changes meanwhile could otherwise hold us here.
+        // Guarantees progress if the file changes meanwhile.
         at = data.max(hole + 1);
     }
     Ok(Provenance {
@@ -432,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn tallies_holes_gaps_and_what_is_past_the_end() {
+    fn holes_gaps_and_bytes_past_the_end_are_counted() {
         let mut counts = LayoutCounts::of_size(100_000);
         counts.add(&extent(0, 4096, 8192));
         counts.add(&extent(8192, 12288, 4096));
@@ -478,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_nothing_but_hole() {
+    fn a_file_of_one_hole() {
         let provenance = LayoutCounts::of_size(5000).provenance(0);
         assert_eq!((provenance.holes, provenance.hole_bytes), (1, 5000));
         assert_eq!(LayoutCounts::of_size(0).provenance(0).holes, 0);
@@ -506,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn more_extents_than_one_answer_holds() {
+    fn more_extents_than_one_call_returns() {
         let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         for run in 0..1500u64 {
             file.write_all_at(&[1; 4096], run * 8192).unwrap();
@@ -514,7 +436,7 @@ mod tests {
         file.sync_all().unwrap();
         match extents(&file) {
             Ok(extents) => {
-                // XFS reserves room in the gaps, which shows as extents never written.
+                // XFS preallocates the gaps, which appear as unwritten extents.
                 assert_eq!(extents.iter().filter(|extent| !extent.unwritten).count(), 1500);
                 assert!(extents.windows(2).all(|pair| pair[0].end() <= pair[1].offset));
                 let (_, layout) = layout(&file).unwrap();

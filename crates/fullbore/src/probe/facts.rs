@@ -1,4 +1,4 @@
-//! All facts of a path, gathered.
+//! Collection of all facts of a path.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,48 +19,34 @@ use super::residency::{Residency, residency};
 use super::storage::Storage;
 use crate::sys::statx::{self, Status};
 
-/// Everything known of a path. What could not be found out is None or empty, with a line in `unknown`.
-///
-/// ```
-/// let facts = fullbore::probe::facts("Cargo.toml".as_ref())?;
-/// let json = serde_json::to_string(&facts)?;
-/// assert_eq!(serde_json::from_str::<fullbore::probe::Facts>(&json)?, facts);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The path that the facts are of. Bytes that are not UTF-8 are shown replaced, here and below.
+    /// The path that the facts describe. Bytes that are not UTF-8 are replaced, here and below.
     pub path: String,
-    /// The path that was asked for, where that one does not exist and the facts are of the folder it would be in.
+    /// The requested path, if it does not exist and the facts describe its directory.
     pub stands_for: Option<String>,
-    /// What the path itself names, if it is a symbolic link.
+    /// Target of the path itself, if it is a symbolic link.
     pub link_target: Option<String>,
-    /// The path with all symbolic links followed.
+    /// The path with all symbolic links resolved.
     pub resolved: Option<String>,
-    /// What is there, symbolic links followed.
+    /// Kind of the file, symbolic links followed.
     pub kind: PathKind,
-    /// The file system that it stands in.
+    /// The file system of the path.
     pub file_system: Option<FileSystemFacts>,
-    /// The devices that hold it; of a block device, the device itself.
+    /// The devices that hold it; for a block device, the device itself.
     pub devices: Vec<Device>,
-    /// Whether direct I/O works and what it wants; of a folder, for new files in it.
+    /// Direct I/O and its requirements; for a directory, those of new files in it.
     pub direct: Direct,
-    /// Of a regular file: size, layout, residency.
+    /// Size, layout and residency of a regular file.
     pub file: Option<FileFacts>,
-    /// Which engines work here; filled by whoever can try them, empty until then.
+    /// Engines and their usability here; filled by a caller that can try them, otherwise empty.
     pub engines: Vec<EngineFact>,
-    /// What could not be found out, and why.
+    /// Facts that could not be determined, with reasons.
     pub unknown: Vec<Unknown>,
 }
 
-/// What a path leads to.
-///
-/// ```
-/// use fullbore::probe::{PathKind, facts};
-/// assert_eq!(facts("/".as_ref())?.kind, PathKind::Directory);
-/// assert_eq!(facts("/dev/null".as_ref())?.kind, PathKind::CharacterDevice);
-/// # Ok::<(), fullbore::probe::ProbeError>(())
-/// ```
+/// Kind of the file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathKind {
@@ -94,20 +80,14 @@ impl PathKind {
     }
 }
 
-/// Whether direct I/O works.
-///
-/// ```
-/// use fullbore::probe::{Direct, NoDirect};
-/// let direct = Direct::from(Err(NoDirect::Refused("the file system is memory".into())));
-/// assert_eq!((direct.works, direct.reason.as_deref()), (Some(false), Some("the file system is memory")));
-/// ```
+/// Direct I/O on a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Direct {
-    /// None: it could not be found out.
+    /// True if direct I/O works; `None` if unknown.
     pub works: Option<bool>,
-    /// What it wants, where it works.
+    /// Its requirements, if it works.
     pub alignment: Option<Alignment>,
-    /// Why it does not work, or why that is not known.
+    /// Reason if it does not work or is unknown.
     pub reason: Option<String>,
 }
 
@@ -123,102 +103,62 @@ impl From<Result<Alignment, NoDirect>> for Direct {
     }
 }
 
-/// Facts that only regular files have.
-///
-/// ```
-/// let file = fullbore::probe::facts("Cargo.toml".as_ref())?.file.unwrap();
-/// assert_eq!(file.size, std::fs::metadata("Cargo.toml")?.len());
-/// assert!(fullbore::probe::facts("/".as_ref())?.file.is_none(), "a directory has none");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Facts of regular files only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileFacts {
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What it takes up, in bytes.
+    /// Allocated bytes.
     pub allocated: u64,
-    /// How much of it was really written.
+    /// Share of the bytes that was really written.
     pub provenance: Option<Provenance>,
-    /// Where it stands on the device.
+    /// Layout on the device.
     pub layout: Option<Layout>,
-    /// How much of it the page cache holds.
+    /// Share in the page cache.
     pub residency: Option<Residency>,
 }
 
-/// Whether one engine works on a path.
-///
-/// ```
-/// use fullbore::engine::{CachePolicy, METHODS, probe};
-/// use fullbore::probe::EngineFact;
-/// let file = fullbore::file::File::open("Cargo.toml")?;
-/// let fact = |method: &'static fullbore::engine::Method| {
-///     let tried = probe(method, &file, None, false, CachePolicy::Keep);
-///     EngineFact {
-///         name: method.name.into(),
-///         summary: method.summary.into(),
-///         works: tried.is_ok(),
-///         reason: tried.err().map(|unsupported| unsupported.reason),
-///         note: None,
-///     }
-/// };
-/// assert!(fact(METHODS[0]).works);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
+/// Usability of one engine on a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineFact {
-    /// The access method's name.
+    /// Name of the access method.
     pub name: String,
-    /// What it is, in a line.
+    /// Its description in one line.
     pub summary: String,
-    /// Whether it works here.
+    /// True if it works here.
     pub works: bool,
-    /// Why it does not.
+    /// Reason if it does not work.
     pub reason: Option<String>,
-    /// What to know of it where it does.
+    /// Note on its use if it works.
     pub note: Option<String>,
 }
 
-/// Something that could not be found out.
-///
-/// ```
-/// use fullbore::probe::{Unknown, facts, human};
-/// let mut facts = facts("Cargo.toml".as_ref())?;
-/// facts.unknown.push(Unknown { fact: "warranty".into(), reason: "nobody keeps the bill".into() });
-/// assert!(human(&facts).contains("nobody keeps the bill"));
-/// # Ok::<(), fullbore::probe::ProbeError>(())
-/// ```
+/// A fact that could not be determined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
-    /// The field that is missing.
+    /// Name of the missing field.
     pub fact: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// All facts of a path, symbolic links followed.
+/// Collects all facts of a path; follows symbolic links.
 ///
-/// Opens only regular files, for reading, and reads nothing of them unless the file system does not tell its
-/// direct-I/O alignment: then see [`direct_alignment`](super::direct_alignment). In a folder of such a file
-/// system a nameless file is made and written to find the alignment.
-///
-/// ```
-/// use fullbore::probe::{PathKind, facts};
-/// assert_eq!(facts("Cargo.toml".as_ref())?.kind, PathKind::Regular);
-/// assert!(facts("/nowhere".as_ref()).is_err());
-/// # Ok::<(), fullbore::probe::ProbeError>(())
-/// ```
+/// Opens only regular files, for reading, and reads nothing of them unless the file system does not report the
+/// direct-I/O alignment: see [`direct_alignment`](super::direct_alignment). In a directory of such a file system a
+/// nameless file is created and written to determine the alignment.
 ///
 /// # Errors
-/// [`ProbeError`] where the path does not exist or may not be looked at. Anything less is a line in
+/// [`ProbeError`] if the path does not exist or may not be accessed. Any lesser problem is an entry in
 /// [`Facts::unknown`].
 pub fn facts(path: &Path) -> Result<Facts, ProbeError> {
     survey(&KernelFiles::running(), path)
 }
 
-/// As [`facts`]; of a path that does not exist yet, those of the folder it would be made in.
+/// Like [`facts`]; for a path that does not exist yet, returns the facts of its future directory.
 ///
 /// # Errors
-/// As [`facts`], also where that folder does not exist.
+/// As [`facts`], also if that directory does not exist.
 pub fn facts_of_target(path: &Path) -> Result<Facts, ProbeError> {
     match facts(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -230,10 +170,10 @@ pub fn facts_of_target(path: &Path) -> Result<Facts, ProbeError> {
     }
 }
 
-/// The folder in which opening a path that does not exist would make a file: a dangling link leads on.
+/// Returns the directory in which opening a path that does not exist would create a file; follows dangling links.
 fn folder_of(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    // As many links as the kernel follows.
+    // The kernel follows as many links.
     for _ in 0..40 {
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -248,7 +188,7 @@ fn folder_of(path: &Path) -> PathBuf {
 }
 
 fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
-    let status = statx::of_path(path).map_err(|error| ProbeError::new(path, "look at", error))?;
+    let status = statx::of_path(path).map_err(|error| ProbeError::new(path, "stat", error))?;
     let kind = PathKind::of(&status);
     let mut unknown = Vec::new();
     let resolved = keep(fs::canonicalize(path), "resolved", &mut unknown);
@@ -260,14 +200,14 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
         Some(mount) => keep(FileSystemFacts::of(mount, path), "file_system", &mut unknown),
         None => {
             let reason = "its mount is not in this process' mount table (a pipe, a nameless file in memory, or \
-                          another mount name space)";
+                          another mount namespace)";
             unknown.push(Unknown { fact: "file_system".to_owned(), reason: reason.to_owned() });
             None
         }
     };
     let storage = Storage { kernel, mounts: &mounts };
     let devices = keep(devices(&storage, kind, &status, mount), "devices", &mut unknown).unwrap_or_default();
-    // Residency first: finding the alignment may drop pages.
+    // Residency first: determining the alignment may drop pages.
     let file = if kind == PathKind::Regular { file_facts(path, &status, &mut unknown) } else { None };
     let direct: Direct = alignment_at(path, &status).into();
     Ok(Facts {
@@ -297,7 +237,7 @@ fn devices(
             Err("its bytes are on no block device".to_owned())
         }
         (_, Some(mount)) => storage.under(mount, status.device.into(), 0),
-        (_, None) => Err("its file system is not known".to_owned()),
+        (_, None) => Err("its file system is unknown".to_owned()),
     }
 }
 
@@ -323,7 +263,7 @@ fn file_facts(path: &Path, status: &Status, unknown: &mut Vec<Unknown>) -> Optio
     Some(facts)
 }
 
-/// The value, or else its reason noted.
+/// Returns the value, or records the reason for its absence.
 fn keep<T, E: ToString>(found: Result<T, E>, fact: &str, unknown: &mut Vec<Unknown>) -> Option<T> {
     found.map_err(|error| unknown.push(Unknown { fact: fact.to_owned(), reason: error.to_string() })).ok()
 }
@@ -351,14 +291,14 @@ mod tests {
         let kind = |path: PathBuf| facts(&path).unwrap().kind;
         assert_eq!(kind(at.join("file")), PathKind::Regular);
         assert_eq!(kind(at.into()), PathKind::Directory);
-        // Must not wait for a writer.
+        // Opening must not wait for a writer.
         assert_eq!(kind(at.join("fifo")), PathKind::Fifo);
         assert_eq!(kind(at.join("socket")), PathKind::Socket);
         assert_eq!(kind("/dev/null".into()), PathKind::CharacterDevice);
     }
 
     #[test]
-    fn a_link_is_followed_and_told() {
+    fn a_link_is_followed_and_reported() {
         let folder = folder();
         let at = folder.path();
         fs::write(at.join("file"), "x").unwrap();
@@ -370,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_an_error_and_as_a_target_its_folder() {
+    fn a_missing_path_is_an_error_and_as_a_target_its_directory() {
         let folder = folder();
         let at = folder.path();
         let missing = at.join("missing");
@@ -388,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_file_is_told_whole_and_survives_json() {
+    fn a_written_file_has_all_facts_and_survives_json() {
         let folder = folder();
         let path = folder.path().join("file");
         let file = fs::File::create(&path).unwrap();
@@ -404,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_in_no_mount_and_says_so() {
+    fn a_pipe_has_no_mount_and_an_entry_in_unknown() {
         let (reader, _writer) = rustix::pipe::pipe().unwrap();
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
         let facts = facts(Path::new(&path)).unwrap();

@@ -1,4 +1,4 @@
-//! Facts as text for people: labelled lines, at most 80 columns wide, without colour.
+//! Facts as human-readable text: labelled lines, at most 80 columns wide, without colour.
 
 use crate::quote::printable;
 use std::fmt::Write;
@@ -12,24 +12,17 @@ use super::file_system::FileSystemFacts;
 use super::machine::Machine;
 use super::residency::{Residency, ResidencySource};
 
-/// The widest line, in characters.
+/// Maximum length of a line in characters.
 const WIDTH: usize = 80;
 
-/// Where values start, in characters.
+/// Column of the values in characters.
 const LABEL: usize = 18;
 
-/// Everything known of a path, as text: labelled lines of at most 80 columns.
-///
-/// ```
-/// let facts = fullbore::probe::facts("Cargo.toml".as_ref())?;
-/// let text = fullbore::probe::human(&facts);
-/// assert!(text.contains("Cargo.toml") && text.contains("regular file"));
-/// # Ok::<(), fullbore::probe::ProbeError>(())
-/// ```
+/// Formats all facts of a path as text: labelled lines of at most 80 columns.
 pub fn human(facts: &Facts) -> String {
     let mut text = Text::default();
-    if let Some(asked) = &facts.stands_for {
-        text.line("asked for", &format!("{asked} (does not exist; these are the facts of its folder)"));
+    if let Some(requested) = &facts.stands_for {
+        text.line("requested", &format!("{requested} (does not exist; facts of its directory)"));
     }
     text.line("path", &facts.path);
     if let Some(target) = &facts.link_target {
@@ -52,7 +45,7 @@ pub fn human(facts: &Facts) -> String {
     direct_lines(&mut text, facts);
     engine_lines(&mut text, &facts.engines);
     if !facts.unknown.is_empty() {
-        text.heading("not known");
+        text.heading("unknown");
         for unknown in &facts.unknown {
             text.line(&unknown.fact.replace('_', " "), &unknown.reason);
         }
@@ -60,12 +53,7 @@ pub fn human(facts: &Facts) -> String {
     text.0
 }
 
-/// The machine, as text: labelled lines of at most 80 columns.
-///
-/// ```
-/// use fullbore::probe::{human_machine, machine};
-/// assert!(human_machine(&machine()).contains(std::env::consts::ARCH));
-/// ```
+/// Formats the facts of the machine as text: labelled lines of at most 80 columns.
 pub fn human_machine(machine: &Machine) -> String {
     let mut text = Text::default();
     text.maybe("kernel", machine.kernel.clone());
@@ -113,7 +101,7 @@ fn kind(kind: PathKind) -> &'static str {
         PathKind::CharacterDevice => "character device",
         PathKind::Fifo => "FIFO or pipe",
         PathKind::Socket => "socket",
-        PathKind::Other => "of an unknown kind",
+        PathKind::Other => "unknown kind",
     }
 }
 
@@ -153,7 +141,7 @@ fn provenance_line(provenance: &Provenance) -> String {
     match provenance.unwritten {
         Some(0) => {}
         Some(bytes) => parts.push(format!("{} reserved", size(bytes))),
-        None => parts.push("reserved bytes are not told here".to_owned()),
+        None => parts.push("reserved bytes unknown".to_owned()),
     }
     if parts.is_empty() {
         parts.push("nothing: no holes, no reserved bytes".to_owned());
@@ -167,16 +155,17 @@ fn provenance_line(provenance: &Provenance) -> String {
 fn layout_line(layout: &Layout) -> String {
     let mean =
         layout.mean_extent.map_or_else(String::new, |mean| format!(", {} each on average", size(mean)));
-    let jumps = match layout.discontiguous {
+    let breaks = match layout.discontiguous {
         0 if layout.extents > 1 => ", all contiguous".to_owned(),
         0 => String::new(),
-        count => format!(", {} to another place", plural(count, "jump")),
+        1 => ", 1 discontinuity".to_owned(),
+        count => format!(", {count} discontinuities"),
     };
-    format!("{}{mean}{jumps}", layout.extents)
+    format!("{}{mean}{breaks}", layout.extents)
 }
 
 fn residency_line(residency: &Residency) -> String {
-    let Some(share) = residency.share() else { return "nothing to hold".to_owned() };
+    let Some(share) = residency.share() else { return "no pages".to_owned() };
     let mut line = format!("{} cached ({:.1}%)", size(residency.cached), share * 100.0);
     for (label, bytes) in
         [("dirty", residency.dirty), ("under writeback", residency.writeback), ("evicted", residency.evicted)]
@@ -186,7 +175,7 @@ fn residency_line(residency: &Residency) -> String {
         }
     }
     if residency.source == ResidencySource::Mincore {
-        line.push_str(" (told by mincore: dirty and writeback are not known)");
+        line.push_str(" (from mincore: dirty and writeback unknown)");
     }
     line
 }
@@ -196,20 +185,20 @@ fn file_system_lines(text: &mut Text, found: &FileSystemFacts) {
     let nature = match (found.in_memory, found.network) {
         (true, _) => " (memory)",
         (false, Some(true)) => " (network)",
-        (false, None) => " (a program's; perhaps network)",
+        (false, None) => " (FUSE; possibly network)",
         (false, Some(false)) => "",
     };
     text.line("type", &format!("{}{nature}", found.kind));
     text.line("mounted on", &found.mount_point);
     if found.root != "/" {
-        text.line("shows folder", &found.root);
+        text.line("mounted part", &found.root);
     }
     text.line("source", &found.source);
     text.line("mount options", &found.mount_options.join(", "));
-    text.line("its options", &found.super_options.join(", "));
+    text.line("system options", &found.super_options.join(", "));
     let share = if found.total > 0 { found.available as f64 / found.total as f64 * 100.0 } else { 0.0 };
     text.line(
-        "room",
+        "capacity",
         &format!(
             "{}, {} free, {} available ({share:.0}%)",
             size(found.total),
@@ -221,7 +210,7 @@ fn file_system_lines(text: &mut Text, found: &FileSystemFacts) {
     text.maybe("id", found.id.clone());
 }
 
-/// A device and what it stands on, each device but once.
+/// Writes a device and its underlying devices, each device once.
 fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<DeviceNumber>) {
     let known = shown.contains(&device.number);
     if known && device.partition.is_none() {
@@ -245,8 +234,8 @@ fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<De
         "link",
         device.link.as_ref().map(|link| {
             let best =
-                link.best.as_ref().map_or_else(String::new, |best| format!("; the device could do {best}"));
-            format!("{}, {} advertised{best}", link.what, crate::size::rate(link.rate as f64))
+                link.best.as_ref().map_or_else(String::new, |best| format!("; the device supports {best}"));
+            format!("{}, {} nominal{best}", link.what, crate::size::rate(link.rate as f64))
         }),
     );
     text.maybe("composition", device.composition.clone());
@@ -255,7 +244,10 @@ fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<De
         text.line("read only", "yes");
     }
     let queue = &device.queue;
-    text.maybe("rotational", queue.rotational.map(|yes| if yes { "yes, it says" } else { "no" }.to_owned()));
+    text.maybe(
+        "rotational",
+        queue.rotational.map(|yes| if yes { "yes (reported)" } else { "no" }.to_owned()),
+    );
     text.maybe("scheduler", queue.scheduler.clone());
     text.maybe("read-ahead", queue.read_ahead.map(size));
     text.maybe(
@@ -279,8 +271,8 @@ fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<De
     let blocks: Vec<_> = [
         queue.logical_block.map(|bytes| format!("{bytes} logical")),
         queue.physical_block.map(|bytes| format!("{bytes} physical")),
-        queue.minimum_io.map(|bytes| format!("{} least", size(bytes))),
-        queue.optimal_io.map(|bytes| format!("{} best", size(bytes))),
+        queue.minimum_io.map(|bytes| format!("{} minimum", size(bytes))),
+        queue.optimal_io.map(|bytes| format!("{} optimal", size(bytes))),
     ]
     .into_iter()
     .flatten()
@@ -305,9 +297,9 @@ fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<De
         }),
     );
     text.maybe("zoned", queue.zoned.clone().filter(|model| model != "none"));
-    text.maybe("memory node", device.numa_node.map(|node| node.to_string()));
+    text.maybe("NUMA node", device.numa_node.map(|node| node.to_string()));
     text.maybe("backing file", device.backing_file.clone());
-    text.maybe("stands on", device.stands_on_unknown.as_ref().map(|why| format!("not known: {why}")));
+    text.maybe("stands on", device.stands_on_unknown.as_ref().map(|why| format!("unknown: {why}")));
     if !device.stands_on.is_empty() {
         let names: Vec<_> = device.stands_on.iter().map(|under| under.name.as_str()).collect();
         text.line("stands on", &names.join(", "));
@@ -323,7 +315,7 @@ fn direct_lines(text: &mut Text, facts: &Facts) {
     match (&direct.alignment, direct.works) {
         (Some(alignment), _) => alignment_lines(text, alignment),
         (None, Some(_)) => text.line("works", "no"),
-        (None, None) => text.line("works", "not known"),
+        (None, None) => text.line("works", "unknown"),
     }
     text.maybe("reason", direct.reason.clone());
 }
@@ -336,18 +328,18 @@ fn alignment_lines(text: &mut Text, alignment: &Alignment) {
         .map_or_else(String::new, |bytes| format!(", {bytes} B for reads"));
     text.line("alignment", &format!("memory {} B, offset {} B{reads}", alignment.memory, alignment.offset));
     text.line(
-        "known by",
+        "determined by",
         match alignment.source {
             AlignmentSource::Statx => "statx",
-            AlignmentSource::Tried => "trying",
-            AlignmentSource::Assumed => "nothing: one block is assumed, which is safe",
+            AlignmentSource::Tried => "trial reads",
+            AlignmentSource::Assumed => "assumption: one block, which is safe",
         },
     );
     text.maybe(
         "direct writes",
         alignment
             .writes_cached
-            .map(|cached| if cached { "pass through the page cache" } else { "go to the device" }.to_owned()),
+            .map(|cached| if cached { "go through the page cache" } else { "go to the device" }.to_owned()),
     );
 }
 
@@ -369,7 +361,7 @@ fn engine_lines(text: &mut Text, engines: &[EngineFact]) {
     }
 }
 
-/// Lines as they grow.
+/// Lines under construction.
 #[derive(Default)]
 struct Text(String);
 
@@ -388,7 +380,7 @@ impl Text {
         }
     }
 
-    /// A label and its value, which goes on in lines below where it is long.
+    /// Adds a label and its value; a long value continues on the lines below.
     fn line(&mut self, label: &str, value: &str) {
         let mut line = format!("  {label:<width$}", width = LABEL - 2);
         if !line.ends_with(' ') {
@@ -413,7 +405,7 @@ impl Text {
     }
 }
 
-/// A word too long for a line, cut.
+/// Splits a word that is too long for a line.
 fn pieces(word: &str) -> Vec<String> {
     let characters: Vec<char> = word.chars().collect();
     if characters.is_empty() {
@@ -426,13 +418,13 @@ fn plural(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// At most two digits after the point, and none that say nothing.
+/// Formats with at most two decimals, without trailing zeros.
 fn plain(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Bytes in the largest binary unit that leaves at least one of it.
+/// Formats bytes in the largest binary unit in which the value is at least one.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -447,7 +439,7 @@ fn size(bytes: u64) -> String {
     format!("{} {}", plain(value), UNITS[unit])
 }
 
-/// As [`size`], with the bytes themselves where they differ.
+/// Like [`size`], followed by the exact number of bytes if it differs.
 fn exact(bytes: u64) -> String {
     if bytes < 1024 { size(bytes) } else { format!("{bytes} B ({})", size(bytes)) }
 }
@@ -473,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_go_on_below_and_nothing_is_lost() {
+    fn long_values_continue_below_without_loss() {
         let mut text = Text::default();
         let value = format!("{} {}", "word ".repeat(40).trim_end(), "x".repeat(200));
         text.line("label", &value);
@@ -488,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_fit_the_screen_and_show_what_was_filled_in() {
+    fn facts_fit_the_screen_and_show_added_entries() {
         let mut facts = super::super::facts(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         facts.engines.push(EngineFact {
             name: "uring".to_owned(),
@@ -497,7 +489,9 @@ mod tests {
             reason: Some("forbidden by a filter".to_owned()),
             note: None,
         });
+        facts.unknown.push(super::super::Unknown { fact: "warranty".into(), reason: "no record".into() });
         let text = human(&facts);
+        assert!(text.contains("no record"));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert!(text.contains("directory"));
         assert!(text.contains("uring") && text.contains("forbidden by a filter"));

@@ -1,34 +1,34 @@
-//! The text files in which the kernel tells its facts, under roots that a test can replace.
+//! Text files in which the kernel reports facts, under roots that a test can replace.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Where `/proc` and `/sys` are.
+/// Locations of `/proc` and `/sys`.
 #[derive(Debug, Clone)]
 pub(crate) struct KernelFiles {
     /// The process file system.
     pub(crate) proc: PathBuf,
     /// The system file system.
     pub(crate) sys: PathBuf,
-    /// What stands before the mount points of control groups; empty on a running system.
+    /// Prefix of the mount points of control groups; empty on a running system.
     pub(crate) root: PathBuf,
 }
 
 impl KernelFiles {
-    /// Those of the running system.
+    /// Returns the locations of the running system.
     pub(crate) fn running() -> Self {
         Self { proc: "/proc".into(), sys: "/sys".into(), root: PathBuf::new() }
     }
 
-    /// Those of a tree of fixtures.
+    /// Returns the locations in a tree of test files.
     #[cfg(test)]
     pub(crate) fn under(root: &Path) -> Self {
         Self { proc: root.join("proc"), sys: root.join("sys"), root: root.to_owned() }
     }
 
-    /// An absolute path as seen below the root.
+    /// Returns an absolute path below the root.
     pub(crate) fn rooted(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("/") {
             Ok(rest) if !self.root.as_os_str().is_empty() => self.root.join(rest),
@@ -37,7 +37,7 @@ impl KernelFiles {
     }
 }
 
-/// Puts a file into a tree of fixtures.
+/// Writes a file into a tree of test files.
 #[cfg(test)]
 pub(crate) fn put(root: &Path, path: &str, text: &str) {
     let file = root.join(path);
@@ -45,7 +45,7 @@ pub(crate) fn put(root: &Path, path: &str, text: &str) {
     std::fs::write(file, text).unwrap();
 }
 
-/// The text of a file without the white space around it; None where it cannot be read or says nothing.
+/// Returns the text of a file without surrounding white space; `None` if it cannot be read or is empty.
 pub(crate) fn text(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -53,9 +53,9 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The whole text of a file, or an error that names it.
+/// Returns the whole text of a file, or an error that contains its path.
 pub(crate) fn whole(path: &Path) -> io::Result<String> {
-    // Room for most: a file that says that it is empty is else read by a few bytes at a time.
+    // Room for most files: a file that reports length 0 is otherwise read a few bytes at a time.
     let mut text = String::with_capacity(4096);
     File::open(path)
         .and_then(|mut file| file.read_to_string(&mut text))
@@ -63,7 +63,7 @@ pub(crate) fn whole(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The names in a folder, sorted; none where it cannot be read.
+/// Returns the names in a directory, sorted; none if it cannot be read.
 pub(crate) fn names(folder: &Path) -> Vec<OsString> {
     let mut names: Vec<_> = std::fs::read_dir(folder)
         .into_iter()

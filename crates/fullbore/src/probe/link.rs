@@ -1,4 +1,4 @@
-//! The link that a disk hangs on, and what it is advertised to carry: PCI Express and SATA, from sysfs.
+//! The link of a disk and its nominal rate: PCI Express and SATA, from sysfs.
 
 use std::path::Path;
 
@@ -6,24 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::kernel_files::text;
 
-/// A link as it was negotiated.
-///
-/// ```
-/// use fullbore::probe::Link;
-/// let link = Link { what: "PCIe 4.0 x4".into(), rate: 7_876_923_076, best: Some("PCIe 5.0 x4".into()) };
-/// assert_eq!(fullbore::size::rate(link.rate as f64), "7.88 GB/s");
-/// ```
+/// A link as negotiated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// Its kind, generation and width: `PCIe 4.0 x4`, `SATA 6.0 Gbps`.
     pub what: String,
-    /// The bytes a second that are left of its signalling rate by its line code, without packets' headers.
+    /// Signalling rate less the line code, in bytes per second, with packet headers included.
     pub rate: u64,
-    /// What the device could do in a better slot, if that is more.
+    /// The best link that the device supports, if it is faster.
     pub best: Option<String>,
 }
 
-/// The nearest link on the way from a disk's folder up to the machine. Virtual functions and virtual disks have none.
+/// Returns the nearest link between a disk and the root of the machine. Virtual functions and virtual disks have none.
 pub(crate) fn of_folder(disk: &Path, sys: &Path) -> Option<Link> {
     let sys = sys.canonicalize().unwrap_or_else(|_| sys.to_owned());
     let device = disk.join("device").canonicalize().unwrap_or_else(|_| disk.to_owned());
@@ -33,7 +27,7 @@ pub(crate) fn of_folder(disk: &Path, sys: &Path) -> Option<Link> {
         .find_map(|folder| sata(folder).or_else(|| pcie(folder)))
 }
 
-/// The link of an ATA port, whose folder is `ata1` with `link1/ata_link/link1/sata_spd` in it.
+/// Returns the link of an ATA port, whose directory is `ata1` with `link1/ata_link/link1/sata_spd` in it.
 fn sata(folder: &Path) -> Option<Link> {
     let number = folder.file_name()?.to_str()?.strip_prefix("ata")?.parse::<u32>().ok()?;
     let link = format!("link{number}");
@@ -44,7 +38,7 @@ fn sata(folder: &Path) -> Option<Link> {
     Some(Link { what: format!("SATA {speed}"), rate, best: None })
 }
 
-/// The link of a PCI device.
+/// Returns the link of a PCI device.
 fn pcie(folder: &Path) -> Option<Link> {
     let read =
         |speed: &str, width: &str| generation(&text(&folder.join(speed))?, &text(&folder.join(width))?);
@@ -54,8 +48,8 @@ fn pcie(folder: &Path) -> Option<Link> {
     Some(Link { what, rate, best })
 }
 
-/// Name and bytes a second of a PCI Express link such as `16.0 GT/s PCIe` and `4`. Kernels say `Unknown` and `0` or `63` of
-/// devices that have no such link.
+/// Returns name and bytes per second of a PCI Express link such as `16.0 GT/s PCIe` and `4`. Kernels report `Unknown`
+/// and `0` or `63` for devices without such a link.
 fn generation(speed: &str, width: &str) -> Option<(String, u64)> {
     let transfers: f64 = speed.split_once(" GT/s")?.0.trim().parse().ok()?;
     let lanes: u32 = width.parse().ok().filter(|lanes| (1..=32).contains(lanes))?;
@@ -82,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_nvme_disk_hangs_on_its_own_pci_link_and_not_on_the_bridge_above() {
+    fn an_nvme_disk_uses_its_own_pci_link_and_not_that_of_the_bridge() {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
         let bridge = "devices/pci0000:00/0000:00:01.0";
@@ -102,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sata_disk_hangs_on_its_port_and_not_on_the_controller() {
+    fn a_sata_disk_uses_its_port_and_not_the_controller() {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
         let controller = "devices/pci0000:00/0000:00:1f.2";
@@ -116,7 +110,7 @@ mod tests {
         let link = of_folder(&disk, at).unwrap();
         assert_eq!((link.what.as_str(), link.rate, link.best), ("SATA 6.0 Gbps", 600_000_000, None));
         put(at, &format!("{controller}/ata3/link3/ata_link/link3/sata_spd"), "<unknown>\n");
-        // The port does not say, but the controller's link is one that the bytes pass, too.
+        // The port reports no speed, but the bytes also pass the controller's link.
         assert_eq!(of_folder(&disk, at).unwrap().what, "PCIe 3.0 x4");
     }
 
@@ -130,7 +124,7 @@ mod tests {
         fs::create_dir_all(&disk).unwrap();
         symlink("../..", disk.join("device")).unwrap();
         assert_eq!(of_folder(&disk, at), None);
-        // Nor is what lies outside of the system's tree looked at.
+        // Directories outside the system's tree are ignored.
         put(at, "current_link_speed", "8.0 GT/s PCIe\n");
         put(at, "current_link_width", "4\n");
         assert_eq!(of_folder(&disk, &at.join("devices")), None);

@@ -1,4 +1,4 @@
-//! The machine: kernel, processors and memory, and how much of them this process may use.
+//! The machine: kernel, processors and memory, and the share that this process may use.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +7,8 @@ use super::kernel_files::{KernelFiles, names, text};
 use super::mounts;
 use crate::sys;
 
-/// What a run depends on beside the storage. The machine's name is left out on purpose. None: the system does
-/// not say.
+/// Facts that affect a run besides the storage. The machine's name is omitted on purpose. `None` means that the system
+/// does not report the fact.
 ///
 /// ```
 /// let machine = fullbore::probe::machine();
@@ -19,58 +19,46 @@ use crate::sys;
 pub struct Machine {
     /// The kernel's release, such as `6.18.4`.
     pub kernel: Option<String>,
-    /// The instruction set, as Rust names it.
+    /// The instruction set, in Rust's notation.
     pub architecture: String,
-    /// What the maker calls the processor.
+    /// The maker's name of the processor.
     pub processor: Option<String>,
-    /// The processors that the system runs, counting each hardware thread.
+    /// Processors online, counting each hardware thread.
     pub logical_processors: Option<u64>,
-    /// The processors that this process may run on.
+    /// Processors that this process may run on.
     pub allowed_processors: Option<u64>,
-    /// How many processors' time control groups grant, in processors. None: no limit.
+    /// CPU time granted by control groups, in processors; `None` means no limit.
     pub quota: Option<f64>,
     /// The file that sets the quota.
     pub quota_source: Option<String>,
-    /// How many processors this process really has: the least of the three above, in processors.
+    /// Processors available to this process: the minimum of the three above.
     pub processors: f64,
-    /// How the processors' clock is governed.
+    /// Governor of the processors' clock.
     pub governor: Option<String>,
-    /// All memory, in bytes.
+    /// Total memory in bytes.
     pub memory_total: Option<u64>,
-    /// Memory that programs could still get without swapping, in bytes.
+    /// Memory available to programs without swapping, in bytes.
     pub memory_available: Option<u64>,
-    /// What control groups grant, the page cache included, in bytes. None: no limit.
+    /// Memory granted by control groups, including the page cache, in bytes; `None` means no limit.
     pub memory_limit: Option<u64>,
     /// The file that sets the memory limit.
     pub memory_limit_source: Option<String>,
-    /// How much memory the process may lock, in bytes. None: no limit.
+    /// Memory that the process may lock, in bytes; `None` means no limit.
     pub lockable: Option<u64>,
-    /// The size of a page, in bytes.
+    /// Size of a page in bytes.
     pub page_size: u64,
-    /// The hypervisor or container that the machine is in, as far as it shows.
+    /// Hypervisor or container of the machine, as far as detectable.
     pub virtualisation: Option<String>,
 }
 
 impl Machine {
-    /// The memory this process can count on at most, in bytes: the lesser of what there is and what is granted.
-    ///
-    /// ```
-    /// use fullbore::probe::{Machine, machine};
-    /// let container = Machine { memory_total: Some(64 << 30), memory_limit: Some(1 << 30), ..machine() };
-    /// assert_eq!(container.memory(), Some(1 << 30));
-    /// ```
+    /// Returns the memory available to this process at most, in bytes: the minimum of the total and the limit.
     pub fn memory(&self) -> Option<u64> {
         [self.memory_total, self.memory_limit].into_iter().flatten().min()
     }
 }
 
-/// Looks at the machine that this process runs on.
-///
-/// ```
-/// let machine = fullbore::probe::machine();
-/// assert_eq!(machine.architecture, std::env::consts::ARCH);
-/// assert!(machine.page_size.is_power_of_two());
-/// ```
+/// Collects the facts of this machine.
 pub fn machine() -> Machine {
     let allowed = sys::processor::allowed().ok().map(|count| count as u64);
     of(&KernelFiles::running(), allowed)
@@ -105,7 +93,7 @@ fn of(kernel: &KernelFiles, allowed: Option<u64>) -> Machine {
     }
 }
 
-/// How many numbers a list such as `0-3,8` holds.
+/// Returns the number of elements of a list such as `0-3,8`.
 fn counted(list: &str) -> Option<u64> {
     list.trim().split(',').try_fold(0u64, |count, part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -114,7 +102,7 @@ fn counted(list: &str) -> Option<u64> {
     })
 }
 
-/// Each architecture has its own word for it.
+/// The field has a different name on each architecture.
 fn processor_name(cpuinfo: &str) -> Option<String> {
     ["model name", "Processor", "cpu model", "Model", "cpu", "uarch", "Hardware", "CPU part"]
         .iter()
@@ -134,7 +122,7 @@ fn memory_line(meminfo: &str, wanted: &str) -> Option<u64> {
     value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What shows of a hypervisor or a container.
+/// Describes the signs of a hypervisor or a container.
 fn virtualisation(kernel: &KernelFiles, cpuinfo: &str) -> Option<String> {
     let mut hints = Vec::new();
     let flag = field(cpuinfo, "flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
@@ -166,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processors_are_the_least_of_all_limits() {
+    fn processors_are_the_minimum_of_all_limits() {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
         put(at, "proc/cpuinfo", "processor\t: 0\nmodel name\t: Big Chip 9\nflags\t\t: fpu hypervisor sse\n");

@@ -1,16 +1,16 @@
-//! Facts of a path: its file system, devices and their queues, direct-I/O alignment, layout and residency; facts
-//! of the machine; and the counters of process, machine and device that frame a measurement.
+//! Facts of a path: its file system, devices and their queues, direct-I/O alignment, layout and residency; facts of the
+//! machine; and the counters of process, machine and device before and after a measurement.
 //!
-//! [`facts`] gathers all of a path and never fails for a part: what could not be found out is said in
-//! [`Facts::unknown`]. The pieces that a measurement needs again and again ([`residency`], [`provenance`],
-//! [`direct_alignment`], the counters) stand alone and take open files.
+//! [`facts`] gathers everything about a path and never fails because of a part: [`Facts::unknown`] lists the facts that
+//! could not be determined. The functions that a measurement needs repeatedly ([`residency`], [`provenance`],
+//! [`direct_alignment`], the counters) are independent of it and take open files.
 //!
 //! ```
 //! use std::path::Path;
 //! let facts = fullbore::probe::facts(Path::new("Cargo.toml"))?;
 //! assert_eq!(facts.file.map(|file| file.size), Some(std::fs::metadata("Cargo.toml")?.len()));
 //! for unknown in &facts.unknown {
-//!     println!("{} is not known: {}", unknown.fact, unknown.reason);
+//!     println!("{}: unknown: {}", unknown.fact, unknown.reason);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -1,4 +1,4 @@
-//! The mount table, `/proc/self/mountinfo`, and the mount that a path stands in.
+//! The mount table, `/proc/self/mountinfo`, and the mount of a path.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -11,29 +11,29 @@ use super::device_number::DeviceNumber;
 pub(crate) struct Mount {
     /// The kernel's number of the mount.
     pub(crate) id: u64,
-    /// The device that the table names; btrfs, overlay and the like have one that stands for no real device.
+    /// Device number in the table; for btrfs, overlay and similar ones not that of a real device.
     pub(crate) device: DeviceNumber,
-    /// The folder of the file system that is mounted: not `/` for bind mounts and sub-volumes.
+    /// Directory of the file system that is mounted: not `/` for bind mounts and sub-volumes.
     pub(crate) root: PathBuf,
-    /// Where it is mounted.
+    /// Mount point.
     pub(crate) point: PathBuf,
-    /// Options of the mount alone.
+    /// Options of the mount only.
     pub(crate) options: Vec<String>,
     /// Type of the file system, with its subtype: `fuse.sshfs`.
     pub(crate) kind: String,
-    /// What is mounted: a device, a server, a word.
+    /// Source of the mount: a device, a server, a word.
     pub(crate) source: String,
     /// Options of the file system.
     pub(crate) super_options: Vec<String>,
 }
 
-/// Reads a mount table. Lines that are not of its form are left out.
+/// Parses a mount table. Malformed lines are skipped.
 pub(crate) fn parse(table: &[u8]) -> Vec<Mount> {
     table.split(|byte| *byte == b'\n').filter_map(parse_line).collect()
 }
 
 fn parse_line(line: &[u8]) -> Option<Mount> {
-    // One space between fields, exactly: an empty source leaves two beside each other.
+    // Fields are separated by exactly one space: an empty source results in two adjacent spaces.
     let mut fields = line.split(|byte| *byte == b' ');
     let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
     fields.next()?;
@@ -41,7 +41,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
     let root = path(fields.next()?);
     let point = path(fields.next()?);
     let mount_options = options(fields.next()?);
-    // Any number of optional fields stand before the hyphen.
+    // Any number of optional fields precede the hyphen.
     fields.find(|field| *field == b"-")?;
     let kind = word(fields.next()?);
     let source = word(fields.next()?);
@@ -57,12 +57,12 @@ fn word(field: &[u8]) -> String {
     String::from_utf8_lossy(&unescape(field)).into_owned()
 }
 
-/// Options are cut at commas first: a comma inside a value is written as an escape.
+/// Options are cut at commas first: a comma inside a value is escaped.
 fn options(field: &[u8]) -> Vec<String> {
     field.split(|byte| *byte == b',').filter(|option| !option.is_empty()).map(word).collect()
 }
 
-/// Undoes the kernel's `\040` for a space, and its kin.
+/// Replaces the kernel's escapes, such as `\040` for a space.
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -81,11 +81,11 @@ fn unescape(field: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// The mount that a path stands in.
+/// Returns the mount of a path.
 ///
-/// The kernel's own number decides where it is known. Otherwise the mounts of the path's device, else all (the
-/// files of a btrfs sub-volume or an overlay have device numbers that the table does not know), and of those
-/// the longest mount point above the path; among equals the last, which hides the others.
+/// The kernel's mount number decides if it is known. Otherwise the candidates are the mounts of the path's device, else
+/// all mounts (files of a btrfs sub-volume or an overlay have device numbers that are not in the table); the longest
+/// mount point above the path wins, and among equals the last, which hides the others.
 pub(crate) fn holding<'a>(
     mounts: &'a [Mount],
     id: Option<u64>,
@@ -144,7 +144,7 @@ not a line
     }
 
     #[test]
-    fn keeps_what_is_no_escape_and_cuts_only_at_bare_commas() {
+    fn text_that_is_not_an_escape_is_kept_and_only_bare_commas_cut() {
         assert_eq!(unescape(b"a\\134b\\9c\\777\\04"), b"a\\b\\9c\\777\\04");
         assert_eq!(options(b"upperdir=/x\\134\\054y\\134,rw"), ["upperdir=/x\\,y\\", "rw"]);
         assert_eq!(options(b""), Vec::<String>::new());
@@ -157,7 +157,7 @@ not a line
     }
 
     #[test]
-    fn without_it_the_longest_mount_point_of_the_device_then_of_all() {
+    fn without_it_the_longest_mount_point_of_the_device_then_of_all_wins() {
         assert_eq!(at(None, (8, 2), "/etc/fstab"), Some(24));
         assert_eq!(at(None, (8, 2), "/data/x"), Some(52), "the later mount hides the earlier");
         assert_eq!(at(None, (8, 2), "/database"), Some(24), "components, not characters");

@@ -1,54 +1,48 @@
-//! The settings of a device's request queue, `/sys/block/*/queue`.
+//! Settings of a device's request queue, `/sys/block/*/queue`.
 
 use serde::{Deserialize, Serialize};
 
-/// How the kernel queues requests for one device. None: the system does not say.
-///
-/// ```
-/// use fullbore::probe::Queue;
-/// let queue = Queue { logical_block: Some(512), physical_block: Some(4096), ..Queue::default() };
-/// assert!(queue.physical_block > queue.logical_block, "a write of 512 bytes reads 4096 first");
-/// ```
+/// Settings of the kernel's request queue for one device. `None` means that the system does not report the setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
-    /// Whether it says of itself that it turns. Virtual disks often claim so wrongly.
+    /// True if the device reports that it is rotational. Virtual disks often report so wrongly.
     pub rotational: Option<bool>,
     /// The request scheduler in use; `none` is one of them.
     pub scheduler: Option<String>,
-    /// The most that the kernel reads ahead, in bytes.
+    /// Maximum read-ahead in bytes.
     pub read_ahead: Option<u64>,
-    /// The largest request the kernel sends, in bytes.
+    /// Maximum size of a request that the kernel sends, in bytes.
     pub max_request: Option<u64>,
-    /// The largest request the hardware takes, in bytes.
+    /// Maximum size of a request that the hardware accepts, in bytes.
     pub max_hardware_request: Option<u64>,
-    /// The most requests the kernel queues (for multi-queue devices: a hardware queue).
+    /// Maximum number of requests that the kernel queues (multi-queue devices: per hardware queue).
     pub requests: Option<u64>,
-    /// The smallest unit the device can be addressed in, in bytes.
+    /// Smallest addressable unit of the device in bytes.
     pub logical_block: Option<u64>,
-    /// The smallest unit the device can write without reading first, in bytes.
+    /// Smallest unit that the device can write without reading first, in bytes.
     pub physical_block: Option<u64>,
-    /// The device's preferred smallest request, in bytes.
+    /// Preferred minimum request of the device in bytes.
     pub minimum_io: Option<u64>,
-    /// The device's preferred request for sustained transfer, in bytes; None also where it names none.
+    /// Preferred request of the device for sustained transfer, in bytes; `None` also if it reports none.
     pub optimal_io: Option<u64>,
     /// `write back` (the device has a cache that must be flushed) or `write through`.
     pub write_cache: Option<String>,
-    /// Whether single writes can be forced past the device's cache.
+    /// True if single writes can be forced past the device's cache (FUA).
     pub forced_unit_access: Option<bool>,
-    /// Whether blocks can be discarded (trimmed).
+    /// True if blocks can be discarded (trimmed).
     pub discard: Option<bool>,
-    /// The unit of discarding, in bytes.
+    /// Unit of discarding in bytes.
     pub discard_granularity: Option<u64>,
-    /// Whether pages under write-back must not change (checksums on the way).
+    /// True if pages under writeback must not change (checksums on the path to the device).
     pub stable_writes: Option<bool>,
     /// `none`, or the model of a zoned device.
     pub zoned: Option<String>,
-    /// Below this the kernel throttles buffered write-back for the sake of reads, in microseconds; 0 is off.
+    /// Latency target in microseconds: the kernel throttles buffered writeback so that reads stay below it; 0 is off.
     pub write_back_latency: Option<u64>,
 }
 
 impl Queue {
-    /// Reads the settings, where `setting` gives the text of the file of that name.
+    /// Reads the settings; `setting` returns the text of the file with the given name.
     pub(crate) fn read(setting: impl Fn(&str) -> Option<String>) -> Self {
         let number = |name: &str| setting(name)?.trim().parse::<u64>().ok();
         let kibibytes = |name: &str| number(name)?.checked_mul(1024);
@@ -76,7 +70,7 @@ impl Queue {
     }
 }
 
-/// The entry in brackets of a list of choices, or the only entry.
+/// Returns the entry in brackets of a list of choices, or the only entry.
 fn chosen(choices: &str) -> Option<String> {
     let mut words = choices.split_whitespace();
     let bracketed =
@@ -112,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_settings_in_bytes_and_leaves_unknown_what_is_absent_or_odd() {
+    fn settings_are_in_bytes_and_unknown_if_absent_or_malformed() {
         let queue = Queue::read(fixture);
         assert_eq!(queue.rotational, Some(false));
         assert_eq!(queue.scheduler.as_deref(), Some("kyber"));

@@ -1,4 +1,4 @@
-//! How much of a file the page cache holds.
+//! Share of a file in the page cache.
 
 use std::io;
 use std::ops::Range;
@@ -8,69 +8,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys::{cachestat, statx};
 
-/// What the page cache holds of a range of a file. All in bytes, in whole pages; None: the call that answered
-/// does not tell.
-///
-/// ```
-/// let found = fullbore::probe::residency(std::fs::File::open("Cargo.toml")?, 0..1)?;
-/// assert!(found.cached <= found.total, "both in whole pages");
-/// assert!(found.total.is_power_of_two(), "one page");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Pages of a range of a file in the page cache, in bytes of whole pages. `None` if the call does not report the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residency {
-    /// The range itself, as far as it is inside the file, rounded out to whole pages.
+    /// Length of the range within the file, rounded out to whole pages.
     pub total: u64,
-    /// In the page cache.
+    /// Bytes in the page cache.
     pub cached: u64,
-    /// Changed, and not yet on its way to the device.
+    /// Modified, writeback not started.
     pub dirty: Option<u64>,
-    /// On its way to the device.
+    /// Under writeback.
     pub writeback: Option<u64>,
-    /// Once in the cache and evicted since.
+    /// Once in the cache, since evicted.
     pub evicted: Option<u64>,
-    /// Evicted so lately that reading it again would count as thrashing.
+    /// Evicted so recently that a read now would count as a refault.
     pub recently_evicted: Option<u64>,
-    /// Which call answered.
+    /// Call that reported the values.
     pub source: ResidencySource,
 }
 
-/// The call that told the residency.
-///
-/// ```
-/// use fullbore::probe::{ResidencySource, residency};
-/// let found = residency(std::fs::File::open("Cargo.toml")?, 0..1)?;
-/// assert_eq!(found.source == ResidencySource::Cachestat, found.dirty.is_some(), "mincore does not tell");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Call that reported a residency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResidencySource {
     /// `cachestat(2)`.
     Cachestat,
-    /// `mincore(2)` on a mapping that is never touched.
+    /// `mincore(2)` on a mapping that is never accessed.
     Mincore,
 }
 
 impl Residency {
-    /// The cached share of the range, 0 to 1; None of an empty range.
-    ///
-    /// ```
-    /// use fullbore::probe::residency;
-    /// let file = std::fs::File::open("Cargo.toml")?;
-    /// assert!(residency(&file, 0..u64::MAX)?.share().is_some_and(|share| (0.0..=1.0).contains(&share)));
-    /// assert_eq!(residency(&file, 0..0)?.share(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the cached share of the range, 0 to 1; `None` for an empty range.
     pub fn share(&self) -> Option<f64> {
         (self.total > 0).then(|| self.cached as f64 / self.total as f64)
     }
 }
 
-/// Asks what the page cache holds of `range` (bytes of the file; what lies past its end is left out).
+/// Determines the share of `range` in the page cache (in bytes of the file; the part past its end is omitted).
 ///
-/// Three system calls with `cachestat(2)`: cheap enough to frame every trial. `mincore(2)` answers where that
-/// call is missing or forbidden, and on overlays, where it counts the pages of the overlay's own inode, which
+/// Takes three system calls with `cachestat(2)`: cheap enough before and after every trial. `mincore(2)` is used if
+/// that call is missing or forbidden, and on overlays, where it counts the pages of the overlay's own inode, which
 /// never has any.
 ///
 /// ```
@@ -81,8 +58,8 @@ impl Residency {
 /// ```
 ///
 /// # Errors
-/// The system's, from either call. `PermissionDenied` where the kernel would not tell the truth: a file that
-/// this user neither owns nor may write. `mincore` also needs a descriptor open for reading.
+/// The system's, from either call. `PermissionDenied` if the kernel would not report true values: for a file that this
+/// user neither owns nor may write. `mincore` also needs a descriptor open for reading.
 pub fn residency(fd: impl AsFd, range: Range<u64>) -> io::Result<Residency> {
     let fd = fd.as_fd();
     let page = rustix::param::page_size() as u64;
@@ -118,7 +95,7 @@ pub fn residency(fd: impl AsFd, range: Range<u64>) -> io::Result<Residency> {
             Err(error) => return Err(error),
         }
     }
-    // The last page may be partly past the end: a mapping covers it whole all the same.
+    // The last page may be partly past the end of the file: a mapping covers it anyway.
     Ok(Residency {
         total,
         cached: cachestat::mincore(fd, start, total)? * page,
@@ -130,7 +107,7 @@ pub fn residency(fd: impl AsFd, range: Range<u64>) -> io::Result<Residency> {
     })
 }
 
-/// Whether the call, and not the question, failed: missing, barred by a filter, not for this file system.
+/// True if the call itself is unusable: missing, blocked by a filter, or unsupported by this file system.
 fn replaceable(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EACCES | libc::EOPNOTSUPP))
 }
@@ -141,7 +118,7 @@ mod tests {
     use std::fs::File;
     use std::io::Write;
 
-    /// A file of so many bytes in the working folder of the tests, written back so that it can be dropped.
+    /// Creates a file of this length in the working directory of the tests, written back so that it can be dropped.
     fn file(bytes: usize) -> File {
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         file.write_all(&vec![7; bytes]).unwrap();
@@ -183,9 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_holds_nothing() {
+    fn a_pipe_has_no_pages() {
         let (reader, _writer) = rustix::pipe::pipe().unwrap();
-        // A pipe has size 0 and so an empty range: nothing to ask.
+        // A pipe has size 0 and therefore an empty range.
         assert_eq!(residency(reader, 0..10).unwrap().total, 0);
     }
 }

@@ -9,18 +9,18 @@ use super::kernel_files::{KernelFiles, names};
 use super::mounts::{self, Mount};
 use crate::sys::statx;
 
-/// Overlays that lie on overlays deeper than this are not followed.
+/// Maximum depth of nested overlays to follow.
 const DEEPEST: usize = 8;
 
-/// The machine's mounts and devices, as one place to ask.
+/// The machine's mounts and devices.
 pub(crate) struct Storage<'a> {
     pub(crate) kernel: &'a KernelFiles,
     pub(crate) mounts: &'a [Mount],
 }
 
 impl Storage<'_> {
-    /// The devices under a mount; the error says for people why there are none. `own` is the device number that
-    /// the path itself has.
+    /// Returns the devices under a mount; the error is the reason for their absence, as text. `own` is the device
+    /// number of the path itself.
     pub(crate) fn under(
         &self,
         mount: &Mount,
@@ -28,7 +28,7 @@ impl Storage<'_> {
         level: usize,
     ) -> Result<Vec<Device>, String> {
         if level > DEEPEST {
-            return Err(format!("file systems lie on each other more than {DEEPEST} deep"));
+            return Err(format!("more than {DEEPEST} levels of nested file systems"));
         }
         match mount.kind.as_str() {
             "btrfs" => return self.of_btrfs(mount, level),
@@ -39,29 +39,29 @@ impl Storage<'_> {
             return Ok(vec![self.device(number, level)?]);
         }
         if mount.source.starts_with("/dev/") {
-            // Several devices are written with colons between them.
+            // Several devices are separated by colons.
             return mount.source.split(':').map(|name| self.device(special(name)?, level)).collect();
         }
         Err(why_none(mount))
     }
 
-    /// A block device with all that it stands on.
+    /// Returns a block device with all underlying devices.
     pub(crate) fn device(&self, number: DeviceNumber, level: usize) -> Result<Device, String> {
         device::of_number(self.kernel, number, &|file, level| self.under_path(file, level), level)
     }
 
-    /// The devices under any path.
+    /// Returns the devices under any path.
     fn under_path(&self, path: &Path, level: usize) -> Result<Vec<Device>, String> {
-        let status = statx::of_path(path)
-            .map_err(|error| format!("{} cannot be seen from here: {error}", path.display()))?;
+        let status =
+            statx::of_path(path).map_err(|error| format!("{} is not accessible: {error}", path.display()))?;
         let own = status.device.into();
         let mount = mounts::holding(self.mounts, status.mount, own, path)
             .ok_or_else(|| format!("{} is in no mount of this process", path.display()))?;
         self.under(mount, own, level)
     }
 
-    /// A btrfs has no device number of its own: `/sys/fs/btrfs/<uuid>/devices` lists its members, and the
-    /// member that the mount table names tells which uuid.
+    /// A btrfs has no device number of its own: `/sys/fs/btrfs/<uuid>/devices` lists its members, and the member named
+    /// in the mount table identifies the uuid.
     fn of_btrfs(&self, mount: &Mount, level: usize) -> Result<Vec<Device>, String> {
         let folder = self.kernel.sys.join("fs/btrfs");
         let source = Path::new(&mount.source);
@@ -85,16 +85,16 @@ impl Storage<'_> {
         Err(format!("no btrfs in {} lists the device {}", folder.display(), mount.source))
     }
 
-    /// An overlay's bytes are where its layers are: new and changed files in the upper one.
+    /// The bytes of an overlay are in its layers: new and changed files in the upper one.
     fn of_layers(&self, mount: &Mount, level: usize) -> Result<Vec<Device>, String> {
         let mut devices: Vec<Device> = Vec::new();
         let mut reason = None;
         for layer in layers(&mount.super_options) {
-            // The mount table keeps the words of the mount command, and not the folder it was given in.
+            // The mount table keeps the arguments of the mount command, but not its working directory.
             let found = if layer.is_absolute() {
                 self.under_path(&layer, level + 1)
             } else {
-                Err(format!("{} was given relative to a folder that is not known", layer.display()))
+                Err(format!("{} is relative to an unknown directory", layer.display()))
             };
             match found {
                 Ok(found) => {
@@ -111,13 +111,13 @@ impl Storage<'_> {
         }
         if devices.is_empty() {
             let why = reason.unwrap_or_else(|| "the mount table names none".to_owned());
-            return Err(format!("an overlay is stored where its layers are: {why}"));
+            return Err(format!("an overlay is stored in its layers: {why}"));
         }
         Ok(devices)
     }
 }
 
-/// The folders of an overlay, the writable one first.
+/// Returns the directories of an overlay, the writable one first.
 fn layers(options: &[String]) -> Vec<PathBuf> {
     let value = |name: &str| {
         options
@@ -134,7 +134,7 @@ fn layers(options: &[String]) -> Vec<PathBuf> {
     folders.into_iter().map(PathBuf::from).collect()
 }
 
-/// Cuts at colons that no backslash guards; two in a row only mark data layers.
+/// Splits at colons that are not escaped by a backslash; two in a row only mark data layers.
 fn split_colons(list: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();
@@ -151,28 +151,27 @@ fn split_colons(list: &str) -> Vec<String> {
     parts
 }
 
-/// The number of a device file.
+/// Returns the number of a device file.
 fn special(name: &str) -> Result<DeviceNumber, String> {
-    let status =
-        statx::of_path(Path::new(name)).map_err(|error| format!("{name} cannot be looked at: {error}"))?;
+    let status = statx::of_path(Path::new(name)).map_err(|error| format!("{name}: cannot stat: {error}"))?;
     Ok(status.special.into())
 }
 
-/// Why a file system has no device.
+/// Returns the reason that a file system has no device.
 fn why_none(mount: &Mount) -> String {
     let kind = &mount.kind;
     if matches!(kind.as_str(), "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" | "rootfs") {
         format!("{kind} keeps its files in memory, on no device")
     } else if is_in_memory(kind) {
-        format!("the files of {kind} are made by the kernel as they are read, and are on no device")
+        format!("the kernel generates the files of {kind} when they are read; they are on no device")
     } else if is_network(kind) == Some(true) {
-        format!("{kind} brings its files over a network from {}", mount.source)
+        format!("{kind} reads its files over a network from {}", mount.source)
     } else if kind.starts_with("fuse") {
-        format!("the files of {kind} come from a program, which alone knows where they are stored")
+        format!("the files of {kind} come from a program; their storage is unknown")
     } else if matches!(kind.as_str(), "9p" | "virtiofs") {
-        format!("{kind} brings its files from the host of this virtual machine")
+        format!("{kind} reads its files from the host of this virtual machine")
     } else {
-        format!("{kind} does not tell its devices (source {:?})", mount.source)
+        format!("{kind} does not report its devices (source {:?})", mount.source)
     }
 }
 
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_with_relative_layers_is_not_guessed_at() {
+    fn relative_layers_of_an_overlay_are_not_guessed() {
         let mounts = mounts::parse(b"1 0 0:51 / /m rw - overlay overlay rw,lowerdir=src:.,upperdir=src\n");
         let kernel = KernelFiles::running();
         let storage = Storage { kernel: &kernel, mounts: &mounts };
@@ -221,7 +220,7 @@ mod tests {
             }
         }
         fs::create_dir_all(at.join("sys/fs/btrfs/features")).unwrap();
-        // A name of the device mapper's kind leads to the member by its link.
+        // A device-mapper name leads to the member through its link.
         fs::create_dir_all(at.join("dev/mapper")).unwrap();
         fs::write(at.join("dev/sdb"), "").unwrap();
         symlink(at.join("dev/sdb"), at.join("dev/mapper/pool")).unwrap();

@@ -1,4 +1,4 @@
-//! What the process, the machine and a device have done so far, and the difference between two moments.
+//! Counters of the process, the machine and a device, and their differences between two moments.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::device_number::DeviceNumber;
 use super::kernel_files::{KernelFiles, whole};
 use crate::sys;
 
-/// What this process, its threads included, has used since it began.
+/// Resources used by this process, including its threads, since its start.
 ///
 /// ```
 /// use fullbore::probe::ProcessUsage;
@@ -21,80 +21,60 @@ use crate::sys;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessUsage {
-    /// Processor time in the program, in seconds.
+    /// CPU time in user mode, in seconds.
     pub user: f64,
-    /// Processor time in the kernel on its behalf, in seconds.
+    /// CPU time in the kernel on behalf of the process, in seconds.
     pub system: f64,
     /// Page faults served without the device.
     pub minor_faults: u64,
     /// Page faults that waited for the device.
     pub major_faults: u64,
-    /// Bytes that the device had to read, as charged to the process.
+    /// Bytes read from devices and charged to the process.
     pub read_bytes: u64,
-    /// Bytes that it caused to be written, as charged to the process.
+    /// Bytes written to devices and charged to the process.
     pub written_bytes: u64,
-    /// How often it gave the processor up to wait.
+    /// Number of times the process gave up the processor to wait.
     pub voluntary_switches: u64,
-    /// How often the processor was taken from it.
+    /// Number of times the process was preempted.
     pub involuntary_switches: u64,
-    /// The most memory it ever had resident, in bytes. Not a difference, also after [`ProcessUsage::since`]. The
-    /// kernel counts what the process that started it had at that moment too: see [`peak_memory`].
+    /// Maximum resident memory so far, in bytes. Not a difference, even after [`ProcessUsage::since`]. The kernel
+    /// includes the memory of the parent process at the moment of the start: see [`peak_memory`].
     pub max_resident: u64,
 }
 
 impl ProcessUsage {
-    /// Up to this moment: `getrusage(2)`.
-    ///
-    /// ```
-    /// assert!(fullbore::probe::ProcessUsage::now()?.max_resident > 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the use so far: `getrusage(2)`.
     ///
     /// # Errors
-    /// The system's, which has no reason to refuse.
+    /// The system's; none is expected.
     pub fn now() -> io::Result<Self> {
-        sys::usage::of_process().map(Self::told)
+        sys::usage::of_process().map(Self::from_rusage)
     }
 
-    /// Of the processes that this one started, those that ended and were waited for, up to this moment.
-    ///
-    /// ```
-    /// use fullbore::probe::ProcessUsage;
-    /// let before = ProcessUsage::of_children()?;
-    /// std::process::Command::new("true").status()?;
-    /// assert!(ProcessUsage::of_children()?.since(&before).minor_faults > 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the use so far of children that ended and were waited for.
     ///
     /// # Errors
-    /// The system's, which has no reason to refuse.
+    /// The system's; none is expected.
     pub fn of_children() -> io::Result<Self> {
-        sys::usage::of_children().map(Self::told)
+        sys::usage::of_children().map(Self::from_rusage)
     }
 
-    /// Of the thread that asks alone, up to this moment.
-    ///
-    /// ```
-    /// use fullbore::probe::ProcessUsage;
-    /// let (thread, process) = (ProcessUsage::of_thread()?, ProcessUsage::now()?);
-    /// assert!(thread.processor() <= process.processor());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the use so far of the calling thread only.
     ///
     /// # Errors
-    /// The system's, which has no reason to refuse.
+    /// The system's; none is expected.
     pub fn of_thread() -> io::Result<Self> {
-        sys::usage::of_thread().map(Self::told)
+        sys::usage::of_thread().map(Self::from_rusage)
     }
 
-    fn told(usage: libc::rusage) -> Self {
+    fn from_rusage(usage: libc::rusage) -> Self {
         let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
         Self {
             user: sys::usage::seconds(usage.ru_utime),
             system: sys::usage::seconds(usage.ru_stime),
             minor_faults: count(usage.ru_minflt),
             major_faults: count(usage.ru_majflt),
-            // Counted in units of 512 bytes whatever the device.
+            // Units of 512 bytes for every device.
             read_bytes: count(usage.ru_inblock) * 512,
             written_bytes: count(usage.ru_oublock) * 512,
             voluntary_switches: count(usage.ru_nvcsw),
@@ -103,14 +83,7 @@ impl ProcessUsage {
         }
     }
 
-    /// What was used since an earlier moment.
-    ///
-    /// ```
-    /// use fullbore::probe::ProcessUsage;
-    /// let before = ProcessUsage { user: 1.0, ..ProcessUsage::default() };
-    /// let after = ProcessUsage { user: 1.5, max_resident: 4096, ..ProcessUsage::default() };
-    /// assert_eq!((after.since(&before).user, after.since(&before).max_resident), (0.5, 4096));
-    /// ```
+    /// Returns the use since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             user: (self.user - earlier.user).max(0.0),
@@ -125,53 +98,30 @@ impl ProcessUsage {
         }
     }
 
-    /// Processor time of both kinds, in seconds.
-    ///
-    /// ```
-    /// use fullbore::probe::ProcessUsage;
-    /// assert_eq!(ProcessUsage { user: 1.0, system: 0.5, ..ProcessUsage::default() }.processor(), 1.5);
-    /// ```
+    /// CPU time of both kinds, in seconds.
     pub fn processor(&self) -> f64 {
         self.user + self.system
     }
 }
 
-/// The most memory that this program has had resident since it was started, in bytes: `VmHWM` of
-/// `/proc/self/status`, which begins anew with the program. `None` where the kernel does not say.
-///
-/// ```
-/// let peak = fullbore::probe::peak_memory();
-/// assert!(peak.is_none_or(|bytes| bytes > 0 && bytes % 1024 == 0));
-/// ```
+/// Returns the maximum resident memory of this program since its start, in bytes: `VmHWM` of `/proc/self/status`, which
+/// is reset when the program starts. `None` if the kernel does not report it.
 pub fn peak_memory() -> Option<u64> {
     Some(process_status("VmHWM")?.strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// What `/proc/self/status` says under a name, without the spaces around it. `None` where it does not say.
-///
-/// ```
-/// let threads = fullbore::probe::process_status("Threads").and_then(|count| count.parse::<u32>().ok());
-/// assert!(threads.is_none_or(|count| count > 0));
-/// ```
+/// Returns the value of a field of `/proc/self/status`, without surrounding spaces. `None` if there is no such field.
 pub fn process_status(name: &str) -> Option<String> {
     let status = whole(Path::new("/proc/self/status")).ok()?;
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(value.trim().to_owned())
 }
 
-/// How all processors together have spent their time, in seconds, since the machine started. The kernel counts
-/// in ticks, mostly of 10 ms.
-///
-/// ```
-/// use fullbore::probe::SystemUsage;
-/// let before = SystemUsage::now()?;
-/// let spent = SystemUsage::now()?.since(&before);
-/// assert!(spent.busy() >= 0.0 && spent.idle >= 0.0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Time spent by all processors together, in seconds, since the machine started. The kernel counts in ticks, usually of
+/// 10 ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemUsage {
-    /// In programs, guests of a hypervisor included.
+    /// In programs, including guests of a hypervisor.
     pub user: f64,
     /// In programs of lowered priority.
     pub nice: f64,
@@ -185,21 +135,15 @@ pub struct SystemUsage {
     pub interrupts: f64,
     /// In deferred interrupts.
     pub soft_interrupts: f64,
-    /// Taken by the hypervisor for others.
+    /// Taken by the hypervisor for other guests.
     pub steal: f64,
 }
 
 impl SystemUsage {
-    /// Up to this moment: `/proc/stat`.
-    ///
-    /// ```
-    /// let since_start = fullbore::probe::SystemUsage::now()?;
-    /// assert!(since_start.busy() > 0.0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns the times so far: `/proc/stat`.
     ///
     /// # Errors
-    /// Where the file cannot be read or has no line for all processors.
+    /// If the file cannot be read or has no line for all processors.
     pub fn now() -> io::Result<Self> {
         Self::from(&KernelFiles::running())
     }
@@ -210,7 +154,7 @@ impl SystemUsage {
             .ok_or_else(|| unreadable(&file, "the line \"cpu\" is missing or short"))
     }
 
-    /// Reads the line of all processors, in ticks of which so many make a second.
+    /// Parses the line of all processors, in ticks, with the given number of ticks per second.
     fn parse(stat: &str, ticks_per_second: u64) -> Option<Self> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let ticks: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
@@ -221,7 +165,7 @@ impl SystemUsage {
             nice: seconds(1)?,
             system: seconds(2)?,
             idle: seconds(3)?,
-            // Kernels of long ago end here.
+            // Very old kernels end here.
             iowait: seconds(4).unwrap_or(0.0),
             interrupts: seconds(5).unwrap_or(0.0),
             soft_interrupts: seconds(6).unwrap_or(0.0),
@@ -229,16 +173,9 @@ impl SystemUsage {
         })
     }
 
-    /// The time spent since an earlier moment.
-    ///
-    /// ```
-    /// use fullbore::probe::SystemUsage;
-    /// let before = SystemUsage { user: 1.0, idle: 9.0, ..SystemUsage::default() };
-    /// let after = SystemUsage { user: 1.5, idle: 8.99, ..SystemUsage::default() };
-    /// assert_eq!((after.since(&before).user, after.since(&before).idle), (0.5, 0.0));
-    /// ```
+    /// Returns the time spent since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Self {
-        // Idle and iowait can step back a little when a processor sleeps.
+        // Idle and iowait can decrease slightly when a processor sleeps.
         let less = |now: f64, then: f64| (now - then).max(0.0);
         Self {
             user: less(self.user, earlier.user),
@@ -252,61 +189,43 @@ impl SystemUsage {
         }
     }
 
-    /// Processor time that did work of this machine, in seconds: not idle, not waiting, not stolen.
-    ///
-    /// ```
-    /// use fullbore::probe::SystemUsage;
-    /// let spent = SystemUsage { user: 1.0, system: 0.5, iowait: 3.0, steal: 2.0, ..SystemUsage::default() };
-    /// assert_eq!(spent.busy(), 1.5);
-    /// ```
+    /// CPU time that did work of this machine, in seconds: not idle, not waiting, not stolen.
     pub fn busy(&self) -> f64 {
         self.user + self.nice + self.system + self.interrupts + self.soft_interrupts
     }
 }
 
-/// What a device, or a partition, has done since it was attached: one snapshot of its 17 counters.
-///
-/// ```
-/// use fullbore::probe::DeviceCounters;
-/// let trial = DeviceCounters { busy_ms: 100, weighted_ms: 800, ..DeviceCounters::default() };
-/// assert_eq!(trial.weighted_ms / trial.busy_ms, 8, "the mean depth");
-/// ```
+/// Counters of a device or a partition since it was attached: its 17 counters at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
     /// Reads.
     pub reads: Transfers,
     /// Writes.
     pub writes: Transfers,
-    /// Requests in flight at this moment. Not a difference, also after [`DeviceCounters::since`].
+    /// Requests in flight at this moment. Not a difference, even after [`DeviceCounters::since`].
     pub in_flight: u64,
-    /// Time in which anything was in flight, in milliseconds.
+    /// Time with any request in flight, in milliseconds.
     pub busy_ms: u64,
-    /// Time in flight of all requests together, in milliseconds: over `busy_ms` it is the mean depth.
+    /// Sum of the times in flight of all requests, in milliseconds: divided by `busy_ms`, the mean depth.
     pub weighted_ms: u64,
-    /// Discards (trims). None: the kernel does not count them (before 4.18).
+    /// Discards (trims). `None` if the kernel does not count them (before 4.18).
     pub discards: Option<Transfers>,
-    /// Flushes completed. None: the kernel does not count them (before 5.5), or this is a partition.
+    /// Flushes completed. `None` if the kernel does not count them (before 5.5), or for a partition.
     pub flushes: Option<u64>,
-    /// Time that flushes took together, in milliseconds. None: as `flushes`.
+    /// Total time of flushes, in milliseconds. `None` as for `flushes`.
     pub flush_ms: Option<u64>,
 }
 
-/// The counters of one kind of request.
-///
-/// ```
-/// use fullbore::probe::Transfers;
-/// let reads = Transfers { requests: 10, merged: 30, bytes: 10 << 20, ms: 40 };
-/// assert_eq!(reads.bytes / reads.requests, 1 << 20, "the mean request, after merging");
-/// ```
+/// Counters of one kind of request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfers {
     /// Requests completed.
     pub requests: u64,
-    /// Requests that were merged into another before they reached the device.
+    /// Requests merged into another before they reached the device.
     pub merged: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Time in flight of all of them together, in milliseconds.
+    /// Sum of their times in flight, in milliseconds.
     pub ms: u64,
 }
 
@@ -322,7 +241,7 @@ impl Transfers {
 }
 
 impl DeviceCounters {
-    /// Up to this moment: `/sys/dev/block/<number>/stat`.
+    /// Returns the counters so far: `/sys/dev/block/<number>/stat`.
     ///
     /// ```
     /// use fullbore::probe::{DeviceCounters, DeviceNumber};
@@ -335,7 +254,7 @@ impl DeviceCounters {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` where there is no such device; `InvalidData` where its counters are not of the known form.
+    /// `NotFound` if there is no such device; `InvalidData` if its counters do not have the known form.
     pub fn now(device: DeviceNumber) -> io::Result<Self> {
         Self::from(&KernelFiles::running(), device)
     }
@@ -367,15 +286,7 @@ impl DeviceCounters {
         })
     }
 
-    /// What was done since an earlier moment.
-    ///
-    /// ```
-    /// use fullbore::probe::DeviceCounters;
-    /// let before = DeviceCounters { busy_ms: 100, in_flight: 3, ..DeviceCounters::default() };
-    /// let after = DeviceCounters { busy_ms: 150, in_flight: 1, ..DeviceCounters::default() };
-    /// let between = after.since(&before);
-    /// assert_eq!((between.busy_ms, between.in_flight), (50, 1));
-    /// ```
+    /// Returns the differences since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Self {
         let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Self {
@@ -431,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_read_by_number_and_errors_name_the_file() {
+    fn counters_are_read_by_number_and_errors_contain_the_file() {
         let root = tempfile::tempdir().unwrap();
         let kernel = KernelFiles::under(root.path());
         let folder = root.path().join("sys/dev/block/8:0");
@@ -447,7 +358,15 @@ mod tests {
     }
 
     #[test]
-    fn work_is_seen_by_process_and_machine() {
+    fn differences_keep_the_peak_of_memory() {
+        let before = ProcessUsage { user: 1.0, max_resident: 8192, ..ProcessUsage::default() };
+        let after = ProcessUsage { user: 1.5, system: 0.5, max_resident: 8192, ..ProcessUsage::default() };
+        let between = after.since(&before);
+        assert_eq!((between.user, between.processor(), between.max_resident), (0.5, 1.0, 8192));
+    }
+
+    #[test]
+    fn process_and_machine_count_work() {
         let (process, machine) = (ProcessUsage::now().unwrap(), SystemUsage::now().unwrap());
         let mut sum = 0u64;
         let begun = std::time::Instant::now();

@@ -1,4 +1,5 @@
-//! System calls, one folder a platform. With `buf`, the only home of `unsafe` in the library.
+//! System calls, one directory per platform. One of the three modules of the library with `unsafe`, with `buf` and
+//! `asynchronous`.
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! Linux native asynchronous I/O (`io_setup`, `io_submit`, `io_getevents`): the interface before io_uring,
-//! asynchronous with direct I/O only.
+//! Linux native asynchronous I/O (`io_setup`, `io_submit`, `io_getevents`): the interface before io_uring, asynchronous
+//! with direct I/O only.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -45,8 +45,8 @@ struct Event {
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 
-/// A kernel context with the requests it owns. As with a ring, a buffer belongs to the context from queueing
-/// until its completion is reaped, and dropping waits for what is in flight.
+/// A kernel context with the requests it owns. As with a ring, a buffer belongs to the context from queueing until its
+/// completion is reaped, and dropping waits for the requests in flight.
 #[derive(Debug)]
 pub(crate) struct Context {
     context: libc::c_ulong,
@@ -60,11 +60,11 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// A context for `file` with room for `depth` requests.
+    /// Creates a context for `file` with room for `depth` requests.
     pub(crate) fn new(file: File, depth: usize) -> io::Result<Self> {
         let depth = depth.max(1);
         let mut context: libc::c_ulong = 0;
-        // SAFETY: io_setup writes one context id to the place given, which lives through the call.
+        // SAFETY: io_setup writes one context id to the given place, which lives through the call.
         let code = unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_long, &raw mut context) };
         if code != 0 {
             return Err(io::Error::last_os_error());
@@ -81,7 +81,7 @@ impl Context {
         })
     }
 
-    /// Queues a request; gives it back if the context is full.
+    /// Queues a request; returns it if the context is full.
     pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
         let Some(slot) = self.vacant.pop() else { return Err(request) };
         let (start, len) = request.memory();
@@ -99,13 +99,13 @@ impl Context {
         Ok(())
     }
 
-    /// Submits what is queued. A request that the kernel refuses comes back through `refused`.
+    /// Submits the queued requests. A request that the kernel refuses is returned through `refused`.
     pub(crate) fn submit(&mut self, refused: &mut Vec<Completion>) -> io::Result<()> {
         while !self.queued.is_empty() {
             let list: Vec<*mut ControlBlock> =
                 self.queued.iter().map(|&slot| &raw mut self.blocks[slot]).collect();
-            // SAFETY: each pointer is to a block of `self.blocks`, which is never reallocated, and each block
-            // names the memory of a buffer that `flight` owns until its event is reaped.
+            // SAFETY: each pointer is to a block of `self.blocks`, which is never reallocated, and each block names the
+            // memory of a buffer that `flight` owns until its event is reaped.
             let count = unsafe {
                 libc::syscall(libc::SYS_io_submit, self.context, list.len() as libc::c_long, list.as_ptr())
             };
@@ -119,7 +119,7 @@ impl Context {
                 Some(libc::EINTR) => {}
                 Some(libc::EAGAIN) if self.submitted > 0 => return Ok(()),
                 _ => {
-                    // The first of the list is the one refused.
+                    // The kernel refused the first of the list.
                     let slot = self.queued.remove(0);
                     self.vacant.push(slot);
                     if let Some(request) = self.flight[slot].take() {
@@ -131,7 +131,7 @@ impl Context {
         Ok(())
     }
 
-    /// Submits what is queued, waits until `least` requests are complete and hands over all that are.
+    /// Submits the queued requests, waits until `least` requests are complete and returns all completions in `out`.
     pub(crate) fn reap(&mut self, least: usize, out: &mut Vec<Completion>) -> io::Result<()> {
         self.submit(out)?;
         let least = least.saturating_sub(out.len()).min(self.submitted);
@@ -139,7 +139,7 @@ impl Context {
             return Ok(());
         }
         let count = loop {
-            // SAFETY: the kernel writes at most `events.len()` events to the place given and says how many.
+            // SAFETY: the kernel writes at most `events.len()` events to the given place and returns their number.
             let count = unsafe {
                 libc::syscall(
                     libc::SYS_io_getevents,
@@ -176,8 +176,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // io_destroy cancels what it can and waits for the rest (`man io_destroy`).
-        // SAFETY: the context is ours and is used no more.
+        // io_destroy cancels the requests it can and waits for the rest (`man io_destroy`).
+        // SAFETY: `self` owns the context, which is not used afterwards.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }
 }

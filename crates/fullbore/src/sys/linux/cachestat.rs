@@ -1,4 +1,4 @@
-//! What the page cache holds of a file: `cachestat(2)`, and `mincore(2)` where that one is missing.
+//! Pages of a file in the page cache: `cachestat(2)`, and `mincore(2)` if it is missing.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -6,11 +6,11 @@ use std::ptr;
 
 use rustix::fs::{Access, AtFlags};
 
-/// The call's number: one for all architectures since the tables were unified (MIPS, which adds an offset,
-/// answers `ENOSYS`, and `mincore` takes over).
+/// The call's number: one for all architectures since the tables were unified (MIPS, which adds an offset, returns
+/// `ENOSYS`, and `mincore` is used).
 const CACHESTAT: libc::c_long = 451;
 
-/// How much address space one `mincore` call covers, in bytes.
+/// Address space of one `mincore` call in bytes.
 const WINDOW: u64 = 256 << 20;
 
 #[repr(C)]
@@ -19,43 +19,42 @@ struct CachestatRange {
     length: u64,
 }
 
-/// Pages of a range by state, as the kernel counts them.
+/// Number of pages of a range by state, as the kernel counts them.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Pages {
     /// In the page cache.
     pub(crate) cached: u64,
-    /// Changed and not yet handed to the device.
+    /// Modified, writeback not started.
     pub(crate) dirty: u64,
-    /// On their way to the device.
+    /// Under writeback.
     pub(crate) writeback: u64,
     /// Once cached, since evicted.
     pub(crate) evicted: u64,
-    /// Evicted so lately that a read now would count as a refault.
+    /// Evicted so recently that a read now would count as a refault.
     pub(crate) recently_evicted: u64,
 }
 
-/// Asks `cachestat(2)` for `length` bytes from `offset` (0 = to the end of the file).
+/// Calls `cachestat(2)` for `length` bytes from `offset` (0: to the end of the file).
 pub(crate) fn cachestat(fd: BorrowedFd<'_>, offset: u64, length: u64) -> io::Result<Pages> {
     let range = CachestatRange { offset, length };
     let mut pages = Pages::default();
-    // SAFETY: both pointers are to live structs of the layout that the call documents; it writes only `pages`.
+    // SAFETY: both pointers are to live structs of the documented layout; the call writes only `pages`.
     let result = unsafe {
         libc::syscall(CACHESTAT, fd.as_raw_fd(), ptr::from_ref(&range), ptr::from_mut(&mut pages), 0u32)
     };
     if result == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Counts the resident pages of `length` bytes from `offset` with `mincore(2)`, window by window.
+/// Counts the resident pages of `length` bytes from `offset` with `mincore(2)`, in parts.
 ///
-/// `offset` must be a multiple of the page size. The descriptor must be open for reading. Refuses with
-/// `PermissionDenied` where the kernel would call every page resident: a file that the caller neither owns nor
-/// may write.
+/// `offset` must be a multiple of the page size, and the descriptor open for reading. Fails with `PermissionDenied` if
+/// the kernel would report every page as resident: for a file that the caller neither owns nor may write.
 pub(crate) fn mincore(fd: BorrowedFd<'_>, offset: u64, length: u64) -> io::Result<u64> {
     if !sees_residency(fd)? {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "the kernel tells residency only to the file's owner or a user who may write it",
+            "the kernel reports residency only to the file's owner or a user who may write it",
         ));
     }
     let page = rustix::param::page_size() as u64;
@@ -80,14 +79,14 @@ fn mincore_window(
     let at = libc::off_t::try_from(offset).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     map.clear();
     map.resize(length.div_ceil(page), 0);
-    // SAFETY: a new private mapping at an address of the kernel's choice: no memory of ours is replaced.
+    // SAFETY: a new mapping at an address of the kernel's choice replaces no memory of this process.
     let address =
         unsafe { libc::mmap(ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd.as_raw_fd(), at) };
     if address == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the range is the mapping just made, and `map` has one byte for each of its pages. The mapping is
-    // never dereferenced, so a file cut short meanwhile does no harm.
+    // SAFETY: the range is the new mapping, and `map` has one byte for each of its pages. The mapping is never
+    // dereferenced, so truncation of the file does no harm.
     let called = unsafe { libc::mincore(address, length, map.as_mut_ptr().cast()) };
     let called = if called == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
     // SAFETY: unmaps exactly the mapping made above, to which no reference exists.
@@ -96,7 +95,7 @@ fn mincore_window(
     Ok(map.iter().filter(|byte| *byte & 1 == 1).count() as u64)
 }
 
-/// The kernel's own test before `mincore` tells the truth: owner, or allowed to write.
+/// The kernel's own condition for correct results of `mincore`: owner, or permission to write.
 fn sees_residency(fd: BorrowedFd<'_>) -> io::Result<bool> {
     let user = rustix::process::geteuid();
     if user.is_root() || rustix::fs::fstat(fd)?.st_uid == user.as_raw() {

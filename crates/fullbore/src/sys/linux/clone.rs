@@ -1,4 +1,4 @@
-//! Sharing the blocks of a range of one file with another: the `FICLONERANGE` ioctl (`man 2 ioctl_ficlonerange`).
+//! Sharing of blocks between ranges of two files: the `FICLONERANGE` ioctl (`man 2 ioctl_ficlonerange`).
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -16,7 +16,7 @@ struct Range {
 
 const FICLONERANGE: Opcode = opcode::write::<Range>(0x94, 13);
 
-/// Makes `len` bytes (0: all to the end) from `offset` of `source` stand at `target` of `fd` too, without a copy.
+/// Shares `len` bytes (0: all to the end) from `offset` of `source` with offset `target` of `fd`, without a copy.
 pub(crate) fn clone_range(
     source: BorrowedFd<'_>,
     offset: u64,

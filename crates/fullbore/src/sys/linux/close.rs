@@ -1,12 +1,12 @@
-//! Closing a descriptor and hearing of it: `close(2)`, whose errors a dropped [`OwnedFd`] keeps to itself.
+//! `close(2)` with its error, which a dropped [`OwnedFd`] discards.
 
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
-/// Closes `fd`. Linux has let go of the descriptor whatever is returned, so there is no second try, and an
-/// interruption means that it is closed (`man 2 close`, "Dealing with error returns").
+/// Closes `fd`. Linux releases the descriptor whatever it returns, so there is no second attempt, and an interruption
+/// means that it is closed (`man 2 close`, "Dealing with error returns").
 pub(crate) fn close(fd: OwnedFd) -> io::Result<()> {
-    // SAFETY: the descriptor is owned, given away here, and used by nobody after this.
+    // SAFETY: the descriptor is owned, given away here, and not used afterwards.
     match unsafe { libc::close(fd.into_raw_fd()) } {
         0 => Ok(()),
         _ => match io::Error::last_os_error() {

@@ -1,11 +1,11 @@
-//! The extents of a file: the `FS_IOC_FIEMAP` ioctl, asked in chunks, for any number of extents.
+//! Extents of a file: the `FS_IOC_FIEMAP` ioctl, called in chunks, for any number of extents.
 
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Extents asked for in one call: 28 KiB of answer.
+/// Maximum number of extents of one call: 28 KiB.
 const CHUNK: usize = 512;
 
 pub(crate) const LAST: u32 = 0x0001;
@@ -20,11 +20,11 @@ pub(crate) const SHARED: u32 = 0x2000;
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct RawExtent {
-    /// Where it stands in the file, in bytes.
+    /// Offset in the file in bytes.
     pub(crate) logical: u64,
-    /// Where it stands on the device, in bytes.
+    /// Offset on the device in bytes.
     pub(crate) physical: u64,
-    /// In bytes.
+    /// Length in bytes.
     pub(crate) length: u64,
     reserved64: [u64; 2],
     /// `FIEMAP_EXTENT_*`.
@@ -32,7 +32,7 @@ pub(crate) struct RawExtent {
     reserved: [u32; 3],
 }
 
-/// `struct fiemap` without its extents: what the size in the ioctl's number counts.
+/// `struct fiemap` without its extents: the part that the size in the ioctl's number covers.
 #[repr(C)]
 struct Header {
     start: u64,
@@ -51,8 +51,8 @@ struct Request {
 
 const FS_IOC_FIEMAP: rustix::ioctl::Opcode = rustix::ioctl::opcode::read_write::<Header>(b'f', 11);
 
-/// Gives every extent of the file to `take`, in file order. Nothing is flushed first, so data not yet placed
-/// shows as delayed allocation.
+/// Passes every extent of the file to `take`, in file order. Nothing is flushed first, so data without a place on the
+/// device appears as delayed allocation.
 pub(crate) fn each_extent(fd: BorrowedFd<'_>, mut take: impl FnMut(&RawExtent)) -> io::Result<()> {
     let mut request = Box::new(Request {
         header: Header { start: 0, length: 0, flags: 0, mapped: 0, count: 0, reserved: 0 },
@@ -63,8 +63,8 @@ pub(crate) fn each_extent(fd: BorrowedFd<'_>, mut take: impl FnMut(&RawExtent)) 
         request.header =
             Header { start, length: u64::MAX - start, flags: 0, mapped: 0, count: CHUNK as u32, reserved: 0 };
         const { assert!(size_of::<RawExtent>() == 56 && size_of::<Header>() == 32) };
-        // SAFETY: the pointer is to a live request whose `count` says how many extents follow the header, which
-        // is as many as the array has; the kernel writes only into it.
+        // SAFETY: the pointer is to a live request whose `count` is the length of the array of extents after the
+        // header; the kernel writes only into it.
         let result =
             unsafe { libc::ioctl(fd.as_raw_fd(), FS_IOC_FIEMAP as _, ptr::from_mut(request.as_mut())) };
         if result != 0 {
@@ -76,7 +76,7 @@ pub(crate) fn each_extent(fd: BorrowedFd<'_>, mut take: impl FnMut(&RawExtent)) 
         }
         let Some(last) = request.extents[..mapped].last() else { return Ok(()) };
         let next = last.logical.saturating_add(last.length);
-        // An answer that does not advance would be asked for for ever.
+        // A result that does not advance would cause an endless loop.
         if last.flags & LAST != 0 || next <= start {
             return Ok(());
         }

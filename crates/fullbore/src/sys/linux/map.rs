@@ -1,10 +1,9 @@
-//! Windows of a file mapped into memory that report a fault instead of killing the process.
+//! Mappings of files that report a fault instead of killing the process.
 //!
-//! A page of a mapped file can vanish under its reader (the file was truncated), fail to be read, or find no
-//! room on the disk when it is written. The kernel says so by SIGBUS. The handler here looks whether the
-//! address lies in one of our windows; if so it puts zero pages under the rest of the window, marks the
-//! window and lets the access go on. Whoever used the window asks [`Map::check`] before the bytes count.
-//! Faults at other addresses go to whichever handler was there before.
+//! A page of a mapped file can vanish under its reader (the file was truncated), fail to be read, or find no space on
+//! the disk when it is written. The kernel then raises SIGBUS. The handler here checks whether the address is in one of
+//! our mappings; if so, it maps zero pages over the rest of that mapping, marks it and lets the access continue. The
+//! user of the bytes calls [`Map::check`] before using a result. Faults at other addresses go to the previous handler.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -12,10 +11,10 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How many windows can be mapped at a time: more than workers can be.
+/// Maximum number of simultaneous mappings: more than the number of workers can be.
 const MOST_RANGES: usize = 2048;
 
-/// A window that the handler knows. `start == 0`: vacant; `start == 1`: being taken.
+/// A mapping that the handler recognises. `start == 0`: vacant; `start == 1`: being initialised.
 struct MappedRange {
     start: AtomicUsize,
     end: AtomicUsize,
@@ -26,14 +25,14 @@ static RANGES: [MappedRange; MOST_RANGES] = [const {
     MappedRange { start: AtomicUsize::new(0), end: AtomicUsize::new(0), faulted: AtomicBool::new(false) }
 }; MOST_RANGES];
 
-/// The handler that was there before ours.
+/// The handler before ours.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// The page size, for the handler, which may not ask.
+/// The page size, for the handler, which must not query it.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
 extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel gives a valid siginfo to a handler installed with SA_SIGINFO.
+    // SAFETY: the kernel passes a valid siginfo to a handler installed with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() } as usize;
     for window in &RANGES {
         let start = window.start.load(Ordering::Acquire);
@@ -41,8 +40,8 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
         if start > 1 && (start..end).contains(&address) {
             window.faulted.store(true, Ordering::Release);
             let page = address & !(PAGE.load(Ordering::Relaxed) - 1);
-            // SAFETY: errno is thread-local and is put back below; mmap is a bare system call here; the range
-            // replaced lies wholly within a window that a live `Map` owns, which stays readable and writable.
+            // SAFETY: errno is thread-local and restored below; mmap is a bare system call here; the replaced range is
+            // entirely within a mapping that a live `Map` owns, which remains readable and writable.
             unsafe {
                 let errno = *libc::__errno_location();
                 let placed = libc::mmap(
@@ -60,8 +59,8 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
             }
         }
     }
-    // Not ours: the access faults again under the previous handler, or kills as it would have.
-    // SAFETY: restoring a disposition that the system gave us; calling a handler with the arguments it expects.
+    // Not ours: the access faults again under the previous handler, or ends the process as it would have without ours.
+    // SAFETY: restores a disposition that the system returned; calls a handler with the arguments it expects.
     unsafe {
         match PREVIOUS.get() {
             Some(previous)
@@ -83,13 +82,13 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
     }
 }
 
-/// Installs the handler, once a process.
+/// Installs the handler, once per process.
 fn install() -> io::Result<()> {
     static INSTALLED: OnceLock<Option<i32>> = OnceLock::new();
     let failed = INSTALLED.get_or_init(|| {
         PAGE.store(rustix::param::page_size(), Ordering::Relaxed);
-        // SAFETY: a zeroed sigaction is valid; both structures live through the call; the handler touches
-        // atomics and makes bare system calls only.
+        // SAFETY: a zeroed sigaction is valid; both structures live through the call; the handler uses only atomics and
+        // bare system calls.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             let mut previous: libc::sigaction = std::mem::zeroed();
@@ -107,7 +106,7 @@ fn install() -> io::Result<()> {
     failed.map_or(Ok(()), |code| Err(io::Error::from_raw_os_error(code)))
 }
 
-/// A mapped window of a file.
+/// A mapped part of a file.
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<u8>,
@@ -116,9 +115,9 @@ pub(crate) struct Map {
     writable: bool,
 }
 
-// SAFETY: a map is memory; shared use goes through `&self`, which only reads.
+// SAFETY: a map is memory; shared access goes through `&self`, which only reads.
 unsafe impl Send for Map {}
-// SAFETY: what `&self` allows only reads; what changes the bytes takes `&mut self`.
+// SAFETY: `&self` only reads; changes of the bytes need `&mut self`.
 unsafe impl Sync for Map {}
 
 impl Map {
@@ -127,9 +126,9 @@ impl Map {
         use rustix::mm::{MapFlags, ProtFlags};
         install()?;
         let protection = if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
-        // SAFETY: a new mapping at an address of the kernel's choice aliases no memory of this process. The
-        // bytes can change while they are looked at, if another process writes the file: the operations that
-        // are given them treat each byte as any value and read it once.
+        // SAFETY: a new mapping at an address of the kernel's choice aliases no memory of this process. The bytes can
+        // change during a read if another process writes the file: the operations on them accept any value of each byte
+        // and read it once.
         let start =
             unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, fd, offset)? };
         let Some(start) = NonNull::new(start.cast::<u8>()) else {
@@ -144,68 +143,70 @@ impl Map {
                 return Ok(Self { start, len, index, writable });
             }
         }
-        // SAFETY: the mapping was made just now and nobody knows of it.
+        // SAFETY: the mapping is new and has no other user.
         let _ = unsafe { rustix::mm::munmap(start.as_ptr().cast(), len) };
-        Err(io::Error::other("too many mapped windows at a time"))
+        Err(io::Error::other("too many mappings at a time"))
     }
 
-    /// The bytes. What they say counts only if [`check`](Self::check) is `true` afterwards.
+    /// The bytes. They are valid only if [`check`](Self::check) returns `true` afterwards.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped and readable for `len` bytes while `self` lives; faults are caught by the handler.
+        // SAFETY: mapped and readable for `len` bytes while `self` lives; the handler catches faults.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
-    /// The bytes, to be changed.
+    /// The bytes, mutable.
     ///
     /// # Panics
-    /// If the window was mapped for reading only.
+    /// If the mapping is read-only.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        assert!(self.writable, "the window was mapped for reading");
-        // SAFETY: mapped and writable for `len` bytes while `self` lives; faults are caught by the handler.
+        assert!(self.writable, "the mapping is read-only");
+        // SAFETY: mapped and writable for `len` bytes while `self` lives; the handler catches faults.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
-    /// Copies bytes from `place` of the window out. They count only if [`check`](Self::check) is `true` afterwards.
+    /// Copies bytes out of the mapping, from `place` on. They are valid only if [`check`](Self::check) returns `true`
+    /// afterwards.
     ///
     /// # Panics
-    /// If that reaches out of the window.
+    /// If the range exceeds the mapping.
     pub(crate) fn copy_out(&self, place: usize, data: &mut [u8]) {
-        assert!(place.checked_add(data.len()).is_some_and(|end| end <= self.len), "outside of the window");
-        // SAFETY: the range lies within the mapping, which stays readable while `self` lives (faults are caught by
-        // the handler); `data` is memory of the caller's own. No reference to the mapped bytes is made, so it is
-        // no matter who changes them meanwhile.
+        assert!(place.checked_add(data.len()).is_some_and(|end| end <= self.len), "outside the mapping");
+        // SAFETY: the range is within the mapping, which remains readable while `self` lives (the handler catches
+        // faults); `data` is the caller's own memory. No reference to the mapped bytes exists, so concurrent changes
+        // are harmless.
         unsafe {
             std::ptr::copy_nonoverlapping(self.start.as_ptr().add(place), data.as_mut_ptr(), data.len());
         }
     }
 
-    /// Copies `data` to `place` of the window. It counts only if [`check`](Self::check) is `true` afterwards.
+    /// Copies `data` to `place` in the mapping. The copy is valid only if [`check`](Self::check) returns `true`
+    /// afterwards.
     ///
     /// # Panics
-    /// If that reaches out of the window or it was mapped for reading only.
+    /// If the range exceeds the mapping, or the mapping is read-only.
     pub(crate) fn copy_in(&mut self, place: usize, data: &[u8]) {
-        assert!(self.writable, "the window was mapped for reading");
-        assert!(place.checked_add(data.len()).is_some_and(|end| end <= self.len), "outside of the window");
+        assert!(self.writable, "the mapping is read-only");
+        assert!(place.checked_add(data.len()).is_some_and(|end| end <= self.len), "outside the mapping");
         // SAFETY: as in `copy_out`, and the mapping is writable.
         unsafe {
             std::ptr::copy_nonoverlapping(data.as_ptr(), self.start.as_ptr().add(place), data.len());
         }
     }
 
-    /// Waits until what was changed in the window is on the device (`msync`).
+    /// Waits until all changes of the mapping are on the device (`msync`).
     pub(crate) fn flush(&self) -> io::Result<()> {
-        // SAFETY: the range is this map's own; writing it back changes nothing of it.
+        // SAFETY: the range belongs to this map; writing it back does not change it.
         unsafe { Ok(rustix::mm::msync(self.start.as_ptr().cast(), self.len, rustix::mm::MsyncFlags::SYNC)?) }
     }
 
-    /// Whether every access so far met the file: no page was missing.
+    /// True if no page was missing in any access so far.
     pub(crate) fn check(&self) -> bool {
         !RANGES[self.index].faulted.load(Ordering::Acquire)
     }
 
-    /// Tells the kernel how the window will be used.
+    /// Passes a hint on the use of the mapping to the kernel.
     pub(crate) fn advise(&self, advice: rustix::mm::Advice) -> io::Result<()> {
-        // SAFETY: the range is this map's own, and only advice that keeps the contents is passed.
+        // SAFETY: the range belongs to this map, and only advice that keeps the contents is passed.
         unsafe { Ok(rustix::mm::madvise(self.start.as_ptr().cast(), self.len, advice)?) }
     }
 }
@@ -213,7 +214,7 @@ impl Map {
 impl Drop for Map {
     fn drop(&mut self) {
         RANGES[self.index].start.store(0, Ordering::Release);
-        // SAFETY: the mapping is this map's own, and no reference into it outlives `self`.
+        // SAFETY: the mapping belongs to this map, and no reference into it outlives `self`.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
@@ -225,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_truncated_file_reads_as_zeros_and_says_so() {
+    fn a_truncated_file_reads_as_zeros_and_is_reported() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(64 * 1024).unwrap();
         let map = Map::new(file.as_fd(), 0, 64 * 1024, false).unwrap();

@@ -1,10 +1,10 @@
-//! Which processors this thread may run on: `sched_getaffinity(2)`, for machines of any size.
+//! Processors that this thread may run on: `sched_getaffinity(2)`, for machines of any size.
 
 use std::io;
 
-/// The number of processors in the affinity mask of the calling thread.
+/// Returns the number of processors in the affinity mask of the calling thread.
 pub(crate) fn allowed() -> io::Result<usize> {
-    // 8192 processors, as many as the kernel can be built for; a C library's fixed set ends at 1024.
+    // 8192 processors, the maximum of the kernel's configuration; the C library's fixed set ends at 1024.
     let mut mask = [0u64; 128];
     // SAFETY: the kernel writes at most the given number of bytes into the array.
     let written =

@@ -1,10 +1,11 @@
-//! Locks on ranges of bytes that belong to an open file, not to a process: `F_OFD_SETLK` and its kin (`man 2 fcntl_locking`).
+//! Locks on ranges of bytes that belong to an open file, not to a process: `F_OFD_SETLK` and `F_OFD_SETLKW` (`man 2
+//! fcntl_locking`).
 
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// What is asked of a range.
+/// Requested lock of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LockRequest {
     Shared,
@@ -12,10 +13,10 @@ pub(crate) enum LockRequest {
     None,
 }
 
-/// `struct flock` for a range that is not empty; an end past every offset means all that comes.
+/// Builds a `struct flock` for a range that is not empty; an end above every offset means any later length.
 fn lock(range: &Range<u64>, request: LockRequest) -> io::Result<libc::flock> {
     let start = i64::try_from(range.start).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // Zero stands for "to the end of the file, however far it moves".
+    // Zero means "to the end of the file, wherever it moves".
     let len = i64::try_from(range.end).map_or(0, |end| end - start);
     let kind = match request {
         LockRequest::Shared => libc::F_RDLCK,
@@ -34,7 +35,7 @@ fn lock(range: &Range<u64>, request: LockRequest) -> io::Result<libc::flock> {
 fn call(fd: BorrowedFd<'_>, command: libc::c_int, lock: &mut libc::flock) -> io::Result<()> {
     loop {
         // SAFETY: the command takes a pointer to this structure, which lives through the call, and the descriptor is
-        // open for as long as it is borrowed.
+        // open as long as it is borrowed.
         if unsafe { libc::fcntl(fd.as_raw_fd(), command, std::ptr::from_mut(lock)) } == 0 {
             return Ok(());
         }
@@ -45,12 +46,12 @@ fn call(fd: BorrowedFd<'_>, command: libc::c_int, lock: &mut libc::flock) -> io:
     }
 }
 
-/// Sets, changes or gives up the lock of a range, waiting for whoever is against it.
+/// Sets, changes or releases the lock of a range; waits for conflicting locks.
 pub(crate) fn set(fd: BorrowedFd<'_>, range: &Range<u64>, request: LockRequest) -> io::Result<()> {
     call(fd, libc::F_OFD_SETLKW, &mut lock(range, request)?)
 }
 
-/// As [`set`] without waiting; whether it was done.
+/// Like [`set`] without waiting; returns true on success.
 pub(crate) fn try_set(fd: BorrowedFd<'_>, range: &Range<u64>, request: LockRequest) -> io::Result<bool> {
     match call(fd, libc::F_OFD_SETLK, &mut lock(range, request)?) {
         Ok(()) => Ok(true),

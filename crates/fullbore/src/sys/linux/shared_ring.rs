@@ -1,8 +1,8 @@
-//! An io_uring that many threads submit to: transfers go in under a lock of its owner, one thread waits for
-//! completions without that lock.
+//! An io_uring that many threads submit to: transfers are queued under the owner's lock, one thread waits for
+//! completions without it.
 //!
-//! Plain set-up flags on purpose. `DEFER_TASKRUN` wants one submitter; with `COOP_TASKRUN` a completion would stand
-//! still while the thread that submitted it computes.
+//! The set-up flags are deliberately plain. `DEFER_TASKRUN` requires a single submitter; with `COOP_TASKRUN` a
+//! completion would be delayed while the thread that submitted it computes.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use io_uring::{IoUring, opcode, squeue, types};
 use rustix::io::ReadWriteFlags;
 
-/// What the completions of cancellations and wake-ups carry: no key has all bits set.
+/// User data of the completions of cancellations and wake-ups: no key has all bits set.
 const NOBODY: u64 = u64::MAX;
 
 pub(crate) struct SharedRing {
@@ -25,14 +25,15 @@ impl std::fmt::Debug for SharedRing {
 }
 
 impl SharedRing {
-    /// A ring for `depth` transfers. Tried out with an empty request: a container may forbid what the kernel has.
+    /// Creates a ring for `depth` transfers. Tests it with an empty request: a container may forbid what the kernel
+    /// supports.
     pub(crate) fn new(depth: usize) -> io::Result<Self> {
         let depth = u32::try_from(depth).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
-        // A transfer completes once and is cancelled at most once, and wake-ups are rare: four times the
-        // depth never overflows.
+        // A transfer completes once and is cancelled at most once, and wake-ups are rare: four times the depth never
+        // overflows.
         let ring = IoUring::builder().setup_cqsize(depth.max(8) * 4).build(depth.max(8))?;
         let ring = Self { ring };
-        // SAFETY: nobody else has the ring yet.
+        // SAFETY: the ring has no other user yet.
         unsafe {
             ring.push(&opcode::Nop::new().build().user_data(NOBODY));
             ring.ring.submit_and_wait(1)?;
@@ -42,10 +43,10 @@ impl SharedRing {
     }
 
     /// # Safety
-    /// The owner's lock is held; what the entry names lives until its completion.
+    /// The owner's lock is held; the memory and descriptor of the entry live until its completion.
     unsafe fn push(&self, entry: &squeue::Entry) {
         loop {
-            // SAFETY: the lock makes this the only view of the queue; the rest is promised by the caller.
+            // SAFETY: the lock makes this the only view of the queue; the caller guarantees the rest.
             if unsafe { self.ring.submission_shared().push(entry) }.is_ok() {
                 return;
             }
@@ -54,11 +55,11 @@ impl SharedRing {
         }
     }
 
-    /// Queues a transfer. Without an offset the file's own position counts.
+    /// Queues a transfer. Without an offset, the file's own position is used.
     ///
     /// # Safety
-    /// The owner's lock is held. The descriptor and the memory of the pieces live, untouched, until the
-    /// completion of `key` was reaped, and the pieces stay where they are until [`submit`](Self::submit) returned.
+    /// The owner's lock is held. The descriptor and the memory of the pieces live, without another user, until the
+    /// completion of `key` is reaped, and the list of pieces keeps its address until [`submit`](Self::submit) returns.
     pub(crate) unsafe fn transfer(
         &self,
         key: u64,
@@ -92,7 +93,7 @@ impl SharedRing {
                 .rw_flags(flags)
                 .build(),
         };
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.push(&entry.user_data(key)) }
     }
 
@@ -105,7 +106,7 @@ impl SharedRing {
         unsafe { self.push(&opcode::AsyncCancel::new(key).build().user_data(NOBODY)) }
     }
 
-    /// Queues something that completes at once, so that [`wait`](Self::wait) returns.
+    /// Queues an entry that completes at once, so that [`wait`](Self::submit_and_wait) returns.
     ///
     /// # Safety
     /// The owner's lock is held.
@@ -114,7 +115,7 @@ impl SharedRing {
         unsafe { self.push(&opcode::Nop::new().build().user_data(NOBODY)) }
     }
 
-    /// Hands what is queued to the kernel, however often it must be asked: what stays in the queue would never
+    /// Submits the queued entries to the kernel, in as many calls as necessary: an entry left in the queue would never
     /// complete.
     ///
     /// # Safety
@@ -123,13 +124,13 @@ impl SharedRing {
         // SAFETY: the lock makes this the only view of the queue.
         while !unsafe { self.ring.submission_shared() }.is_empty() {
             if self.ring.submit().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
-                // Out of memory for the moment (`EAGAIN`, `ENOMEM`, `EBUSY`): nothing but time helps.
+                // Temporarily out of memory (`EAGAIN`, `ENOMEM`, `EBUSY`): only waiting helps.
                 std::thread::sleep(Duration::from_micros(100));
             }
         }
     }
 
-    /// How many entries are queued and not yet handed to the kernel.
+    /// Returns the number of queued entries not yet submitted to the kernel.
     ///
     /// # Safety
     /// The owner's lock is held.
@@ -138,24 +139,24 @@ impl SharedRing {
         unsafe { self.ring.submission_shared().len() }
     }
 
-    /// Hands `queued` entries to the kernel and waits until a completion is there. May return early.
+    /// Submits `queued` entries to the kernel and waits for a completion. May return early.
     ///
     /// # Safety
-    /// What the queued entries name lives and stays where it is, although the owner's lock is not held: no entry
+    /// The memory of the queued entries lives and keeps its address, although the owner's lock is not held: no entry
     /// points to a list of pieces.
     pub(crate) unsafe fn submit_and_wait(&self, queued: usize) {
         const GETEVENTS: u32 = 1;
-        // The kernel takes entries one after the other whoever asks, and never more than there are.
-        // SAFETY: promised by the caller; no argument is given.
+        // The kernel takes entries one after the other for all callers, and never more than there are.
+        // SAFETY: guaranteed by the caller; no argument is passed.
         let waited =
             unsafe { self.ring.submitter().enter::<libc::sigset_t>(queued as u32, 1, GETEVENTS, None) };
         if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
-            // Out of memory for the moment (`EAGAIN`, `ENOMEM`, `EBUSY`): nothing but time helps.
+            // Temporarily out of memory (`EAGAIN`, `ENOMEM`, `EBUSY`): only waiting helps.
             std::thread::sleep(Duration::from_micros(100));
         }
     }
 
-    /// Hands over all completions that are there.
+    /// Passes all available completions to `each`.
     ///
     /// # Safety
     /// The owner's lock is held.

@@ -1,4 +1,4 @@
-//! What the system says of a path or an open file in one call: `statx(2)`, or `stat(2)` where that is barred.
+//! Status of a path or an open file from one call: `statx(2)`, or `stat(2)` if that is blocked.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,40 +10,40 @@ use rustix::io::Errno;
 /// `STATX_DIO_READ_ALIGN`, Linux 6.14.
 const DIO_READ_ALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2_0000);
 
-/// The alignments direct I/O wants, in bytes; 0 means that the file has no direct I/O.
+/// Alignments in bytes that direct I/O requires; 0 means that the file does not support direct I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DirectAlignment {
     pub(crate) memory: u32,
     pub(crate) offset: u32,
-    /// Of reads alone, where the system tells them apart.
+    /// For reads only, if the system reports it separately.
     pub(crate) read_offset: Option<u32>,
 }
 
-/// What is known of a file without opening it.
+/// Status of a file, available without opening it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Status {
     /// Type and permission bits.
     pub(crate) mode: u32,
     /// Major and minor number of the file system's device.
     pub(crate) device: (u32, u32),
-    /// Major and minor number of the device that the file is, for a device file.
+    /// Major and minor number of a device file's device.
     pub(crate) special: (u32, u32),
-    /// In bytes.
+    /// Size in bytes.
     pub(crate) size: u64,
-    /// In units of 512 bytes.
+    /// Allocated blocks of 512 bytes.
     pub(crate) blocks: u64,
     /// Number of the mount in `/proc/self/mountinfo`.
     pub(crate) mount: Option<u64>,
-    /// None: the file system does not say.
+    /// Alignment for direct I/O; `None` if the file system does not report it.
     pub(crate) direct: Option<DirectAlignment>,
 }
 
-/// The status of a path, symbolic links followed.
+/// Returns the status of a path; follows symbolic links.
 pub(crate) fn of_path(path: &Path) -> io::Result<Status> {
     ask(CWD, path, AtFlags::empty())
 }
 
-/// The status of an open file.
+/// Returns the status of an open file.
 pub(crate) fn of_file(fd: BorrowedFd<'_>) -> io::Result<Status> {
     ask(fd, Path::new(""), AtFlags::EMPTY_PATH)
 }
@@ -68,7 +68,7 @@ fn ask(at: BorrowedFd<'_>, path: &Path, flags: AtFlags) -> io::Result<Status> {
                 }),
             })
         }
-        // Seccomp filters older than the call answer so.
+        // Seccomp filters older than the call return these errors.
         Err(Errno::NOSYS | Errno::PERM) => {
             let found = if flags.contains(AtFlags::EMPTY_PATH) {
                 rustix::fs::fstat(at)

@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 
-/// An open stream of the C library. Closed, and so flushed, when dropped; [`flush`](Self::flush) before that to
-/// learn of errors.
+/// An open stream of the C library. Dropping it closes and therefore flushes it; call [`flush`](Self::flush) before
+/// that to get errors.
 #[derive(Debug)]
 pub(crate) struct Stream {
     file: NonNull<libc::FILE>,
@@ -14,7 +14,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Makes a stream of `fd`, for reading or also for writing.
+    /// Creates a stream of `fd`, for reading or also for writing.
     pub(crate) fn new(fd: OwnedFd, write: bool) -> io::Result<Self> {
         let mode: &CStr = if write { c"r+" } else { c"r" };
         let raw = fd.into_raw_fd();
@@ -44,17 +44,17 @@ impl Stream {
         Ok(())
     }
 
-    /// Reads at `offset`; fewer bytes than asked mean the end of the file.
+    /// Reads at `offset`; fewer bytes than requested mean the end of the file.
     pub(crate) fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
         self.seek(offset)?;
-        // SAFETY: the stream is open and the kernel writes at most `data.len()` bytes to `data`.
+        // SAFETY: the stream is open, and at most `data.len()` bytes are written to `data`.
         let count = unsafe { libc::fread(data.as_mut_ptr().cast(), 1, data.len(), self.file.as_ptr()) };
         self.position = Some(offset + count as u64);
         if count < data.len() {
             let error = io::Error::last_os_error();
             // SAFETY: the stream is open.
             let failed = unsafe { libc::ferror(self.file.as_ptr()) } != 0;
-            // SAFETY: the stream is open. An end of file seen now may be past soon, in a growing file.
+            // SAFETY: the stream is open. In a growing file the end reported now may soon be outdated.
             unsafe { libc::clearerr(self.file.as_ptr()) };
             self.position = None;
             if failed {
@@ -64,7 +64,7 @@ impl Stream {
         Ok(count)
     }
 
-    /// Writes at `offset`, into the library's buffer at first.
+    /// Writes at `offset`, first into the library's buffer.
     pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize> {
         self.seek(offset)?;
         // SAFETY: the stream is open and `data` is readable for its length.
@@ -80,7 +80,7 @@ impl Stream {
         Ok(count)
     }
 
-    /// Hands buffered writes to the system.
+    /// Passes buffered writes to the system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
         if unsafe { libc::fflush(self.file.as_ptr()) } == 0 {
@@ -93,7 +93,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: the stream is open and is used no more.
+        // SAFETY: the stream is open and not used afterwards.
         unsafe { libc::fclose(self.file.as_ptr()) };
     }
 }

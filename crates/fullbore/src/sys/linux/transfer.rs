@@ -1,4 +1,4 @@
-//! Scattered and gathered transfers at an offset, of memory that need not be initialised.
+//! Scatter/gather transfers at an offset, for memory that need not be initialised.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,10 +7,10 @@ use rustix::io::ReadWriteFlags;
 
 use crate::buf::Direction;
 
-/// One `preadv2` or `pwritev2` with flags, or one `readv` or `writev` where there is no offset.
+/// Calls `preadv2` or `pwritev2` once with flags, or `readv` or `writev` if there is no offset.
 ///
 /// # Safety
-/// The pieces are valid and nobody else's, for writing if it is a read.
+/// The pieces are valid and have no other user; for a read they are writable.
 pub(crate) unsafe fn once(
     direction: Direction,
     fd: BorrowedFd<'_>,
@@ -20,7 +20,7 @@ pub(crate) unsafe fn once(
 ) -> io::Result<usize> {
     let (fd, first, count) = (fd.as_raw_fd(), pieces.as_ptr(), pieces.len() as libc::c_int);
     let flags = flags.bits() as libc::c_int;
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     let moved = unsafe {
         match (direction, offset.map(|offset| offset as libc::off_t)) {
             (Direction::Read, Some(offset)) => libc::preadv2(fd, first, count, offset, flags),

@@ -1,7 +1,7 @@
 //! A small io_uring for one file: reads and writes of owned buffers, queued, submitted and reaped.
 //!
-//! The ring owns every buffer from the moment it is queued until its completion has been reaped, and waits
-//! for what is in flight when it is dropped: the kernel never writes into memory that was given away.
+//! The ring owns every buffer from the moment it is queued until its completion is reaped, and waits for the requests
+//! in flight when it is dropped: the kernel never writes to memory that has another owner.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -11,23 +11,23 @@ use io_uring::{IoUring, opcode, types};
 use crate::buf::{Completion, Direction, Pool, Request};
 use crate::file::File;
 
-/// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer brought in.
+/// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer added to the page cache.
 const RWF_DONTCACHE: i32 = 0x80;
 
-/// What becomes of the pages of a transfer.
+/// Treatment of the pages of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pages {
-    /// There are none: it passes the page cache by.
+    /// No pages: the transfer bypasses the page cache.
     None,
-    /// They stay in the page cache.
+    /// The pages stay in the page cache.
     Kept,
-    /// They are dropped by the system as it ends.
+    /// The system drops the pages at the end of the transfer.
     Dropped,
 }
 
 /// A ring with the requests it owns.
 pub(crate) struct Ring {
-    // Dropped by hand order: `Drop` drains the ring before the fields go.
+    // `Drop` drains the ring before the fields are dropped.
     ring: IoUring,
     flight: Vec<Option<Request>>,
     vacant: Vec<u32>,
@@ -35,16 +35,16 @@ pub(crate) struct Ring {
     registered_file: bool,
     registered_buffers: bool,
     rw_flags: i32,
-    /// Whether requests go to the device itself: then each is submitted at once.
+    /// True if requests go to the device itself: each is then submitted at once.
     at_once: bool,
     depth: usize,
     queued: usize,
-    /// Submitted since requests were last waited for.
+    /// Requests submitted since the last wait.
     submitted: usize,
     outstanding: usize,
 }
 
-/// The submission of a transfer. A macro, because registered and plain descriptors have no type in common.
+/// Builds the submission of a transfer. A macro, because registered and plain descriptors have no common type.
 macro_rules! entry {
     ($fd:expr, $fixed:expr, $write:expr, $start:expr, $len:expr, $offset:expr, $flags:expr) => {
         match ($fixed, $write) {
@@ -61,25 +61,26 @@ macro_rules! entry {
 }
 
 impl Ring {
-    /// A ring for `file` with room for `depth` requests. Buffers of `pool` and the file are registered where
-    /// the kernel and its limits allow.
+    /// Creates a ring for `file` with room for `depth` requests. The buffers of `pool` and the file are registered if
+    /// the kernel and its limits allow it.
     pub(crate) fn new(file: File, depth: usize, pool: Option<&Pool>, pages: Pages) -> io::Result<Self> {
         let entries =
             u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
-        // The flag tells of completions that wait for a call to be seen: without it a look that does not wait sees none.
+        // The task-run flag reports completions that become visible only in a call: without it a check that does not
+        // wait sees none.
         let mut builder = IoUring::builder();
         builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
         let ring = match builder.build(entries) {
             Ok(ring) => ring,
-            // Older kernels know none of these flags; only the plain set-up's error counts.
+            // Older kernels lack these flags; only the error of the plain set-up counts.
             Err(_) => IoUring::builder().build(entries)?,
         };
         let registered_file = ring.submitter().register_files(&[file.as_fd().as_raw_fd()]).is_ok();
         let registered_buffers = pool.is_some_and(|pool| {
             let (start, len) = pool.memory();
             let memory = libc::iovec { iov_base: start.cast(), iov_len: len };
-            // SAFETY: the memory stays mapped as long as a buffer of the pool lives; only buffers that the
-            // ring owns are named in its requests, and a registration by itself reads and writes nothing.
+            // SAFETY: the memory stays mapped as long as a buffer of the pool lives; requests of the ring name only
+            // buffers that it owns, and registration alone reads and writes nothing.
             unsafe { ring.submitter().register_buffers(&[memory]) }.is_ok()
         });
         Ok(Self {
@@ -98,13 +99,13 @@ impl Ring {
         })
     }
 
-    /// Queues a request; gives it back if the ring is full.
+    /// Queues a request; returns it if the ring is full.
     ///
-    /// Completions come in batches, so after a wait the device may stand idle: past the page cache each request is
-    /// submitted at once, because what waits for a batch is missing from the device's queue (random 4 KiB reads at depth 32
-    /// are 2 to 8 % faster than in batches, for a tenth more processor time). Through it, where a submission may copy
-    /// the bytes there and then, the first request is submitted at once, and then each time as many more as went before, so
-    /// that few calls submit many. The last goes with the call that waits.
+    /// Completions arrive in batches, so after a wait the device may be idle. With bypass each request is submitted at
+    /// once, because a request that waits for a batch is missing from the device's queue (random 4 KiB reads at depth
+    /// 32 are 2 to 8% faster than in batches, for a tenth more CPU time). Through the page cache, where a submission
+    /// may copy the bytes immediately, the first request is submitted at once, and then each time as many more as were
+    /// submitted before, so that few calls submit many. The last requests are submitted by the call that waits.
     pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
         let Some(slot) = self.vacant.pop() else { return Err(request) };
         let (start, len) = request.memory();
@@ -117,8 +118,8 @@ impl Ring {
             entry!(fd, fixed, write, start, len, request.offset, self.rw_flags)
         };
         let entry = entry.user_data(u64::from(slot));
-        // SAFETY: the entry names the memory of a buffer that `flight` owns until the completion is reaped,
-        // and a file that `self` keeps open.
+        // SAFETY: the entry names the memory of a buffer that `flight` owns until the completion is reaped, and a file
+        // that `self` keeps open.
         match unsafe { self.ring.submission().push(&entry) } {
             Ok(()) => {
                 self.flight[slot as usize] = Some(request);
@@ -126,7 +127,7 @@ impl Ring {
                 self.outstanding += 1;
                 let batch = if self.at_once { 1 } else { self.submitted.max(1) };
                 if self.outstanding < self.depth && self.queued >= batch {
-                    // If the system refuses, the requests stay queued, and the wait for them says why.
+                    // If the system refuses, the requests stay queued, and the wait for them returns the error.
                     let _ = self.submit();
                 }
                 Ok(())
@@ -138,7 +139,7 @@ impl Ring {
         }
     }
 
-    /// Tells the kernel of what is queued and waits until `least` completions are there.
+    /// Submits the queued requests to the kernel and waits until `least` completions are available.
     fn enter(&mut self, least: usize) -> io::Result<()> {
         loop {
             match self.ring.submit_and_wait(least) {
@@ -153,16 +154,16 @@ impl Ring {
         }
     }
 
-    /// Submits what is queued.
+    /// Submits the queued requests.
     pub(crate) fn submit(&mut self) -> io::Result<()> {
         if self.queued > 0 { self.enter(0) } else { Ok(()) }
     }
 
-    /// Submits what is queued, waits until `least` requests are complete (0: does not wait) and hands over
-    /// all that are.
+    /// Submits the queued requests, waits until `least` requests are complete (0: does not wait) and returns all
+    /// completions in `out`.
     pub(crate) fn reap(&mut self, least: usize, out: &mut Vec<Completion>) -> io::Result<()> {
         let least = least.min(self.outstanding);
-        // One call does both jobs. Without `DEFER_TASKRUN` completions may stand there already.
+        // One call does both. Without `DEFER_TASKRUN` completions may be available already.
         if self.queued > 0 || self.ring.completion().len() < least {
             self.enter(least)?;
         } else if least == 0 && self.outstanding > 0 && self.ring.completion().is_empty() {
@@ -183,7 +184,7 @@ impl Ring {
     }
 }
 
-/// A completion's result: bytes moved, or the error that a system call would have given.
+/// Converts a completion's result: bytes moved, or the error that a system call would return.
 fn result(code: i32) -> io::Result<usize> {
     usize::try_from(code).map_err(|_| io::Error::from_raw_os_error(-code))
 }
@@ -202,7 +203,7 @@ impl Drop for Ring {
         let mut done = Vec::new();
         while self.outstanding > 0 {
             if self.reap(1, &mut done).is_err() {
-                // The kernel may still own the buffers, so their memory must outlive this process's use of it.
+                // The kernel may still own the buffers, so their memory is leaked.
                 std::mem::forget(std::mem::take(&mut self.flight));
                 return;
             }

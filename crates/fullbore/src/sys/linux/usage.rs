@@ -1,19 +1,19 @@
-//! What this process and its children have used so far: `getrusage(2)`.
+//! Resource use of this process and its children so far: `getrusage(2)`.
 
 use std::io;
 use std::mem::MaybeUninit;
 
-/// Asks for the whole process, its threads included.
+/// Returns the use of the whole process, including its threads.
 pub(crate) fn of_process() -> io::Result<libc::rusage> {
     of(libc::RUSAGE_SELF)
 }
 
-/// Asks for the children that ended and were waited for, and theirs.
+/// Returns the use of the children that ended and were waited for, and of theirs.
 pub(crate) fn of_children() -> io::Result<libc::rusage> {
     of(libc::RUSAGE_CHILDREN)
 }
 
-/// Asks for the thread that asks.
+/// Returns the use of the calling thread.
 pub(crate) fn of_thread() -> io::Result<libc::rusage> {
     of(libc::RUSAGE_THREAD)
 }
@@ -28,7 +28,7 @@ fn of(whom: libc::c_int) -> io::Result<libc::rusage> {
     Ok(unsafe { usage.assume_init() })
 }
 
-/// A `timeval` in seconds.
+/// Converts a `timeval` to seconds.
 pub(crate) fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }
