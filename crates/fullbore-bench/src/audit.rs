@@ -1,4 +1,4 @@
-//! What the meter itself costs: a request that goes nowhere, and a look at the clock.
+//! The meter's own cost: a request of the null engine, and a reading of the clock.
 
 use std::time::Instant;
 
@@ -13,24 +13,24 @@ use fullbore::strategy::Strategy;
 use crate::document::{Audit, Cell};
 use crate::stats::{Bootstrap, Estimate};
 
-/// What was measured of the meter.
+/// Measurements of the meter itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnCost {
-    /// Seconds a request of the null engine takes, through the very loop that the trials run.
+    /// Seconds per request of the null engine, in the same loop as the trials.
     pub(crate) request: Estimate,
-    /// Seconds a reading of the clock takes.
+    /// Seconds per reading of the clock.
     pub(crate) clock: f64,
 }
 
-/// Measures it. `file` gives the null engine a length; nothing of it is read.
+/// Measures the meter's own cost. `file` gives the null engine a length; none of it is read.
 ///
 /// # Errors
-/// If the loop cannot be run at all.
+/// If the loop cannot run.
 pub(crate) fn own_cost(file: &File) -> Result<OwnCost> {
     const REQUESTS: u64 = 20_000;
     const SAMPLES: usize = 9;
     let null = method("null")
-        .ok_or_else(|| Error::new(Kind::Unsupported, "measure", file.path(), "there is no null method"))?;
+        .ok_or_else(|| Error::new(Kind::Unsupported, "measure", file.path(), "the null method is missing"))?;
     let strategy = Strategy { read: null, request: ALIGNMENT, ..Strategy::plain() };
     let scope = Scope { range: 0..file.stamp()?.len, order: Order::Random { seed: 1, count: REQUESTS } };
     let mut seconds = Vec::with_capacity(SAMPLES);
@@ -41,7 +41,7 @@ pub(crate) fn own_cost(file: &File) -> Result<OwnCost> {
     }
     let request = Bootstrap::default()
         .median(&seconds)
-        .ok_or_else(|| Error::new(Kind::Io, "measure", file.path(), "the null method gave no samples"))?;
+        .ok_or_else(|| Error::new(Kind::Io, "measure", file.path(), "the null method yielded no samples"))?;
     Ok(OwnCost { request, clock: clock_cost() })
 }
 
@@ -55,30 +55,29 @@ fn clock_cost() -> f64 {
 }
 
 impl OwnCost {
-    /// The account of the audit, with what it found in the cells.
+    /// Returns the audit, with its findings on the cells.
     pub(crate) fn account(&self, cells: &[Cell]) -> Audit {
         let summaries =
             || cells.iter().filter_map(|cell| cell.summary.as_ref().map(|summary| (cell, summary)));
         let tool_bound: Vec<String> =
             summaries().filter(|(_, summary)| summary.tool_bound).map(|(cell, _)| cell.id.clone()).collect();
         let mut findings = vec![format!(
-            "The meter adds {:.0} ns to a request and {:.0} ns to a look at the clock.",
+            "The meter adds {:.0} ns to a request and {:.0} ns to a reading of the clock.",
             self.request.value * 1e9,
             self.clock * 1e9
         )];
         let contradicted: usize = summaries().map(|(_, summary)| summary.contradicted).sum();
         if contradicted > 0 {
             findings.push(format!(
-                "{contradicted} samples were not what they were labelled: kept, and left out of the figures."
+                "{contradicted} samples contradict their labels: kept in the document, left out of the figures."
             ));
         }
         let empty = cells.iter().filter(|cell| cell.skipped.is_none() && cell.summary.is_none()).count();
         if empty > 0 {
-            findings.push(format!("{empty} cells have no usable sample."));
+            findings.push(format!("Cells without a usable sample: {empty}."));
         }
         if !tool_bound.is_empty() {
-            findings
-                .push(format!("{} cells are bound by the meter and not by the storage.", tool_bound.len()));
+            findings.push(format!("Cells limited by the meter, not by the storage: {}.", tool_bound.len()));
         }
         Audit { null_request_s: Some(self.request), clock_s: Some(self.clock), findings, tool_bound }
     }

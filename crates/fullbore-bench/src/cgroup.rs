@@ -1,4 +1,4 @@
-//! A control group of the meter's own: what a machine with little memory would do (Hart's figure 4).
+//! A control group with a memory limit, to simulate a machine with little memory (Hart's figure 4).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use fullbore::error::{Error, Kind, Result};
 use fullbore::file::Temporary;
 
-/// A group with a limit, which the process enters for a while. Removed when dropped.
+/// A group with a limit, which the process enters temporarily. Removed when dropped.
 #[derive(Debug)]
 pub(crate) struct MemoryCgroup {
     group: PathBuf,
     own_cgroup: PathBuf,
-    // Removes the group; last, when nobody is in it.
+    // Removes the group; dropped last, when the group is empty.
     _temporary: Temporary,
 }
 
@@ -20,18 +20,19 @@ pub(crate) struct MemoryCgroup {
 pub(crate) struct CgroupGuard<'a>(&'a MemoryCgroup);
 
 impl MemoryCgroup {
-    /// Makes a group whose members and their page cache may have `bytes` of memory.
+    /// Creates a group whose members and their page cache are limited to `bytes` of memory.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] where there is no memory controller or this process may not make groups.
+    /// [`Kind::Unsupported`] if there is no memory controller or the process may not create groups.
     pub(crate) fn with_memory_limit(bytes: u64) -> Result<Self> {
         let refuse = |what: String| {
             Error::new(Kind::Unsupported, "limit memory with", "/sys/fs/cgroup", what)
-                .advise("run as root where the memory controller of control groups can be used")
+                .advise("run as root on a system with the memory controller of control groups")
         };
         let (own_cgroup, file) =
             own_cgroup().ok_or_else(|| refuse("no memory controller is mounted".into()))?;
-        // No group of version 2 has both processes and groups with limits: beside our own, not within.
+        // In version 2, a group cannot have both processes and limited child groups, so the new group is a sibling of
+        // our own.
         let parent =
             if file == "memory.max" { own_cgroup.parent().unwrap_or(&own_cgroup) } else { &own_cgroup };
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
@@ -57,7 +58,7 @@ impl MemoryCgroup {
 
 impl Drop for MemoryCgroup {
     fn drop(&mut self) {
-        // Who was started while the process was in it still is, and no group with members can be removed.
+        // Children started while the process was in the group still are, and a group with members cannot be removed.
         let members = self.group.join("cgroup.procs");
         for _ in 0..10 {
             let here = fs::read_to_string(&members).unwrap_or_default();
@@ -65,7 +66,7 @@ impl Drop for MemoryCgroup {
                 return;
             }
             for member in here.lines() {
-                // One that has ended meanwhile cannot be moved and need not be.
+                // A child that has ended cannot be moved and need not be.
                 let _ = join(&self.own_cgroup, member);
             }
         }
@@ -74,18 +75,18 @@ impl Drop for MemoryCgroup {
 
 impl Drop for CgroupGuard<'_> {
     fn drop(&mut self) {
-        // It was there before; if the system refuses now, the process stays limited and no figure is wrong.
+        // If the system refuses, the process stays limited; the figures remain correct.
         let _ = join(&self.0.own_cgroup, &std::process::id().to_string());
     }
 }
 
-/// Puts a process into a group, out of the one that it is in.
+/// Moves a process into a group.
 fn join(group: &Path, process: &str) -> Result<()> {
     let path = group.join("cgroup.procs");
     fs::write(&path, process).map_err(|error| Error::io("enter", &path, error))
 }
 
-/// The group of this process that can limit memory, and the file that sets the limit.
+/// Returns the group of this process that can limit memory, and the name of the file that sets the limit.
 fn own_cgroup() -> Option<(PathBuf, &'static str)> {
     let memberships = fs::read_to_string("/proc/self/cgroup").ok()?;
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_is_entered_left_and_removed() {
+    fn group_is_entered_left_and_removed() {
         let limit = match MemoryCgroup::with_memory_limit(256 << 20) {
             Ok(limit) => limit,
             Err(error) => return println!("skipped: a memory limit: {error}"),
@@ -137,6 +138,6 @@ mod tests {
         let group = limit.group.clone();
         drop(limit);
         let _ = stray.kill().and_then(|()| stray.wait());
-        assert!(!group.exists(), "it was removed although a child was in it");
+        assert!(!group.exists(), "the group was not removed");
     }
 }

@@ -1,4 +1,4 @@
-//! Processes that do a sample's work: none outlives a run that is stopped.
+//! Child processes that do a sample's work; they are killed when the run stops.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ fn children() -> MutexGuard<'static, Children> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the processes that a sample started, and lets no other start: for the end of a run from outside.
+/// Kills the processes that a sample started and prevents new ones, when the run is interrupted.
 pub fn stop_children() {
     let mut state = children();
     state.stopped = true;
@@ -29,7 +29,7 @@ pub fn stop_children() {
     }
 }
 
-/// Where a program lies along `PATH`.
+/// Finds a program along `PATH`.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -45,7 +45,7 @@ pub(crate) struct ChildProcess {
     pid: Option<Pid>,
 }
 
-/// Starts a process that reads nothing.
+/// Starts a process without input.
 ///
 /// # Errors
 /// If it cannot be started, or the run was stopped.
@@ -53,7 +53,7 @@ pub(crate) fn start(command: &mut Command) -> io::Result<ChildProcess> {
     start_with(command, None)
 }
 
-/// Starts a process that reads a file, or nothing.
+/// Starts a process whose input is a file, or empty.
 ///
 /// # Errors
 /// If it cannot be started, or the run was stopped.
@@ -69,7 +69,7 @@ pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Resu
 }
 
 impl ChildProcess {
-    /// Waits for its end and keeps what it said through pipes.
+    /// Waits for its end and returns its piped output.
     pub(crate) fn output(self) -> io::Result<Output> {
         let Self { child, pid } = self;
         let output = child.wait_with_output();

@@ -1,10 +1,10 @@
-//! The samples of a results document as CSV, one row a sample with all its labels.
+//! The samples of a results document as CSV, one row per sample with all its labels.
 
 use std::io::Write;
 
 use crate::document::{Cell, Document, Phases, Proof, Sample};
 
-/// The columns, in order. Sizes are bytes, times seconds; an empty field was not measured or does not apply.
+/// The columns, in order. Sizes are in bytes, times in seconds; an empty field was not measured or does not apply.
 pub const COLUMNS: [&str; 61] = [
     "cell",
     "experiment",
@@ -69,10 +69,10 @@ pub const COLUMNS: [&str; 61] = [
     "outlier",
 ];
 
-/// Writes the header and one row for each sample of every cell, in the document's order.
+/// Writes the header and one row per sample of every cell, in the document's order.
 ///
 /// # Errors
-/// What the writer reports.
+/// The writer's errors.
 pub fn write(document: &Document, writer: impl Write) -> std::io::Result<()> {
     let mut csv = csv::Writer::from_writer(writer);
     csv.write_record(COLUMNS).map_err(std::io::Error::other)?;

@@ -1,4 +1,4 @@
-//! From the probe's facts to what the results document says of the machine and its storage.
+//! Converts the probe's facts to the document's environment of machine and storage.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 use crate::document::{Device, EngineFact, Environment, FileSystem};
 use crate::test_files::TestFiles;
 
-/// All room and free room of the file system, in bytes.
+/// Returns total and free space of the file system, in bytes.
 pub(crate) fn room(facts: &Facts) -> (u64, u64) {
     facts.file_system.as_ref().map_or((u64::MAX, u64::MAX), |system| (system.total, system.available))
 }
 
-/// Whether the files live in memory.
+/// True if the file system keeps its files in memory.
 pub(crate) fn in_memory(facts: &Facts) -> bool {
     facts.file_system.as_ref().is_some_and(|system| system.in_memory)
 }
 
-/// The devices whose counters show what the file system does.
+/// Returns the devices whose counters show the file system's I/O.
 pub(crate) fn devices(facts: &Facts) -> Vec<DeviceNumber> {
     facts
         .devices
@@ -28,7 +28,7 @@ pub(crate) fn devices(facts: &Facts) -> Vec<DeviceNumber> {
         .collect()
 }
 
-/// What root would add, if this is not root.
+/// Returns a note on the limitations without root, if this is not root.
 pub(crate) fn missing_without_root() -> Option<String> {
     (!rustix::process::geteuid().is_root()).then(|| {
         "Not run as root: registering large io_uring buffers may be limited (RLIMIT_MEMLOCK), and some device \
@@ -37,7 +37,7 @@ pub(crate) fn missing_without_root() -> Option<String> {
     })
 }
 
-/// The environment of a run.
+/// Returns the environment of a run.
 pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFiles) -> Environment {
     let file_system = facts.file_system.as_ref().map_or_else(FileSystem::default, |system| FileSystem {
         kind: system.kind.clone(),
@@ -46,7 +46,7 @@ pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFil
         source: system.source.clone(),
     });
     let mut facts = facts.clone();
-    // A serial number names one machine of the world; nothing here needs it.
+    // A serial number identifies one machine in the world, and the document does not need it.
     facts.devices.iter_mut().for_each(forget_serial);
     Environment {
         kernel: format!("Linux {}", machine.kernel.as_deref().unwrap_or("of an unknown release")),
@@ -78,7 +78,7 @@ fn described(device: &probe::Device) -> Device {
     }
 }
 
-/// Which engines work on `file`, each tried as it would be used.
+/// Returns the engines that work on `file`, each by a trial call.
 pub(crate) fn engines(file: &File) -> Vec<EngineFact> {
     METHODS
         .iter()

@@ -1,5 +1,5 @@
-//! The storage pipeline of a run, from its cells and the facts of its storage: what each stage from memory to the device is
-//! advertised to do and what it did (figure 1 of Riedel, van Ingen and Gray).
+//! The storage pipeline of a run: advertised and measured throughput of each stage from memory to the device, from the
+//! cells and the facts of the storage (figure 1 of Riedel, van Ingen and Gray).
 
 use fullbore::probe::{Device, Facts, Machine};
 use fullbore::size;
@@ -7,33 +7,33 @@ use serde::Deserialize;
 
 use crate::document::{CacheState, Cell, Environment, Labels, Pipeline, Stage};
 
-/// The facts that a document keeps of where it was measured.
+/// Facts from a document's environment.
 #[derive(Deserialize)]
 struct Found {
     path: Facts,
     machine: Machine,
 }
 
-/// The pipeline, if at least two of its stages were measured. Of the cells whose labels say that their bytes came from a stage, the
-/// fastest is what the stage really does.
+/// Returns the pipeline if at least two of its stages were measured. The measured throughput of a stage is that of the
+/// fastest cell whose labels indicate bytes from the stage.
 pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipeline> {
     let found = Found::deserialize(&environment.facts).ok();
     let memory = Stage {
         what: found.as_ref().map_or_else(String::new, |found| memory(&found.machine)),
-        advertised_by: "nothing: copied by every processor from memory to its cache".into(),
+        advertised_by: "none: every processor copies from memory to its cache".into(),
         ..stage("memory", cells, |labels| labels.method == "memory")
     };
     let through = |labels: &Labels, cache| {
         plain_read(labels) && labels.cache == Some(cache) && labels.cache_policy.as_deref() != Some("direct")
     };
     let page_cache = Stage {
-        what: "a file in memory, read through the system".into(),
-        advertised_by: "nothing: memory is what it can be no faster than".into(),
+        what: "a cached file, read by system calls".into(),
+        advertised_by: "none: memory is the upper limit".into(),
         ..stage("page cache", cells, |labels| through(labels, CacheState::Warm))
     };
     let file_system = Stage {
         what: environment.file_system.kind.clone(),
-        advertised_by: "nothing: the device is what it can be no faster than, read-ahead or not".into(),
+        advertised_by: "none: the device is the upper limit, with or without read-ahead".into(),
         ..stage("file system", cells, |labels| through(labels, CacheState::Cold))
     };
     let device = stage("device", cells, |labels| {
@@ -41,17 +41,17 @@ pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipe
     });
     let mut stages = vec![memory, page_cache];
     let disks = found.as_ref().map(|found| leaves(&found.path.devices)).unwrap_or_default();
-    // Without a device there is nothing behind the page cache.
+    // Without a device, the pipeline ends with the page cache.
     if !disks.is_empty() || device.real.is_some() {
         stages.push(file_system);
         stages.extend(link(&disks));
-        let advertised_by = "nothing that can be asked: see the maker's data sheet".into();
+        let advertised_by = "not reported by the system: see the vendor's data sheet".into();
         stages.push(Stage { what: named(&disks), advertised_by, ..device });
     }
     (stages.iter().filter(|stage| stage.real.is_some()).count() >= 2).then_some(Pipeline { stages })
 }
 
-/// A stage with the fastest cell of those whose labels it has.
+/// Creates a stage with the fastest of the cells whose labels match.
 fn stage(name: &str, cells: &[Cell], of_it: impl Fn(&Labels) -> bool) -> Stage {
     let rated = cells.iter().filter(|cell| of_it(&cell.labels));
     let rated = rated.filter_map(|cell| Some((cell, cell.summary.as_ref()?.rate)));
@@ -66,7 +66,7 @@ fn stage(name: &str, cells: &[Cell], of_it: impl Fn(&Labels) -> bool) -> Stage {
     }
 }
 
-/// Whether a cell read one file from front to back, by this program, with nothing in its way.
+/// True if a cell read one file sequentially, by this program, without restrictions.
 fn plain_read(labels: &Labels) -> bool {
     labels.operation == "read"
         && labels.order.as_deref() == Some("sequential")
@@ -88,7 +88,7 @@ fn memory(machine: &Machine) -> String {
     }
 }
 
-/// The disks at the bottom of what the file system stands on.
+/// Returns the disks at the bottom of the file system's devices.
 fn leaves(devices: &[Device]) -> Vec<&Device> {
     devices
         .iter()
@@ -96,7 +96,7 @@ fn leaves(devices: &[Device]) -> Vec<&Device> {
         .collect()
 }
 
-/// The links of the disks, if every one has one.
+/// Returns the links of the disks, if every disk has one.
 fn link(disks: &[&Device]) -> Option<Stage> {
     let links = disks.iter().map(|disk| disk.link.as_ref()).collect::<Option<Vec<_>>>()?;
     let first = links.first()?;
@@ -109,8 +109,8 @@ fn link(disks: &[&Device]) -> Option<Stage> {
         name: "link".into(),
         what,
         advertised: Some(links.iter().map(|link| link.rate as f64).sum()),
-        advertised_by: "the link as negotiated, less its line code".into(),
-        // What passes it is what the device gives: no figure of its own.
+        advertised_by: "the negotiated link, minus its line code".into(),
+        // The link has no figure of its own: its traffic is the device's.
         real: None,
         cell: None,
     })
@@ -179,7 +179,7 @@ mod tests {
         ]
     }
 
-    /// The facts of this machine, with these disks.
+    /// Returns the facts of this machine, with these disks.
     fn environment(devices: Vec<Device>) -> Environment {
         let mut facts = fullbore::probe::facts(env!("CARGO_MANIFEST_DIR").as_ref()).unwrap();
         facts.devices = devices;
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn links_of_several_disks_add_up_and_are_left_out_where_one_is_not_known() {
+    fn links_of_several_disks_add_up_unless_one_is_unknown() {
         let sata = || disk(Some(("SATA 6.0 Gbps", 600_000_000)));
         let raid = Device { stands_on: vec![sata(), sata()], ..disk(None) };
         let of = |devices| pipeline(&cells(), &environment(devices)).unwrap();
@@ -240,13 +240,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_device_it_ends_with_the_page_cache_and_without_measurements_there_is_none() {
+    fn without_a_device_it_ends_with_the_page_cache_and_without_measurements_it_is_absent() {
         let warm: Vec<Cell> = cells().into_iter().take(3).collect();
         let memory = pipeline(&warm, &environment(Vec::new())).unwrap();
         assert_eq!(found(&memory), [("memory", Some("memory")), ("page cache", Some("warm"))]);
         assert_eq!(pipeline(&warm[..1], &environment(Vec::new())), None);
         assert_eq!(pipeline(&[], &Environment::default()), None);
-        // A document of before, whose facts have other fields.
+        // An old document, whose facts have other fields.
         let old = Environment { facts: json!({ "path": 1 }), ..Environment::default() };
         assert!(pipeline(&cells(), &old).is_some());
     }

@@ -1,4 +1,4 @@
-//! One timed run of a trial, framed by the counters and the proof of what it is labelled.
+//! One timed run of a trial, with counters before and after, and the proof of its cache state.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -13,47 +13,48 @@ use crate::action::{DeviceIo, ExpectedState, Iteration, Workload};
 use crate::document::{CacheState, Proof, Sample};
 use crate::test_files::TestFiles;
 
-/// A page cache that holds at least this share of a range holds it; one that holds at most the rest does not. The
-/// last pages of a range are those that read-ahead of its neighbours may bring or drop.
+/// Minimum cached share of a range for it to count as warm; cold is at most the rest. The margin is for the last pages
+/// of a range, which read-ahead of adjacent ranges may add or evict.
 const CACHED_SHARE: f64 = 0.99;
 
-/// At least this share of the bytes must have come from the device, for a read to have been one of the device.
+/// Minimum share of the bytes that must be transferred by the device for the sample to count as device I/O.
 const FROM_DEVICE: f64 = 0.5;
 
-/// Where a run takes place.
+/// Environment of a run.
 #[derive(Debug)]
 pub(crate) struct RunContext<'a> {
-    /// The files, a set a directory; at least one.
+    /// The test files, a set per directory; at least one.
     pub(crate) file_sets: &'a [TestFiles],
     /// The devices under them, as far as known.
     pub(crate) devices: &'a [DeviceNumber],
-    /// What may stop it.
+    /// Progress and cancellation.
     pub(crate) progress: &'a Progress,
-    /// When the whole run began.
+    /// Start of the whole run.
     pub(crate) start: Instant,
-    /// Decides data and orders.
+    /// Seed of data and orders.
     pub(crate) seed: u64,
-    /// The program `fullbore` itself, where it is known.
+    /// Path of the program `fullbore` itself, if known.
     pub(crate) program: Option<&'a Path>,
 }
 
 impl RunContext<'_> {
-    /// The files of the first directory.
+    /// Returns the test files of the first directory.
     pub(crate) fn test_files(&self) -> &TestFiles {
         &self.file_sets[0]
     }
 
-    /// Why a trial of the device cannot be made where there is none.
+    /// Returns the error for a trial of the device if there is no device.
     pub(crate) fn no_device(&self) -> Error {
-        let what = "the file system keeps its files in memory: there is no device, and nothing is cold";
+        let what = "the file system keeps its files in memory: it has no device and no cold files";
         Error::new(Kind::Unsupported, "measure", self.test_files().directory(), what)
     }
 }
 
-/// Takes a sample: prepares, starts the clock, runs, and says whether it was what it is labelled.
+/// Takes a sample: prepares, starts the clock, runs, and proves its labels.
 ///
 /// # Errors
-/// Those of the work. A panic is one too: run-times of others panic where they cannot start a thread.
+/// The work's errors. A panic is also returned as an error, because runtimes of peers panic if they cannot start a
+/// thread.
 pub(crate) fn take_sample(
     workload: &mut dyn Workload,
     iteration: Iteration,
@@ -125,7 +126,7 @@ fn measure(
     Ok(sample)
 }
 
-/// Pages of a claim's ranges.
+/// Pages of the expected ranges.
 #[derive(Debug, Clone, Copy)]
 struct CachedPages {
     cached: u64,
@@ -134,24 +135,24 @@ struct CachedPages {
 
 impl CachedPages {
     fn share(self) -> Option<f64> {
-        // Pages at the ends of a range count whole, also where it has only a part of them.
+        // Pages at the ends of a range count whole, even if the range has only a part of them.
         (self.total > 0).then(|| (self.cached as f64 / self.total as f64).min(1.0))
     }
 }
 
-/// What the page cache holds of everything that a claim is about; `None` if it is about nothing or nobody can tell.
+/// Counts the cached pages of all expected ranges; `None` if there are no ranges or the system does not report them.
 fn cached_pages(expected: &ExpectedState) -> Option<CachedPages> {
     let mut sum = CachedPages { cached: 0, total: 0 };
     for (file, range) in &expected.ranges {
         let found = probe::residency(file, range.clone()).ok()?;
         sum.cached += found.cached;
-        // In whole pages, as what is cached.
+        // In whole pages, as the cached bytes.
         sum.total += found.total;
     }
     (!expected.ranges.is_empty()).then_some(sum)
 }
 
-/// Whether the counters bear out what the sample is labelled.
+/// Compares a sample's labels with the counters.
 fn proof(expected: &ExpectedState, sample: &Sample, cached: Option<f64>, device_known: bool) -> Proof {
     let contradicted = |reason: String| Proof::Contradicted { reason };
     let unproved = |reason: &str| Proof::Unproved { reason: reason.into() };
@@ -165,14 +166,16 @@ fn proof(expected: &ExpectedState, sample: &Sample, cached: Option<f64>, device_
     match (expected.cache, cached) {
         (Some(_), Some(cached)) if !(least..=most).contains(&cached) => {
             let share = cached * 100.0;
-            return contradicted(format!("{share:.0}% of the range was in the page cache, not {wanted}"));
+            return contradicted(format!(
+                "{share:.0}% of the range was in the page cache, expected {wanted}"
+            ));
         }
-        (Some(_), None) => return unproved("the system does not say what the page cache holds"),
+        (Some(_), None) => return unproved("the system does not report cached pages"),
         _ => {}
     }
     let (moved, way) = match expected.device {
         DeviceIo::Any => return Proof::Confirmed,
-        _ if !device_known => return unproved("no device is known whose counters could tell"),
+        _ if !device_known => return unproved("no device with counters is known"),
         DeviceIo::Reads => (from_device(sample.device_read_bytes), "read"),
         DeviceIo::Writes => (from_device(sample.device_written_bytes), "wrote"),
     };
@@ -185,7 +188,7 @@ fn proof(expected: &ExpectedState, sample: &Sample, cached: Option<f64>, device_
     }
 }
 
-/// Bytes that the devices have read and written so far.
+/// Returns the bytes that the devices have read and written so far.
 fn device_bytes(devices: &[DeviceNumber]) -> Option<(u64, u64)> {
     let mut sum = (0, 0);
     for &device in devices {

@@ -1,4 +1,4 @@
-//! What the profile keeps of a run: for each kind of job the strategies measured, the best first.
+//! The profile's entries of a run: for each job the measured strategies, the best first.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use fullbore::strategy::{Entry, FileSystem, Job, Measured};
 
 use crate::document::{Document, candidates};
 
-/// The entries of a document. `strategies` gives the full strategy of each cell by its id.
+/// Returns the entries of a document. `strategies` has the full strategy of each cell by its id.
 pub(crate) fn file_system(
     document: &Document,
     strategies: &[(String, String)],
@@ -28,7 +28,7 @@ pub(crate) fn file_system(
                 })
                 .collect();
             ranked.sort_by(|a, b| b.1.rate.total_cmp(&a.1.rate));
-            // Among equals the choice may have gone to the one that costs the processor less.
+            // Among strategies of equal throughput, the choice may be the one with less CPU time.
             let chosen = document.findings.choices.iter().find(|choice| choice.job == job.to_string())?;
             let context = ranked.iter().position(|(id, _)| *id == chosen.cell)?;
             let best = ranked.remove(context);

@@ -1,4 +1,4 @@
-//! The terminal's table: what a run found, as text of a given width.
+//! The terminal's table: the findings of a run as text of a given width.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,12 +9,12 @@ use crate::document::{
 use crate::report::verdict;
 use crate::units;
 
-/// How the table is set.
+/// Layout of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableOptions {
-    /// Columns of the terminal; taken as 60 when less.
+    /// Columns of the terminal; at least 60.
     pub width: usize,
-    /// Whether headings and warnings are set off by ANSI escapes.
+    /// True if headings and warnings are coloured by ANSI escapes.
     pub colour: bool,
 }
 
@@ -26,21 +26,21 @@ impl Default for TableOptions {
 }
 
 const NARROWEST: usize = 60;
-/// Widths of the columns after the path: rate, ±, roof, half-power, µs a request, ms a MB.
+/// Widths of the columns after the path: rate, ±, roof, half-power, µs per request, ms per MB.
 const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];
 const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/MB"];
 
-/// With more experiments than this each is told in few lines.
+/// With more experiments than this, each has fewer lines.
 const MANY_EXPERIMENTS: usize = 10;
-/// Paths shown of an experiment, and where there are many experiments.
+/// Paths shown per experiment, and if there are many experiments.
 const PATHS: (usize, usize) = (12, 4);
-/// Sentences of its verdict, and where there are many experiments.
+/// Sentences of a verdict, and if there are many experiments.
 const SENTENCES: (usize, usize) = (4, 2);
-/// Warnings told one by one; beyond, they are counted for each experiment.
+/// Maximum number of warnings listed individually; beyond it, they are counted per experiment.
 const WARNINGS: usize = 12;
 
-/// Sets the findings of a document as text: a block for each experiment, advice at the end. No line is wider than
-/// asked (60 at least), the last ends in a newline.
+/// Formats the findings of a document as text: a block per experiment, advice at the end. No line is wider than
+/// requested (60 at least); the last ends in a newline.
 pub fn render(document: &Document, options: TableOptions) -> String {
     let mut sheet =
         Sheet { text: String::new(), width: options.width.max(NARROWEST), colour: options.colour };
@@ -81,7 +81,7 @@ fn width(rate: &crate::stats::Estimate) -> String {
     if rate.low == rate.high { "?".into() } else { units::percent(rate.relative_half_width()) }
 }
 
-/// A block for each experiment measured: its paths at their peaks, then what was found.
+/// Adds a block for each measured experiment: its paths at their peaks, then its findings.
 fn blocks(sheet: &mut Sheet, document: &Document) {
     let all: Vec<(Experiment, Vec<Series>)> = experiments(&document.experiments, &document.cells)
         .into_iter()
@@ -114,12 +114,12 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
         sheet.wrapped(
             0,
             "± half the 95 % interval; roof: share of memory copy; half-power: smallest request or depth that \
-             reaches half of the peak; processor time at the peak, as charged to the process.",
+             reaches half of the peak; CPU time at the peak, as charged to the process.",
         );
     }
 }
 
-/// The paths of an experiment; of more than `most` the fastest and the slowest.
+/// Adds the paths of an experiment; of more than `most`, the fastest and the slowest.
 fn paths(sheet: &mut Sheet, document: &Document, mut peaks: Vec<&Peak>, most: usize) {
     let left = peaks.len().saturating_sub(most);
     if left > 0 {
@@ -135,7 +135,7 @@ fn paths(sheet: &mut Sheet, document: &Document, mut peaks: Vec<&Peak>, most: us
         let per_request =
             summary.and_then(|s| s.cpu_per_request).map(|c| units::significant(c.charged.value * 1e6));
         let per_mb = summary.map(|s| units::ms_per_mb(s.cpu_per_mb.charged.value));
-        // Of small random requests their number is what counts.
+        // The rate of small random requests is given in requests per second.
         let small = |bytes: u64| bytes <= 16 << 10;
         let random = peak.series.labels.order.as_deref() == Some("random")
             && peak.series.labels.request_bytes.is_some_and(small);
@@ -152,7 +152,7 @@ fn paths(sheet: &mut Sheet, document: &Document, mut peaks: Vec<&Peak>, most: us
     }
 }
 
-/// The half-power point of the peak's path: `64 KiB`, `depth 3`, `≤ 4 KiB`.
+/// Formats the half-power point of the peak's path: `64 KiB`, `depth 3`, `≤ 4 KiB`.
 fn half_power(document: &Document, peak: &Peak) -> String {
     let same = |found: &&SeriesHalfPower| found.series.cells == peak.series.cells;
     let on = |found: &SeriesHalfPower, axis: Axis| {
@@ -177,7 +177,7 @@ fn choices(sheet: &mut Sheet, document: &Document) {
     }
 }
 
-/// How many of the rules of 1997 hold, by number.
+/// Adds the numbers of the rules of 1997 by verdict.
 fn rules(sheet: &mut Sheet, document: &Document) {
     let rules = &document.findings.rules;
     if rules.is_empty() {
@@ -193,7 +193,7 @@ fn rules(sheet: &mut Sheet, document: &Document) {
     }
 }
 
-/// How many lines of advice a terminal gets: what is worth most comes first, the report has them all.
+/// Maximum number of recommendations on the terminal, by descending worth; the report has all.
 const ADVICE: usize = 12;
 
 fn advice(sheet: &mut Sheet, document: &Document) {
@@ -234,7 +234,7 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
     let names = document.cell_names();
     let mut lines = Vec::new();
     let mut imprecise = 0;
-    // Cells skipped for one reason are one line, however many there are.
+    // Cells skipped for the same reason share one line.
     let mut skipped: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for cell in &document.cells {
         if let Some(reason) = &cell.skipped {
@@ -262,7 +262,7 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
         lines = experiments.iter().filter_map(care).collect();
     } else if imprecise > 0 {
         let cells = units::count(imprecise, "cell");
-        lines.push(format!("{cells} ended before the interval was narrow: see ± and the report"));
+        lines.push(format!("{cells} did not reach the target precision: see ± and the report"));
     }
     lines.extend(skipped.iter().map(|(reason, what)| {
         let more = what.len().saturating_sub(4);
@@ -273,7 +273,7 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
     lines.extend(document.audit.findings.iter().map(|finding| format!("self-audit: {finding}")));
     lines.extend(document.run.notes.iter().cloned());
     if !lines.is_empty() {
-        sheet.heading("To be known");
+        sheet.heading("Warnings");
         for line in lines {
             sheet.item(&line);
         }
@@ -299,7 +299,7 @@ impl Sheet {
         self.line(&line);
     }
 
-    /// The title of an experiment, with the headings of its columns where it has any.
+    /// Starts the block of an experiment: its title, with the columns' headings if it has any.
     fn block(&mut self, title: &str, columns: bool) {
         let title = clipped(title, self.width);
         let letters = title.chars().count();
@@ -318,13 +318,13 @@ impl Sheet {
             let gap = room - letters;
             self.line(&format!("{strong}{:gap$}{headings}", ""));
         } else {
-            // A long title has a line of its own.
+            // A long title has its own line.
             self.line(&strong);
             self.line(&format!("{:room$}{headings}", ""));
         }
     }
 
-    /// `text` broken at spaces, every line indented by `indent`, lines after the first by four more.
+    /// Wraps `text` at spaces: every line is indented by `indent`, lines after the first by four more.
     fn wrapped(&mut self, indent: usize, text: &str) {
         for (i, part) in broken(text, self.width - indent - 4).into_iter().enumerate() {
             let more = if i == 0 { indent } else { indent + 4 };
@@ -340,7 +340,7 @@ impl Sheet {
         }
     }
 
-    /// A path and its columns; a path too long for its column is continued on lines of its own above.
+    /// Adds a path and its columns; a path too long for its column begins on lines above.
     fn row(&mut self, name: &str, values: &[String; 6], indented: bool) {
         let columns: usize = COLUMNS.iter().sum();
         let indent = if indented { 2 } else { 0 };
@@ -362,7 +362,7 @@ fn clipped(text: &str, width: usize) -> String {
     text.chars().take(width).collect()
 }
 
-/// Breaks text into lines of at most `width` characters, at spaces where there are any.
+/// Breaks text into lines of at most `width` characters, at spaces if possible.
 pub(crate) fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

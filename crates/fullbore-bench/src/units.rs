@@ -1,6 +1,6 @@
-//! Figures as people read them: three significant digits, the field's units.
+//! Formats numbers for readers: three significant digits, the field's units.
 
-/// `value` with about three significant digits and no exponent between 0.001 and 10^7.
+/// Formats `value` with about three significant digits, without exponent between 0.001 and 10^7.
 pub(crate) fn significant(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 {
@@ -9,7 +9,7 @@ pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
         return "unknown".into();
     }
-    // Thresholds lie where rounding would add a digit: 9.995 is 10.0, not 10.00.
+    // Thresholds are at the values where rounding adds a digit: 9.995 becomes 10.0, not 10.00.
     match magnitude {
         m if !(0.001..1e7).contains(&m) => format!("{value:.2e}"),
         m if m >= 99.95 => format!("{value:.0}"),
@@ -30,22 +30,22 @@ fn prefixed(value: f64, prefixes: &[(f64, &str)]) -> String {
     format!("{} {unit}", significant(value / scale))
 }
 
-/// Bytes a second in decimal units: `3.12 GB/s`.
+/// Formats bytes per second in decimal units: `3.12 GB/s`.
 pub(crate) fn rate(bytes_per_second: f64) -> String {
     prefixed(bytes_per_second, &[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")])
 }
 
-/// Requests a second: `20.9 k/s`.
+/// Formats requests per second: `20.9 k/s`.
 pub(crate) fn requests_rate(per_second: f64) -> String {
     prefixed(per_second, &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")])
 }
 
-/// A duration: `24.0 µs`, `1.20 s`.
+/// Formats a duration: `24.0 µs`, `1.20 s`.
 pub(crate) fn seconds(seconds: f64) -> String {
     prefixed(seconds, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
 }
 
-/// A size of a request or file: binary units where they are exact (`64 KiB`), decimal otherwise (`1.50 GB`).
+/// Formats the size of a request or file: binary units if exact (`64 KiB`), decimal otherwise (`1.50 GB`).
 pub(crate) fn size(bytes: u64) -> String {
     for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
         let exact = bytes.trailing_zeros() >= shift && bytes >> shift < 1024;
@@ -59,24 +59,24 @@ pub(crate) fn size(bytes: u64) -> String {
     prefixed(bytes as f64, &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")])
 }
 
-/// A size found between measured ones, in binary units: `11.3 KiB`.
+/// Formats a size interpolated between measured ones, in binary units: `11.3 KiB`.
 pub(crate) fn about_size(bytes: f64) -> String {
     let scales = [(2f64.powi(30), "GiB"), (2f64.powi(20), "MiB"), (1024.0, "KiB"), (1.0, "B")];
     prefixed(bytes, &scales)
 }
 
-/// A share: `43%`, `0.4%`.
+/// Formats a share: `43%`, `0.4%`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() < 0.995 && percent != 0.0 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
 }
 
-/// Milliseconds a megabyte (10^6 bytes), the unit of Riedel's figure 4, from seconds a megabyte.
+/// Formats seconds per megabyte as milliseconds per megabyte (10^6 bytes), the unit of Riedel's figure 4.
 pub(crate) fn ms_per_mb(seconds_per_mb: f64) -> String {
     significant(seconds_per_mb * 1e3)
 }
 
-/// `word` or its plural, with the number: `1 sample`, `3 samples`.
+/// Formats a number with `word` or its plural: `1 sample`, `3 samples`.
 pub(crate) fn count(n: usize, word: &str) -> String {
     if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_digits_whatever_the_size() {
+    fn three_digits_at_every_magnitude() {
         for (value, text) in [
             (0.0, "0"),
             (0.012_34, "0.0123"),

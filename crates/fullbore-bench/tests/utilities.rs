@@ -1,4 +1,4 @@
-//! Commands are measured beside ours: those that are there, and only if they do what they are thought to do.
+//! Other commands are measured beside fullbore's: those that are installed, and only if their output is right.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use fullbore::pattern::Progress;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::{Options, run};
 
-/// Set in a process that measures with other tools than those of this machine.
+/// Set in a process that measures with substituted tools.
 const STAGED: &str = "FULLBORE_TEST_STAGED";
 
-/// The program, if this build has it.
+/// The program, if it was built.
 fn program() -> Option<PathBuf> {
     let this = std::env::current_exe().unwrap();
     let built = this.parent()?.parent()?.join("fullbore");
@@ -137,7 +137,7 @@ fn a_tool_that_answers_wrongly_or_fails_is_left_out() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// In a process that finds another `wc` and another `cmp`.
+/// Runs in a process with substitutes for `wc` and `cmp` in its `PATH`.
 fn staged() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let document = measure(
@@ -157,6 +157,6 @@ fn staged() {
     );
     let reasons: Vec<&str> =
         document.cells.iter().map(|cell| cell.skipped.as_deref().unwrap_or("")).collect();
-    assert!(reasons[0].contains("another answer"), "{reasons:?}");
+    assert!(reasons[0].contains("wrong result"), "{reasons:?}");
     assert!(reasons[1].contains("exit status: 3: no"), "{reasons:?}");
 }

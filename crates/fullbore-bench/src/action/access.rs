@@ -1,4 +1,4 @@
-//! Reading and writing ranges of a file by any strategy, in any order, through every state of the file.
+//! Reads and writes ranges of a file by any strategy, in any order, in every state of the file.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -23,32 +23,32 @@ use crate::document::{CacheState, Labels};
 use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
-/// A sample has at least this many requests for each that may be in flight.
+/// Minimum number of requests per sample, in multiples of the requests in flight.
 const LEAST: usize = 4;
 
-/// The unit in which memory comes to the processor, in bytes.
+/// Length of a cache line of the processor, in bytes.
 const CACHE_LINE: usize = 64;
 
-/// What a grid may say of a read or a write.
+/// Settings of a read or a write.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AccessSpec {
-    /// As `--strategy` takes it.
+    /// In the syntax of `--strategy`.
     #[serde(default = "auto")]
     strategy: String,
     /// Request size.
     request: Option<String>,
-    /// Requests in flight a worker.
+    /// Requests in flight per worker.
     depth: Option<u32>,
-    /// How much of the file the page cache holds.
+    /// Requested page-cache state.
     cache: Option<CacheState>,
     #[serde(default)]
     order: AccessOrder,
-    /// How far every request lies from a multiple of its size, such as `+512` or `-4K`.
+    /// Distance of every request from a multiple of its size, such as `+512` or `-4K`.
     offset: Option<String>,
-    /// Whether writes are brought to the device within the time.
+    /// True if the time includes flushing writes to the device.
     flush: Option<bool>,
-    /// What is there before a write.
+    /// State of the file before a write.
     #[serde(default)]
     file: FileState,
 }
@@ -57,14 +57,14 @@ fn auto() -> String {
     "auto".into()
 }
 
-/// In which order requests are made.
+/// Order of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 enum AccessOrder {
-    /// From front to back.
+    /// From start to end.
     #[default]
     Sequential,
-    /// Each block at most once, all over the file.
+    /// Each block at most once, in random order over the whole file.
     Random,
     /// The same, over the first half of the file.
     RandomHalf,
@@ -80,18 +80,18 @@ impl AccessOrder {
     }
 }
 
-/// What a write finds.
+/// State of the file before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum FileState {
-    /// Blocks with data, which are written over.
+    /// Blocks with data, which are overwritten.
     #[default]
     Overwritten,
     /// A new file, which grows with every request.
     Extended,
     /// A file with blocks that were never written.
     Preallocated,
-    /// An old file with blocks and data, cut to nothing as it is opened.
+    /// An old file with blocks and data, truncated when it is opened.
     Truncated,
 }
 
@@ -106,13 +106,13 @@ impl FileState {
     }
 }
 
-/// A trial of reading or writing.
+/// A trial that reads or writes.
 #[derive(Debug)]
 struct AccessWorkload {
     spec: AccessSpec,
     io: OneWayIo,
     offset: i64,
-    /// What the next run covers.
+    /// Range of the next run.
     range: Range<u64>,
     order: Order,
 }
@@ -130,7 +130,7 @@ fn build(direction: Direction, spec: AccessSpec) -> ParsedWorkload {
         return Err("`file` and `flush` are for writes".into());
     }
     if spec.file != FileState::Overwritten && spec.order != AccessOrder::Sequential {
-        return Err("a file that is not overwritten is written from front to back".into());
+        return Err("a file that is not overwritten is written sequentially: leave out `order`".into());
     }
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let offset = spec.offset.as_deref().map_or(Ok(0), parse_offset)?;
@@ -143,18 +143,19 @@ fn build(direction: Direction, spec: AccessSpec) -> ParsedWorkload {
     }))
 }
 
-/// `+512`, `-4K`, `0` in bytes.
+/// Parses `+512`, `-4K`, `0` to bytes.
 fn parse_offset(text: &str) -> std::result::Result<i64, String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
     let bytes = size::parse(digits).map_err(|error| error.to_string())?;
-    i64::try_from(bytes).map(|bytes| sign * bytes).map_err(|_| format!("{text} is too far"))
+    i64::try_from(bytes).map(|bytes| sign * bytes).map_err(|_| format!("offset {text}: out of range"))
 }
 
 impl AccessWorkload {
-    /// Whether the time of each request is taken: what comes from memory takes less than two looks at the clock are worth.
+    /// True if each request is timed: a request served from memory takes less time than two readings of the clock are
+    /// worth.
     fn timed(&self) -> bool {
         self.io.direct() || self.spec.cache == Some(CacheState::Cold)
     }
@@ -163,7 +164,7 @@ impl AccessWorkload {
         Precondition::of(&self.io, self.spec.flush, self.spec.cache)
     }
 
-    /// Whether it writes a file of its own, made anew for each sample.
+    /// True if it writes a file of its own, created for each sample.
     fn creates_file(&self) -> bool {
         self.spec.file != FileState::Overwritten
     }
@@ -172,17 +173,17 @@ impl AccessWorkload {
         context.test_files().fresh.clone()
     }
 
-    /// The file that is there all the time.
+    /// Returns the file that exists throughout the run.
     fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         self.precondition().file(test_files)
     }
 
-    /// The bytes of this turn: the next run of the file, so that no cache of the device's own has it, or blocks all
-    /// over it.
+    /// Returns the range of this iteration: the next run of the file, so that no device cache holds it, or random
+    /// blocks of the whole file.
     fn range_for(&self, iteration: Iteration, len: u64) -> (Range<u64>, Order) {
         let strategy = self.io.strategy();
         let request = strategy.request as u64;
-        // Whole requests, and enough of them for the depth to be reached.
+        // Whole requests, and enough of them to reach the depth.
         let least = request * (LEAST * strategy.depth * strategy.workers) as u64;
         let span = (iteration.span.max(least) / request * request).clamp(request.min(len), len);
         match self.spec.order {
@@ -197,7 +198,7 @@ impl AccessWorkload {
         if self.creates_file() {
             return (0..span, Order::Sequential);
         }
-        // An offset takes a block at each end.
+        // An offset needs a margin of one block at each end.
         let margin = if self.offset == 0 { 0 } else { self.offset.unsigned_abs().next_multiple_of(request) };
         let room = len.saturating_sub(2 * margin).max(span.min(len));
         let places = (room / span).max(1);
@@ -222,7 +223,7 @@ impl AccessWorkload {
         let output = Output::create(&path, Placement::Overwrite, None)?;
         let data = self.io.data().ok_or_else(|| unopened(&path))?;
         if strategy.write.capabilities.mapped && self.creates_file() {
-            // A mapping cannot make its file longer.
+            // A mapping cannot extend its file.
             output.file().set_len(range.end)?;
         }
         let mut stats = pattern::fill(data, &scope, &output, &strategy, context.progress)?;
@@ -239,12 +240,12 @@ fn unopened(path: &std::path::Path) -> Error {
     Error::new(Kind::Invalid, "measure", path, "the trial was not opened")
 }
 
-/// Reads a scope and, where a mapping lends it, touches every line of it.
+/// Reads a scope; of a mapping, touches every cache line.
 fn read_through(file: &File, scope: &Scope, strategy: &Strategy, context: &RunContext<'_>) -> Result<Stats> {
     read_until(file, scope, strategy, &AtomicBool::new(false), context.progress)
 }
 
-/// The same, until `enough` is set.
+/// Reads a scope until `enough` is set.
 pub(super) fn read_until(
     file: &File,
     scope: &Scope,
@@ -252,7 +253,7 @@ pub(super) fn read_until(
     enough: &AtomicBool,
     progress: &Progress,
 ) -> Result<Stats> {
-    // A system call has brought every byte to the reader; a mapping has brought none before it is touched.
+    // A system call copies every byte to the reader; a mapping reads nothing before it is touched.
     let mapped = strategy.read.capabilities.mapped;
     let look = |sum: &mut u64, _offset: u64, data: &[u8]| {
         if mapped {
@@ -331,7 +332,7 @@ impl Workload for AccessWorkload {
     }
 
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        // Over the end of the range, which the sample comes to last.
+        // The ramp uses the end of the range, which the sample reaches last.
         let clock = Instant::now();
         let strategy = self.io.strategy();
         let step = (strategy.request * strategy.depth * strategy.workers) as u64;
@@ -354,12 +355,12 @@ impl Workload for AccessWorkload {
         let io_stats = if self.io.writes() { stats.writes } else { stats.reads };
         Ok(RunResult {
             bytes: stats.bytes,
-            // A request's rate has nothing to do with opening and closing.
+            // Opening and closing do not count in a request's rate.
             seconds: Some(stats.seconds),
             requests: io_stats.requests,
             depth: Some(io_stats.depth()),
             latency,
-            // Nor has its cost.
+            // Nor in its CPU time.
             setup_cpu: (stats.setup_user, stats.setup_system),
             ..RunResult::default()
         })

@@ -1,5 +1,5 @@
-//! Several transfers at once: all start together, and all end when the first has done its part, so that each is
-//! measured only while every other goes on.
+//! Concurrent transfers. All start together and all end when the first has finished, so that each is measured only
+//! while all others run.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -16,30 +16,31 @@ use fullbore::strategy::Strategy;
 
 use super::RunResult;
 
-/// One of the transfers: a run of a file, from front to back.
+/// One of the transfers: a run of a file, read or written sequentially.
 #[derive(Debug, Clone)]
 pub(super) struct FileRange {
-    /// The file; for writes its blocks are there.
+    /// The file; for writes, its blocks exist.
     pub(super) file: File,
-    /// The bytes.
+    /// The range in bytes.
     pub(super) range: Range<u64>,
 }
 
-/// What all of them do.
+/// Kind of all transfers.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TransferKind<'a> {
     /// Read.
     Read,
-    /// Write, and bring it to the device within the time if `flush`.
+    /// Write; if `flush`, the time includes flushing to the device.
     Write { data: &'a Stamped, flush: bool },
 }
 
-/// Runs all parts at once, for as long as the first takes, or no longer than `limit`.
+/// Runs all parts concurrently until the first has finished, or for at most `limit`.
 ///
-/// The rate of the whole is over the time from the first request of any to the last of any; that of each over its own.
+/// The total throughput is over the time from the first request to the last of all parts; each part's is over its own
+/// time.
 ///
 /// # Errors
-/// Those of the system, of whichever part fails first; no part goes on then.
+/// The system's, of the first part that fails; the other parts stop.
 pub(super) fn run(
     parts: &[FileRange],
     transfer_kind: TransferKind<'_>,
@@ -49,7 +50,7 @@ pub(super) fn run(
 ) -> Result<RunResult> {
     let (go, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let one = |part: &FileRange| {
-        // Nobody starts before everybody is there.
+        // No thread starts before all are ready.
         while !go.load(Ordering::Acquire) {
             thread::park();
         }
@@ -85,7 +86,7 @@ pub(super) fn run(
     Ok(combine(&results, matches!(transfer_kind, TransferKind::Write { .. })))
 }
 
-/// What one part did, and when it ended.
+/// Statistics of one part, and the moment of its end.
 #[derive(Debug, Clone, Copy)]
 struct Transferred {
     stats: Stats,
@@ -108,7 +109,7 @@ fn transfer(
             pattern::fill_until(data, &scope, &output, strategy, progress, stop)?
         }
     };
-    // The first that is done ends all: before it waits for the device.
+    // The first part that finishes stops the others, before it flushes to the device.
     stop.store(true, Ordering::Relaxed);
     if matches!(transfer_kind, TransferKind::Write { flush: true, .. }) {
         let clock = Instant::now();
@@ -128,7 +129,7 @@ fn combine(transferred: &[Transferred], writes: bool) -> RunResult {
     }
     done.requests = io_stats.requests;
     done.depth = Some(io_stats.depth());
-    // Opening is no part of it, so each began as long before its end as it took.
+    // Opening does not count, so the start of a part is its end minus its measured time.
     let first = transferred.iter().map(|one| one.end - Duration::from_secs_f64(one.stats.seconds)).min();
     let last = transferred.iter().map(|one| one.end).max();
     done.seconds = first.zip(last).map(|(first, last)| (last - first).as_secs_f64());
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_is_done_ends_all() {
+    fn first_finished_transfer_stops_the_others() {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[4096, 256 << 20]);
         let done = run(&parts, TransferKind::Read, &strategy(), None, &Progress::default()).unwrap();
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_ends_all() {
+    fn limit_stops_all_transfers() {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[64 << 20]);
         let limit = Some(Duration::ZERO);
@@ -176,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn each_writes_its_own_run() {
+    fn each_transfer_writes_its_own_range() {
         let directory = tempfile::tempdir().unwrap();
         let [file] = files(directory.path(), &[64 << 10]).try_into().unwrap();
         let parts = [0..32 << 10, 32 << 10..64 << 10].map(|range| FileRange { range, ..file.clone() });
         let data = Stamped::new(3, 4096);
         let transfer_kind = TransferKind::Write { data: &data, flush: true };
         let done = run(&parts, transfer_kind, &strategy(), None, &Progress::default()).unwrap();
-        // The second may have been stopped by the first, which is whole.
+        // The first part may have stopped the second; the first is whole.
         assert!((32 << 10..=64 << 10).contains(&done.bytes), "{done:?}");
         let mut expected = vec![0; 4096];
         let mut written = 0;

@@ -1,5 +1,5 @@
-//! Several directories, one a disk: each alone, the first so many together, or one file striped over them (section 4
-//! of Riedel, van Ingen and Gray: disks were added until something else was full).
+//! Several directories, one per disk: each disk alone, the first n together, or one file striped over them (section 4
+//! of Riedel, van Ingen and Gray: disks were added until another resource was full).
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -18,33 +18,33 @@ use crate::document::{CacheState, Labels, saturation};
 use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
-/// A sample has at least this many requests for each that may be in flight on a disk.
+/// Minimum number of requests per sample on a disk, in multiples of the requests in flight.
 const LEAST: u64 = 4;
 
-/// The chunk of a striped file unless told otherwise, in bytes: as NT's `ftdisk` had it.
+/// Default chunk of a striped file, in bytes; NT's `ftdisk` used the same.
 const CHUNK: u64 = 64 << 10;
 
-/// Chunks are multiples of this, in bytes, so that every piece can pass the page cache by.
+/// Chunks are multiples of this, in bytes, so that every piece can bypass the page cache.
 const BLOCK: u64 = 4096;
 
-/// What a grid may say.
+/// Settings of a trial of several disks.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DevicesSpec {
-    /// As `--strategy` takes it.
+    /// In the syntax of `--strategy`.
     #[serde(default = "direct")]
     strategy: String,
     /// Request size.
     request: Option<String>,
-    /// Requests in flight: a disk; of a striped file, over all disks.
+    /// Requests in flight per disk; for a striped file, over all disks.
     depth: Option<u32>,
     #[serde(default)]
     direction: Direction,
     #[serde(default)]
     mode: Mode,
-    /// How many disks, or which: see [`DiskSelection`].
+    /// Number of disks, or their numbers: see [`DiskSelection`].
     targets: Targets,
-    /// Bytes that a striped file has on one disk before it goes on on the next.
+    /// Consecutive bytes of a striped file on one disk.
     chunk: Option<String>,
 }
 
@@ -52,20 +52,20 @@ fn direct() -> String {
     "method=direct".into()
 }
 
-/// What is done with the disks.
+/// Arrangement of the disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
-    /// One disk by itself, the one of that number.
+    /// One disk alone, the one with this number.
     Alone,
-    /// Each its own file, all at once.
+    /// A file per disk, all concurrently.
     #[default]
     Together,
-    /// One file over all.
+    /// One file striped over all disks.
     Striped,
 }
 
-/// A number, or a text: a number or several with `+` between.
+/// A number, or a text: one or more numbers with `+` between them.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Targets {
@@ -78,7 +78,8 @@ enum Targets {
 struct DiskSelection(Vec<usize>);
 
 impl DiskSelection {
-    /// `3` is the first three, or the third if one is measured alone; `1+3` is the first and the third.
+    /// Parses `3` as the first three disks, or as the third with `mode = "alone"`; parses `1+3` as the first and the
+    /// third.
     fn parse(targets: &Targets, mode: Mode) -> std::result::Result<Self, String> {
         let number = |text: &str| match text.trim().parse::<usize>() {
             Ok(number) if number > 0 => Ok(number),
@@ -90,17 +91,17 @@ impl DiskSelection {
         };
         let twice = |at: usize| named[..at].contains(&named[at]);
         if (0..named.len()).any(twice) {
-            return Err("each target is named once".into());
+            return Err("targets: name each target once".into());
         }
         match (named.as_slice(), mode) {
             ([_], Mode::Alone) => Ok(Self(named)),
-            (_, Mode::Alone) => Err("one target is measured alone, not several".into()),
+            (_, Mode::Alone) => Err("mode = \"alone\" takes one target, not several".into()),
             (&[count], _) => Ok(Self((1..=count).collect())),
             _ => Ok(Self(named)),
         }
     }
 
-    /// Whether they are the first so many.
+    /// True if the selection is the first n disks.
     fn is_prefix(&self) -> bool {
         self.0.iter().enumerate().all(|(index, &disk)| disk == index + 1)
     }
@@ -110,14 +111,14 @@ impl DiskSelection {
     }
 }
 
-/// A trial of disks.
+/// A trial of several disks.
 #[derive(Debug)]
 struct DevicesWorkload {
     mode: Mode,
     selection: DiskSelection,
     chunk: u64,
     io: OneWayIo,
-    /// What the next run covers: of each disk's file, or of the striped one.
+    /// Range of the next run, of each disk's file or of the striped file.
     parts: Vec<FileRange>,
     logical: Range<u64>,
 }
@@ -131,11 +132,15 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
         (Some(_), _) => return Err("`chunk` is for `mode = \"striped\"`".into()),
     };
     if chunk == 0 || !chunk.is_multiple_of(BLOCK) {
-        return Err(format!("a chunk is a multiple of {}, not {}", size::exact(BLOCK), size::exact(chunk)));
+        return Err(format!(
+            "chunk: expected a multiple of {}, found {}",
+            size::exact(BLOCK),
+            size::exact(chunk)
+        ));
     }
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     if spec.mode == Mode::Striped && requested.plain().workers > 1 {
-        return Err("a striped file has one worker: ask for depth".into());
+        return Err("a striped file has one worker: set `depth` instead".into());
     }
     Ok(Box::new(DevicesWorkload {
         mode: spec.mode,
@@ -148,7 +153,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 }
 
 impl DevicesWorkload {
-    /// Whether written bytes wait in the page cache and must be brought to the disk within the time.
+    /// True if writes are buffered in the page cache and the time must include a flush.
     fn flushes(&self) -> bool {
         self.io.writes() && !self.io.direct()
     }
@@ -157,7 +162,7 @@ impl DevicesWorkload {
         Layout { files: self.selection.0.len(), chunk: self.chunk }
     }
 
-    /// The file of a disk.
+    /// Returns the test file of a disk.
     fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         if self.flushes() { &test_files.written } else { &test_files.cold }
     }
@@ -166,7 +171,7 @@ impl DevicesWorkload {
         self.selection.0.iter().map(|&disk| self.file(&context.file_sets[disk - 1]).clone()).collect()
     }
 
-    /// What the next sample covers: the next run of every file, so that no disk's own cache has it.
+    /// Selects the ranges of the next sample: the next run of every file, so that no device cache holds it.
     fn select_ranges(&mut self, iteration: Iteration, context: &RunContext<'_>) {
         let len = context.test_files().len;
         let strategy = self.io.strategy();
@@ -183,7 +188,7 @@ impl DevicesWorkload {
         let layout = self.layout();
         let room = (len / self.chunk * self.chunk).max(BLOCK) * disks;
         let span = round_to_requests(iteration.span.max(least), request, room);
-        // From the first disk on.
+        // Rows start on the first disk.
         let rows = span.next_multiple_of(layout.row());
         let start = iteration.number % (room / rows).max(1) * rows;
         self.logical = start..start + span;
@@ -230,7 +235,7 @@ impl DevicesWorkload {
     }
 }
 
-/// About `bytes`, in whole requests, within `room`.
+/// Rounds `bytes` to whole requests that fit in `room`.
 fn round_to_requests(bytes: u64, request: u64, room: u64) -> u64 {
     (bytes.min(room) / request * request).max(request.min(room))
 }
@@ -266,7 +271,7 @@ impl Workload for DevicesWorkload {
         let (highest, there) = (self.selection.highest(), context.file_sets.len());
         if highest > there {
             let what =
-                format!("it takes {highest} directories, not {there}: name more directories with --dir");
+                format!("needs {highest} directories, found {there}: name more directories with --dir");
             return Err(Error::new(Kind::Unsupported, "measure", context.test_files().directory(), what));
         }
         let mut first = None;
@@ -310,7 +315,7 @@ impl Workload for DevicesWorkload {
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         let (clock, strategy) = (Instant::now(), self.io.strategy());
         let left = || seconds - clock.elapsed().as_secs_f64();
-        // Over the end, which the sample comes to last.
+        // The ramp uses the end of the range, which the sample reaches last.
         if self.mode == Mode::Striped {
             let step = (strategy.request * strategy.depth) as u64;
             let mut end = self.logical.end;
@@ -331,7 +336,7 @@ impl Workload for DevicesWorkload {
             concurrent::run(&ends, self.transfer_kind(), &strategy, limit, context.progress)?;
         }
         if !self.io.writes() && !self.io.direct() {
-            // What was read along is not to be in the way of what is measured.
+            // Pages that the ramp's read-ahead cached would distort the sample.
             self.parts.iter().try_for_each(|part| TestFiles::evict_from_cache(&part.file))?;
         }
         Ok(())
@@ -388,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_settings_are_rejected() {
         let error = |text: &str| parse(text.parse().unwrap()).unwrap_err();
         assert!(error("targets = 0").contains("from 1"));
         assert!(error("targets = 1\nchunk = '64K'").contains("striped"));

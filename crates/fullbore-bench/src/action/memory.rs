@@ -1,4 +1,4 @@
-//! Copying from memory to memory: the roof of every path that copies.
+//! Copies from memory to memory: the roof of every path that copies.
 
 use std::sync::{Barrier, OnceLock};
 use std::time::Instant;
@@ -9,7 +9,7 @@ use super::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workl
 use crate::document::Labels;
 use crate::sample::RunContext;
 
-/// Every processor copies from memory to a buffer, as a read from the page cache does at best.
+/// A trial in which every processor copies from memory to a buffer, the upper limit of reads from the page cache.
 #[derive(Debug)]
 struct MemoryCopyWorkload {
     span: u64,
@@ -57,15 +57,15 @@ impl Workload for MemoryCopyWorkload {
     }
 }
 
-/// Copies about `bytes`; returns how many and in how many seconds.
+/// Copies about `bytes`; returns the number of bytes and of seconds.
 fn copy(bytes: u64) -> (u64, f64) {
-    /// Larger than the processor's own caches.
+    /// Larger than the processor's caches.
     const PART: usize = 64 << 20;
-    /// What a reader's buffer is: it stays in the processor's cache.
+    /// Size of a reader's buffer: it stays in the processor's cache.
     const BUFFER: usize = 256 << 10;
     let workers = probe::processors();
     let rounds = (bytes / (workers * PART) as u64).max(1);
-    // Known once all threads are started, which may be fewer.
+    // Set once the threads are started, which may be fewer than requested.
     let ready: OnceLock<Barrier> = OnceLock::new();
     let seconds: Vec<f64> = std::thread::scope(|scope| {
         let copy = || {

@@ -1,6 +1,6 @@
-//! Actions: what a trial does. One file an action, one line in the registry.
+//! Actions: the work of trials. Each action has one file and one line in the registry.
 //!
-//! An action is data in an experiment's grid and a [`Workload`] here: it says what it needs, makes itself ready, and does
+//! An action is data in an experiment's grid and a [`Workload`] here, which states its needs, prepares itself, and does
 //! the work that [`sample`](crate::sample) times and proves.
 
 mod access;
@@ -32,22 +32,22 @@ use crate::document::{CacheState, Labels, Latency, Phases};
 use crate::sample::RunContext;
 use crate::test_files::Needs;
 
-/// What a grid says of one trial: a value for each of its keys.
+/// Settings of one trial: a value for each key of the grid.
 pub(crate) type Settings = toml::Table;
 
 /// An action that experiments may name.
 #[derive(Debug)]
 pub(crate) struct Action {
-    /// Its name in a grid.
+    /// Name in a grid.
     pub(crate) name: &'static str,
-    /// Makes the work of one trial; fails with what is wrong with the settings.
+    /// Creates the work of one trial, or returns the error in its settings.
     pub(crate) parse: fn(Settings) -> ParsedWorkload,
 }
 
-/// The work of a trial, or what is wrong with its settings.
+/// The work of a trial, or the error in its settings.
 pub(crate) type ParsedWorkload = std::result::Result<Box<dyn Workload>, String>;
 
-/// Every action.
+/// All actions.
 pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "read", parse: access::read },
     Action { name: "write", parse: access::write },
@@ -62,66 +62,65 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "streams", parse: streams::parse },
 ];
 
-/// Reads settings into an action's own type, which names what it does not know.
+/// Deserialises settings into an action's own type, whose errors name unknown keys.
 pub(crate) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> std::result::Result<T, String> {
     settings.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
 }
 
-/// Which turn of a trial is to be taken.
+/// One iteration of a trial.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Iteration {
-    /// About how many bytes the sample should move; whole-file works take no notice.
+    /// Approximate number of bytes of the sample; work on whole files ignores it.
     pub(crate) span: u64,
-    /// Counts the samples of the run: another turn is at another place of the file.
+    /// Number of the sample in the run; each iteration uses a different part of the file.
     pub(crate) number: u64,
 }
 
 /// The work of one trial.
 pub(crate) trait Workload: fmt::Debug {
-    /// The files it wants to be there.
+    /// Returns the test files that it needs.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// What tells the trial from others. Before [`open`](Self::open): as far as the settings say.
+    /// Returns the labels of the trial. Before [`open`](Self::open), they are derived from the settings alone.
     fn labels(&self) -> Labels;
 
-    /// Makes sure that it can be done here, and makes what is made once.
+    /// Checks that the trial can run here and creates its state.
     ///
     /// # Errors
-    /// The reason why it cannot be: the cell is skipped with it.
+    /// The reason why it cannot run: the cell is skipped with it.
     fn open(&mut self, context: &RunContext<'_>) -> Result<()>;
 
-    /// The strategy in full, for the profile.
+    /// Returns the full strategy, for the profile.
     fn strategy(&self) -> Option<String> {
         None
     }
 
-    /// Whether a sample takes longer the more bytes it is asked for.
+    /// True if more requested bytes make a sample longer.
     fn elastic(&self) -> bool {
         true
     }
 
-    /// Brings everything into the state that the trial asks for, out of the time taken.
+    /// Establishes the state that the trial requires; not timed.
     ///
     /// # Errors
     /// The system's.
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState>;
 
-    /// Does the same for `seconds` before the clock starts, so that what a device gives at first is not taken for what
-    /// it goes on giving.
+    /// Runs the same work for `seconds` before the clock starts, to exclude the device's burst.
     ///
     /// # Errors
-    /// Those of the work.
+    /// The work's errors.
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()>;
 
-    /// The work that is timed.
+    /// Runs the timed work.
     ///
     /// # Errors
-    /// Those of the work.
+    /// The work's errors.
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult>;
 
-    /// Adds to what the last run did what is only found out afterwards, when the clock and the counters have stopped.
+    /// Adds results of the last run that are known only after the clock and the counters have stopped.
     ///
     /// # Errors
     /// The system's.
@@ -129,17 +128,17 @@ pub(crate) trait Workload: fmt::Debug {
         Ok(())
     }
 
-    /// What the next run covers, for a peer that is to do the same in its place; `None`: nothing that a peer could do.
+    /// Returns the range of the next run, for a peer to do the same; `None` if a peer cannot.
     fn covered_range(&self, _context: &RunContext<'_>) -> Option<CoveredRange> {
         None
     }
 
-    /// The same work, not opened yet, for a peer to do beside it; `None` if none could.
+    /// Returns the same work, not opened, for a comparison with a peer; `None` if no peer can do it.
     fn unopened_copy(&self) -> Option<Box<dyn Workload>> {
         None
     }
 
-    /// Clears away what the last run left, out of the time taken.
+    /// Removes the files of the last run; not timed.
     ///
     /// # Errors
     /// The system's.
@@ -148,61 +147,62 @@ pub(crate) trait Workload: fmt::Debug {
     }
 }
 
-/// What a run covers.
+/// The range of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct CoveredRange {
-    /// The file.
+    /// Path of the file.
     pub(crate) path: PathBuf,
-    /// Its bytes.
+    /// Range in bytes.
     pub(crate) range: Range<u64>,
-    /// The order of the requests.
+    /// Order of the requests.
     pub(crate) order: Order,
-    /// Whether each request's time is taken, which costs two looks at the clock.
+    /// True if each request is timed, which costs two readings of the clock.
     pub(crate) timed: bool,
 }
 
-/// What a sample claims, and where to look for the proof.
+/// Expected state of a sample, and the files whose counters prove it.
 #[derive(Debug, Default)]
 pub(crate) struct ExpectedState {
-    /// Whose pages are looked at.
+    /// Ranges whose cached pages are counted.
     pub(crate) ranges: Vec<(File, Range<u64>)>,
-    /// How much of them the page cache is to hold when the clock starts.
+    /// Expected page-cache state when the clock starts.
     pub(crate) cache: Option<CacheState>,
-    /// What must come from the device or go there.
+    /// Expected transfers of the device.
     pub(crate) device: DeviceIo,
 }
 
-/// What the device must have done for a sample to be what it is labelled.
+/// Transfers of the device that a sample's labels imply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum DeviceIo {
-    /// Nothing in particular.
+    /// Any.
     #[default]
     Any,
-    /// Reads of the bytes.
+    /// Reads of the sample's bytes.
     Reads,
-    /// Writes of the bytes.
+    /// Writes of the sample's bytes.
     Writes,
 }
 
-/// What a run of a work did.
+/// Result of a run of the work.
 #[derive(Debug, Default)]
 pub(crate) struct RunResult {
     /// Bytes moved.
     pub(crate) bytes: u64,
-    /// How long it took in seconds, where the work knows better than the clock around it.
+    /// Duration in seconds, if the work measures it more precisely than the surrounding clock.
     pub(crate) seconds: Option<f64>,
-    /// Requests made.
+    /// Requests issued.
     pub(crate) requests: u64,
-    /// Mean number of requests in flight a worker.
+    /// Mean number of requests in flight per worker.
     pub(crate) depth: Option<f64>,
-    /// How long requests took.
+    /// Latency percentiles.
     pub(crate) latency: Option<Latency>,
-    /// Where their time went.
+    /// Phases of the requests' time.
     pub(crate) phases: Option<Phases>,
-    /// Bytes a second of each stream or target.
+    /// Throughput of each stream or target, in bytes per second.
     pub(crate) streams: Vec<f64>,
-    /// Processor time of child processes in seconds, user and system, where they did the work.
+    /// CPU time of child processes in seconds, user and system, if they did the work.
     pub(crate) children: Option<(f64, f64)>,
-    /// Processor time in seconds, user and system, that is no part of the work, as its seconds are none: opening and closing.
+    /// CPU time in seconds, user and system, of opening and closing, which is not part of the work; `seconds` excludes
+    /// it, too.
     pub(crate) setup_cpu: (f64, f64),
 }

@@ -1,4 +1,4 @@
-//! A trial that goes one way: its direction, its strategy, and what it writes.
+//! A trial that only reads or only writes: direction, strategy, written data.
 
 use fullbore::Result;
 use fullbore::engine::{CachePolicy, Method};
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::requested_strategy::RequestedStrategy;
 use crate::document::Labels;
 
-/// Which way requests go.
+/// Direction of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Direction {
@@ -28,7 +28,7 @@ impl Direction {
         if self.writes() { "write" } else { "read" }
     }
 
-    /// What a strategy has for this direction.
+    /// Returns the method and the cache policy of a strategy for this direction.
     pub(super) fn of(self, strategy: &Strategy) -> (&'static Method, CachePolicy) {
         match self {
             Self::Read => (strategy.read, strategy.read_cache),
@@ -37,7 +37,7 @@ impl Direction {
     }
 }
 
-/// The strategy of a trial that only reads or only writes: as asked for, and as planned once that is known.
+/// Strategy of a trial that only reads or only writes: as requested, and as planned once known.
 #[derive(Debug)]
 pub(super) struct OneWayIo {
     pub(super) direction: Direction,
@@ -51,12 +51,12 @@ impl OneWayIo {
         Self { direction, requested, planned: None, data: None }
     }
 
-    /// The strategy as far as it is known.
+    /// Returns the planned strategy, or the requested one before planning.
     pub(super) fn strategy(&self) -> Strategy {
         self.planned.clone().unwrap_or_else(|| self.requested.plain())
     }
 
-    /// The strategy in full, once it is known, as the profile keeps it.
+    /// Returns the full strategy as the profile stores it, once it is known.
     pub(super) fn planned(&self) -> Option<String> {
         self.planned.as_ref().map(ToString::to_string)
     }
@@ -65,21 +65,21 @@ impl OneWayIo {
         self.direction.writes()
     }
 
-    /// Whether it passes the page cache by.
+    /// True if it bypasses the page cache.
     pub(super) fn direct(&self) -> bool {
         let (method, cache) = self.direction.of(&self.strategy());
         cache == CachePolicy::Direct || method.capabilities.passes_cache(cache)
     }
 
-    /// What is written; `None` for reads, and before [`set_strategy`](Self::set_strategy).
+    /// Returns the generator of the written data; `None` for reads, and before [`set_strategy`](Self::set_strategy).
     pub(super) fn data(&self) -> Option<&Stamped> {
         self.data.as_ref()
     }
 
-    /// The strategy for the first `len` bytes of a file.
+    /// Plans the strategy for the first `len` bytes of a file.
     ///
     /// # Errors
-    /// If it cannot be had there, with the reason.
+    /// If the file does not support the strategy, with the reason.
     pub(super) fn plan(&self, file: &File, len: u64) -> Result<Strategy> {
         let RequestedStrategy { spec, text } = &self.requested;
         let planner = Planner::new(spec).with_text(Some(text));
@@ -95,13 +95,13 @@ impl OneWayIo {
         Ok(planned.strategy)
     }
 
-    /// Takes a strategy as the one of the trial; `seed` decides what is written.
+    /// Sets the strategy of the trial; `seed` determines the written data.
     pub(super) fn set_strategy(&mut self, strategy: Strategy, seed: u64) {
         self.data = self.writes().then(|| Stamped::new(seed, strategy.request));
         self.planned = Some(strategy);
     }
 
-    /// What the strategy says of a trial.
+    /// Returns the strategy's labels.
     pub(super) fn labels(&self) -> Labels {
         let strategy = self.strategy();
         let (method, cache) = self.direction.of(&strategy);

@@ -1,5 +1,5 @@
-//! What a run of a file in one direction wants of the page cache before the clock starts, and what the device must do for
-//! it to be what it is labelled.
+//! State of the page cache that a run requires before the clock starts, and the device's transfers that its labels
+//! imply.
 
 use std::ops::Range;
 
@@ -11,25 +11,25 @@ use super::{DeviceIo, ExpectedState};
 use crate::document::CacheState;
 use crate::test_files::TestFiles;
 
-/// The condition of a run.
+/// The precondition of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Precondition {
     pub(super) writes: bool,
-    /// Whether it passes the page cache by.
+    /// True if the run bypasses the page cache.
     pub(super) direct: bool,
-    /// Whether what is written is brought to the device within the time.
+    /// True if the time includes flushing writes to the device.
     pub(super) flush: bool,
-    /// How much of the range the page cache is to hold; `None`: whatever suits the way.
+    /// Page-cache state of the range; `None`: the default of the cache policy.
     pub(super) cache: Option<CacheState>,
 }
 
 impl Precondition {
-    /// That of a side's runs.
+    /// Returns the precondition of a one-way trial's runs.
     pub(super) fn of(io: &OneWayIo, flush: Option<bool>, cache: Option<CacheState>) -> Self {
         Self { writes: io.writes(), direct: io.direct(), flush: flush == Some(true), cache }
     }
 
-    /// The file of test files that is kept for it.
+    /// Returns the test file kept for this precondition.
     pub(super) fn file(self, test_files: &TestFiles) -> &File {
         match self.cache {
             _ if self.writes && !self.direct => &test_files.written,
@@ -38,7 +38,7 @@ impl Precondition {
         }
     }
 
-    /// Brings a range of a file into it.
+    /// Establishes the state for a range of a file.
     ///
     /// # Errors
     /// The system's.
@@ -48,17 +48,17 @@ impl Precondition {
             Some(CacheState::Cold) => TestFiles::evict_from_cache(file),
             Some(CacheState::Mixed) => {
                 TestFiles::evict_from_cache(file)?;
-                // What is read ahead of a short range would be the rest of it.
+                // Read-ahead of a short range would cache the rest of it.
                 TestFiles::load_exactly_into_cache(file, &(range.start..range.start.midpoint(range.end)))
             }
-            // Past the cache the bytes must come from the device, so they may not be in the cache.
+            // Direct I/O must read from the device, so the range must not be cached.
             None if self.direct => TestFiles::evict_from_cache(file),
             None if self.writes => TestFiles::load_into_cache(file, range),
             None => Ok(()),
         }
     }
 
-    /// What the device must do.
+    /// Returns the expected transfers of the device.
     pub(super) fn device(self) -> DeviceIo {
         match (self.writes, self.direct) {
             (true, true) => DeviceIo::Writes,
@@ -69,7 +69,7 @@ impl Precondition {
         }
     }
 
-    /// What is claimed of a run over a range of a file that was brought into it.
+    /// Returns the expected state of a run over a prepared range of a file.
     pub(super) fn expected_state(self, file: File, range: Range<u64>) -> ExpectedState {
         let looked_at = self.cache.is_some() || self.direct;
         let ranges = if looked_at { vec![(file, range)] } else { Vec::new() };

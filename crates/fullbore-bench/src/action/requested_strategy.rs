@@ -1,4 +1,4 @@
-//! The strategy that a grid asks for, and whether it was granted: a trial of another would be mislabelled.
+//! The strategy that a grid requests. A planned strategy that differs would be mislabelled, so it is an error.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use fullbore::error::{Error, Kind, Result};
 use fullbore::size;
 use fullbore::strategy::{Plan, Strategy, StrategySpec};
 
-/// A strategy asked for.
+/// A requested strategy.
 #[derive(Debug)]
 pub(crate) struct RequestedStrategy {
-    /// What it asks for.
+    /// Parsed specification.
     pub(crate) spec: StrategySpec,
-    /// As `--strategy` takes it.
+    /// Text in the syntax of `--strategy`.
     pub(crate) text: String,
 }
 
 impl RequestedStrategy {
-    /// Reads a strategy with the request size and the depth of a grid.
+    /// Parses a strategy with the request size and the depth of a grid.
     ///
     /// # Errors
-    /// What is wrong with one of them.
+    /// The error in one of them.
     pub(crate) fn new(
         strategy: &str,
         request: Option<&str>,
@@ -38,12 +38,12 @@ impl RequestedStrategy {
         Ok(Self { spec, text })
     }
 
-    /// The strategy without knowledge of any file.
+    /// Returns the strategy without facts of any file.
     pub(crate) fn plain(&self) -> Strategy {
         self.spec.apply(Strategy::plain())
     }
 
-    /// Refuses a plan that replaced a method asked for.
+    /// Refuses a plan that replaced a requested method.
     ///
     /// # Errors
     /// [`Kind::Unsupported`] with the plan's reasons.

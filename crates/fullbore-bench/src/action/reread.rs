@@ -1,7 +1,7 @@
-//! What the device keeps: the same block read again, the next block after the device had time to prefetch it, and for
-//! comparison a block far from any read before (table 3 of 1997).
+//! The device's cache: the same block read again, the next block after a time for prefetching, and for comparison a
+//! distant block (table 3 of Riedel, van Ingen and Gray, 1997).
 //!
-//! All reads pass the page cache by, one at a time; only the second of each pair is timed.
+//! All reads bypass the page cache, one at a time; only the second of each pair is timed.
 
 use std::time::Duration;
 
@@ -21,32 +21,31 @@ use crate::document::Labels;
 use crate::sample::RunContext;
 use crate::test_files::TestFiles;
 
-/// Timed reads a sample.
+/// Timed reads per sample.
 const PAIRS: u64 = 50;
 
-/// How long the device has to prefetch unless a grid says otherwise, in milliseconds: a
-/// disk that turns reads a mebibyte in that time.
+/// Default time for prefetching, in milliseconds: a rotational disk reads about a mebibyte in that time.
 const DELAY: f64 = 5.0;
 
-/// What a grid may say.
+/// Settings of a trial of the device's cache.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RereadSpec {
     request: String,
     mode: Mode,
-    /// Before each timed read that the device may prefetch, in milliseconds.
+    /// Delay before each timed read for prefetching, in milliseconds.
     delay_ms: Option<f64>,
 }
 
-/// What was read before the read that is timed.
+/// The read before the timed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
-    /// The same block, just now: a hit of the device's cache, if it has one.
+    /// The same block, immediately before: a hit in the device's cache, if it has one.
     Reread,
-    /// The blocks before it, and then some time: a hit of what the device has prefetched, if it does.
+    /// The preceding blocks, then the delay: a hit if the device prefetches.
     Prefetched,
-    /// A block far away, and the same time: neither.
+    /// A distant block, then the same delay: no hit.
     Elsewhere,
 }
 
@@ -59,8 +58,8 @@ impl Mode {
         }
     }
 
-    /// The block read before the timed one of pair `pair`, and the timed one, of a file of `blocks`. Each turn is at another
-    /// place.
+    /// Returns the block read before the timed one of pair `pair`, and the timed one, of a file of `blocks`. Each
+    /// iteration uses a different part of the file.
     fn blocks(self, iteration: u64, pair: u64, blocks: u64) -> (u64, u64) {
         let scattered = Order::Random { seed: iteration, count: blocks };
         let first = scattered.block(0, blocks);
@@ -69,7 +68,7 @@ impl Mode {
                 let block = scattered.block(pair % blocks, blocks);
                 (block, block)
             }
-            // The read before is the timed one of the pair before, so that the device sees one sequential stream.
+            // The previous read is the timed one of the previous pair, so that the device sees one sequential stream.
             Self::Prefetched => ((first + pair) % blocks, (first + pair + 1) % blocks),
             Self::Elsewhere => {
                 (scattered.block(2 * pair % blocks, blocks), scattered.block((2 * pair + 1) % blocks, blocks))
@@ -78,7 +77,7 @@ impl Mode {
     }
 }
 
-/// A trial of the device's own memory.
+/// A trial of the device's cache.
 #[derive(Debug)]
 struct RereadWorkload {
     spec: RereadSpec,
@@ -91,7 +90,9 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: RereadSpec = settings(given)?;
     let delay = spec.delay_ms.unwrap_or(DELAY);
     if spec.mode == Mode::Reread && spec.delay_ms.is_some() {
-        return Err("a block is read again at once: `delay_ms` is for the other modes".into());
+        return Err(
+            "mode = \"reread\" reads the block again at once: `delay_ms` is for the other modes".into()
+        );
     }
     let delay = Duration::try_from_secs_f64(delay * 1e-3).ok().filter(|delay| delay.as_secs() < 10);
     let delay = delay.ok_or("`delay_ms` is from 0 to 10000")?;
@@ -115,13 +116,13 @@ impl RereadWorkload {
         }
     }
 
-    /// So many pairs. Returns how long the timed reads took.
+    /// Reads `pairs` pairs. Returns the latencies of the timed reads and their sum in seconds.
     fn read(&self, iteration: u64, pairs: u64, test_files: &TestFiles) -> Result<(Latencies, f64)> {
         let target = self.target(test_files);
         let (mut channel, mut pool) = target.open(1)?;
         let mut one = |block: u64| -> Result<f64> {
             let buf = pool.take().ok_or_else(|| {
-                Error::new(Kind::Invalid, "take buffers from", "memory", "the only one is in use")
+                Error::new(Kind::Invalid, "take a buffer from", "memory", "the only one is in use")
             })?;
             let before = clock_gettime(ClockId::Monotonic);
             target.ask(&mut channel, 0, block, buf)?;
@@ -168,7 +169,7 @@ impl Workload for RereadWorkload {
         let request = strategy.request;
         self.io.set_strategy(strategy, context.seed);
         if request % unit != 0 {
-            let what = format!("requests past the page cache are of multiples of {unit} bytes here");
+            let what = format!("direct requests must be multiples of {unit} bytes here");
             return Err(Error::new(Kind::Unsupported, "measure", test_files.cold.path(), what));
         }
         if test_files.len / (request as u64) < 2 * PAIRS {
@@ -204,7 +205,7 @@ impl Workload for RereadWorkload {
         let (latencies, seconds) = self.read(self.iteration, PAIRS, context.test_files())?;
         Ok(RunResult {
             bytes: PAIRS * self.io.strategy().request as u64,
-            // Of the timed reads alone.
+            // Sum of the timed reads.
             seconds: Some(seconds),
             requests: PAIRS,
             depth: Some(1.0),
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timed_block_is_the_same_the_next_or_another() {
+    fn timed_block_is_the_same_the_next_or_a_distant_one() {
         assert!(pairs(Mode::Reread, 1).iter().all(|(before, timed)| before == timed));
         let stream = pairs(Mode::Prefetched, 1);
         assert!(stream.iter().all(|(before, timed)| (before + 1) % BLOCKS == *timed));
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn no_block_is_timed_twice_and_turns_are_at_other_places() {
+    fn no_block_is_timed_twice_across_iterations() {
         for mode in [Mode::Reread, Mode::Prefetched, Mode::Elsewhere] {
             let timed: BTreeSet<u64> = pairs(mode, 1).into_iter().map(|(_, timed)| timed).collect();
             assert_eq!(timed.len() as u64, PAIRS, "{mode:?}");
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_settings_are_rejected() {
         let error = |text: &str| parse(toml::from_str(text).unwrap()).unwrap_err();
         assert!(error("request = '4K'\nmode = 'reread'\ndelay_ms = 2.0").contains("at once"));
         assert!(error("request = '4K'\nmode = 'prefetched'\ndelay_ms = -1.0").contains("delay_ms"));

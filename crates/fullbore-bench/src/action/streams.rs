@@ -1,5 +1,5 @@
-//! Several sequential streams at once on one device: what the paper of 1997 left for later, since an array that serves
-//! several applications "no longer sees a single sequential request stream" (its last paragraph).
+//! Concurrent sequential streams on one device. The paper of 1997 left them for later: an array that serves several
+//! applications "no longer sees a single sequential request stream" (its last paragraph).
 
 use std::time::{Duration, Instant};
 
@@ -17,13 +17,13 @@ use crate::document::{CacheState, Labels};
 use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
-/// A sample has at least this many requests for each that may be in flight in a stream.
+/// Minimum number of requests per sample in a stream, in multiples of the requests in flight.
 const LEAST: u64 = 4;
 
-/// The length of a stream's own file, in bytes.
+/// Length of a stream's own file, in bytes.
 const OWN: u64 = 64 << 20;
 
-/// The names of the streams' own files; there can be no more of those.
+/// Names of the streams' own files; their number is the maximum.
 const NAMES: [&str; 16] = [
     "stream-1",
     "stream-2",
@@ -43,26 +43,26 @@ const NAMES: [&str; 16] = [
     "stream-16",
 ];
 
-/// What a grid may say.
+/// Settings of a trial of streams.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StreamsSpec {
-    /// As `--strategy` takes it; of each stream.
+    /// In the syntax of `--strategy`; applies to each stream.
     #[serde(default = "buffered")]
     strategy: String,
     /// Request size.
     request: Option<String>,
-    /// Requests in flight a stream.
+    /// Requests in flight per stream.
     depth: Option<u32>,
     #[serde(default)]
     direction: Direction,
-    /// How many streams.
+    /// Number of streams.
     streams: u32,
     #[serde(default)]
     files: StreamFiles,
-    /// How much of what is read the page cache holds.
+    /// Requested page-cache state of reads.
     cache: Option<CacheState>,
-    /// Whether written bytes are brought to the device within the time.
+    /// True if the time includes flushing writes to the device.
     flush: Option<bool>,
 }
 
@@ -70,14 +70,14 @@ fn buffered() -> String {
     "method=buffered".into()
 }
 
-/// What the streams go through.
+/// Files of the streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum StreamFiles {
-    /// Each a region of one file.
+    /// A region of one file each.
     #[default]
     One,
-    /// Each a file of its own.
+    /// A file each.
     Own,
 }
 
@@ -87,7 +87,7 @@ struct StreamsWorkload {
     spec: StreamsSpec,
     io: OneWayIo,
     own: Vec<File>,
-    /// What the next run covers.
+    /// Ranges of the next run.
     parts: Vec<FileRange>,
 }
 
@@ -95,16 +95,16 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: StreamsSpec = settings(given)?;
     let writes = spec.direction.writes();
     if spec.streams == 0 {
-        return Err("there is at least one stream".into());
+        return Err("streams: at least one".into());
     }
     if spec.files == StreamFiles::Own && spec.streams as usize > NAMES.len() {
-        return Err(format!("{} streams at most have files of their own", NAMES.len()));
+        return Err(format!("streams: at most {} with own files", NAMES.len()));
     }
     if writes && spec.cache.is_some() || !writes && spec.flush.is_some() {
         return Err("`cache` is for reads and `flush` for writes".into());
     }
     if spec.cache == Some(CacheState::Mixed) {
-        return Err("streams are warm or cold".into());
+        return Err("cache: streams are warm or cold".into());
     }
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let io = OneWayIo::new(spec.direction, requested);
@@ -120,12 +120,12 @@ impl StreamsWorkload {
         self.spec.cache == Some(CacheState::Warm)
     }
 
-    /// The file that the streams have in common.
+    /// Returns the file that the streams share.
     fn shared<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         self.precondition().file(test_files)
     }
 
-    /// The next run of each stream's region or file, so that no cache of the device's own has it.
+    /// Selects the next run of each stream's region or file, so that no device cache holds it.
     fn select_ranges(&mut self, iteration: Iteration, context: &RunContext<'_>) {
         let strategy = self.io.strategy();
         let (request, streams) = (strategy.request as u64, u64::from(self.spec.streams));
@@ -192,9 +192,9 @@ impl Workload for StreamsWorkload {
         let strategy = self.io.plan(file, len)?;
         let room = len / if self.own.is_empty() { u64::from(self.spec.streams) } else { 1 };
         if room < strategy.request as u64 {
-            let what = format!("each stream has {}, less than a request", size::human(room));
+            let what = format!("each stream has {}, less than one request", size::human(room));
             return Err(
-                Error::new(Kind::Unsupported, "measure", file.path(), what).advise("ask for a larger --size")
+                Error::new(Kind::Unsupported, "measure", file.path(), what).advise("set a larger --size")
             );
         }
         self.io.set_strategy(strategy, context.seed);
@@ -222,7 +222,7 @@ impl Workload for StreamsWorkload {
         let left = || seconds - clock.elapsed().as_secs_f64();
         let mut ends = self.parts.clone();
         for part in &mut ends {
-            // The end, which the sample comes to last.
+            // The end of the range, which the sample reaches last.
             part.range.start += (part.range.end - part.range.start) / 2 / 4096 * 4096;
         }
         while left() > 0.0 {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_settings_are_rejected() {
         let error = |text: &str| parse(text.parse().unwrap()).unwrap_err();
         assert!(error("streams = 0").contains("at least one"));
         assert!(error("streams = 17\nfiles = 'own'").contains("16"));

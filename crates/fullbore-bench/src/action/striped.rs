@@ -1,8 +1,8 @@
-//! One logical file striped over several: chunk `i` lies on file `i mod n`, as RAID 0 and NT's `ftdisk` lay it out.
+//! One logical file striped over several: chunk `i` is in file `i mod n`, as in RAID 0 and NT's `ftdisk`.
 //!
-//! Requests are made in the order of the logical file, so many in flight over all files together; one that is longer
-//! than what is left of a chunk is split. The oldest request is waited for, as whoever wants the bytes in their
-//! order must, so that what comes back is in the order of the logical file whichever file answered first.
+//! Requests are issued in the order of the logical file, with a depth over all files together; a request longer than
+//! the rest of its chunk is split. The loop waits for the oldest request, because the consumer needs the bytes in the
+//! order of the logical file, whichever file completes first.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -20,35 +20,35 @@ use fullbore::strategy::Strategy;
 
 use super::one_way::Direction;
 
-/// Where the bytes of a logical file lie.
+/// Layout of a logical file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
-    /// How many files it is striped over; at least one.
+    /// Number of files that it is striped over; at least one.
     pub(super) files: usize,
-    /// How many bytes come from one file before the next has its turn; at least one.
+    /// Bytes taken from one file before the next; at least one.
     pub(super) chunk: u64,
 }
 
 /// A run of the logical file within one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Where it stands in the logical file, in bytes.
+    /// Offset in the logical file, in bytes.
     pub(super) logical: u64,
-    /// Which file has it.
+    /// Index of the file.
     pub(super) file: usize,
-    /// Where in that file, in bytes.
+    /// Offset in that file, in bytes.
     pub(super) offset: u64,
-    /// In bytes.
+    /// Length in bytes.
     pub(super) len: usize,
 }
 
 impl Layout {
-    /// What every file has one chunk of, in bytes.
+    /// Returns the length of one chunk of every file together, in bytes.
     pub(super) fn row(self) -> u64 {
         self.chunk * self.files as u64
     }
 
-    /// The pieces of a range, in the order of the logical file.
+    /// Returns the pieces of a range, in the order of the logical file.
     pub(super) fn pieces(self, range: Range<u64>) -> impl Iterator<Item = Piece> {
         let mut at = range.start;
         std::iter::from_fn(move || {
@@ -68,17 +68,17 @@ impl Layout {
         })
     }
 
-    /// The range of a file in which the bytes of whole rows lie.
+    /// Returns the range of each file that has the bytes of whole rows.
     pub(super) fn rows(self, range: &Range<u64>) -> Range<u64> {
         let files = self.files as u64;
         range.start / files..range.end.div_ceil(files)
     }
 }
 
-/// Reads a range of the logical file; `look` gets its bytes in order, each piece with its offset in bytes.
+/// Reads a range of the logical file; `look` receives its bytes in order, each piece with its offset in bytes.
 ///
 /// # Errors
-/// The system's, with the file and the offset in it; [`Kind::Interrupted`] if it was told to stop.
+/// The system's, with the file and the offset in it; [`Kind::Interrupted`] if it was cancelled.
 pub(super) fn read(
     files: &[File],
     layout: Layout,
@@ -98,7 +98,7 @@ pub(super) fn read(
     })
 }
 
-/// Writes a range of the logical file with what `data` makes of it.
+/// Writes a range of the logical file with the output of `data`.
 ///
 /// # Errors
 /// As [`read`].
@@ -126,16 +126,16 @@ pub(super) fn write(
     })
 }
 
-/// A piece on its way.
+/// A piece in flight.
 #[derive(Debug)]
 struct Expected {
     token: u64,
     piece: Piece,
-    /// Whether the request ends with it.
+    /// True if it is the last piece of its request.
     ends: bool,
 }
 
-/// The files under their access method, and the buffers that go round.
+/// The files under their access method, and their buffers.
 struct Stripes {
     queues: Vec<IoQueue>,
     pool: Pool,
@@ -147,7 +147,7 @@ struct Stripes {
 
 fn refused(method: &str, path: &Path, why: &str) -> Error {
     let what = format!("method {method} {why}");
-    Error::new(Kind::Unsupported, "stripe over", path, what).advise("name direct, uring, aio or buffered")
+    Error::new(Kind::Unsupported, "stripe over", path, what).advise("use direct, uring, aio or buffered")
 }
 
 impl Stripes {
@@ -160,10 +160,11 @@ impl Stripes {
         }
         let request = strategy.request as u64;
         let depth = strategy.depth.min(method.capabilities.depth).max(1);
-        // A request that starts within a chunk touches one more than its length says.
+        // A request that starts within a chunk may touch one more chunk than its length implies.
         let pieces = (request.div_ceil(layout.chunk) + 1) as usize * depth;
         let longest = request.min(layout.chunk) as usize;
-        let pool = Pool::new(pieces, longest).map_err(|error| Error::io("take buffers for", path, error))?;
+        let pool =
+            Pool::new(pieces, longest).map_err(|error| Error::io("create buffers for", path, error))?;
         let queues = files
             .iter()
             .map(|file| {
@@ -174,7 +175,7 @@ impl Stripes {
                     from: None,
                     write,
                     cache,
-                    // All of them may lie on one file.
+                    // All of them may be in one file.
                     depth: pieces,
                     pool: Some(&pool),
                     window: None,
@@ -187,7 +188,8 @@ impl Stripes {
         Ok(Self { queues, pool, layout, request, depth, seconds: 0.0 })
     }
 
-    /// Makes the requests of `range` with `ask` and gives what comes back to `take`, in the order of the logical file.
+    /// Prepares the requests of `range` with `ask` and passes completed pieces to `take`, in the order of the logical
+    /// file.
     fn run(
         &mut self,
         range: Range<u64>,
@@ -214,7 +216,7 @@ impl Stripes {
                 io_stats.requests += 1;
             }
             let Some(Expected { token: due, piece, ends }) = expected.pop_front() else { break };
-            // One file is waited for: the others must have theirs before.
+            // The loop waits for one file: the others must have their requests first.
             self.queues.iter_mut().try_for_each(IoQueue::commit)?;
             if !early.contains_key(&due) && next < range.end {
                 io_stats.waits += 1;
@@ -233,7 +235,7 @@ impl Stripes {
                 progress.add(self.request.min(range.end - range.start));
             }
             if progress.is_cancelled() {
-                return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
+                return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
             }
         }
         self.queues.iter_mut().try_for_each(IoQueue::flush)?;
@@ -266,7 +268,7 @@ mod tests {
             .collect()
     }
 
-    /// What lies where, byte by byte.
+    /// Returns the bytes of a range of the logical file, one by one.
     fn gathered(files: &[File], chunk: usize, range: Range<usize>) -> Vec<u8> {
         let bytes: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file.path()).unwrap()).collect();
         range
@@ -300,7 +302,7 @@ mod tests {
             let (data, progress) = (Random::new(start), Progress::default());
             let written = match write(&files, layout, range.clone(), &strategy, &progress, &data) {
                 Ok(written) => written,
-                // This machine may have no io_uring, this file system no direct I/O.
+                // This machine may lack io_uring, this file system direct I/O.
                 Err(error) => {
                     println!("skipped: {name}: {error}");
                     return Ok(());
@@ -309,7 +311,7 @@ mod tests {
             let mut expected = vec![0; (range.end - range.start) as usize];
             data.fill(range.start, &mut expected);
             let found = gathered(&files, chunk as usize, range.start as usize..range.end as usize);
-            prop_assert!(found == expected, "the files do not have the chunks they should");
+            prop_assert!(found == expected, "the chunks are in the wrong files");
             let mut seen = Vec::new();
             let look = |offset: u64, data: &[u8]| {
                 assert_eq!(offset, range.start + seen.len() as u64);
@@ -325,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_go_round() {
+    fn chunks_rotate_over_the_files() {
         let layout = Layout { files: 3, chunk: 10 };
         let pieces: Vec<Piece> = layout.pieces(25..48).collect();
         let piece = |logical, file, offset, len| Piece { logical, file, offset, len };

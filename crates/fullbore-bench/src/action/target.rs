@@ -1,5 +1,4 @@
-//! What requests are for, where an action asks for each by itself: a file under an access method, and which block comes
-//! when.
+//! The target of requests that an action issues one by one: a file under an access method, and the order of its blocks.
 
 use super::one_way::Direction;
 use fullbore::Result;
@@ -12,19 +11,19 @@ use fullbore::operation::generate::Stamped;
 use fullbore::pattern::Order;
 use fullbore::strategy::Strategy;
 
-/// A file and the requests for it.
+/// A file and the parameters of its requests.
 #[derive(Debug)]
 pub(super) struct Target<'a> {
     pub(super) file: File,
     pub(super) strategy: Strategy,
-    /// What is written, if anything is.
+    /// Generator of the written data; `None` for reads.
     pub(super) data: Option<&'a Stamped>,
     pub(super) order: Order,
-    /// The first block.
+    /// First block.
     pub(super) first: u64,
-    /// Blocks of the request's size.
+    /// Number of blocks of the request's size.
     pub(super) blocks: u64,
-    /// The request size, in bytes.
+    /// Request size in bytes.
     pub(super) request: usize,
 }
 
@@ -33,12 +32,12 @@ impl Target<'_> {
         if self.data.is_some() { Direction::Write } else { Direction::Read }
     }
 
-    /// What the method can do.
+    /// Returns the method's capabilities.
     pub(super) fn capabilities(&self) -> Capabilities {
         self.direction().of(&self.strategy).0.capabilities
     }
 
-    /// Opens it for one thread with so many requests in flight, and the buffers for them.
+    /// Opens it for one thread with `depth` requests in flight, and creates their buffers.
     pub(super) fn open(&self, depth: usize) -> Result<(IoQueue, Pool)> {
         let writes = self.data.is_some();
         let failed = |error| Error::io("use", self.file.path(), error);
@@ -49,7 +48,7 @@ impl Target<'_> {
         let file = self.file.reopen(writes);
         let random = self.order != Order::Sequential;
         let advice = if random { rustix::fs::Advice::Random } else { rustix::fs::Advice::Sequential };
-        // A hint, as a pattern gives it.
+        // A hint, as a pattern passes it.
         let _ = rustix::fs::fadvise(&file, 0, None, advice);
         let (method, cache) = self.direction().of(&self.strategy);
         let config = EngineConfig {
@@ -66,7 +65,7 @@ impl Target<'_> {
         Ok((IoQueue::open(method, &config, limit).map_err(failed)?, pool))
     }
 
-    /// Hands request `number` to the channel.
+    /// Submits request `number` to the I/O queue.
     pub(super) fn ask(&self, queue: &mut IoQueue, token: u64, number: u64, mut buf: Buf) -> Result<()> {
         let block = (self.first + self.order.block(number % self.blocks, self.blocks)) % self.blocks;
         let offset = block * self.request as u64;

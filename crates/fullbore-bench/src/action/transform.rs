@@ -1,4 +1,4 @@
-//! Bringing a whole file through an operation to another file.
+//! Transforms a whole file by an operation into another file.
 
 use std::ops::Range;
 
@@ -17,28 +17,28 @@ use crate::document::{CacheState, Labels};
 use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
-/// What a grid may say of a transformation.
+/// Settings of a transformation.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TransformSpec {
-    /// As `--strategy` takes it.
+    /// In the syntax of `--strategy`.
     #[serde(default = "auto")]
     strategy: String,
     /// Request size.
     request: Option<String>,
-    /// Requests in flight a worker.
+    /// Requests in flight per worker.
     depth: Option<u32>,
-    /// How much of the input the page cache holds.
+    /// Page-cache state of the input.
     cache: Option<CacheState>,
-    /// As `fullbore transform` takes it.
+    /// In the syntax of `fullbore transform`.
     operation: String,
     #[serde(default)]
     output: OutputTarget,
     #[serde(default)]
     kernel: InnerLoop,
-    /// The length of the file, where it is not that of the run.
+    /// Length of the file, if it differs from the run's.
     size: Option<String>,
-    /// The memory that the process and its page cache may have.
+    /// Memory limit for the process and its page cache.
     memory_limit: Option<String>,
 }
 
@@ -46,25 +46,25 @@ fn auto() -> String {
     "auto".into()
 }
 
-/// Where the output goes.
+/// Destination of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum OutputTarget {
-    /// Over the blocks of an existing file.
+    /// The blocks of an existing file.
     #[default]
     Existing,
-    /// To a new file.
+    /// A new file.
     New,
 }
 
-/// The inner loop of the operation.
+/// Inner loop of the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum InnerLoop {
     /// The processor's vector instructions.
     #[default]
     Simd,
-    /// The plain loop.
+    /// The scalar loop.
     Scalar,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 }
 
 impl TransformWorkload {
-    /// Input, old output and length.
+    /// Returns input, old output and length.
     fn files(&self, test_files: &TestFiles) -> Result<(File, File, u64)> {
         if let Some(size) = self.size {
             return Ok((
@@ -131,7 +131,7 @@ impl TransformWorkload {
 impl Workload for TransformWorkload {
     fn needs(&self) -> Needs {
         match self.size {
-            // Input and output of that length, as much again for all shorter ones, and a new output beside them.
+            // Input and output of this length, as much again for all shorter ones, and a new output besides.
             Some(size) => Needs { extra: 5 * size, ..Needs::default() },
             None => Needs { transformed: true, ..Needs::default() },
         }
@@ -200,11 +200,11 @@ impl Workload for TransformWorkload {
         let (input, old, len) = self.files(context.test_files())?;
         let whole: Range<u64> = 0..len;
         if self.memory.is_some() {
-            // Pages belong to whoever brought them: what is outside the limit would not feel it.
+            // Pages are charged to the control group that read them; pages charged elsewhere would escape the limit.
             TestFiles::evict_from_cache(&old)?;
         }
         let cache = self.spec.cache;
-        // Of the input, which is read by whatever way.
+        // The precondition of the input, independent of its access method.
         let precondition = Precondition { writes: false, direct: false, flush: false, cache };
         {
             let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
@@ -226,7 +226,7 @@ impl Workload for TransformWorkload {
         let stats = self.run_once(context)?;
         Ok(RunResult {
             bytes: stats.bytes,
-            // A tool's user waits for opening and committing too: the clock around this tells.
+            // A tool's user waits for opening and committing, too; the surrounding clock includes them.
             seconds: None,
             requests: stats.reads.requests + stats.writes.requests,
             depth: Some(stats.reads.depth()),

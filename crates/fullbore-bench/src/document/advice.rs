@@ -1,70 +1,69 @@
-//! What to do on this machine, and what became of the rules of 1997.
+//! Recommendations for this machine, and verdicts on the rules of the paper of 1997.
 
 use serde::{Deserialize, Serialize};
 
-/// One line of advice, with what it rests on.
+/// A recommendation with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What to do, with the figures that say why, in a sentence.
+    /// The recommendation with its figures, in a sentence.
     pub text: String,
-    /// Why it is believed: what was compared with what, in a sentence.
+    /// The comparison that supports it, in a sentence.
     pub evidence: String,
-    /// Experiment whose chapter shows it.
+    /// Experiment whose chapter shows the evidence.
     pub experiment: String,
-    /// Ids of the cells it rests on.
+    /// Ids of the cells that support it.
     pub cells: Vec<String>,
-    /// How sure it is.
+    /// Confidence in it.
     pub confidence: Confidence,
-    /// What following it is worth: the factor between doing and not doing it, 1 or more. The list is ranked by it, with what is
-    /// of low confidence behind the rest.
+    /// Factor between following it and not, at least 1. The list is ranked by it; entries of low confidence come last.
     pub worth: f64,
 }
 
-/// How sure a finding is.
+/// Confidence in a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Intervals overlap, or cells are few or imprecise.
     Low,
-    /// Intervals lie apart, some cell is imprecise or its cache state unproved.
+    /// Intervals do not overlap; some cell is imprecise or its cache state unproved.
     Medium,
-    /// Intervals lie apart and every cell is precise and proved.
+    /// Intervals do not overlap; every cell is precise and proved.
     High,
 }
 
 /// A rule of the paper, tested again here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
-    /// Its number in the list of the paper's section 6, from 1.
+    /// Number in the list of the paper's section 6, from 1.
     pub number: u8,
-    /// The rule, in a sentence of our own.
+    /// The rule, in our own words.
     pub rule: String,
-    /// Whether it holds here.
+    /// Verdict of the test.
     pub verdict: RuleVerdict,
-    /// With which figures, in a sentence; of a rule that could not be tested, why.
+    /// Figures that support the verdict, in a sentence; for a rule that was not tested, the reason.
     pub evidence: String,
-    /// Experiment whose chapter shows it; empty if none.
+    /// Experiment whose chapter shows the evidence; empty if none.
     #[serde(default)]
     pub experiment: String,
-    /// Ids of the cells it rests on.
+    /// Ids of the cells that support the verdict.
     #[serde(default)]
     pub cells: Vec<String>,
 }
 
-/// What became of a rule.
+/// Verdict on a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleVerdict {
-    /// It still holds here.
+    /// The rule still holds here.
     StillTrue,
-    /// It does not hold here any more.
+    /// The rule no longer holds here.
     NoLongerTrue,
-    /// This run or this machine cannot tell.
+    /// This run or this machine cannot test the rule.
     NotTestable,
 }
 
 impl RuleVerdict {
-    /// The words for it.
+    /// Returns the verdict's words in the report.
     pub fn words(self) -> &'static str {
         match self {
             Self::StillTrue => "still true",

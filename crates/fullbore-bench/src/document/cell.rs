@@ -1,4 +1,4 @@
-//! A cell of an experiment's grid: its labels, its raw samples, and what they come to.
+//! A cell of an experiment's grid: labels, raw samples, summary.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,27 +12,27 @@ pub struct Cell {
     pub id: String,
     /// Experiment the cell belongs to (`read`, `write`, `depth`, `random`, `transform`, `memory` or another).
     pub experiment: String,
-    /// Everything that tells the cell from others.
+    /// Labels that identify the cell within its experiment.
     pub labels: Labels,
-    /// Samples in the order they were taken, contradicted ones included.
+    /// Samples in the order in which they were taken, contradicted ones included.
     #[serde(default)]
     pub samples: Vec<Sample>,
-    /// What the usable samples come to; `None` when there are none.
+    /// Summary of the usable samples; `None` if there are none.
     #[serde(default)]
     pub summary: Option<Summary>,
-    /// Why the cell was not measured.
+    /// Reason why the cell was not measured.
     #[serde(default)]
     pub skipped: Option<String>,
 }
 
 impl Cell {
-    /// A cell yet to be measured.
+    /// Creates a cell without samples.
     pub fn new(id: impl Into<String>, experiment: impl Into<String>, labels: Labels) -> Self {
         let (id, experiment) = (id.into(), experiment.into());
         Self { id, experiment, labels, samples: Vec::new(), summary: None, skipped: None }
     }
 
-    /// A cell that cannot be measured here, and why.
+    /// Creates a cell that cannot be measured here.
     pub fn skipped(
         id: impl Into<String>,
         experiment: impl Into<String>,
@@ -42,26 +42,26 @@ impl Cell {
         Self { skipped: Some(reason.into()), ..Self::new(id, experiment, labels) }
     }
 
-    /// Computes the summary anew from the samples.
+    /// Recomputes the summary from the samples.
     pub fn summarise(&mut self, options: &SummaryOptions) {
         self.summary = summarise(&self.samples, &self.labels, options);
     }
 
-    /// Rates of the usable samples (bytes a second), in order; without those at the front that the summary says were
-    /// still warming up.
+    /// Returns the rates of the usable samples (bytes per second) in order, without the first ones that the summary
+    /// classifies as warm-up.
     pub fn rates(&self) -> Vec<f64> {
         let warming = self.summary.as_ref().and_then(|s| s.warm_up).map_or(0, WarmUp::left_out);
         self.samples.iter().filter(|s| s.usable()).skip(warming).map(Sample::rate).collect()
     }
 }
 
-/// What tells a cell from the others of its experiment. Text fields hold the words of the command line.
+/// Labels that distinguish a cell from the others of its experiment. Text fields use the words of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Labels {
-    /// Kind of job a person would name, such as `sequential read`; cells of one job compete for the choice.
+    /// Kind of job, such as `sequential read`; the strategies of one job compete for its choice.
     pub job: String,
-    /// What is done: `read`, `write`, `copy`, or an operation such as `shift:10`.
+    /// Operation: `read`, `write`, `copy`, or one such as `shift:10`.
     pub operation: String,
     /// Access method.
     pub method: String,
@@ -71,56 +71,56 @@ pub struct Labels {
     pub depth: Option<u32>,
     /// Workers.
     pub workers: Option<u32>,
-    /// How stripes reach workers: `serial`, `striped`, `pool`.
+    /// Distribution of stripes to workers: `serial`, `striped`, `pool`.
     pub model: Option<String>,
     /// Allocation of the output, such as `preallocate`.
     pub allocation: Option<String>,
-    /// What happens to the page cache: `keep`, `drop`, `direct`.
+    /// Cache policy: `keep`, `drop`, `direct`.
     pub cache_policy: Option<String>,
     /// State of the output before: `existing`, `truncated`, `extended`, `preallocated`, `overwritten`.
     pub file_state: Option<String>,
-    /// Page cache state asked for.
+    /// Requested page-cache state.
     pub cache: Option<CacheState>,
     /// `sequential`, `random` or `strided`.
     pub order: Option<String>,
-    /// The strategy as `--strategy` takes it: a name, or fields.
+    /// The strategy in the syntax of `--strategy`: a name, or fields.
     pub strategy: Option<String>,
-    /// Whether written bytes were brought to the device within the time (`fdatasync`).
+    /// True if the time includes flushing the written bytes to the device (`fdatasync`).
     pub flush: Option<bool>,
-    /// Length of the file in bytes, where it is not that of the run.
+    /// Length of the file in bytes, if it differs from the run's.
     pub file_bytes: Option<u64>,
-    /// Sequential streams at once.
+    /// Concurrent sequential streams.
     pub streams: Option<u32>,
-    /// Directories (disks) at once.
+    /// Directories (disks) used concurrently.
     pub targets: Option<u32>,
-    /// Chunk of a file striped over them, in bytes.
+    /// Chunk of a file striped over the directories, in bytes.
     pub chunk_bytes: Option<u64>,
-    /// How far requests lie from a multiple of their size, in bytes; may be negative.
+    /// Distance of requests from a multiple of their size, in bytes; may be negative.
     pub offset_bytes: Option<i64>,
-    /// Requests a second asked for, where requests come at a set rate.
+    /// Requested arrival rate in requests per second, if requests arrive at a set rate.
     pub load_per_s: Option<u64>,
-    /// Memory that the process and its page cache may have, in bytes.
+    /// Memory limit for the process and its page cache, in bytes.
     pub memory_limit_bytes: Option<u64>,
-    /// The program that did it, where that is not fullbore: `fio`, `cp` …
+    /// The program measured, if it is not fullbore: `fio`, `cp` …
     pub peer: Option<String>,
-    /// Whatever else tells it from its fellows, in a word or two: `scalar`, `hint sequential`.
+    /// Any other distinction, in a word or two: `scalar`, `hint sequential`.
     pub variant: Option<String>,
 }
 
-/// How much of the file the page cache holds when a trial begins.
+/// Page-cache state of the range at the start of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheState {
-    /// All of it.
+    /// Cached.
     Warm,
-    /// None of it.
+    /// Not cached.
     Cold,
-    /// Some of it.
+    /// Partly cached.
     Mixed,
 }
 
 impl CacheState {
-    /// The word used everywhere.
+    /// Returns the state's name in labels, options and reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Warm => "warm",
@@ -144,50 +144,50 @@ pub struct Sample {
     pub seconds: f64,
     /// Requests issued.
     pub requests: u64,
-    /// Processor time in user mode, seconds over all threads.
+    /// CPU time in user mode, in seconds over all threads.
     pub user_s: f64,
-    /// Processor time in the kernel charged to the process, seconds over all threads.
+    /// CPU time in the kernel charged to the process, in seconds over all threads.
     pub system_s: f64,
-    /// Busy processor time of the whole system beyond the process, seconds: kernel threads, and any other load.
+    /// CPU time of the whole system beyond the process, in seconds: kernel threads and any other load.
     pub uncharged_s: Option<f64>,
     /// Page faults served without a read.
     pub minor_faults: Option<u64>,
     /// Page faults that waited for a read.
     pub major_faults: Option<u64>,
-    /// Bytes of the file in the page cache before.
+    /// Bytes of the range in the page cache before the sample.
     pub cached_before_bytes: Option<u64>,
-    /// Bytes of the file in the page cache after.
+    /// Bytes of the range in the page cache after the sample.
     pub cached_after_bytes: Option<u64>,
-    /// Size of the file range that the two above refer to.
+    /// Length of the range that `cached_before_bytes` and `cached_after_bytes` refer to.
     pub cache_total_bytes: Option<u64>,
-    /// Bytes the devices read meanwhile.
+    /// Bytes that the devices read during the sample.
     pub device_read_bytes: Option<u64>,
-    /// Bytes the devices wrote meanwhile.
+    /// Bytes that the devices wrote during the sample.
     pub device_written_bytes: Option<u64>,
-    /// Mean number of requests in flight a worker.
+    /// Mean number of requests in flight per worker.
     pub depth_mean: Option<f64>,
-    /// Time a request took, by share of requests.
+    /// Percentiles of the time of a request.
     pub latency: Option<Latency>,
-    /// Where the requests' time went.
+    /// Phases of the requests' time.
     pub phases: Option<Phases>,
-    /// Bytes a second of each of several streams or targets.
+    /// Throughput of each stream or target, in bytes per second.
     pub streams: Vec<f64>,
-    /// Whether the cache state asked for was proved.
+    /// Result of the check of the requested cache state.
     pub proof: Proof,
 }
 
 impl Sample {
-    /// Bytes a second; 0 when no time passed.
+    /// Returns the throughput in bytes per second; 0 if no time passed.
     pub fn rate(&self) -> f64 {
         if self.seconds > 0.0 { self.bytes as f64 / self.seconds } else { 0.0 }
     }
 
-    /// Charged processor time in seconds.
+    /// Returns the CPU time charged to the process, in seconds.
     pub fn charged_s(&self) -> f64 {
         self.user_s + self.system_s
     }
 
-    /// Whether the sample enters the figures: it took time, moved bytes, and its proof does not contradict it.
+    /// True if the sample counts: it took time, moved bytes, and its proof does not contradict it.
     pub fn usable(&self) -> bool {
         self.bytes > 0
             && self.seconds.is_finite()
@@ -196,20 +196,20 @@ impl Sample {
     }
 }
 
-/// Whether measurement confirms the cache state that a sample claims.
+/// Result of checking a sample's cache state against the counters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Proof {
-    /// It does.
+    /// The counters confirm the state.
     Confirmed,
-    /// It contradicts it; the sample is kept but enters no figure.
+    /// The counters refute the state; the sample is kept but does not count.
     Contradicted {
-        /// What was found.
+        /// The measured state.
         reason: String,
     },
-    /// It could not be told.
+    /// No counter can decide.
     Unproved {
-        /// Why not.
+        /// The missing counter.
         reason: String,
     },
 }
@@ -220,39 +220,39 @@ impl Default for Proof {
     }
 }
 
-/// How long requests took, in seconds.
+/// Percentiles of the time of a request, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Latency {
     /// Median.
     pub p50_s: f64,
-    /// 90 % took no longer.
+    /// 90th percentile.
     pub p90_s: f64,
-    /// 99 % took no longer.
+    /// 99th percentile.
     pub p99_s: f64,
-    /// 99.9 % took no longer.
+    /// 99.9th percentile.
     pub p999_s: f64,
-    /// The longest.
+    /// Maximum.
     pub max_s: f64,
 }
 
-/// Where the time of requests went: sums over the requests of a sample, in seconds, and what the device made of them.
+/// Phases of the requests' time, in seconds, summed over the requests of a sample; and the device's requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Phases {
-    /// In the call that hands a request to the system.
+    /// Time in the call that submits a request.
     pub submit_s: f64,
-    /// Between the call and the device (the queue), where block tracing tells.
+    /// Time between the call and the device (the queue); only with block tracing.
     pub queue_s: Option<f64>,
-    /// At the device, as the block layer counts it.
+    /// Time at the device, as the block layer counts it.
     pub device_s: Option<f64>,
-    /// From the device's completion to the application's knowledge of it, or from submission on where no more is known.
+    /// Time from the device's completion until the application receives it; without device times, from submission.
     pub complete_s: f64,
-    /// Requests the device completed.
+    /// Requests that the device completed.
     pub device_requests: u64,
-    /// Requests that were merged with a neighbour before the device got them.
+    /// Requests merged with an adjacent one before the device received them.
     pub merges: u64,
-    /// Requests of the device beyond those asked for and not merged: what the system split.
+    /// Device requests beyond those issued and not merged: the pieces into which the system split requests.
     pub splits: u64,
     /// Mean size of the device's requests, in bytes.
     pub device_request_bytes: f64,

@@ -12,37 +12,37 @@ use crate::units;
 pub struct Choice {
     /// Kind of job with the cache state, such as `sequential read, cold`.
     pub job: String,
-    /// The strategy as `--strategy` takes it.
+    /// The strategy in the syntax of `--strategy`.
     pub strategy: String,
-    /// Id of the cell it was measured in.
+    /// Id of the cell that measured it.
     pub cell: String,
-    /// Its rate, bytes a second.
+    /// Its throughput in bytes per second.
     pub rate: Estimate,
-    /// Why, in one line.
+    /// Reason for the choice, in one line.
     pub evidence: String,
-    /// The best of another method, or of the same where only one method was measured.
+    /// Best strategy of another access method, or of the same if only one was measured.
     #[serde(default)]
     pub runner_up: Option<RunnerUp>,
 }
 
-/// The strategy that came next for a job.
+/// The second-best strategy of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunnerUp {
-    /// The strategy as `--strategy` takes it.
+    /// The strategy in the syntax of `--strategy`.
     pub strategy: String,
     /// Id of its cell.
     pub cell: String,
-    /// The chosen one's rate ÷ this one's.
+    /// Throughput of the chosen strategy ÷ throughput of this one.
     pub comparison: Comparison,
 }
 
-/// Among equals, processor time decides when it differs by at least this factor.
+/// CPU time decides among strategies of equal throughput if one takes at most this share of the other's.
 const CHEAPER: f64 = 0.9;
 
-/// Chooses a strategy for each job (label `job` and cache state) among the measured cells with that job.
+/// Chooses a strategy for each job (label `job` and cache state) among the measured cells of that job.
 ///
-/// The fastest median wins, unless another is within 3 % of it and costs at most nine tenths of its processor
-/// time. Cells without a job take no part, but for reads where nothing was tried under the name of reading.
+/// The largest median wins, unless another is within 3 % of it and takes at most nine tenths of its CPU time. Cells
+/// without a job do not compete, except reads if no trial names reading as its job.
 pub fn choices(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Choice> {
     fn rated(cell: &Cell) -> Option<(&Cell, Rated)> {
         let summary = cell.summary.as_ref()?;
@@ -53,7 +53,7 @@ pub fn choices(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Choice> {
         .collect()
 }
 
-/// The measured cells that compete for each job, in the order of their first. What a peer does is no strategy.
+/// Returns the measured cells that compete for each job, in the order of their first. Cells of peers do not compete.
 pub(crate) fn candidates(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
     let mut jobs: Vec<(String, Vec<&Cell>)> = Vec::new();
     let ours = |c: &&Cell| !c.labels.job.is_empty() && c.summary.is_some() && c.labels.peer.is_none();
@@ -89,7 +89,7 @@ fn choose(job: String, mut candidates: Vec<(&Cell, Rated)>, bootstrap: &Bootstra
     let cheapest = equals.min_by(|a, b| a.1.cpu_per_mb.total_cmp(&b.1.cpu_per_mb))?;
     let cheaper = cheapest.1.cpu_per_mb <= CHEAPER * fastest.cpu_per_mb;
     let (cell, rated) = if cheaper { *cheapest } else { candidates[0] };
-    // Neighbours of the same method differ by a step of request size; another method is the alternative to know.
+    // Strategies of the same method differ by one step of request size; the useful alternative is another method.
     let others = || candidates.iter().filter(|c| c.0.labels.strategy_text() != cell.labels.strategy_text());
     let next = others().find(|c| c.0.labels.method != cell.labels.method).or_else(|| others().next());
     let compared = next.and_then(|(other, other_rated)| {
@@ -101,7 +101,7 @@ fn choose(job: String, mut candidates: Vec<(&Cell, Rated)>, bootstrap: &Bootstra
     if let Some((next, next_cpu)) = &compared {
         evidence += &format!(", {}", against(&next.comparison, &next.strategy));
         if rated.cpu_per_mb > 0.0 && rated.cpu_per_mb <= CHEAPER * next_cpu {
-            evidence += &format!("; {} of its processor time", units::percent(rated.cpu_per_mb / next_cpu));
+            evidence += &format!("; {} of its CPU time", units::percent(rated.cpu_per_mb / next_cpu));
         }
     } else {
         evidence += ", the only one measured";
@@ -119,7 +119,7 @@ fn choose(job: String, mut candidates: Vec<(&Cell, Rated)>, bootstrap: &Bootstra
 fn against(comparison: &Comparison, other: &str) -> String {
     let Estimate { value, low, high } = comparison.ratio;
     match comparison.verdict {
-        Verdict::NoDifferenceThatMatters => format!("no difference that matters to {other}"),
+        Verdict::NoDifferenceThatMatters => format!("no difference that matters from {other}"),
         Verdict::Unclear => format!("{value:.2}× {other} (unclear: {low:.2} to {high:.2})"),
         Verdict::Faster | Verdict::Slower => format!("{value:.2}× {other} ({low:.2} to {high:.2})"),
     }

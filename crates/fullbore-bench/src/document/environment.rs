@@ -1,4 +1,4 @@
-//! Where a run took place, and what the meter found out about itself.
+//! The machine and storage of a run, and the meter's own cost.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ pub struct Environment {
     pub kernel: String,
     /// Processor model.
     pub cpu_model: String,
-    /// Processors the system shows.
+    /// Processors that the system reports.
     pub logical_cpus: u32,
-    /// Processors the control group allows, if limited.
+    /// Processors that the control group allows, if limited.
     pub cpu_quota: Option<f64>,
-    /// Memory in bytes (of the machine, or the control group's limit when lower).
+    /// Memory in bytes: the machine's, or the control group's limit if lower.
     pub memory_bytes: Option<u64>,
-    /// The file system of the directory measured.
+    /// File system of the measured directory.
     pub file_system: FileSystem,
-    /// The devices below it, as far as known.
+    /// Devices below the file system, as far as known.
     pub devices: Vec<Device>,
-    /// Engines that run here, and those that do not with the reason.
+    /// Engines, available or not, with the reason.
     pub engines: Vec<EngineFact>,
-    /// Everything else the probe found, as it found it.
+    /// All other facts from the probe, unchanged.
     pub facts: Value,
 }
 
@@ -37,11 +37,11 @@ pub struct Environment {
 pub struct FileSystem {
     /// Type, such as `ext4`.
     pub kind: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub mount_point: String,
-    /// Mount options, comma-separated as the kernel gives them.
+    /// Mount options, comma-separated, as the kernel reports them.
     pub options: String,
-    /// What is mounted, such as `/dev/vda1`.
+    /// Mounted device, such as `/dev/vda1`.
     pub source: String,
 }
 
@@ -51,36 +51,36 @@ pub struct FileSystem {
 pub struct Device {
     /// Name, such as `nvme0n1`.
     pub name: String,
-    /// Model, if it tells.
+    /// Model, if reported.
     pub model: Option<String>,
-    /// Whether it turns.
+    /// True for rotational media.
     pub rotational: Option<bool>,
     /// Queue settings by their name in sysfs (`scheduler`, `read_ahead_kb`, `max_sectors_kb`, `write_cache` …).
     pub queue: BTreeMap<String, String>,
 }
 
-/// Whether an engine runs here.
+/// Availability of an engine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineFact {
     /// Name of the access method.
     pub name: String,
-    /// Whether it ran when tried.
+    /// True if a trial call succeeded.
     pub available: bool,
-    /// Why not, or what is limited.
+    /// Reason for the unavailability, or a limitation.
     pub reason: Option<String>,
 }
 
-/// What the meter measured of itself.
+/// The meter's measurements of itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Audit {
-    /// Seconds a request of the null engine: what the meter itself adds to each request.
+    /// Seconds per request of the null engine: the meter's own share of each request.
     pub null_request_s: Option<Estimate>,
-    /// Seconds a reading of the clock takes.
+    /// Seconds per reading of the clock.
     pub clock_s: Option<f64>,
-    /// What was found, a sentence each.
+    /// Findings, a sentence each.
     pub findings: Vec<String>,
-    /// Ids of the cells bound by the meter and not by the storage.
+    /// Ids of the cells whose throughput the meter limits, not the storage.
     pub tool_bound: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What follows from the cells of a run: roof, peaks, half-power points, cost lines, choices.
+//! Findings from the cells of a run: roof, peaks, half-power points, cost lines, choices.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,40 +15,40 @@ use crate::stats::{
     half_power,
 };
 
-/// The findings of a run. Each names the cells it rests on.
+/// The findings of a run, with the ids of the cells that support them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Findings {
     /// The roof.
     pub roof: Option<Roof>,
-    /// The peak of each path, as a share of the roof.
+    /// Peak of each path, with its share of the roof.
     pub peaks: Vec<Peak>,
     /// Half-power request of each path measured at several request sizes.
     pub half_power_request: Vec<SeriesHalfPower>,
     /// Half-power depth of each path measured at several depths.
     pub half_power_depth: Vec<SeriesHalfPower>,
-    /// Processor cost of a request, `a + b · bytes`, of each path measured at three or more request sizes.
+    /// CPU time per request, `a + b · bytes`, of each path measured at three or more request sizes.
     pub costs: Vec<SeriesCost>,
-    /// Elapsed time of a request by its size, of each path measured at three or more request sizes.
+    /// Elapsed time per request by size, of each path measured at three or more request sizes.
     pub request_times: Vec<SeriesRequestTime>,
-    /// Where adding a disk stops helping, of each path measured over several numbers of disks.
+    /// Number of disks at which throughput saturates, of each path measured over several numbers of disks.
     pub saturation: Vec<Saturation>,
     /// The strategy chosen for each kind of job.
     pub choices: Vec<Choice>,
-    /// What to do on this machine, what is worth most first.
+    /// Recommendations for this machine, by descending worth.
     pub advice: Vec<Advice>,
-    /// The rules of the paper of 1997, tested again.
+    /// Verdicts on the rules of the paper of 1997.
     pub rules: Vec<Rule>,
-    /// The storage pipeline, where it was measured.
+    /// The storage pipeline, if measured.
     pub pipeline: Option<Pipeline>,
-    /// Our cells beside those of other programs.
+    /// Ratios of our cells to those of other programs.
     pub peers: Vec<PeerRatio>,
 }
 
-/// Memory copy speed: no path that copies can be faster.
+/// Memory-copy throughput: the upper limit of every path that copies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Roof {
-    /// Bytes copied a second.
+    /// Throughput of the copy in bytes per second.
     pub rate: Estimate,
     /// Id of the cell that measured it.
     pub cell: String,
@@ -59,11 +59,11 @@ pub struct Roof {
 pub struct SeriesRef {
     /// Experiment.
     pub experiment: String,
-    /// What tells it from the other paths of the experiment.
+    /// Name of the path within the experiment.
     pub name: String,
     /// Labels shared by its cells.
     pub labels: Labels,
-    /// Ids of its cells, rising along the axis.
+    /// Ids of its cells, ascending along the axis.
     pub cells: Vec<String>,
 }
 
@@ -74,14 +74,14 @@ pub struct Peak {
     pub series: SeriesRef,
     /// Id of the fastest cell.
     pub cell: String,
-    /// Its rate, bytes a second.
+    /// Its throughput in bytes per second.
     pub rate: Estimate,
-    /// Its rate as a share of the roof.
+    /// Its throughput as a share of the roof.
     #[serde(default)]
     pub share_of_roof: Option<f64>,
 }
 
-/// The half-power point of a path; positions in bytes (request) or requests (depth), rates in bytes a second.
+/// The half-power point of a path; positions in bytes (request) or requests (depth), throughput in bytes per second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesHalfPower {
     /// The path.
@@ -90,29 +90,28 @@ pub struct SeriesHalfPower {
     pub half_power: HalfPower,
 }
 
-/// The processor cost of a path's requests: `per_request` in seconds, `per_byte` in seconds a byte.
+/// CPU time of a path's requests: `per_request` in seconds, `per_byte` in seconds per byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesCost {
     /// The path.
     pub series: SeriesRef,
-    /// The line.
+    /// Fitted line.
     pub line: CostLine,
 }
 
-/// The elapsed time of a path's requests, as the device's limits or the way to it make it: in seconds, at the path's
-/// depth.
+/// Elapsed time of a path's requests at the path's depth, in seconds, as limited by the device or the path to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesRequestTime {
     /// The path.
     pub series: SeriesRef,
-    /// The time by size.
+    /// Time by request size.
     pub time: RequestTime,
 }
 
 /// Computes all findings from summarised cells.
 ///
-/// `described` are the document's experiments (may be empty). The roof is the fastest cell of the experiment
-/// `memory`. Cells without summary take no part.
+/// `described` are the document's experiments (may be empty). The roof is the fastest cell of the experiment `memory`.
+/// Cells without a summary are skipped.
 pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap) -> Findings {
     let mut findings = Findings { roof: roof(cells), ..Findings::default() };
     let top = findings.roof.as_ref().map(|r| r.rate.value);
@@ -144,7 +143,7 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
             );
             let costs: Vec<(f64, f64)> = line.cells.iter().filter_map(|&i| cost_point(&cells[i])).collect();
             let fitted = fit_cost(&costs, bootstrap.confidence);
-            // Of the line itself the residuals tell, of noise the samples: an interval holds both.
+            // The residuals measure the error of the line, the samples measure the noise: an interval covers both.
             let drawn: Vec<(f64, Vec<f64>)> =
                 line.cells.iter().filter_map(|&i| cost_samples(&cells[i])).collect();
             let fitted = fitted.map(|fit| match fit_cost_samples(&drawn, bootstrap) {
@@ -196,14 +195,14 @@ fn peak(cells: &[Cell], line: &Series, path: &SeriesRef, roof: Option<f64>) -> O
     })
 }
 
-/// (bytes a request, charged seconds a request of each sample), where requests were counted.
+/// Returns (bytes per request, charged seconds per request of each sample); `None` if requests were not counted.
 fn cost_samples(cell: &Cell) -> Option<(f64, Vec<f64>)> {
     let (bytes, _) = cost_point(cell)?;
     let counted = cell.samples.iter().filter(|s| s.usable() && s.requests > 0);
     Some((bytes, counted.map(|s| s.charged_s() / s.requests as f64).collect()))
 }
 
-/// (bytes a request, charged seconds a request) as measured: the mean request, not the one asked for.
+/// Returns (bytes per request, charged seconds per request) as measured: the mean request size, not the nominal one.
 fn cost_point(cell: &Cell) -> Option<(f64, f64)> {
     let cost = cell.summary.as_ref()?.cpu_per_request?;
     let (bytes, requests) = cell

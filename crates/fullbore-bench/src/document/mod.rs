@@ -1,6 +1,6 @@
-//! The results document: everything one run measured, raw samples first, as versioned JSON.
+//! The results document: everything that one run measured, with raw samples, as versioned JSON.
 //!
-//! `docs/results-schema.md` describes every field. All times are seconds, all sizes bytes, all rates bytes a second;
+//! `docs/results-schema.md` describes every field. All times are seconds, all sizes bytes, all rates bytes per second;
 //! a megabyte (MB) is 10^6 bytes.
 
 mod advice;
@@ -37,12 +37,12 @@ pub use saturation::{Saturation, SaturationStep};
 pub use series::{Axis, EarlierFinding, Experiment, Figure, Series, experiments, series};
 pub use summary::{CpuCost, StopReason, Summary, SummaryOptions, summarise};
 
-/// The value of a results document's `schema` field.
+/// Value of the `schema` field of a results document.
 pub const SCHEMA: &str = "fullbore.results";
-/// The version this build writes, and the newest it reads.
+/// Version that this build writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 
-/// Additions within the version that this build writes.
+/// Minor version that this build writes: number of additions within the version.
 pub const MINOR: u32 = 1;
 
 /// One run of the meter.
@@ -50,30 +50,30 @@ pub const MINOR: u32 = 1;
 pub struct Document {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// Version of the schema; grows when a reader of the old one would misread the new.
+    /// Version of the schema; increases when a reader of the old version would misread the new.
     pub version: u32,
-    /// Additions within the version, which older readers may ignore.
+    /// Minor version; its additions may be ignored by older readers.
     #[serde(default)]
     pub minor: u32,
-    /// What was run.
+    /// Parameters of the run.
     pub run: Run,
-    /// Where it was run.
+    /// The machine and storage.
     #[serde(default)]
     pub environment: Environment,
-    /// What the meter found out about itself.
+    /// The meter's measurements of itself.
     #[serde(default)]
     pub audit: Audit,
-    /// The experiments, in the order of the report; those not listed follow from the cells.
+    /// The experiments, in the order of the report; the description of an unlisted one is derived from its cells.
     #[serde(default)]
     pub experiments: Vec<Experiment>,
     /// The cells of the experiments' grids, with their samples.
     pub cells: Vec<Cell>,
-    /// What follows from the cells.
+    /// Findings from the cells.
     #[serde(default)]
     pub findings: Findings,
 }
 
-/// What was run, when and how.
+/// Time, parameters and state of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Start, RFC 3339 in UTC (see [`rfc3339`]).
@@ -82,33 +82,33 @@ pub struct Run {
     pub duration_s: f64,
     /// Version of fullbore.
     pub fullbore_version: String,
-    /// The command line, program first.
+    /// The command line, including the program's name.
     #[serde(default)]
     pub command: Vec<String>,
     /// Seed of the order of trials, of test data and of intervals.
     pub seed: u64,
-    /// Directory measured.
+    /// Measured directory.
     pub directory: String,
     /// Size of the test file in bytes.
     pub file_bytes: u64,
-    /// Whether every planned cell was measured or skipped for a reason.
+    /// True if every planned cell was measured or skipped for a reason.
     pub complete: bool,
-    /// Whether the run was ended from outside (Ctrl-C, SIGTERM).
+    /// True if the run was interrupted (Ctrl-C, SIGTERM).
     #[serde(default)]
     pub interrupted: bool,
-    /// Anything to be said of the run as a whole, a sentence each.
+    /// Notes on the run as a whole, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// All directories measured, where there are several.
+    /// All measured directories, if there are several.
     #[serde(default)]
     pub directories: Vec<String>,
-    /// The sets of experiments asked for, in order, as TOML by name: what `--resume` goes on with.
+    /// The requested sets of experiments, in order, as TOML by name; `--resume` continues with them.
     #[serde(default)]
     pub sets: Vec<(String, String)>,
 }
 
 impl Document {
-    /// A document of the current version without cells.
+    /// Creates a document of the current version without cells.
     pub fn new(run: Run, environment: Environment) -> Self {
         Self {
             schema: SCHEMA.into(),
@@ -123,26 +123,27 @@ impl Document {
         }
     }
 
-    /// Writes the document as JSON, two spaces an indent, with a final newline.
+    /// Writes the document as JSON, indented by two spaces, with a final newline.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// The writer's errors.
     pub fn write(&self, mut writer: impl Write) -> Result<(), Error> {
         serde_json::to_writer_pretty(&mut writer, self).map_err(Error::Json)?;
         writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(Error::Io)
     }
 
-    /// The document with the control characters in its texts escaped: what is made of it may be shown on a terminal.
+    /// Returns the document with the control characters in its texts escaped, because text derived from it may be shown
+    /// on a terminal.
     pub fn printable(&self) -> std::borrow::Cow<'_, Self> {
         printable::printable(self)
     }
 
-    /// A short name for each cell by id, such as `read: direct, cold, 64 KiB`.
+    /// Returns a short name for each cell by id, such as `read: direct, cold, 64 KiB`.
     pub fn cell_names(&self) -> std::collections::BTreeMap<String, String> {
         series::cell_names(&self.cells, &self.experiments)
     }
 
-    /// The cell with this id.
+    /// Returns the cell with this id.
     pub fn cell(&self, id: &str) -> Option<&Cell> {
         self.cells.iter().find(|c| c.id == id)
     }

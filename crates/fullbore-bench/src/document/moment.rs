@@ -2,11 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// `moment` in UTC to the second: `2026-03-14T09:26:53Z`. Moments before 1970 are given as 1970.
+/// Formats `moment` in UTC to the second: `2026-03-14T09:26:53Z`. A moment before 1970 is formatted as 1970.
 pub fn rfc3339(moment: SystemTime) -> String {
     let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Count from 1 March of year 0, so that the leap day is the last of its year: 146,097 days are 400 years.
+    // Years start on 1 March of year 0, so that the leap day is the last of its year: 146,097 days are 400 years.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -25,7 +25,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn moments_as_date_gives_them() {
+    fn agrees_with_date() {
         // date -u -d @SECONDS +%FT%TZ
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00Z"),

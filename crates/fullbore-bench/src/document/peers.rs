@@ -1,4 +1,4 @@
-//! Cells beside the same cells of another program: how fast, how prompt and how dear one is against the other.
+//! Ratios of our cells to the same cells of another program: throughput, latency, CPU time.
 
 use std::collections::BTreeMap;
 
@@ -7,52 +7,52 @@ use serde::{Deserialize, Serialize};
 use super::cell::{Cell, Labels};
 use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_paired, compare_rates};
 
-/// Rounds with a sample of both that say something.
+/// Minimum number of rounds with a sample of both for a paired comparison.
 const FEWEST: usize = 6;
 
-/// A cell of ours beside that of a peer.
+/// Ratio of one of our cells to a peer's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PeerRatio {
     /// Id of our cell.
     pub cell: String,
-    /// Id of the peer's.
+    /// Id of the peer's cell.
     pub peer_cell: String,
     /// The peer: `fio`, `cp` …
     pub peer: String,
-    /// Our rate ÷ the peer's, in the same rounds.
+    /// Our throughput ÷ the peer's, in the same rounds.
     pub rate: Comparison,
-    /// Our median time of a request ÷ the peer's, where both know it.
+    /// Our median latency ÷ the peer's, if both were measured.
     #[serde(default)]
     pub p50: Option<f64>,
-    /// The same of the time that 99 % take no longer than.
+    /// Our 99th percentile of latency ÷ the peer's, if both were measured.
     #[serde(default)]
     pub p99: Option<f64>,
-    /// Our processor time a request ÷ the peer's, where both count requests.
+    /// Our CPU time per request ÷ the peer's, if both count requests.
     #[serde(default)]
     pub cpu_per_request: Option<f64>,
-    /// Our processor time a megabyte ÷ the peer's.
+    /// Our CPU time per megabyte ÷ the peer's.
     #[serde(default)]
     pub cpu_per_mb: Option<f64>,
-    /// What the two do not do alike, in words.
+    /// Differences between the two workloads, in words.
     #[serde(default)]
     pub note: Option<String>,
 }
 
 impl PeerRatio {
-    /// The ratios in words: `rate 1.02 (1.01 to 1.03), p50 0.98, p99 1.01, processor time 0.93`.
+    /// Formats the ratios: `rate 1.02 (1.01 to 1.03), p50 0.98, p99 1.01, CPU time 0.93`.
     pub fn text(&self) -> String {
         let Estimate { value, low, high } = self.rate.ratio;
         let mut described = format!("rate {value:.2} ({low:.2} to {high:.2})");
         for (name, ratio) in [("p50", self.p50), ("p99", self.p99)] {
             described += &ratio.map_or_else(String::new, |ratio| format!(", {name} {ratio:.2}"));
         }
-        // Of the same requests both are one ratio.
+        // With equal requests, both ratios are the same.
         let processor = self.cpu_per_request.or(self.cpu_per_mb);
-        described + &processor.map_or_else(String::new, |ratio| format!(", processor time {ratio:.2}"))
+        described + &processor.map_or_else(String::new, |ratio| format!(", CPU time {ratio:.2}"))
     }
 }
 
-/// Every measured cell of a peer beside the cell of ours that has the same labels otherwise, in the order of the cells.
+/// Pairs every measured cell of a peer with our cell that otherwise has the same labels, in the order of the cells.
 pub fn peers(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<PeerRatio> {
     let ours = || cells.iter().filter(|cell| cell.labels.peer.is_none() && cell.summary.is_some());
     cells
@@ -67,7 +67,7 @@ pub fn peers(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<PeerRatio> {
         .collect()
 }
 
-/// What both have alike: a peer's cell competes for no job.
+/// Returns the labels that both share; a peer's cell does not compete for a job.
 fn without_peer(labels: &Labels) -> Labels {
     Labels { peer: None, job: String::new(), ..labels.clone() }
 }
@@ -94,8 +94,8 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Opt
     })
 }
 
-/// What both had in a round (other load, heat, a credit) is in neither's ratio; where rounds are few, all samples are
-/// compared.
+/// Compares samples of the same round, so that conditions common to both (other load, heat, a credit) cancel out. With
+/// few common rounds, all samples are compared.
 fn rates(ours: &Cell, theirs: &Cell, bootstrap: &Bootstrap) -> Option<Comparison> {
     let by_round = |cell: &Cell| -> BTreeMap<u32, f64> {
         let usable = cell.samples.iter().filter(|sample| sample.usable());
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_meets_the_one_that_differs_in_nothing_but_the_program() {
+    fn cells_that_differ_only_in_the_program_are_paired() {
         let ours = Labels { job: "read".into(), ..labels(None, 1) };
         let cells = [
             cell("ours", ours, 1.0, Some(0.001)),
@@ -159,13 +159,13 @@ mod tests {
         let described = one.text();
         assert!(
             described.starts_with("rate 1.25 (")
-                && described.ends_with(", p50 0.50, p99 0.50, processor time 0.80"),
+                && described.ends_with(", p50 0.50, p99 0.50, CPU time 0.80"),
             "{described}"
         );
     }
 
     #[test]
-    fn percentiles_are_compared_only_where_both_have_them() {
+    fn percentiles_are_compared_only_if_both_have_them() {
         let cells =
             [cell("ours", labels(None, 1), 1.0, None), cell("fio", labels(Some("fio"), 1), 1.0, Some(0.1))];
         let found = peers(&cells, &Bootstrap::default());

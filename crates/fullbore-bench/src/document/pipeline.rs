@@ -1,13 +1,14 @@
-//! The storage pipeline: what each stage is advertised to do, and what it really does (figure 1 of 1997).
+//! The storage pipeline: advertised and measured throughput of each stage (figure 1 of Riedel, van Ingen and Gray,
+//! 1997).
 
 use serde::{Deserialize, Serialize};
 
 use crate::stats::Estimate;
 
-/// The stages from the application's memory to the device, the nearest first.
+/// The stages from the application's memory to the device.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pipeline {
-    /// The stages.
+    /// The stages, nearest to the application first.
     pub stages: Vec<Stage>,
 }
 
@@ -16,13 +17,13 @@ pub struct Pipeline {
 pub struct Stage {
     /// `memory`, `page cache`, `file system`, `link`, `device`.
     pub name: String,
-    /// What it is here, such as `PCIe 4.0 x4`.
+    /// The hardware or software of the stage, such as `PCIe 4.0 x4`.
     pub what: String,
-    /// Peak advertised performance, bytes a second, where anything advertises one.
+    /// Peak advertised performance in bytes per second, if known.
     pub advertised: Option<f64>,
-    /// Where that figure comes from.
+    /// Source of the advertised figure.
     pub advertised_by: String,
-    /// Real application performance through this stage, bytes a second.
+    /// Real application performance through the stage, in bytes per second.
     pub real: Option<Estimate>,
     /// Id of the cell that measured it.
     pub cell: Option<String>,

@@ -1,4 +1,4 @@
-//! Documents whose texts do not act on a terminal.
+//! Documents whose texts contain no terminal control characters.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ pub(super) fn printable(document: &Document) -> Cow<'_, Document> {
         return Cow::Borrowed(document);
     }
     let escaped = serde_json::to_value(document).map(escaped).and_then(serde_json::from_value);
-    // Texts take the place of texts: what was a document still is one.
+    // A text replaces a text, so the result still parses as a document.
     escaped.map_or(Cow::Borrowed(document), Cow::Owned)
 }
 
@@ -30,12 +30,12 @@ fn escaped(value: Value) -> Value {
     }
 }
 
-/// True if JSON that was written to it holds control characters other than line ends and tabs.
+/// Writer that detects control characters in JSON, other than line ends and tabs.
 struct Search(bool);
 
 impl Write for Search {
     fn write(&mut self, json: &[u8]) -> io::Result<usize> {
-        // Escapes and characters are written as a whole.
+        // The serialiser writes escapes and characters whole, so no pair is split between two writes.
         let escape = |pair: &[u8]| matches!(pair, [b'\\', b'u' | b'b' | b'f' | b'r'] | [0xc2, 0x80..=0x9f]);
         self.0 = self.0 || json.contains(&0x7f) || json.windows(2).any(escape);
         Ok(json.len())

@@ -1,4 +1,4 @@
-//! Reading results documents of this and earlier versions.
+//! Reads results documents of this and earlier versions.
 
 use std::io::Read;
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use super::{Document, SCHEMA, VERSION};
 
-/// Why a results document could not be read or written.
+/// Error of reading or writing a results document.
 #[derive(Debug)]
 pub enum Error {
-    /// The file could not be read or written.
+    /// Reading or writing failed.
     Io(std::io::Error),
     /// The text is not JSON, or a field is missing or of the wrong kind.
     Json(serde_json::Error),
     /// The JSON is not a results document.
     NotResults {
-        /// What stands in its `schema` field, if anything.
+        /// Value of its `schema` field, if present.
         schema: Option<String>,
     },
     /// The document has no usable version number.
     NoVersion,
-    /// The document was written by a later fullbore.
+    /// The document was written by a later version of fullbore.
     TooNew {
         /// Version of the document.
         found: u64,
@@ -34,7 +34,7 @@ impl std::fmt::Display for Error {
         match self {
             Self::Io(error) => write!(f, "results document: {error}"),
             Self::Json(error) => {
-                write!(f, "results document is damaged or incomplete: {}", clipped(&error.to_string()))
+                write!(f, "results document: damaged or incomplete: {}", clipped(&error.to_string()))
             }
             Self::NotResults { schema: Some(schema) } => {
                 write!(
@@ -46,10 +46,10 @@ impl std::fmt::Display for Error {
             Self::NotResults { schema: None } => {
                 write!(f, "not a results document: no \"schema\" field, expected \"schema\": \"{SCHEMA}\"")
             }
-            Self::NoVersion => write!(f, "results document has no version number of 1 or more"),
+            Self::NoVersion => write!(f, "results document: no version number of 1 or more"),
             Self::TooNew { found } => write!(
                 f,
-                "results document has version {found}, this fullbore reads up to {VERSION}: use a newer fullbore"
+                "results document: version {found}, this fullbore reads up to {VERSION}: use a newer fullbore"
             ),
         }
     }
@@ -65,24 +65,25 @@ impl std::error::Error for Error {
     }
 }
 
-/// More than any run of the meter writes, in bytes.
+/// Maximum length of a document in bytes, larger than any that the meter writes.
 pub const LIMIT: u64 = 64 << 20;
 
-/// One step from a version to the next: `UPGRADES[0]` turns version 1 into version 2, and so on.
+/// Conversion from one version to the next: `UPGRADES[0]` converts version 1 to version 2, and so on.
 type Upgrade = fn(Value) -> Value;
-/// Every step there is; its length is `VERSION - 1`.
+/// All conversions; there are `VERSION - 1`.
 const UPGRADES: [Upgrade; VERSION as usize - 1] = [];
 
 impl Document {
-    /// Reads a document of any version up to [`VERSION`], upgrading older ones; fields it does not know are ignored.
+    /// Reads a document of any version up to [`VERSION`]. Older versions are upgraded, unknown fields ignored.
     ///
     /// # Errors
-    /// When the reader fails or has more than [`LIMIT`], the text is not a results document, or its version is newer than this build knows.
+    /// If the reader fails or returns more than [`LIMIT`] bytes, the text is not a results document, or its version is
+    /// newer than [`VERSION`].
     pub fn read(reader: impl Read) -> Result<Self, Error> {
         Self::parse(&read_text(reader, LIMIT).map_err(Error::Io)?)
     }
 
-    /// As [`Document::read`], from text.
+    /// Parses a document from text, as [`Document::read`] does.
     ///
     /// # Errors
     /// As [`Document::read`].

@@ -1,5 +1,5 @@
-//! Where adding a disk stops helping: something that they share is full (section 4 of Riedel, van Ingen and Gray:
-//! three disks filled a SCSI bus, three buses a PCI bus).
+//! The number of disks at which throughput saturates because a shared resource is full (section 4 of Riedel, van Ingen
+//! and Gray: three disks filled a SCSI bus, three buses a PCI bus).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,53 +8,53 @@ use super::findings::SeriesRef;
 use super::series::Series;
 use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 
-/// The variant label of disks measured all at once.
+/// Variant label of disks measured concurrently.
 pub(crate) const TOGETHER: &str = "together";
 
-/// The variant label of a disk measured by itself, counted from 1.
+/// Returns the variant label of a disk measured alone; disks count from 1.
 pub(crate) fn alone(disk: usize) -> String {
     format!("disk {disk} alone")
 }
 
-/// How the rate of disks grows with their number, and where it stops.
+/// Growth of throughput with the number of disks, and the number at which it stops.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Saturation {
-    /// The path: cells that differ in the number of disks only.
+    /// The path: cells that differ only in the number of disks.
     pub series: SeriesRef,
-    /// The smallest number of disks whose median rate is within 3 % of the largest: more do not help.
+    /// Smallest number of disks whose median is within 3 % of the largest median: more disks do not help.
     pub at: u64,
-    /// Its cell.
+    /// Id of its cell.
     pub cell: String,
-    /// Its rate, bytes a second.
+    /// Its throughput in bytes per second.
     pub rate: Estimate,
-    /// It is the largest number measured: nothing was full yet.
+    /// True if `at` is the largest number measured: no saturation yet.
     pub still_rising: bool,
-    /// The intervals bear it out: with every smaller number the rate is lower beyond doubt, and at `at` it is the
-    /// largest within the margin beyond doubt.
+    /// True if the intervals confirm `at`: throughput is significantly lower with every smaller number, and at `at` it
+    /// is significantly within the margin of the largest.
     pub sure: bool,
-    /// Every number measured, rising.
+    /// Every measured number of disks, ascending.
     pub steps: Vec<SaturationStep>,
 }
 
-/// What so many disks give.
+/// Throughput of a number of disks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SaturationStep {
-    /// How many.
+    /// Number of disks.
     pub targets: u64,
-    /// Their cell.
+    /// Id of the cell.
     pub cell: String,
-    /// Their rate together, bytes a second.
+    /// Total throughput in bytes per second.
     pub rate: Estimate,
-    /// What they would give if they shared nothing, bytes a second: the sum of what each gives alone; of a striped
-    /// file, their number times the slowest. Without cells of single disks: their number times what one gives.
+    /// Throughput without a shared limit, in bytes per second: the sum of the single disks'; for a striped file, their
+    /// number times the slowest. Without cells of single disks: their number times the throughput of one disk.
     #[serde(default)]
     pub expected: Option<f64>,
-    /// The rate as a share of that.
+    /// `rate` as a share of `expected`.
     #[serde(default)]
     pub efficiency: Option<f64>,
 }
 
-/// Finds it in a line along the number of disks; `None` below two numbers with a rate.
+/// Finds the saturation in a series along the number of disks; `None` with fewer than two numbers with a rate.
 pub(crate) fn saturation(
     cells: &[Cell],
     line: &Series,
@@ -110,7 +110,7 @@ pub(crate) fn saturation(
     })
 }
 
-/// The rate of each disk by itself, in their order, under otherwise the same labels; `None` for one not measured.
+/// Returns the rate of each disk measured alone, in order, under otherwise equal labels; `None` for one not measured.
 fn singles(cells: &[Cell], path: &SeriesRef) -> Vec<Option<f64>> {
     let but_for_disks = |labels: &Labels| Labels {
         variant: None,
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_of_their_own_speed_add_up_and_a_stripe_waits_for_the_slowest() {
+    fn expected_rate_is_the_sum_or_for_a_stripe_the_slowest_times_the_number() {
         let mut cells: Vec<Cell> = [10e6, 30e6]
             .iter()
             .zip(1..)

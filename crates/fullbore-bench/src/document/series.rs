@@ -1,4 +1,4 @@
-//! Lines of a figure: cells of one experiment that differ along one axis only.
+//! Series of a figure: cells of one experiment that differ along one axis only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cell::{Cell, Labels};
 use crate::units;
 
-/// What runs along the x axis of an experiment's figure.
+/// The x axis of an experiment's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Axis {
@@ -17,20 +17,20 @@ pub enum Axis {
     Depth,
     /// Length of the file in bytes.
     File,
-    /// Streams at once.
+    /// Concurrent streams.
     Streams,
-    /// Directories (disks) at once.
+    /// Directories (disks) used concurrently.
     Targets,
     /// Distance of requests from a multiple of their size, in bytes.
     Offset,
-    /// Requests a second asked for.
+    /// Requested arrival rate in requests per second.
     Load,
-    /// Nothing: the cells stand side by side as bars.
+    /// No axis: the cells are bars.
     None,
 }
 
 impl Axis {
-    /// Where a cell with these labels lies on the axis; an offset by its distance, whichever way.
+    /// Returns the position of a cell with these labels on the axis; for an offset, its absolute value.
     pub fn of(self, labels: &Labels) -> Option<u64> {
         match self {
             Self::Request => labels.request_bytes,
@@ -44,7 +44,7 @@ impl Axis {
         }
     }
 
-    /// The labels without what runs along the axis: equal for the cells of one line.
+    /// Returns the labels without those of the axis: equal for the cells of one series.
     fn shared(self, labels: &Labels) -> Labels {
         let mut shared = labels.clone();
         match self {
@@ -60,7 +60,7 @@ impl Axis {
         shared
     }
 
-    /// A position with a word for what it is: `depth 8`, `3 disks`.
+    /// Formats a position with its unit or noun: `depth 8`, `3 disks`.
     pub(crate) fn label(self, at: u64) -> String {
         match self {
             Self::Depth => format!("depth {at}"),
@@ -71,7 +71,7 @@ impl Axis {
         }
     }
 
-    /// A position as text: `64 KiB`, `8`, `500 /s`.
+    /// Formats a position: `64 KiB`, `8`, `500 /s`.
     pub fn text(self, at: u64) -> String {
         match self {
             Self::Request | Self::File | Self::Offset => units::size(at),
@@ -81,105 +81,105 @@ impl Axis {
     }
 }
 
-/// An experiment as the report presents it.
+/// Description of an experiment for the report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Name that its cells carry.
     pub name: String,
     /// Heading.
     pub title: String,
-    /// What its figure tells, in a sentence.
+    /// Explanation of the figure, in a sentence.
     #[serde(default)]
     pub note: String,
     /// The x axis.
     pub axis: Axis,
-    /// The question it answers.
+    /// Question that the experiment answers.
     #[serde(default)]
     pub question: String,
-    /// What the reference documents found then.
+    /// Findings of the reference documents.
     #[serde(default)]
     pub then: Vec<EarlierFinding>,
-    /// What its figures show; empty: what suits the axis.
+    /// Figures of the chapter; empty: those that suit the axis.
     #[serde(default)]
     pub figures: Vec<Figure>,
 }
 
-/// What a document found in its day.
+/// A finding of an earlier document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EarlierFinding {
     /// The year of the finding.
     pub year: u16,
-    /// Where it stands: `Riedel, van Ingen and Gray, figure 3`.
+    /// The document, such as `Riedel, van Ingen and Gray, figure 3`.
     pub source: String,
-    /// What was found, in a sentence with its figures.
+    /// The finding, in a sentence with its figures.
     pub found: String,
 }
 
-/// What a figure shows of the cells.
+/// The quantity that a figure shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
-    /// Bytes a second.
+    /// Throughput in bytes per second.
     Rate,
-    /// Requests a second.
+    /// Requests per second.
     Requests,
-    /// Processor time a megabyte.
+    /// CPU time per megabyte.
     CpuPerMb,
-    /// Processor time a request.
+    /// CPU time per request.
     CpuPerRequest,
     /// Processors kept busy.
     Processors,
-    /// How long a request takes: median and high percentiles.
+    /// Latency: median and high percentiles.
     Latency,
-    /// Where a request's time goes.
+    /// Phases of the requests' time.
     Phases,
-    /// The storage pipeline with advertised and real figures.
+    /// The storage pipeline with advertised and measured throughput.
     Pipeline,
-    /// Rates of the streams beside one another.
+    /// Throughput of the streams, compared.
     Fairness,
 }
 
 impl Experiment {
-    /// The experiments of the quick run.
+    /// Returns the description of an experiment of the quick run.
     fn known(name: &str) -> Option<Self> {
         let (title, axis, note) = match name {
             "read" => (
                 "Sequential read",
                 Axis::Request,
-                "What an application gets from each way of reading a file from start to end, by request size.",
+                "Throughput of each access method reading a file from start to end, by request size.",
             ),
             "write" => (
                 "Sequential write",
                 Axis::Request,
-                "What each way of writing a file from start to end reaches, by request size.",
+                "Throughput of each access method writing a file from start to end, by request size.",
             ),
             "depth" => (
                 "Depth",
                 Axis::Depth,
-                "What more requests in flight bring: how much of the peak needs asynchronous requests.",
+                "Throughput by requests in flight: the share of the peak that needs asynchronous requests.",
             ),
             "random" => (
                 "Random requests",
                 Axis::Depth,
-                "Small requests all over the file, where the cost of a request is all there is.",
+                "Small requests at random offsets; the cost of a request dominates.",
             ),
             "transform" => (
                 "Whole-file transformation, by strategy",
                 Axis::None,
-                "Read, change every byte, write: the same operation on every path, so only the strategy differs.",
+                "Reads, changes every byte, writes: only the strategy differs.",
             ),
             "memory" => (
                 "Memory",
                 Axis::None,
-                "Copying within memory: the roof, for file bytes that are in memory must be copied once.",
+                "Copying within memory: the roof, because cached file bytes are copied once.",
             ),
             _ => return None,
         };
         Some(Self { title: title.into(), note: note.into(), ..Self::named(name, axis) })
     }
 
-    /// What can be told of an experiment from its cells alone.
+    /// Derives a description from the cells of an experiment.
     fn guessed(name: &str, cells: &[Cell]) -> Self {
         let distinct = |axis: Axis| {
             let here = cells.iter().filter(|c| c.experiment == name);
@@ -206,7 +206,7 @@ impl Experiment {
     }
 }
 
-/// The experiments that cells belong to: those `described`, then the others in the order of their first cell.
+/// Returns the experiments of the cells: those in `described`, then the others in the order of their first cell.
 pub fn experiments(described: &[Experiment], cells: &[Cell]) -> Vec<Experiment> {
     let mut all: Vec<Experiment> = described.to_vec();
     for cell in cells {
@@ -218,20 +218,20 @@ pub fn experiments(described: &[Experiment], cells: &[Cell]) -> Vec<Experiment> 
     all
 }
 
-/// One line of a figure.
+/// A series of a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// What tells it from the other lines of the figure, such as `direct, cold`.
+    /// Name of the series within the figure, such as `direct, cold`.
     pub name: String,
-    /// Labels its cells share; those of the axis and the strategy are empty.
+    /// Labels that its cells share; those of the axis and the strategy are empty.
     pub labels: Labels,
-    /// Positions of its measured cells in the slice given, rising along the axis.
+    /// Positions of its measured cells in the given slice, ascending along the axis.
     pub cells: Vec<usize>,
 }
 
-/// Groups the measured cells of `experiment` into lines along its axis, in the order of their first cell.
+/// Groups the measured cells of `experiment` into series along its axis, in the order of their first cell.
 ///
-/// Without an axis every cell is a line of its own.
+/// Without an axis, every cell is a series.
 pub fn series(cells: &[Cell], experiment: &Experiment) -> Vec<Series> {
     let mut lines: Vec<Series> = Vec::new();
     for (position, cell) in cells.iter().enumerate() {
@@ -255,7 +255,7 @@ pub fn series(cells: &[Cell], experiment: &Experiment) -> Vec<Series> {
     lines
 }
 
-/// A short name for every cell, measured or not: experiment, what tells it from its fellows, place on the axis.
+/// Returns a short name for every cell, measured or not: experiment, distinguishing labels, position on the axis.
 pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     for experiment in experiments(described, cells) {
@@ -274,11 +274,11 @@ pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<S
     names
 }
 
-/// A name for each set of labels: the method, and whatever else differs between them.
+/// Returns a name for each set of labels: the method, and every label that differs between them.
 fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
     let fields: Vec<Vec<Option<String>>> = all.iter().map(|labels| described_fields(labels)).collect();
     let varies = |field: usize| fields.iter().any(|f| f[field] != fields[0][field]);
-    // Where strategies compete, they say more than their fields.
+    // If strategies compete, the strategy replaces its fields.
     let strategy = |labels: &Labels| labels.strategy.clone().filter(|strategy| !strategy.is_empty());
     let unique: BTreeSet<_> = all.iter().map(|l| (strategy(l), l.cache, &l.job)).collect();
     let compete = |l: &&Labels| !l.job.is_empty() || strategy(l).is_some_and(|s| !s.contains('='));
@@ -319,7 +319,7 @@ const CACHE: usize = 2;
 const FILE_STATE: usize = 9;
 const VARIANT: usize = 20;
 
-/// The labels as words, each field at its fixed position.
+/// Returns the labels as words, each field at its fixed position.
 fn described_fields(labels: &Labels) -> Vec<Option<String>> {
     let text = |value: &str| (!value.is_empty()).then(|| value.to_owned());
     vec![
@@ -343,7 +343,7 @@ fn described_fields(labels: &Labels) -> Vec<Option<String>> {
             0 => "aligned".to_owned(),
             _ => format!("{}{}", if offset < 0 { "−" } else { "+" }, units::size(offset.unsigned_abs())),
         }),
-        labels.load_per_s.map(|load| format!("{} asked", units::requests_rate(load as f64))),
+        labels.load_per_s.map(|load| format!("{} requested", units::requests_rate(load as f64))),
         labels.memory_limit_bytes.map(|limit| format!("memory of {}", units::size(limit))),
         labels.peer.clone(),
         labels.variant.clone(),
@@ -351,12 +351,12 @@ fn described_fields(labels: &Labels) -> Vec<Option<String>> {
 }
 
 impl Labels {
-    /// Everything these labels say, in words: `read, direct, cold, 64 KiB, depth 8`.
+    /// Describes all labels: `read, direct, cold, 64 KiB, depth 8`.
     pub fn describe(&self) -> String {
         described_fields(self).into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// The strategy as text: the label, or the fields in `--strategy` form where there is none.
+    /// Returns the strategy as text: the label, or the fields in the syntax of `--strategy`.
     pub fn strategy_text(&self) -> String {
         if let Some(strategy) = self.strategy.as_ref().filter(|s| !s.is_empty()) {
             return strategy.clone();

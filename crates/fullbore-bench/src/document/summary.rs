@@ -1,4 +1,4 @@
-//! What a cell's samples come to.
+//! The summary of a cell's samples.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,42 +9,42 @@ use crate::stats::{
 };
 use crate::units;
 
-/// Why a cell was not measured any longer.
+/// Reason why the measurement of a cell stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// The interval of the median is narrow enough.
     Precise,
-    /// The time for the cell was up.
+    /// The time of the cell was up.
     TimeUp,
-    /// The run was ended from outside.
+    /// The run was interrupted.
     Interrupted,
 }
 
 /// The summary of a cell, over its usable samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Median rate with its interval, bytes a second.
+    /// Median throughput with its interval, in bytes per second.
     pub rate: Estimate,
     /// Usable samples.
     pub n: usize,
     /// Half the interval's width as a share of the median; `None` with one sample.
     #[serde(default)]
     pub relative_half_width: Option<f64>,
-    /// Why measuring stopped.
+    /// Reason why measuring stopped.
     pub stop: StopReason,
-    /// Median requests a second.
+    /// Median number of requests per second.
     #[serde(default)]
     pub requests_per_s: Option<f64>,
-    /// Processor time a megabyte (10^6 bytes).
+    /// CPU time per megabyte (10^6 bytes).
     pub cpu_per_mb: CpuCost,
-    /// Processor time a request; `None` when requests were not counted.
+    /// CPU time per request; `None` if requests were not counted.
     #[serde(default)]
     pub cpu_per_request: Option<CpuCost>,
-    /// Processors kept busy: charged processor time ÷ wall time.
+    /// Processors kept busy: charged CPU time ÷ wall time.
     #[serde(default)]
     pub processors: Option<Estimate>,
-    /// Median over the samples of the mean requests in flight a worker.
+    /// Median over the samples of the mean number of requests in flight per worker.
     #[serde(default)]
     pub achieved_depth: Option<f64>,
     /// Medians over the samples of the latency percentiles.
@@ -53,63 +53,64 @@ pub struct Summary {
     /// Positions in `samples` of outliers (modified z-score over 3.5): labelled, not dropped.
     #[serde(default)]
     pub outliers: Vec<usize>,
-    /// The two levels, when the samples keep to two.
+    /// The two levels, if the samples are bimodal.
     #[serde(default)]
     pub modes: Option<Modes>,
-    /// The levels that the samples keep to, lowest first; empty where one hump explains them.
+    /// The levels of the samples, lowest first; empty if the distribution is unimodal.
     #[serde(default)]
     pub levels: Vec<Level>,
-    /// Where the rate changed for good during the run, and the levels between; `None` where it did not, or below ten samples.
+    /// Lasting changes of the rate during the run, and the levels between them; `None` if there are none, or below ten
+    /// samples.
     #[serde(default)]
     pub changes: Option<Changes>,
-    /// The rule of 1997: whether repeated results lie within 3 %; `None` below three samples.
+    /// The rule of 1997: repeated results lie within 3 %; `None` below three samples.
     #[serde(default)]
     pub repeatability: Option<Repeatability>,
-    /// Samples at the front that were still warming up, if the rest is steady: kept raw, not counted here. `None` below ten.
+    /// Warm-up samples at the front, if the rest is steady: kept raw, not counted here. `None` below ten samples.
     #[serde(default)]
     pub warm_up: Option<WarmUp>,
     /// Trend of the rate over the run; `None` below four samples.
     #[serde(default)]
     pub drift: Option<Drift>,
-    /// Samples whose proof contradicts their label: kept raw, not counted here.
+    /// Number of samples whose proof contradicts their label: kept raw, not counted here.
     #[serde(default)]
     pub contradicted: usize,
-    /// Samples whose cache state could not be proved; they are counted.
+    /// Number of samples whose cache state is unproved; they count.
     #[serde(default)]
     pub unproved: usize,
-    /// Share of a worker's time for a request that the meter itself needs.
+    /// The meter's own share of a worker's time per request.
     #[serde(default)]
     pub tool_share: Option<f64>,
-    /// Whether the cell is bound by the meter and not by the storage.
+    /// True if the meter limits the cell, not the storage.
     #[serde(default)]
     pub tool_bound: bool,
-    /// Everything a reader should be warned of, a phrase each.
+    /// Warnings for the reader, a phrase each.
     #[serde(default)]
     pub flags: Vec<String>,
 }
 
-/// Processor time for a unit of work, in seconds; medians over the samples.
+/// CPU time per unit of work, in seconds; medians over the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CpuCost {
     /// User and system time together, with the interval.
     pub charged: Estimate,
-    /// In user mode.
+    /// CPU time in user mode.
     pub user_s: f64,
-    /// In the kernel, charged to the process.
+    /// CPU time in the kernel, charged to the process.
     pub system_s: f64,
-    /// Not charged to the process; `None` where not known. Includes any other load of the system.
+    /// CPU time of the system not charged to the process; `None` if unknown. It includes any other load.
     #[serde(default)]
     pub uncharged_s: Option<f64>,
 }
 
-/// How a summary is made.
+/// Options of a summary.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SummaryOptions {
-    /// How intervals are drawn.
+    /// Parameters of the intervals.
     pub bootstrap: Bootstrap,
-    /// Why measuring stopped.
+    /// Reason why measuring stopped.
     pub stop: StopReason,
-    /// Seconds a request of the null engine, if measured.
+    /// Seconds per request of the null engine, if measured.
     pub null_request_s: Option<f64>,
 }
 
@@ -119,17 +120,17 @@ impl Default for SummaryOptions {
     }
 }
 
-/// A cell is bound by the meter when the meter needs this share of a worker's time for a request.
+/// The meter limits a cell if it takes at least this share of a worker's time per request.
 const TOOL_BOUND_SHARE: f64 = 0.5;
-/// A depth is reached when nine tenths of it are kept in flight.
+/// A depth counts as reached if at least this share of it is in flight on average.
 const DEPTH_REACHED: f64 = 0.9;
-/// Requests that come at a set rate are kept up with when all but this share of them are served as they come.
+/// An arrival rate counts as reached if at least this share of the requests per second is completed.
 const LOAD_REACHED: f64 = 0.97;
 const MB: f64 = 1e6;
 
 /// Summarises samples (see [`Sample::usable`]); `None` when none is usable.
 ///
-/// `labels` gives the depth asked for and the number of workers.
+/// `labels` gives the requested depth and the number of workers.
 pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) -> Option<Summary> {
     let mut positions: Vec<usize> = (0..samples.len()).filter(|&i| samples[i].usable()).collect();
     let all: Vec<f64> = positions.iter().map(|&i| samples[i].rate()).collect();
@@ -138,8 +139,8 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     let usable: Vec<&Sample> = positions.iter().map(|&i| &samples[i]).collect();
     let rates: Vec<f64> = usable.iter().map(|s| s.rate()).collect();
     let bootstrap = &options.bootstrap;
-    // Whoever would have stopped at a narrow interval must draw it wider, also where the time was up before: which
-    // cells are left over is chosen by their samples, too.
+    // Stopping at a narrow interval biases it, so it is widened; also for cells whose time ran out, because the samples
+    // decide which cells remain unfinished.
     let rate = bootstrap.after_stopping().median(&rates)?;
     let per_mb: Vec<f64> = usable.iter().map(|s| s.bytes as f64 / MB).collect();
     let per_request: Vec<f64> = usable.iter().map(|s| s.requests as f64).collect();
@@ -181,7 +182,7 @@ fn median_of(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Opt
     median(&samples.iter().filter_map(|s| value(s)).collect::<Vec<_>>())
 }
 
-/// Processor time for a unit of work; `units` holds the units each sample did (all positive).
+/// Computes the CPU time per unit of work; `units` holds the units of each sample (all positive).
 fn cpu_cost(samples: &[&Sample], units: &[f64], bootstrap: &Bootstrap) -> Option<CpuCost> {
     let each = |value: fn(&Sample) -> f64| -> Vec<f64> {
         samples.iter().zip(units).map(|(s, unit)| value(s) / unit).collect()
@@ -207,7 +208,7 @@ fn latency(samples: &[&Sample]) -> Option<Latency> {
     })
 }
 
-/// What a reader must know of a cell; `positions` are those of the samples that the summary is of.
+/// Returns the warnings of a cell; `positions` are those of the samples in the summary.
 fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &Labels) -> Vec<String> {
     let mut flags = Vec::new();
     if summary.contradicted > 0 {
@@ -222,10 +223,7 @@ fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &La
         ));
     }
     if let Some(left_out) = summary.warm_up.map(WarmUp::left_out).filter(|count| *count > 0) {
-        flags.push(format!(
-            "the first {} were warming up, and are left out",
-            units::count(left_out, "sample")
-        ));
+        flags.push(format!("the first {} were warm-up and are left out", units::count(left_out, "sample")));
     }
     if let Some(changes) = summary.changes.as_ref().filter(|changes| !changes.drifts) {
         for point in changes.points.iter().filter(|point| point.matters()) {
@@ -264,13 +262,13 @@ fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &La
     if let (Some(asked), Some(reached)) = (labels.depth, summary.achieved_depth)
         && reached < DEPTH_REACHED * f64::from(asked)
     {
-        flags.push(format!("depth {} reached of {asked} asked", units::significant(reached)));
+        flags.push(format!("depth {} reached of {asked} requested", units::significant(reached)));
     }
     if let (Some(asked), Some(reached)) = (labels.load_per_s, summary.requests_per_s)
         && reached < LOAD_REACHED * asked as f64
     {
         let reached = units::significant(reached);
-        flags.push(format!("{reached} requests a second reached of {asked} that came: the others waited"));
+        flags.push(format!("{reached} of {asked} arriving requests per second completed: the others waited"));
     }
     if summary.stop != StopReason::Precise {
         let why = if summary.stop == StopReason::TimeUp { "time up" } else { "interrupted" };
@@ -289,9 +287,9 @@ mod tests {
     use crate::document::Document;
     use crate::stats::Xoshiro256;
 
-    /// A reader looks the sample up in the document, where those that were left out stand, too.
+    /// The sample's number counts the contradicted samples of the document, too.
     #[test]
-    fn a_change_is_at_the_sample_that_has_it_in_the_document() {
+    fn a_change_is_reported_at_its_position_in_the_document() {
         let contradicted = Proof::Contradicted { reason: "it was not cold".into() };
         let sample = |(place, rate): (usize, f64)| Sample {
             bytes: (rate * (1.0 + 0.004 * (place * 7 % 5) as f64)) as u64,
@@ -308,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_out_of_time_are_drawn_as_wide_as_precise_ones() {
+    fn intervals_of_unfinished_cells_are_as_wide_as_those_of_precise_ones() {
         let document = Document::parse(include_str!("../../tests/fixtures/results-v1.json")).unwrap();
         let cell = &document.cells[0];
         let model = cell.samples.iter().find(|sample| sample.usable()).unwrap();

@@ -1,11 +1,11 @@
-//! The sets that come with the program: files of `experiments/`, readable there and by `fullbore bench show`.
+//! The built-in sets: files of `experiments/`, which `fullbore bench show` prints.
 
 /// A file of experiments.
 #[derive(Debug, Clone, Copy)]
 pub struct Set {
-    /// The name it is run by.
+    /// Name on the command line.
     pub name: &'static str,
-    /// The file.
+    /// Its TOML text.
     pub text: &'static str,
 }
 
@@ -15,7 +15,7 @@ macro_rules! sets {
     };
 }
 
-/// Every built-in set, in the order of a full run.
+/// All built-in sets, in the order of a full run.
 #[rustfmt::skip]
 pub const BUILT_IN: &[Set] = sets![
     "quick",
@@ -51,10 +51,10 @@ pub const BUILT_IN: &[Set] = sets![
     "streams",
 ];
 
-/// What `fullbore bench` measures when it is told nothing else.
+/// The set that `fullbore bench` runs by default.
 pub const QUICK: &str = BUILT_IN[0].text;
 
-/// The built-in set with this name.
+/// Returns the built-in set with this name.
 pub fn built_in(name: &str) -> Option<&'static Set> {
     BUILT_IN.iter().find(|set| set.name == name)
 }

@@ -1,4 +1,4 @@
-//! A grid: every combination of its lists becomes the settings of one trial.
+//! Grids: every combination of a grid's lists becomes the settings of one trial.
 
 use toml::Value;
 
@@ -11,7 +11,7 @@ const JOB: &str = "job";
 const RAMP: &str = "ramp_seconds";
 const SAMPLE: &str = "sample_seconds";
 
-/// The trials of a grid. `{processors}` and `{directories}` in a text stand for their numbers.
+/// Expands a grid into its trials. `{processors}` and `{directories}` in a text are replaced by their numbers.
 pub(super) fn expand(
     experiment: &str,
     grid: &toml::Table,
@@ -23,19 +23,19 @@ pub(super) fn expand(
     let mut text = |key: &str| match grid.remove(key) {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(text),
-        Some(other) => Err(wrong(format!("{key} is a text, not {other}"))),
+        Some(other) => Err(wrong(format!("{key}: expected a text, found {other}"))),
     };
     let (name, job) = (text(ACTION)?, text(JOB)?);
     let mut number = |key: &str| match grid.remove(key) {
         None => Ok(None),
         Some(Value::Float(seconds)) if seconds >= 0.0 => Ok(Some(seconds)),
         Some(Value::Integer(seconds)) if seconds >= 0 => Ok(Some(seconds as f64)),
-        Some(other) => Err(wrong(format!("{key} is a number of seconds, not {other}"))),
+        Some(other) => Err(wrong(format!("{key}: expected a number of seconds, found {other}"))),
     };
     let (ramp, sample) = (number(RAMP)?.unwrap_or(0.0), number(SAMPLE)?.filter(|seconds| *seconds > 0.0));
     let Some(action) = ACTIONS.iter().find(|action| action.name == name) else {
         let known: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
-        return Err(wrong(format!("a grid's action is one of {}, not {name:?}", known.join(", "))));
+        return Err(wrong(format!("action: expected one of {}, found {name:?}", known.join(", "))));
     };
     combinations(&grid)
         .into_iter()
@@ -48,9 +48,10 @@ pub(super) fn expand(
         .collect()
 }
 
-/// Every choice of one value from each list; the first key varies slowest. An empty list is a key not given.
+/// Returns every combination of one value from each list; the first key varies slowest. An empty list counts as an
+/// absent key.
 fn combinations(grid: &toml::Table) -> Vec<Settings> {
-    // A strategy is what the eye looks for first, so the trials of one stand together.
+    // The strategy is the most interesting key, so trials of one strategy are adjacent.
     let mut keys: Vec<(&String, &Value)> = grid.iter().collect();
     keys.sort_by_key(|(key, _)| key.as_str() != "strategy");
     let mut all = vec![Settings::new()];
@@ -85,7 +86,7 @@ fn substitute(settings: Settings, processors: usize, directories: usize) -> Sett
     settings.into_iter().map(|(key, value)| (key, fill(value))).collect()
 }
 
-/// The settings as they stand in a cell's id: `/method=mmap,request=4K/cache=cold`.
+/// Formats the settings for a cell's id: `/method=mmap,request=4K/cache=cold`.
 fn id_suffix(settings: &Settings) -> String {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut suffix = String::new();

@@ -1,9 +1,9 @@
 //! Experiments as data: grids of trials, read from TOML.
 //!
-//! A file of experiments is a set: its trials are measured in interleaved rounds. An experiment has a name, a title,
-//! the question it asks, what the reference documents found then, the axis and the figures of its chapter, and grids. A
-//! grid is every combination of its lists; each combination is the settings of one trial of an
-//! action, as `docs/experiments.md` lists them.
+//! A file of experiments is a set: its trials are measured in interleaved rounds. An experiment has a name, a title, a
+//! question, the findings of the reference documents, the axis and the figures of its chapter, and grids. A grid is
+//! every combination of its lists; each combination is the settings of one trial of an action, as `docs/experiments.md`
+//! lists them.
 
 mod built_in;
 mod grid;
@@ -26,18 +26,18 @@ pub(crate) struct Trial {
     pub(crate) id: String,
     /// The experiment it belongs to.
     pub(crate) experiment: String,
-    /// The kind of job its strategy competes for; empty: none.
+    /// Kind of job that its strategy competes for; empty: none.
     pub(crate) job: String,
-    /// How long the same requests run before the clock starts, in seconds: what a device gives at first, out of
-    /// a cache or a credit, is not what it goes on giving.
+    /// Seconds for which the same requests run before the clock starts, to exclude a device's burst from a cache or a
+    /// credit.
     pub(crate) ramp: f64,
-    /// How long a sample takes, in seconds; `None`: as the time of the run allows.
+    /// Seconds per sample; `None`: as the time of the run allows.
     pub(crate) sample: Option<f64>,
-    /// What it does.
+    /// The work of the trial.
     pub(crate) workload: Box<dyn Workload>,
 }
 
-/// What is wrong with a file of experiments.
+/// Error in a file of experiments.
 #[derive(Debug)]
 pub struct ExperimentError(String);
 
@@ -72,11 +72,10 @@ struct Described {
     grid: Vec<toml::Table>,
 }
 
-/// Reads a set for a machine with so many processors and so many directories. Returns how its experiments are
-/// described, and the trials, none of them twice.
+/// Parses a set for a machine with this many processors and directories. Returns the descriptions of its experiments
+/// and the trials, without duplicates.
 ///
-/// # Errors
-/// If the text is no such file, with the place.
+/// If the text is not a set, with the position.
 pub(crate) fn parse(
     text: &str,
     processors: usize,
@@ -106,10 +105,10 @@ pub(crate) fn parse(
     Ok((described, trials))
 }
 
-/// The experiments of a set and how many trials each has on this machine.
+/// Returns the experiments of a set and the number of trials of each on this machine.
 ///
 /// # Errors
-/// As when it is run: if the text is no set, with the place.
+/// If the text is not a set, with the position.
 pub fn describe(text: &str) -> Result<Vec<(Experiment, usize)>, ExperimentError> {
     let (described, trials) = parse(text, fullbore::probe::processors(), 1)?;
     let count = |name: &str| trials.iter().filter(|trial| trial.experiment == name).count();
@@ -130,7 +129,7 @@ mod tests {
     use crate::document::CacheState;
 
     #[test]
-    fn a_grid_is_every_combination_of_its_lists() {
+    fn a_grid_expands_to_every_combination_of_its_lists() {
         let text = "
             [[experiment]]
             name = 'a'
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_key() {
         let error = |text: &str| parse(text, 1, 1).unwrap_err().to_string();
         assert!(
             error("[[experiment]]\nname='a'\ntitle='A'\naxis='none'\ncolour='red'\ngrid=[]")

@@ -12,38 +12,38 @@ use crate::experiment::Trial;
 use crate::sample::{RunContext, take_sample};
 use crate::stats::{Bootstrap, StopRule};
 
-/// The samples every cell should get.
+/// Minimum number of samples per cell.
 const ROUNDS: u32 = 7;
 
-/// A sample should take this long, in seconds: at least so that starting and stopping do not count, at most so
-/// that a slow device does not take all the time for one cell.
+/// Minimum and maximum duration of a sample, in seconds: long enough to make starting and stopping negligible, short
+/// enough that a slow device does not spend all the time on one cell.
 const SAMPLE: (f64, f64) = (0.02, 2.0);
 
-/// What a cell is first run over, in bytes.
+/// Bytes of a cell's first pilot.
 const PILOT: u64 = 4 << 20;
 
-/// The time of a run or of a part of it.
+/// Time of a run or of a part of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
-    /// When the run began.
+    /// Start of the run.
     pub(super) start: Instant,
-    /// When the part ends, since then.
+    /// End of the part, from the start of the run.
     pub(super) end: Duration,
 }
 
 impl Clock {
-    /// Seconds that are left.
+    /// Returns the remaining seconds.
     pub(super) fn left(&self) -> f64 {
         self.end.saturating_sub(self.start.elapsed()).as_secs_f64()
     }
 
-    /// The share that is over.
+    /// Returns the elapsed share of the time.
     pub(super) fn share(&self) -> f64 {
         (self.start.elapsed().as_secs_f64() / self.end.as_secs_f64().max(1e-9)).min(1.0)
     }
 }
 
-/// One cell while it is measured.
+/// A cell while it is measured.
 #[derive(Debug)]
 pub(super) struct ActiveCell {
     pub(super) workload: Box<dyn Workload>,
@@ -51,27 +51,27 @@ pub(super) struct ActiveCell {
     pub(super) span: u64,
     pub(super) ramp: f64,
     sample: Option<f64>,
-    /// What it gave last, bytes a second.
+    /// Last measured throughput in bytes per second.
     rate: f64,
-    /// What a sample takes with its preparation, in seconds.
+    /// Duration of a sample with its preparation, in seconds.
     pub(super) cost: f64,
     pub(super) precise: bool,
-    /// How long a sample should take, in seconds.
+    /// Target duration of a sample, in seconds.
     moment: f64,
-    /// What calibration took of a cell whose samples take what they take: the only one there may be time for.
+    /// Pilot sample of a cell whose samples have a fixed duration; there may be time for no other.
     pilot: Option<Sample>,
-    /// It failed: there is nothing to go on with.
+    /// True if the cell failed and is not measured further.
     failed: bool,
 }
 
-/// All of a set, in the order of its trials.
+/// All cells of a set, in the order of its trials.
 #[derive(Debug)]
 pub(super) struct Cells {
     pub(super) active: Vec<ActiveCell>,
 }
 
 impl Cells {
-    /// Opens every trial; one that cannot be run here says why in its cell. Samples that `earlier` has are kept.
+    /// Opens every trial; the cell of a trial that cannot run here states the reason. Samples in `earlier` are kept.
     pub(super) fn open(trials: Vec<Trial>, context: &RunContext<'_>, earlier: Option<&Document>) -> Self {
         let active = trials
             .into_iter()
@@ -105,21 +105,21 @@ impl Cells {
         Self { active }
     }
 
-    /// The cells that want more samples.
+    /// Returns the cells that need more samples.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = usize> {
         (0..self.active.len()).filter(|&index| !self.active[index].precise && !self.active[index].failed)
     }
 
-    /// Rounds that earlier samples belong to.
+    /// Returns the number of rounds of earlier samples.
     pub(super) fn rounds(&self) -> u32 {
         let samples = self.active.iter().flat_map(|one| &one.cell.samples);
         samples.map(|sample| sample.round + 1).max().unwrap_or(0)
     }
 
-    /// Each cell once or twice, to learn how much takes a moment; these samples are not kept.
+    /// Runs each cell once or twice to determine its speed; these samples are not kept.
     ///
     /// # Errors
-    /// Only that the run was stopped; what a cell is refused is said in it.
+    /// Only the run's cancellation; the error of a cell is recorded in it.
     pub(super) fn calibrate(
         &mut self,
         clock: &Clock,
@@ -142,7 +142,8 @@ impl Cells {
         Ok(())
     }
 
-    /// Gives every cell the same time a sample, as much as `left` seconds allow, unless its experiment says how long.
+    /// Gives every cell the same time per sample, as much as `left` seconds allow, unless its experiment sets the
+    /// duration.
     pub(super) fn budget(&mut self, left: f64) {
         let (fixed, elastic): (Vec<&ActiveCell>, Vec<&ActiveCell>) =
             self.active.iter().filter(|one| !one.failed).partition(|one| one.is_fixed());
@@ -159,7 +160,7 @@ impl Cells {
         }
     }
 
-    /// Says of each cell with earlier samples whether it is precise already.
+    /// Determines for each cell with earlier samples whether it is already precise.
     pub(super) fn judge(&mut self, rule: &StopRule, bootstrap: &Bootstrap) {
         for one in &mut self.active {
             one.precise = rule.narrow_enough(&one.cell.rates(), bootstrap);
@@ -168,22 +169,22 @@ impl Cells {
 }
 
 impl ActiveCell {
-    /// Whether a sample takes what it takes.
+    /// True if the duration of a sample is fixed.
     fn is_fixed(&self) -> bool {
         !self.workload.elastic() || self.sample.is_some()
     }
 
-    /// Says in the cell why it is not measured, or not any further.
+    /// Records in the cell why it is not measured, or not any further.
     pub(super) fn refuse(&mut self, error: &Error) {
         self.failed = true;
         if self.cell.rates().is_empty() {
-            // The path is one of the meter's own, which nobody will find.
+            // Without the path, which is a file of the meter, removed after the run.
             self.cell.skipped = Some(error.what().map_or_else(|| error.to_string(), str::to_owned));
         }
     }
 
-    /// Corrects how much takes a moment by the first sample, if that is far off: what calibrates is so short that a device may
-    /// serve it from what it saved up while nobody asked for anything.
+    /// Corrects the bytes per sample by the first sample, if they are far off: calibration is so short that a device
+    /// may serve it from a burst.
     pub(super) fn correct(&mut self) {
         const FAR: f64 = 1.5;
         if let [first] = self.cell.samples.as_slice()
@@ -194,7 +195,7 @@ impl ActiveCell {
         }
     }
 
-    /// The cell as it stands.
+    /// Returns the cell with its current samples.
     pub(super) fn cell(&self) -> Cell {
         let mut cell = self.cell.clone();
         if cell.samples.is_empty() && !self.failed {

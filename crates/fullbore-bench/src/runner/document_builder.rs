@@ -1,4 +1,4 @@
-//! What a run has measured so far, as a document that can be read at any moment.
+//! Results measured so far, as a document that is readable at any time.
 
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
@@ -18,26 +18,26 @@ use crate::stats::Bootstrap;
 use crate::test_files::TestFiles;
 use crate::{host, saved};
 
-/// The account of a run.
+/// The data of a run's document.
 #[derive(Debug, Clone)]
 pub(super) struct DocumentBuilder {
     run: Run,
     start: Instant,
-    /// Seconds that the runs before this one took.
+    /// Seconds that earlier parts of the run took.
     earlier: f64,
     environment: Environment,
     experiments: Vec<Experiment>,
     pub(super) own: Option<OwnCost>,
     cells: Vec<Cell>,
-    /// The strategy in full of each cell by its id.
+    /// The full strategy of each cell by its id.
     strategies: Vec<(String, String)>,
 }
 
 impl DocumentBuilder {
-    /// Opens the account of a run, or of one that goes on.
+    /// Starts the document of a run, or continues that of a resumed one.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] if the run to go on with was another.
+    /// [`Kind::Invalid`] if the run to resume had other directories or experiments.
     pub(super) fn open(options: &Options, start: Instant) -> Result<Self> {
         let name = |directory: &PathBuf| {
             directory.canonicalize().unwrap_or_else(|_| directory.clone()).display().to_string()
@@ -58,9 +58,9 @@ impl DocumentBuilder {
             let old = &before.run;
             if (&old.directory, &old.directories, &old.sets) != (&run.directory, &run.directories, &run.sets)
             {
-                let what = "its directories or experiments are not those asked for";
-                return Err(Error::new(Kind::Invalid, "go on with", &run.directory, what)
-                    .advise("measure the same, or begin anew without --resume"));
+                let what = "its directories or experiments differ from the requested ones";
+                return Err(Error::new(Kind::Invalid, "resume", &run.directory, what)
+                    .advise("set the same directories and experiments, or leave out --resume"));
             }
             run.started.clone_from(&old.started);
             earlier = old.duration_s;
@@ -77,7 +77,7 @@ impl DocumentBuilder {
         })
     }
 
-    /// Notes where the run takes place.
+    /// Sets the environment of the run.
     pub(super) fn set_environment(&mut self, facts: &Facts, machine: &Machine, file_sets: &[TestFiles]) {
         self.environment = host::environment(facts, machine, &file_sets[0]);
         self.run.file_bytes = file_sets[0].len;
@@ -85,7 +85,7 @@ impl DocumentBuilder {
         self.run.notes.extend(host::missing_without_root());
     }
 
-    /// Adds what is to be said of the run.
+    /// Adds notes on the run.
     pub(super) fn note(&mut self, notes: Vec<String>) {
         self.run.notes.extend(notes);
     }
@@ -99,14 +99,14 @@ impl DocumentBuilder {
         }
     }
 
-    /// Adds the cells of a set that is measured.
+    /// Adds the cells of a measured set.
     pub(super) fn close(&mut self, cells: Cells) {
         for one in cells.active {
             self.add_cell(&one);
         }
     }
 
-    /// The account with the cells of a set that is being measured.
+    /// Returns a copy with the cells of a set that is still being measured.
     pub(super) fn with(&self, cells: &Cells) -> Self {
         let mut builder = self.clone();
         cells.active.iter().for_each(|one| builder.add_cell(one));
@@ -122,13 +122,13 @@ impl DocumentBuilder {
         self.cells.push(cell);
     }
 
-    /// The document: of the whole run, or of what there is.
+    /// Builds the document, of the whole run or of its results so far.
     pub(super) fn document(&self, whole: bool) -> Document {
         let mut run = self.run.clone();
         run.duration_s = self.earlier + self.start.elapsed().as_secs_f64();
         let measured = |cell: &Cell| cell.skipped.is_some() || cell.summary.is_some();
         run.complete = whole && self.cells.iter().all(measured);
-        // If nothing comes after this one, then the run was stopped.
+        // The last partial document remains if the run is interrupted.
         run.interrupted = !whole;
         let mut document = Document::new(run, self.environment.clone());
         document.experiments.clone_from(&self.experiments);
@@ -141,7 +141,7 @@ impl DocumentBuilder {
         document
     }
 
-    /// What the profile keeps.
+    /// Returns the entries for the profile.
     pub(super) fn profile(&self, document: &Document) -> fullbore::strategy::FileSystem {
         saved::file_system(document, &self.strategies, Path::new(&document.run.directory))
     }

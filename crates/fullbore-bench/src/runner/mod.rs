@@ -24,35 +24,36 @@ use crate::sample::{RunContext, take_sample};
 use crate::stats::{Bootstrap, StopRule, Xoshiro256};
 use crate::test_files::{self, Needs, TestFiles};
 
-/// What to measure, where and for how long.
+/// Directories, duration and experiments of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The directories measured, at least one: the first by every trial, the others by those of several disks.
+    /// The measured directories, at least one: every trial uses the first, trials of several disks the others, too.
     pub directories: Vec<PathBuf>,
-    /// A whole block device in place of directories, with the serial number that its owner typed. Everything on it is lost.
+    /// A whole block device instead of directories, with the serial number that its owner typed. Everything on it is
+    /// lost.
     pub device: Option<(PathBuf, String)>,
-    /// The length of the test files in bytes; `None`: chosen.
+    /// Length of the test files in bytes; `None`: chosen by the meter.
     pub size: Option<u64>,
-    /// How long the run may take.
+    /// Maximum duration of the run.
     pub time: Duration,
-    /// Half the width of a median's interval that is narrow enough, as a share of the median.
+    /// Target half-width of a median's interval, as a share of the median.
     pub precision: f64,
-    /// The seed of data, order and intervals.
+    /// Seed of data, order and intervals.
     pub seed: u64,
     /// The sets of experiments by name, as TOML, in order.
     pub sets: Vec<(String, String)>,
-    /// The command line, for the document.
+    /// Command line, for the document.
     pub command: Vec<String>,
-    /// What an earlier run that did not end has measured: its samples are kept and gone on with.
+    /// Document of an interrupted run: its samples are kept and the run continues.
     pub resume: Option<Document>,
-    /// Whether fio runs every cell that it can beside ours.
+    /// True if fio also runs every cell that it can.
     pub with_fio: bool,
-    /// The program `fullbore` itself, which runs beside other commands; `None`: nobody knows where it is.
+    /// Path of the program `fullbore` itself, which is compared with other commands; `None`: unknown.
     pub program: Option<PathBuf>,
 }
 
 impl Default for Options {
-    /// A minute in no directory and of no set, to be told the rest.
+    /// One minute, without directories and sets, which the caller adds.
     fn default() -> Self {
         Self {
             directories: Vec::new(),
@@ -71,59 +72,59 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What is measured: the directories, or the device.
+    /// Returns the measured directories, or the device.
     fn measured_paths(&self) -> impl Iterator<Item = &PathBuf> {
         let device = self.device.iter().map(|(path, _)| path);
         device.chain(self.directories.iter().filter(|_| self.device.is_none()))
     }
 }
 
-/// What is going on, for whoever waits.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunProgress<'a> {
-    /// The share of the time that is over, 0 to 1.
+    /// Elapsed share of the time, 0 to 1.
     pub share: f64,
-    /// What is done now: a cell by its id, or words.
+    /// Current step: the id of a cell, or words.
     pub now: &'a str,
-    /// The rates measured of it so far, bytes a second.
+    /// Its rates measured so far, in bytes per second.
     pub rates: &'a [f64],
 }
 
-/// What a run tells while it goes on.
+/// An event of a run.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Where it is.
+    /// Progress of the run.
     Progress(RunProgress<'a>),
-    /// Everything measured so far, whole and readable: worth keeping in case the run does not end.
+    /// All results so far, complete and readable; to be kept in case the run is interrupted.
     Partial(&'a Document),
 }
 
-/// What a run gives.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Measured {
-    /// The document.
+    /// The results document.
     pub document: Document,
-    /// What the profile keeps of it: the file system's key and the entries; nothing of a device.
+    /// Key of the file system and its entries for the profile; `None` for a device.
     pub profile: Option<(String, fullbore::strategy::FileSystem)>,
 }
 
-/// The share of the time that making the test files may take.
+/// Maximum share of the time for creating the test files.
 const MAKING: f64 = 0.12;
 
-/// The time kept for the statistics and the report.
+/// Time reserved for the statistics and the report.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// The pause between two partial documents, at the least.
+/// Minimum pause between two partial documents.
 const PARTIAL: Duration = Duration::from_secs(5);
 
-/// The same, in times of what one takes: the more cells there are, the more of it is statistics.
+/// The same, in multiples of the time to compute one, because the statistics take longer with more cells.
 const PARTIAL_TIMES: u32 = 20;
 
-/// Measures.
+/// Runs the experiments and returns the results.
 ///
 /// # Errors
-/// If a directory cannot be written, has no room, or the system refuses what every trial needs. What a single trial is
-/// refused is said in its cell.
+/// If a directory cannot be written or has no space, or the system refuses a call that every trial needs. The error of
+/// a single trial is recorded in its cell.
 pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event<'_>)) -> Result<Measured> {
     let start = Instant::now();
     let mut builder = DocumentBuilder::open(options, start)?;
@@ -131,7 +132,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     let say = |observe: &mut dyn FnMut(Event<'_>), now: &str| {
         observe(Event::Progress(RunProgress { share: clock.share(), now, rates: &[] }));
     };
-    say(&mut observe, "looking at the storage");
+    say(&mut observe, "probing the storage");
     let machine = probe::machine();
     let facts = options.measured_paths().map(probe_path).collect::<Result<Vec<_>>>()?;
     let (sets, notes) = with_peers(read(options)?, options)?;
@@ -166,7 +167,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
         observe: &mut observe,
     };
     for (described, trials) in sets {
-        // Every trial its share of the time that is left, whichever set it is in.
+        // Every trial has the same share of the remaining time, whichever its set.
         let now = start.elapsed();
         let share = clock.end.saturating_sub(now).mul_f64(trials.len() as f64 / left.max(1) as f64);
         left -= trials.len();
@@ -179,7 +180,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     say(&mut observe, "writing the report");
     let document = builder.document(true);
     let profile = match &options.device {
-        // Whatever file system comes there, it is not this one.
+        // A file system created on the device later is not the measured one.
         Some(_) => None,
         None => {
             let key = fullbore::strategy::key(&file_sets[0].cold)
@@ -190,13 +191,13 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     Ok(Measured { document, profile })
 }
 
-/// What a run has from its first set to its last.
+/// State of a run from its first set to its last.
 struct Session<'a, 'b> {
     options: &'a Options,
     context: &'a RunContext<'b>,
     whole: &'a Clock,
     builder: DocumentBuilder,
-    /// How many samples were begun.
+    /// Number of samples started.
     iteration: u64,
     rng: Xoshiro256,
     partial_due: Instant,
@@ -255,7 +256,7 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Gives out what was measured so far, if that was some time ago.
+    /// Emits a partial document if the last one is old enough.
     fn report_partial(&mut self, cells: &Cells) {
         let begin = Instant::now();
         if begin >= self.partial_due {
@@ -271,16 +272,16 @@ fn probe_path(directory: &PathBuf) -> Result<Facts> {
     })
 }
 
-/// A set: how its experiments are described, and their trials.
+/// A set: the descriptions of its experiments, and their trials.
 type ParsedSet = (Vec<Experiment>, Vec<Trial>);
 
-/// The sets with the trials of the peers asked for, and what is to be said of those that have none.
+/// Adds the trials of the requested peers to the sets; also returns notes on trials without a peer.
 fn with_peers(sets: Vec<ParsedSet>, options: &Options) -> Result<(Vec<ParsedSet>, Vec<String>)> {
     if !options.with_fio {
         return Ok((sets, Vec::new()));
     }
     let program = fio::Program::find()?;
-    let mut notes = vec![format!("beside {}", program.version)];
+    let mut notes = vec![format!("compared with {}", program.version)];
     let beside = sets.into_iter().map(|(described, trials)| {
         let (trials, said) = fio::add_peer_trials(trials, &program);
         notes.extend(said);
@@ -290,7 +291,7 @@ fn with_peers(sets: Vec<ParsedSet>, options: &Options) -> Result<(Vec<ParsedSet>
     Ok((sets, notes))
 }
 
-/// The sets with their trials; none of an id that an earlier set has.
+/// Parses the sets; skips trials whose id an earlier set has.
 fn read(options: &Options) -> Result<Vec<ParsedSet>> {
     let mut known = std::collections::BTreeSet::new();
     options
@@ -306,7 +307,7 @@ fn read(options: &Options) -> Result<Vec<ParsedSet>> {
         .collect()
 }
 
-/// The test files in each directory; those after the first have what works of several disks need.
+/// Creates the test files in each directory; those after the first have the files that trials of several disks need.
 fn create_file_sets(
     options: &Options,
     facts: &[Facts],
@@ -340,7 +341,7 @@ fn create_file_sets(
     Ok(file_sets)
 }
 
-/// The devices under all directories, each once.
+/// Returns the devices under all directories, without duplicates.
 fn devices(facts: &[Facts]) -> Vec<DeviceNumber> {
     let mut all = Vec::new();
     for device in facts.iter().flat_map(host::devices) {
@@ -351,7 +352,7 @@ fn devices(facts: &[Facts]) -> Vec<DeviceNumber> {
     all
 }
 
-/// Puts the cells in random order, so that what drifts meanwhile becomes nobody's finding.
+/// Puts the cells in random order, so that drift does not bias the comparison of cells.
 fn shuffle(places: &mut [usize], rng: &mut Xoshiro256) {
     for last in (1..places.len()).rev() {
         places.swap(last, rng.below(last + 1));

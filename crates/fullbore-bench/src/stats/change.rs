@@ -1,4 +1,4 @@
-//! Change points: where a series of rates, in the order taken, jumps from one level to another.
+//! Change points: the positions at which a series of rates, in the order taken, jumps from one level to another.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,35 +8,35 @@ use super::interval::{Bootstrap, Estimate};
 use super::quantile::{mad, median, quantile_of_sorted, sorted};
 use super::rng::Xoshiro256;
 
-/// Below this many samples no jump can be told from chance.
+/// Minimum number of samples; with fewer, a jump cannot be distinguished from chance.
 pub const MIN_SAMPLES_FOR_CHANGES: usize = 10;
 
-/// A jump is reported when chance explains it in fewer than one case in a hundred …
+/// A jump is reported if chance explains it in fewer than one case in a hundred …
 const SIGNIFICANCE: f64 = 0.01;
-/// … and matters when it moves the rate by at least this share of the level before.
+/// … and matters if it changes the rate by at least this share of the level before.
 const CHANGE_THAT_MATTERS: f64 = 0.05;
-/// A segment has at least so many samples; fewer are outliers.
+/// Minimum number of samples of a segment; fewer are outliers.
 const SHORTEST: usize = 3;
-/// Two neighbouring segments are joined again when chance explains their difference this often.
+/// Two adjacent segments are joined again if chance explains their difference this often.
 const JOIN_ABOVE: f64 = 0.05;
-/// Cuts are looked for on a grid of about so many places, then moved to the best place between.
+/// Approximate number of places of the grid on which cuts are searched; a cut is then moved to the best place nearby.
 const PLACES: usize = 64;
-/// Values farther outside the quartiles than so many interquartile ranges are outliers (Tukey).
+/// Values farther outside the quartiles than this many interquartile ranges are outliers (Tukey).
 const FENCE: f64 = 1.5;
-/// Orders drawn to find how large the statistic is by chance, at least.
+/// Minimum number of random orders drawn to find the statistic's distribution by chance.
 const FEWEST_ORDERS: usize = 999;
-/// How many standard errors apart two levels must be, errors that allow for correlated samples. Independent samples
-/// keep their order's chance without this; it is what holds back series that wander.
+/// Minimum distance of two levels in standard errors that allow for correlated samples. Independent samples keep the
+/// significance of their order without this; it suppresses jumps in wandering series.
 const ERRORS_APART: f64 = 5.0;
-/// Residuals of a few dozen samples show no higher correlation than this.
+/// Limit of the residuals' correlation: a few dozen samples cannot show a higher one.
 const HIGHEST: f64 = 0.9;
-/// The deviation of a normal law, in median absolute deviations.
+/// Standard deviation of a normal distribution, in median absolute deviations.
 const MAD_TO_DEVIATION: f64 = 1.482_602_218_505_602;
 
 /// A run of samples at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
-    /// Position of its first sample in the series given.
+    /// Position of its first sample in the given series.
     pub from: usize,
     /// Position after its last sample.
     pub to: usize,
@@ -49,14 +49,14 @@ pub struct Segment {
 pub struct ChangePoint {
     /// Position of the first sample after the jump.
     pub at: usize,
-    /// Probability of so clear a jump somewhere in the part of the series that it cut, if the order meant nothing.
+    /// Probability of an equally clear jump somewhere in the part of the series that it cut, if the order were random.
     pub p: f64,
-    /// Level after ÷ level before − 1; 1 or −1 (the sign of the level after) where the level before is 0.
+    /// Level after ÷ level before − 1; 1 or −1 (the sign of the level after) if the level before is 0.
     pub relative_change: f64,
 }
 
 impl ChangePoint {
-    /// Whether the jump is large enough to matter (5 %).
+    /// True if the jump is large enough to matter (5 %).
     pub fn matters(&self) -> bool {
         self.relative_change.abs() >= CHANGE_THAT_MATTERS
     }
@@ -65,23 +65,24 @@ impl ChangePoint {
 /// A series cut where its level jumps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Changes {
-    /// The levels in order; one when nothing jumps.
+    /// The levels in order; one if there is no jump.
     pub segments: Vec<Segment>,
     /// The jumps between them; all significant (p < 0.01).
     pub points: Vec<ChangePoint>,
-    /// A straight line explains the series better than these steps: it drifts, and the steps only follow.
+    /// True if a straight line explains the series better than these steps: the series drifts, and the steps only
+    /// follow it.
     pub drifts: bool,
 }
 
-/// Finds jumps in `values`, in the order they were taken; `None` below ten finite values.
+/// Finds jumps in `values`, in the order taken; `None` below ten finite values.
 ///
-/// Binary segmentation: the series is cut where the means before and after differ most in their standard errors (the
-/// likelihood-ratio statistic of one change, Sen and Srivastava), or where a stretch within differs most from the
-/// rest (circular segmentation, Olshen and others), if drawing the order anew gives so large a statistic in less than
-/// 1 % of cases; then each part likewise. Chance is drawn from the samples themselves and outliers are moved to Tukey's
-/// fences, so heavy tails and levels that take turns at random give no jumps. Last, neighbouring levels are joined that
-/// differ by chance in more than 5 % of cases or by less than five standard errors, errors that allow for samples that
-/// resemble their neighbours.
+/// Binary segmentation: the series is cut where the means before and after differ most in standard errors (the
+/// likelihood-ratio statistic of one change, Sen and Srivastava), or where a segment within differs most from the rest
+/// (circular segmentation, Olshen and others), if random orders give an equally large statistic in less than 1 % of
+/// cases; then each part likewise. Chance is drawn from the samples themselves, and outliers are moved to Tukey's
+/// fences, so heavy tails and levels that alternate at random cause no jumps. Last, adjacent levels are joined if they
+/// differ by chance in more than 5 % of cases or by less than five standard errors; these errors allow for samples that
+/// resemble their predecessors.
 pub fn change_points(values: &[f64], bootstrap: &Bootstrap) -> Option<Changes> {
     let places: Vec<usize> = (0..values.len()).filter(|&i| values[i].is_finite()).collect();
     let finite: Vec<f64> = places.iter().map(|&i| values[i]).collect();
@@ -116,8 +117,8 @@ pub fn change_points(values: &[f64], bootstrap: &Bootstrap) -> Option<Changes> {
     Some(Changes { drifts: !points.is_empty() && line_fits_better(&finite, &edges), segments, points })
 }
 
-/// What stands for the values when parts are compared: the values within Tukey's fences, those beyond moved to the
-/// fence, so that no few outliers decide; less their mean.
+/// Returns the values with those beyond Tukey's fences moved to the fence, so that a few outliers do not dominate,
+/// minus their mean.
 fn scores(values: &[f64]) -> Vec<f64> {
     let ordered = sorted(values);
     let quartile = |q| quantile_of_sorted(&ordered, q).unwrap_or(0.0);
@@ -129,15 +130,15 @@ fn scores(values: &[f64]) -> Vec<f64> {
     fenced.iter().map(|v| v - mean).collect()
 }
 
-/// The source of random orders.
+/// Source of random orders.
 struct OrderSampler {
     rng: Xoshiro256,
     orders: usize,
 }
 
 impl OrderSampler {
-    /// The share of random orders of `scores` in which a statistic is at least as large, for several statistics at once;
-    /// stops early (with a share over `limit`) when none can be significant any more.
+    /// Returns, for several statistics at once, the share of random orders of `scores` in which the statistic is at
+    /// least as large; stops early (with a share over `limit`) if none can be significant any more.
     fn shares<const N: usize>(
         &mut self,
         scores: &[f64],
@@ -154,7 +155,7 @@ impl OrderSampler {
             }
             let found = statistic(&order);
             for k in 0..N {
-                // Sums of scores in another order may differ in the last bits: a tie counts as reached.
+                // Sums of scores in another order may differ in the last bits, so a tie counts as reached.
                 reached[k] += usize::from(found[k] >= observed[k] * (1.0 - 1e-9));
             }
             if reached.iter().all(|&r| r > hopeless) {
@@ -194,7 +195,7 @@ fn segment(values: &[f64], offset: usize, chance: &mut OrderSampler, cuts: &mut 
     }
 }
 
-/// A stretch `from..to` of a series and how far its scores lie from the rest's, in squared standard errors.
+/// A segment `from..to` of a series and the distance of its scores from the rest's, in squared standard errors.
 #[derive(Clone, Copy)]
 struct CandidateSegment {
     from: usize,
@@ -202,9 +203,9 @@ struct CandidateSegment {
     height: f64,
 }
 
-/// The search for the stretch that differs most.
+/// Search for the segment that differs most.
 struct Scan {
-    /// Candidate places of a cut, the ends of the series included.
+    /// Candidate places of a cut, including the ends of the series.
     places: Vec<usize>,
     step: usize,
     /// 1 / (variance of the sum of m scores drawn at random), for each m.
@@ -224,7 +225,7 @@ impl Scan {
         Self { places: [0].into_iter().chain(inner).chain([n]).collect(), step, weights }
     }
 
-    /// The strongest cut in two (as the stretch behind it) and the strongest stretch of any kind.
+    /// Returns the strongest cut in two (as the segment after it) and the strongest segment anywhere.
     fn strongest(&self, scores: &[f64]) -> (CandidateSegment, CandidateSegment) {
         let n = scores.len();
         let sums = self.sums(scores);
@@ -248,7 +249,7 @@ impl Scan {
         (cut, arc)
     }
 
-    /// Running sums of the scores up to each place.
+    /// Returns the running sums of the scores up to each place.
     fn sums(&self, scores: &[f64]) -> Vec<f64> {
         let mut running = 0.0;
         let mut at = 0;
@@ -262,7 +263,7 @@ impl Scan {
             .collect()
     }
 
-    /// Moves the ends of a stretch found on the grid to the best places near them.
+    /// Moves the ends of a segment found on the grid to the best places near them.
     fn sharpen(&self, scores: &[f64], found: CandidateSegment) -> (usize, usize) {
         let n = scores.len();
         let near = |at: usize| {
@@ -285,8 +286,8 @@ impl Scan {
     }
 }
 
-/// Joins neighbours that do not differ on their own: the far side of a stretch may have been no jump, and a series
-/// whose samples resemble their neighbours wanders without any.
+/// Joins adjacent segments that do not differ by themselves: the far end of a segment may not be a jump, and a series
+/// whose samples resemble their predecessors wanders without any.
 fn join(values: &[f64], cuts: &mut Vec<(usize, f64)>, chance: &mut OrderSampler) {
     while let Some(i) = weakest_by_chance(values, &edges_of(cuts, values.len()), chance)
         .or_else(|| weakest_by_distance(values, &edges_of(cuts, values.len())))
@@ -299,7 +300,7 @@ fn edges_of(cuts: &[(usize, f64)], n: usize) -> Vec<usize> {
     [0].into_iter().chain(cuts.iter().map(|cut| cut.0)).chain([n]).collect()
 }
 
-/// The cut whose two sides chance explains best, if it does so too often.
+/// Returns the cut whose two sides chance explains best, if it does so too often.
 fn weakest_by_chance(values: &[f64], edges: &[usize], chance: &mut OrderSampler) -> Option<usize> {
     let p_of = |edge: &[usize]| {
         let scores = scores(&values[edge[0]..edge[2]]);
@@ -311,14 +312,14 @@ fn weakest_by_chance(values: &[f64], edges: &[usize], chance: &mut OrderSampler)
     (weakest.1 > JOIN_ABOVE).then_some(weakest.0)
 }
 
-/// The cut whose two levels lie fewest standard errors apart, if these are too few. The errors are those of correlated
-/// samples, as the values less their levels show it.
+/// Returns the cut whose two levels are the fewest standard errors apart, if these are too few. The errors are those of
+/// correlated samples, as the values minus their levels show it.
 fn weakest_by_distance(values: &[f64], edges: &[usize]) -> Option<usize> {
     let parts: Vec<&[f64]> = edges.windows(2).map(|edge| &values[edge[0]..edge[1]]).collect();
     let levels: Vec<f64> = parts.iter().filter_map(|part| median(part)).collect();
     let left: Vec<f64> =
         parts.iter().zip(&levels).flat_map(|(part, level)| part.iter().map(move |v| v - level)).collect();
-    // Each level taken away takes some of the correlation with it.
+    // Each subtracted level removes some of the correlation with it.
     let taken = 2.0 * (parts.len() - 1) as f64 / values.len() as f64;
     let rho = (lag_one(&left).unwrap_or(0.0) + taken).clamp(0.0, HIGHEST);
     let deviation = MAD_TO_DEVIATION * mad(&left).unwrap_or(0.0) * ((1.0 + rho) / (1.0 - rho)).sqrt();
@@ -330,10 +331,10 @@ fn weakest_by_distance(values: &[f64], edges: &[usize]) -> Option<usize> {
     (weakest.1 < 0.0).then_some(weakest.0)
 }
 
-/// Whether a line (Theil and Sen's) explains the values better than levels between `edges`, each judged by the
-/// absolute distances it leaves and charged for what it may choose (Schwarz's criterion).
+/// True if a line (Theil and Sen's) explains the values better than levels between `edges`, each judged by the absolute
+/// residuals and charged for its parameters (Schwarz's criterion).
 fn line_fits_better(values: &[f64], edges: &[usize]) -> bool {
-    // A thousand values tell a line from steps; all pairs of more would take long.
+    // A thousand values distinguish a line from steps; all pairs of more would take long.
     let every = values.len().div_ceil(1000);
     let thin: Vec<f64> = values.iter().copied().step_by(every).collect();
     let (Some(drift), Some(middle)) = (mann_kendall(&thin), median(&thin)) else { return false };
@@ -343,7 +344,7 @@ fn line_fits_better(values: &[f64], edges: &[usize]) -> bool {
     let line = left(&flattened);
     let steps: f64 = edges.windows(2).map(|edge| left(&values[edge[0]..edge[1]])).sum();
     let n = values.len() as f64;
-    // Levels and places of the steps; height and slope of the line.
+    // Parameters: levels and places of the steps; height and slope of the line.
     let chosen = 2.0 * (edges.len() - 1) as f64 - 1.0;
     2.0 * n * line.max(f64::MIN_POSITIVE).ln() + 2.0 * n.ln()
         < 2.0 * n * steps.max(f64::MIN_POSITIVE).ln() + chosen * n.ln()

@@ -1,4 +1,4 @@
-//! Comparison of two cells: a ratio with its interval and a verdict in words.
+//! Comparison of two cells: a ratio with its interval, and a verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,20 +7,20 @@ use super::interval::{Bootstrap, Estimate, resampled_medians};
 use super::quantile::{median_of_sorted, sorted};
 use super::rng::Xoshiro256;
 
-/// Rates within 3 % of each other are equal for every purpose here (Riedel's margin of repeatability).
+/// Rates within 3 % of each other count as equal (Riedel's margin of repeatability).
 pub const DEFAULT_MARGIN: f64 = 0.03;
 
-/// What a comparison says of the first cell.
+/// Verdict on the first cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The first is faster: the interval lies above 1 and the estimate above the margin.
+    /// The first is faster: the interval is above 1 and the estimate above the margin.
     Faster,
     /// The first is slower, likewise.
     Slower,
-    /// The whole interval lies within the margin.
+    /// The whole interval is within the margin.
     NoDifferenceThatMatters,
-    /// The interval is too wide to tell.
+    /// The interval is too wide for a verdict.
     Unclear,
 }
 
@@ -35,27 +35,28 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// The ratio of two medians and what it means.
+/// The ratio of two medians, with a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// First median ÷ second median, with its interval.
     pub ratio: Estimate,
-    /// What follows.
+    /// Verdict on the ratio.
     pub verdict: Verdict,
 }
 
-/// Fewer samples a side give no verdict: all of three lie above all of another three in one case of ten by chance.
-/// However correlated, more are taken to be worth as many: less would give the extremes as the interval.
+/// Minimum number of samples of each set for a verdict: three all above another three occur by chance in one case of
+/// ten. Correlated samples are never taken to be worth fewer, because the interval would then be the extremes.
 const FEWEST_SAMPLES: usize = 4;
-/// Fewer pairs give none: all of five ratios lie on one side of their true median in one case of sixteen.
+/// Minimum number of pairs for a verdict: five ratios all on one side of their true median occur in one case of
+/// sixteen.
 const FEWEST_PAIRS: usize = 6;
 
 /// Compares two sets of rates (more is better, same unit), each in the order taken, with an equivalence `margin` (0.03
 /// is 3 %).
 ///
-/// The interval is of the ratio of medians. Sets whose samples resemble their neighbours are resampled as the fewer
-/// independent ones they are worth ([`effective_samples`](super::effective_samples)). `None` when either has no finite
-/// value or the second's median is not positive.
+/// The interval is that of the ratio of medians. Autocorrelated sets are resampled as the smaller number of independent
+/// samples that they are worth ([`effective_samples`](super::effective_samples)). `None` if either has no finite value
+/// or the second's median is not positive.
 pub fn compare_rates(
     first: &[f64],
     second: &[f64],
@@ -88,11 +89,11 @@ pub fn compare_rates(
     Some(Comparison { ratio, verdict: verdict(&ratio, margin, fewest >= FEWEST_SAMPLES) })
 }
 
-/// Compares rates measured side by side: `first[i]` and `second[i]` in the same round, with an equivalence `margin`.
+/// Compares rates measured alternately: `first[i]` and `second[i]` in the same round, with an equivalence `margin`.
 ///
-/// What both of a round share (heat, other load, a credit that runs out) cancels in their ratio. The interval is of the
-/// median of these ratios, as [`Bootstrap::median`] gives it. Rounds in which either value is missing, not finite or
-/// not positive are left out; `None` when none is left.
+/// Conditions that both of a round share (heat, other load, an expiring credit) cancel in their ratio. The interval is
+/// that of the median of these ratios, as computed by [`Bootstrap::median`]. Rounds in which either value is missing,
+/// not finite or not positive are skipped; `None` if none remains.
 pub fn compare_paired(
     first: &[f64],
     second: &[f64],
@@ -106,7 +107,7 @@ pub fn compare_paired(
     Some(Comparison { ratio, verdict: verdict(&ratio, margin, ratios.len() >= FEWEST_PAIRS) })
 }
 
-/// What a ratio's interval says, if there are samples `enough` to say anything.
+/// Derives the verdict from a ratio's interval; `enough` is true if there are enough samples for one.
 fn verdict(ratio: &Estimate, margin: f64, enough: bool) -> Verdict {
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     if !enough {
@@ -142,9 +143,9 @@ mod tests {
         assert_eq!(verdict(&around(8.0, 0.02, 20), &base), Verdict::Slower);
         assert_eq!(verdict(&around(10.05, 0.02, 20), &base), Verdict::NoDifferenceThatMatters);
         assert_eq!(verdict(&around(10.5, 1.0, 9), &base), Verdict::Unclear);
-        assert_eq!(verdict(&[12.0], &base), Verdict::Unclear, "one sample says nothing");
+        assert_eq!(verdict(&[12.0], &base), Verdict::Unclear, "one sample gives no verdict");
         let three = [30.0, 30.0, 30.1];
-        assert_eq!(verdict(&three, &[10.0, 10.1, 10.0]), Verdict::Unclear, "three say too little");
+        assert_eq!(verdict(&three, &[10.0, 10.1, 10.0]), Verdict::Unclear, "three samples give no verdict");
         assert_eq!(compare_rates(&[], &base, 0.03, &Bootstrap::default()), None);
         assert_eq!(compare_rates(&base, &[0.0, 0.0], 0.03, &Bootstrap::default()), None);
     }
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn pairing_cancels_shared_noise() {
         let mut rng = Xoshiro256::seeded(8);
-        // The machine slows down by half over the run; the first is 10 % faster throughout.
+        // The machine slows down to half its speed over the run; the first is 10 % faster throughout.
         let shared: Vec<f64> = (0..12).map(|i| 100.0 / (1.0 + f64::from(i) / 11.0)).collect();
         let mut noisy = |factor: f64| -> Vec<f64> {
             shared.iter().map(|v| v * factor * (0.99 + 0.02 * rng.unit())).collect()
@@ -162,9 +163,9 @@ mod tests {
         let paired = compare_paired(&first, &second, DEFAULT_MARGIN, &bootstrap).unwrap();
         assert_eq!(paired.verdict, Verdict::Faster);
         assert!(paired.ratio.contains(1.1) && paired.ratio.relative_half_width() < 0.02, "{paired:?}");
-        assert_eq!(verdict(&first, &second), Verdict::Unclear, "apart, the drift hides the difference");
+        assert_eq!(verdict(&first, &second), Verdict::Unclear, "unpaired, the drift hides the difference");
         let five = compare_paired(&first[..5], &second, DEFAULT_MARGIN, &bootstrap).unwrap();
-        assert_eq!(five.verdict, Verdict::Unclear, "five pairs say too little");
+        assert_eq!(five.verdict, Verdict::Unclear, "five pairs give no verdict");
         let same = compare_paired(&first, &first, DEFAULT_MARGIN, &bootstrap).unwrap();
         assert_eq!(same.verdict, Verdict::NoDifferenceThatMatters);
         assert_eq!(compare_paired(&[f64::NAN, 1.0], &[1.0, 0.0], 0.03, &bootstrap), None);

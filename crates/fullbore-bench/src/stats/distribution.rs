@@ -1,11 +1,11 @@
-//! The normal and Student's t distribution, as far as intervals and p-values need them.
+//! The normal distribution and Student's t distribution, as needed for intervals and p-values.
 
-/// P(Z ≤ z) of the standard normal distribution, to about 1e-13.
+/// Returns P(Z ≤ z) of the standard normal distribution, accurate to about 1e-13.
 pub fn normal_cdf(z: f64) -> f64 {
     0.5 * erfc(-z / std::f64::consts::SQRT_2)
 }
 
-/// The complementary error function: Taylor series near 0, Lentz's continued fraction beyond.
+/// Complementary error function: Taylor series near 0, Lentz's continued fraction beyond.
 fn erfc(x: f64) -> f64 {
     if x < 0.0 {
         return 2.0 - erfc(-x);
@@ -31,14 +31,14 @@ fn erfc(x: f64) -> f64 {
     (-x * x).exp() / std::f64::consts::PI.sqrt() / tail
 }
 
-/// P(T ≤ t) of Student's t with `freedom` degrees of freedom (> 0).
+/// Returns P(T ≤ t) of Student's t with `freedom` degrees of freedom (> 0).
 pub fn student_t_cdf(t: f64, freedom: f64) -> f64 {
     let x = freedom / (freedom + t * t);
     let tail = 0.5 * incomplete_beta(freedom / 2.0, 0.5, x);
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The t below which a share `p` of Student's t lies; `None` unless 0 < p < 1 and `freedom` > 0.
+/// Returns the `p` quantile of Student's t; `None` unless 0 < p < 1 and `freedom` > 0.
 pub fn student_t_quantile(p: f64, freedom: f64) -> Option<f64> {
     if !(p > 0.0 && p < 1.0 && freedom > 0.0) {
         return None;
@@ -60,7 +60,7 @@ pub fn student_t_quantile(p: f64, freedom: f64) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
-/// The regularised incomplete beta function, by its continued fraction (Lentz).
+/// Regularised incomplete beta function, by its continued fraction (Lentz).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -95,7 +95,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     front * result
 }
 
-/// ln Γ(x) for x > 0: Stirling's series after shifting x above 10.
+/// Returns ln Γ(x) for x > 0: Stirling's series after shifting x above 10.
 fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut shift) = (x, 0.0);
     while x < 10.0 {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn normal_as_scipy_gives() {
+    fn normal_agrees_with_scipy() {
         // scipy.stats.norm.cdf(z)
         for (z, p) in [
             (0.0, 0.5),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn student_t_as_scipy_gives() {
+    fn student_t_agrees_with_scipy() {
         // scipy.stats.t.ppf(p, freedom)
         for (p, freedom, t) in [
             (0.975, 1.0, 12.706_204_736_174_694),

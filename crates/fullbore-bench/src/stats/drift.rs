@@ -1,36 +1,36 @@
-//! Drift: whether samples rise or fall with the order in which they were taken.
+//! Drift: a rise or fall of samples with the order in which they were taken.
 
 use serde::{Deserialize, Serialize};
 
 use super::distribution::normal_cdf;
 use super::quantile::median;
 
-/// The Mann–Kendall test of a trend, with the size of the trend beside its significance.
+/// The Mann–Kendall test of a trend, with the size of the trend besides its significance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
     /// Kendall's rank correlation of value and order, −1 (always falling) to 1 (always rising).
     pub tau: f64,
-    /// Probability of so strong a trend, either way, if there were none.
+    /// Probability of an equally strong trend in either direction, if there were none.
     pub p: f64,
     /// Change from the first to the last sample along the Theil–Sen line, as a share of the median.
     pub relative_change: f64,
 }
 
-/// A trend is reported when chance explains it in fewer than one case in a hundred …
+/// A trend is reported if chance explains it in fewer than one case in a hundred …
 const SIGNIFICANCE: f64 = 0.01;
-/// … and when it moves the cell by at least this share of its median.
+/// … and if it changes the cell by at least this share of its median.
 const CHANGE_THAT_MATTERS: f64 = 0.05;
-/// Up to this many samples without ties the null distribution is counted exactly.
+/// Up to this many samples without ties, the null distribution is counted exactly.
 const EXACT_UP_TO: usize = 20;
 
 impl Drift {
-    /// Whether the trend is both significant (p < 0.01) and large enough to matter (5 % over the run).
+    /// True if the trend is both significant (p < 0.01) and large enough to matter (5 % over the run).
     pub fn matters(&self) -> bool {
         self.p < SIGNIFICANCE && self.relative_change.abs() >= CHANGE_THAT_MATTERS
     }
 }
 
-/// The trend of `values` in the order they were taken; `None` below four finite samples.
+/// Returns the trend of `values` in the order taken; `None` below four finite samples.
 pub fn mann_kendall(values: &[f64]) -> Option<Drift> {
     let points: Vec<(f64, f64)> =
         values.iter().enumerate().filter(|(_, v)| v.is_finite()).map(|(i, v)| (i as f64, *v)).collect();
@@ -57,7 +57,7 @@ pub fn mann_kendall(values: &[f64]) -> Option<Drift> {
     Some(Drift { tau: score as f64 / pairs, p, relative_change })
 }
 
-/// Two-sided p by counting the permutations of `n` at least as far from balance as `score`.
+/// Computes the two-sided p by counting the permutations of `n` at least as far from balance as `score`.
 fn exact_p(n: usize, score: i64) -> f64 {
     // share[k]: share of permutations with k inversions, built up one element at a time.
     let mut share = vec![1.0];
@@ -75,7 +75,7 @@ fn exact_p(n: usize, score: i64) -> f64 {
     share.iter().enumerate().filter(extreme).map(|(_, s)| s).sum::<f64>().min(1.0)
 }
 
-/// Two-sided p by the normal approximation, corrected for ties and continuity.
+/// Computes the two-sided p by the normal approximation, corrected for ties and continuity.
 fn normal_p(points: &[(f64, f64)], score: i64) -> f64 {
     let n = points.len() as f64;
     let mut sorted: Vec<f64> = points.iter().map(|p| p.1).collect();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_significant_trend_of_no_size_does_not_matter() {
+    fn a_significant_but_tiny_trend_does_not_matter() {
         let values: Vec<f64> = (0..30).map(|i| 100.0 + 0.01 * f64::from(i)).collect();
         let drift = mann_kendall(&values).unwrap();
         assert!(drift.p < 1e-6 && !drift.matters());

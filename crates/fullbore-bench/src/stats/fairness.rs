@@ -1,28 +1,28 @@
-//! How evenly several streams share what there is.
+//! Fairness of several streams' shares of the throughput.
 
 use serde::{Deserialize, Serialize};
 
-/// Shares of several streams, compared.
+/// Comparison of several streams' shares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
-    /// Jain's index (Jain, Chiu and Hawe, 1984): 1 when all streams get the same, 1/n when one gets everything; k/n
-    /// when k of n share equally and the rest get nothing.
+    /// Jain's index (Jain, Chiu and Hawe, 1984): 1 if all streams have equal shares, 1/n if one has everything; k/n if
+    /// k of n share equally and the rest have nothing.
     pub jain: f64,
-    /// The fastest stream's rate ÷ the slowest's; `None` when the slowest got nothing.
+    /// Throughput of the fastest stream ÷ that of the slowest; `None` if the slowest has none.
     pub max_over_min: Option<f64>,
-    /// Streams compared.
+    /// Number of streams compared.
     pub streams: usize,
 }
 
-/// Compares the rates of streams (any unit). Rates that are not finite or negative are left out; `None` when none is
-/// left or all are 0.
+/// Compares the rates of streams (any unit). Rates that are not finite or negative are skipped; `None` if none remains
+/// or all are 0.
 pub fn fairness(rates: &[f64]) -> Option<Fairness> {
     let rates: Vec<f64> = rates.iter().copied().filter(|r| r.is_finite() && *r >= 0.0).collect();
     let most = rates.iter().copied().fold(0.0, f64::max);
     if most <= 0.0 {
         return None;
     }
-    // As shares of the largest, so that squares neither overflow nor vanish.
+    // Shares of the largest, so that squares neither overflow nor underflow.
     let shares = rates.iter().map(|r| r / most);
     let (sum, squares) = shares.fold((0.0, 0.0), |(sum, squares), s| (sum + s, squares + s * s));
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_hand() {
+    fn index_matches_hand_computation() {
         let even = fairness(&[3.0; 5]).unwrap();
         assert!((even.jain - 1.0).abs() < 1e-12 && even.max_over_min == Some(1.0) && even.streams == 5);
         // (1 + 2 + 3)² / (3 · (1 + 4 + 9)) = 36 / 42.
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare() {
+    fn no_usable_rate_gives_none() {
         assert_eq!(fairness(&[]), None);
         assert_eq!(fairness(&[0.0, 0.0]), None);
         assert_eq!(fairness(&[f64::NAN, -1.0]), None);

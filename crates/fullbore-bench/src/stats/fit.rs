@@ -1,6 +1,7 @@
-//! The cost of a request as a fixed part and a part for each byte: `cost = a + b · bytes`.
+//! Cost of a request as a fixed part and a part per byte: `cost = a + b · bytes`.
 //!
-//! The idea is Riedel, van Ingen and Gray's rule of thumb (section 3, figure 4): so much a request, so much a byte.
+//! The model is Riedel, van Ingen and Gray's rule of thumb (section 3, figure 4): a cost per request plus a cost per
+//! byte.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,30 +14,30 @@ use super::rng::Xoshiro256;
 /// A fitted cost line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CostLine {
-    /// Cost of a request of no bytes, in the unit of the costs given (seconds in results documents).
+    /// Cost of a request of no bytes, in the unit of the given costs (seconds in results documents).
     pub per_request: Estimate,
-    /// Cost of one more byte, same unit.
+    /// Cost of one more byte, in the same unit.
     pub per_byte: Estimate,
-    /// Share of the variation explained, in relative terms; near 0 also when cost does not depend on size.
+    /// Share of the variation explained, in relative terms; near 0 also if cost does not depend on size.
     pub r_squared: f64,
-    /// Largest |measured − fitted| / measured: how far the straight line is from the truth at worst.
+    /// Largest |measured − fitted| / measured: the worst deviation from the straight line.
     pub max_relative_residual: f64,
-    /// Points fitted.
+    /// Number of fitted points.
     pub points: usize,
 }
 
 impl CostLine {
-    /// The fitted cost of a request of `bytes`.
+    /// Returns the fitted cost of a request of `bytes`.
     pub fn at(&self, bytes: f64) -> f64 {
         self.per_request.value + self.per_byte.value * bytes
     }
 }
 
-/// Fits `cost = a + b · bytes` to points (bytes, cost a request) by least squares of the *relative* residuals.
+/// Fits `cost = a + b · bytes` to points (bytes, cost per request) by least squares of the *relative* residuals.
 ///
-/// Request sizes span several powers of ten; plain least squares would fit the largest and ignore the rest.
-/// Intervals are Student's t at `confidence` (0 to 1) with n − 2 degrees of freedom. `None` below three points
-/// of different size with a positive, finite cost, for then nothing can be said of the error.
+/// Request sizes span several powers of ten; plain least squares would fit the largest and ignore the rest. Intervals
+/// are Student's t at `confidence` (0 to 1) with n − 2 degrees of freedom. `None` with fewer than three points of
+/// different size with a positive, finite cost, because the error is then unknown.
 pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
     let points: Vec<(f64, f64)> = points
         .iter()
@@ -65,14 +66,14 @@ pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
 struct LinearFit {
     a: f64,
     b: f64,
-    /// The weighted mean of the costs.
+    /// Weighted mean of the costs.
     mean: f64,
     /// Variances of `a` and `b` for residuals of variance 1.
     spread_a: f64,
     spread_b: f64,
 }
 
-/// Least squares of the relative residuals; `None` when all sizes are equal.
+/// Solves for least squares of the relative residuals; `None` if all sizes are equal.
 fn solve(points: &[(f64, f64)]) -> Option<LinearFit> {
     let scale = points.iter().map(|p| p.0).fold(0.0, f64::max);
     if scale <= 0.0 {
@@ -116,10 +117,10 @@ impl LinearFit {
 
 /// Fits the same line to samples: points (bytes, costs of a request in the order taken) of two or more sizes.
 ///
-/// The medians of each size are fitted; the intervals are of a bootstrap that draws every size's samples anew, as many
-/// as they are worth, and fits again. They say how far noise moves the line, also where only two or three sizes
-/// were measured; where cost is no straight line of the size (see `max_relative_residual`) they say nothing of that,
-/// which the intervals of [`fit_cost`] do. Sizes without finite positive costs are left out.
+/// The medians of each size are fitted. The intervals are of a bootstrap that resamples every size's samples, as many
+/// as they are worth, and fits again. They measure the effect of noise on the line, even with only two or three sizes,
+/// but not the deviation of the cost from a straight line (see `max_relative_residual`), which the intervals of
+/// [`fit_cost`] include. Sizes without finite positive costs are skipped.
 pub fn fit_cost_samples(points: &[(f64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<CostLine> {
     let usable =
         |costs: &[f64]| -> Vec<f64> { costs.iter().copied().filter(|c| c.is_finite() && *c > 0.0).collect() };
@@ -155,7 +156,7 @@ pub fn fit_cost_samples(points: &[(f64, Vec<f64>)], bootstrap: &Bootstrap) -> Op
         fixed.push(drawn.a);
         slopes.push(drawn.b);
     }
-    // Both rest on the samples of all sizes.
+    // Both parameters depend on the samples of all sizes.
     let all = worth.iter().sum();
     Some(line.described(
         &medians,
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_points_give_nothing() {
+    fn too_few_points_give_none() {
         assert_eq!(fit_cost(&[(1.0, 1.0), (2.0, 2.0)], 0.95), None);
         assert_eq!(fit_cost(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)], 0.95), None);
         assert_eq!(fit_cost(&[(1.0, 1.0), (2.0, 0.0), (3.0, f64::NAN)], 0.95), None);

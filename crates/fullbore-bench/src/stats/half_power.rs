@@ -1,4 +1,4 @@
-//! The half-power point: the smallest request size, or depth, that reaches half of the peak.
+//! The half-power point: the smallest request size, or depth, that reaches half of the peak throughput.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,29 +10,29 @@ use super::rng::Xoshiro256;
 /// A half-power point on one axis (request size in bytes, or depth in requests).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HalfPower {
-    /// The smallest measured position whose median is at least half of the peak.
+    /// Smallest measured position whose median is at least half of the peak.
     pub at: u64,
-    /// Nothing smaller was measured, so the true point may lie below `at`.
+    /// True if nothing smaller was measured, so that the true point may be below `at`.
     pub at_most: bool,
-    /// Where the curve crosses half of its plateau (the mean of the medians that lie within one standard error of the
-    /// largest: the largest of several equal ones is too large), interpolated on a log2 axis between the measured
-    /// positions, with its interval; `None` when `at_most`.
+    /// Interpolated point at which the curve crosses half of its plateau, on a log2 axis between the measured
+    /// positions, with its interval; `None` if `at_most`. The plateau is the mean of the medians within one standard
+    /// error of the largest, because the largest of several equal ones is biased upwards.
     pub crossing: Option<Estimate>,
     /// The peak: the largest median, in the unit of the samples.
     pub peak: f64,
-    /// Where the peak was measured.
+    /// Position of the peak.
     pub peak_at: u64,
-    /// The peak lies at the largest position measured and is still rising (by more than 5 % from the position before), so the
-    /// true peak, and with it the half-power point, may be larger.
+    /// True if the peak is at the largest measured position and the curve is still rising (by more than 5 % from the
+    /// position before), so that the true peak, and with it the half-power point, may be larger.
     pub still_rising: bool,
 }
 
-/// Growth over the last step beyond which the curve has not levelled off.
+/// Growth over the last step above which the curve has not levelled off.
 const LEVEL: f64 = 0.05;
 
 /// Finds the half-power point of a curve of (position, samples of the rate there), in any order.
 ///
-/// Positions without finite samples are left out; `None` below two positions or when the peak is not positive.
+/// Positions without finite samples are skipped; `None` below two positions or if the peak is not positive.
 pub fn half_power(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<HalfPower> {
     let mut points: Vec<Point> = curve
         .iter()
@@ -63,17 +63,17 @@ pub fn half_power(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<Ha
     })
 }
 
-/// A measured position: where, its samples sorted, and how many independent ones they are worth.
+/// A measured position: its samples, sorted, and the number of independent ones that they are worth.
 struct Point {
     at: u64,
     samples: Vec<f64>,
     worth: usize,
 }
 
-/// The crossing of half of the plateau around position `top`, with its interval.
+/// Returns the crossing of half of the plateau around position `top`, with its interval.
 ///
-/// Every resample draws all medians anew and keeps to the same plateau. Taking each resample's own largest median as its
-/// peak would raise the peak a second time: such intervals held the true crossing in 60 to 86 % of cases.
+/// Every resample redraws all medians and keeps the same plateau. Taking each resample's own largest median as its peak
+/// would bias the peak upwards a second time: such intervals held the true crossing in 60 to 86 % of cases.
 fn crossing_interval(
     positions: &[u64],
     points: &[Point],
@@ -105,15 +105,15 @@ fn crossing_interval(
     bootstrap.percentiles(crossing(positions, medians, level(medians) / 2.0), crossings, fewest)
 }
 
-/// The variance of resampled medians: the squared standard error of the median.
+/// Returns the variance of resampled medians: the squared standard error of the median.
 fn variance(medians: &[f64]) -> f64 {
     let n = medians.len().max(1) as f64;
     let mean = medians.iter().sum::<f64>() / n;
     medians.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / n
 }
 
-/// Where a curve first reaches `half`: linear in the rate, logarithmic in the position. The smallest position when it
-/// starts above, the largest when it never does.
+/// Returns the position at which a curve first reaches `half`: linear in the rate, logarithmic in the position. The
+/// smallest position if it starts above, the largest if it never does.
 fn crossing(positions: &[u64], rates: &[f64], half: f64) -> f64 {
     let Some(first) = rates.iter().position(|&r| r >= half) else {
         return positions[positions.len() - 1] as f64;
@@ -130,7 +130,7 @@ fn crossing(positions: &[u64], rates: &[f64], half: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The rate of a disk limited to `iops` requests and `bps` bytes a second.
+    /// Returns the curve of a disk limited to `iops` requests and `bps` bytes per second.
     fn limited(iops: f64, bps: f64, noise: f64) -> Vec<(u64, Vec<f64>)> {
         let mut rng = Xoshiro256::seeded(9);
         (12..=22)
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_find() {
+    fn no_curve_gives_none() {
         let bootstrap = Bootstrap::default();
         assert_eq!(half_power(&[], &bootstrap), None);
         assert_eq!(half_power(&[(1, vec![1.0])], &bootstrap), None);

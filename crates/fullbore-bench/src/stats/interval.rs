@@ -19,35 +19,35 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The same value with an interval that holds that of `other`, too.
+    /// Returns the same value with an interval extended to cover that of `other`.
     pub fn holding(&self, other: &Self) -> Self {
         Self { value: self.value, low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// Half the interval's width as a share of the value; infinite when the value is 0 and the interval is not.
+    /// Returns half the interval's width as a share of the value; infinite if the value is 0 and the interval is not.
     pub fn relative_half_width(&self) -> f64 {
         let half = (self.high - self.low) / 2.0;
         if half == 0.0 { 0.0 } else { (half / self.value).abs() }
     }
 
-    /// The same estimate in another unit.
+    /// Returns the estimate in another unit.
     pub fn scaled(&self, factor: f64) -> Self {
         let (one, two) = (self.low * factor, self.high * factor);
         Self { value: self.value * factor, low: one.min(two), high: one.max(two) }
     }
 
-    /// One over it: of the time of a request, the requests in that time.
+    /// Returns the reciprocal: from the time per request, the requests per time.
     pub fn inverse(&self) -> Self {
         Self { value: 1.0 / self.value, low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
-    /// Whether `value` lies within the interval, ends included.
+    /// True if `value` is within the interval, ends included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
 
-/// How intervals are drawn: percentile bootstrap, expanded for small samples, with a fixed seed.
+/// Parameters of intervals: percentile bootstrap, expanded for small samples, with a fixed seed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bootstrap {
     /// Share of intervals that should hold the true value, 0 to 1.
@@ -65,16 +65,16 @@ impl Default for Bootstrap {
     }
 }
 
-/// Below this many samples the percentiles of the bootstrap median are the extremes, so the range is the interval.
+/// Below this many samples, the percentiles of the bootstrap median are the extremes, so the range is the interval.
 const SMALLEST_RESAMPLED: usize = 6;
 
 impl Bootstrap {
-    /// The median of values in the order they were taken, and its percentile interval; `None` when no value is finite.
+    /// Returns the median of values in the order taken, with its percentile interval; `None` if no value is finite.
     ///
-    /// Values that resemble the ones before them are resampled as the fewer independent ones they are worth
-    /// ([`effective_samples`](super::effective_samples)); sorted values would be taken for such a series.
-    /// Fewer than six samples (or worth fewer) give their whole range: no distribution-free interval is narrower at 95 %, and the
-    /// range holds the true median only in 1 − 2^(1−n) of cases (94 % for five, 75 % for three).
+    /// Autocorrelated values are resampled as the smaller number of independent ones that they are worth
+    /// ([`effective_samples`](super::effective_samples)); sorted values would count as such a series. With fewer than
+    /// six samples (or worth fewer), the interval is the whole range: no distribution-free interval is narrower at 95
+    /// %, and the range holds the true median only in 1 − 2^(1−n) of cases (94 % for five, 75 % for three).
     pub fn median(&self, values: &[f64]) -> Option<Estimate> {
         let sorted = sorted(values);
         let value = median_of_sorted(&sorted)?;
@@ -91,21 +91,22 @@ impl Bootstrap {
         Some(self.percentiles(value, medians, worth))
     }
 
-    /// The same, for samples that were to be taken until their interval is narrow (see [`StopRule`](super::StopRule)),
-    /// whether it came to be or the time was up: as in group sequential trials (Pocock 1977), the last look pays for
-    /// the earlier ones.
+    /// Returns the bootstrap for samples that were to be taken until their interval is narrow (see
+    /// [`StopRule`](super::StopRule)), whether it became narrow or the time ran out: as in group sequential trials
+    /// (Pocock 1977), the last look is corrected for the earlier ones.
     ///
-    /// The share of misses asked for is cut to two fifths (98 % for 95 %), which brings the share found in simulated
-    /// runs back to what was asked for (`docs/statistics.md`).
+    /// The requested share of misses is reduced to two fifths (98 % for 95 %), with which simulated runs have the
+    /// requested share (`docs/statistics.md`).
     pub fn after_stopping(&self) -> Self {
         Self { confidence: 1.0 - 0.4 * (1.0 - self.confidence), ..*self }
     }
 
-    /// The interval that resampled statistics span around `value`, when the smallest set resampled had `n` values.
+    /// Returns the interval that resampled statistics span around `value`, if the smallest resampled set had `n`
+    /// values.
     ///
-    /// Plain percentiles are too narrow for few samples (they hold the median of nine in 90 % of cases, not 95 %),
-    /// as a normal's would be with the sample's own deviation. The tails are cut where Student's t, with the
-    /// resampling's loss of 1/n of the variance made good, says: Hesterberg's expanded percentile interval.
+    /// Plain percentiles are too narrow for few samples (they hold the median of nine in 90 % of cases, not 95 %), like
+    /// a normal interval with the sample's own deviation. The tails are therefore cut by Student's t, corrected for the
+    /// resampling's loss of 1/n of the variance: Hesterberg's expanded percentile interval.
     pub(crate) fn percentiles(&self, value: f64, mut resampled: Vec<f64>, n: usize) -> Estimate {
         resampled.retain(|v| v.is_finite());
         resampled.sort_by(f64::total_cmp);
@@ -116,7 +117,7 @@ impl Bootstrap {
     }
 }
 
-/// The share to cut from each end of a bootstrap distribution so that a share `tail` lies beyond.
+/// Returns the share to cut from each end of a bootstrap distribution so that a share `tail` is beyond.
 fn expanded_tail(tail: f64, n: usize) -> f64 {
     let size = n as f64;
     match student_t_quantile(tail, size - 1.0) {
@@ -125,10 +126,10 @@ fn expanded_tail(tail: f64, n: usize) -> f64 {
     }
 }
 
-/// Medians of `resamples` draws of `size` values with replacement from `sorted` (neither empty).
+/// Returns the medians of `resamples` draws of `size` values with replacement from `sorted` (neither empty).
 ///
-/// Because the values are sorted, a resample is only a count per rank and its median is where the running count
-/// passes the middle: no resample is ever sorted.
+/// Because the values are sorted, a resample is a count per rank, and its median is the rank at which the running count
+/// passes the middle: no resample is sorted.
 pub(crate) fn resampled_medians(
     sorted: &[f64],
     size: usize,
@@ -144,7 +145,7 @@ pub(crate) fn resampled_medians(
         let mut drawn = 0;
         while drawn < size {
             let bits = rng.next_u64();
-            // Two draws from one output: 32 bits are plenty for a rank.
+            // Two draws from one output: 32 bits suffice for a rank.
             for half in [bits & 0xFFFF_FFFF, bits >> 32] {
                 if drawn < size {
                     counts[((half * n as u64) >> 32) as usize] += 1;
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_width_by_hand() {
+    fn relative_width_matches_hand_computation() {
         let estimate = Estimate { value: 10.0, low: 9.0, high: 11.5 };
         assert!((estimate.relative_half_width() - 0.125).abs() < 1e-12);
         assert_eq!(Estimate { value: 0.0, low: 0.0, high: 0.0 }.relative_half_width(), 0.0);

@@ -1,21 +1,22 @@
-//! Cells of several levels: two, three or more humps, each with its share and the interval of its median.
+//! Multimodal cells: two or more levels, each with its share and the interval of its median.
 
 use super::interval::Bootstrap;
 use super::modes::{LEVELS_APART, Level, MIN_SAMPLES_FOR_MODES, SMALLEST_SHARE, critical_share};
 use super::quantile::{median_of_sorted, sorted};
 
-/// More levels than these cannot each hold 15 % of the samples and be told apart.
+/// Maximum number of levels that can each hold 15 % of the samples and be distinguished.
 const MOST_LEVELS: usize = 5;
 
-/// Finds the levels that `values` (in the order taken) keep to, rising; empty when one hump explains them as well.
+/// Finds the levels of `values` (in the order taken), ascending; empty if a unimodal distribution explains them as
+/// well.
 ///
-/// For two to five levels the samples are cut where that leaves the least variance within the parts (Fisher's exact
-/// optimum). A uniform law, the flattest of all single humps, leaves about 1/k² of its variance within k parts; as in
-/// [`two_humps`](super::two_humps), a number of levels counts only when it leaves less than nearly all uniform samples of
-/// that number do, every level holds 15 % of the samples and lies 10 % above the one below. Of the numbers that count,
-/// the one farthest below what chance leaves is taken.
+/// For two to five levels, the samples are cut where that leaves the least variance within the parts (Fisher's exact
+/// optimum). A uniform distribution, the flattest unimodal one, leaves about 1/k² of its variance within k parts. As in
+/// [`two_humps`](super::two_humps), a number of levels counts only if it leaves less than nearly all uniform samples of
+/// that number do, every level holds 15 % of the samples and is 10 % above the one below. Of the numbers that count,
+/// the one farthest below chance is taken.
 ///
-/// Intervals treat it as known which level a sample belongs to; shares are those of the samples.
+/// Intervals treat the assignment of samples to levels as known; shares are those of the samples.
 pub fn levels(values: &[f64], bootstrap: &Bootstrap) -> Vec<Level> {
     let ordered = sorted(values);
     let n = ordered.len();
@@ -44,8 +45,9 @@ pub fn levels(values: &[f64], bootstrap: &Bootstrap) -> Vec<Level> {
         .collect()
 }
 
-/// The share of the variance within `parts` parts that uniform samples undercut in about one case in a thousand, from
-/// simulated samples (3000 for each of n = 8, 10, 12, 15, 20, 30, 50 and 100), by a curve in 1/√n.
+/// Returns the share of the variance within `parts` parts that uniform samples undercut in about one case in a
+/// thousand, from simulated samples (3000 for each of n = 8, 10, 12, 15, 20, 30, 50 and 100), fitted by a curve in
+/// 1/√n.
 fn left_by_chance(parts: usize, n: usize) -> f64 {
     if parts == 2 {
         return 1.0 - critical_share(n);
@@ -53,19 +55,19 @@ fn left_by_chance(parts: usize, n: usize) -> f64 {
     (0.90 - 3.1 / (n as f64).sqrt()) / (parts * parts) as f64
 }
 
-/// Whether each part's median lies far enough above the one below.
+/// True if each part's median is far enough above the one below.
 fn apart(ordered: &[f64], edges: &[usize]) -> bool {
     let medians: Vec<f64> =
         edges.windows(2).filter_map(|edge| median_of_sorted(&ordered[edge[0]..edge[1]])).collect();
     medians.windows(2).all(|pair| pair[1] - pair[0] >= LEVELS_APART * pair[0].abs())
 }
 
-/// For two to five parts of at least `least` values each: the share of the variance that the best cut leaves within
-/// them, and the parts' edges.
+/// Returns, for two to five parts of at least `least` values each, the share of the variance that the best cut leaves
+/// within them, and the parts' edges.
 fn cuts(ordered: &[f64], least: usize) -> Vec<(f64, Vec<usize>)> {
     let n = ordered.len();
     let mean = ordered.iter().sum::<f64>() / n as f64;
-    // Running sums of the distances from the mean and of their squares give any run's variance at once.
+    // Running sums of the distances from the mean and of their squares give any run's variance directly.
     let mut sums = vec![(0.0, 0.0)];
     for value in ordered {
         let (sum, squares) = sums[sums.len() - 1];
@@ -117,7 +119,7 @@ mod tests {
     use crate::stats::{Xoshiro256, two_humps};
 
     #[test]
-    fn the_best_cut_is_the_best_of_all() {
+    fn best_cut_agrees_with_brute_force() {
         let mut rng = Xoshiro256::seeded(12);
         for _ in 0..50 {
             let values: Vec<f64> = (0..12).map(|_| rng.unit()).collect();
@@ -140,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn three_levels_that_two_humps_do_not_show() {
-        // Evenly spaced and equally full: the best cut in two explains three quarters, as of a uniform law.
+    fn three_levels_are_found_where_two_humps_finds_none() {
+        // Evenly spaced and equally full: the best cut in two explains three quarters, as for a uniform distribution.
         let values: Vec<f64> = (0..24).map(|i| f64::from(i % 3 + 1) + 0.01 * f64::from(i)).collect();
         assert_eq!(two_humps(&values), None);
         let found = levels(&values, &Bootstrap::default());
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_find() {
+    fn unimodal_samples_have_no_levels() {
         assert!(levels(&[1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 9.0], &Bootstrap::default()).is_empty());
         assert!(levels(&[4.0; 30], &Bootstrap::default()).is_empty());
         let near: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 100.0 } else { 103.0 }).collect();

@@ -1,7 +1,7 @@
-//! Pure statistics of the meter: values in, values out; no clocks, no files, no hidden randomness.
+//! Pure statistics of the meter: functions of values, without clocks, files or hidden randomness.
 //!
-//! Everything random takes its seed from [`Bootstrap`], so a document's intervals can be computed again from its
-//! raw samples and come out the same to the last bit. Values that are not finite are left out everywhere.
+//! All randomness is seeded by [`Bootstrap`], so a document's intervals can be recomputed bit for bit from its raw
+//! samples. Values that are not finite are skipped everywhere.
 
 mod autocorrelation;
 mod change;

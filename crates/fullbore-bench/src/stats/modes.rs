@@ -1,31 +1,31 @@
-//! Two-humped cells: samples that keep to two levels, such as a disk in and out of its burst credit.
+//! Bimodal cells: samples on two levels, such as those of a disk with and without burst credit.
 
 use serde::{Deserialize, Serialize};
 
 use super::interval::Estimate;
 use super::quantile::{median_of_sorted, sorted};
 
-/// Below this many samples two humps cannot be told from chance.
+/// Minimum number of samples; with fewer, two modes cannot be distinguished from chance.
 pub const MIN_SAMPLES_FOR_MODES: usize = 8;
 
-/// Levels closer than this (as a share of the lower) are one level to anybody who uses the figure.
+/// Levels closer than this (as a share of the lower) count as one.
 pub(super) const LEVELS_APART: f64 = 0.10;
-/// A hump holds at least this share of the samples (and two of them); fewer are outliers.
+/// Minimum share of the samples in a mode (and at least two samples); fewer are outliers.
 pub(super) const SMALLEST_SHARE: f64 = 0.15;
 
-/// One level that samples keep to.
+/// A level of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Median of the samples at this level, in their unit.
     pub value: f64,
     /// Share of the samples at this level, 0 to 1.
     pub share: f64,
-    /// Interval of the level's median; only [`levels`](super::levels) gives it.
+    /// Interval of the level's median; set only by [`levels`](super::levels).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Estimate>,
 }
 
-/// The two levels of a two-humped cell.
+/// The two levels of a bimodal cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Modes {
     /// The lower level.
@@ -36,11 +36,11 @@ pub struct Modes {
     pub explained: f64,
 }
 
-/// Finds two humps, or `None` when one hump explains the samples as well.
+/// Finds two modes; `None` if a unimodal distribution explains the samples as well.
 ///
-/// The samples are cut in two where that leaves the least variance within the parts. The best cut explains 64 % of
-/// the variance of a normal and 75 % of a uniform distribution, more in small samples; it must explain more than
-/// in about 99.5 % of uniform samples of that number, the flattest of all single humps.
+/// The samples are cut in two where that leaves the least variance within the parts. The best cut explains 64 % of the
+/// variance of a normal and 75 % of a uniform distribution, more in small samples; it must explain more than in about
+/// 99.5 % of uniform samples of that number, the flattest unimodal distribution.
 pub fn two_humps(values: &[f64]) -> Option<Modes> {
     let sorted = sorted(values);
     let n = sorted.len();
@@ -80,8 +80,8 @@ pub fn two_humps(values: &[f64]) -> Option<Modes> {
     })
 }
 
-/// The 99.5th to 99.9th percentile of the explained share in uniform samples (4000 simulated for each of n = 8, 9,
-/// 10, 12, 15, 20, 30, 50 and 100), fitted by a curve in 1/√n.
+/// Returns the 99.5th to 99.9th percentile of the explained share in uniform samples (4000 simulated for each of n = 8,
+/// 9, 10, 12, 15, 20, 30, 50 and 100), fitted by a curve in 1/√n.
 pub(super) fn critical_share(n: usize) -> f64 {
     0.77 + 0.62 / (n as f64).sqrt()
 }
@@ -109,7 +109,7 @@ mod tests {
                 }
             }
             assert!(found[0] <= 20 && found[1] <= 20, "{n}: {found:?} of 2000");
-            // A long tail looks like a second level more often; still no more than one in twenty.
+            // A long tail resembles a second level more often; still in at most one case of twenty.
             assert!(found[2] <= 100, "{n}: {found:?} of 2000");
         }
     }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn small_differences_and_single_outliers_are_not_humps() {
+    fn small_differences_and_single_outliers_are_not_modes() {
         let near: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 100.0 } else { 103.0 }).collect();
         assert_eq!(two_humps(&near), None);
         let mut outlier = vec![1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0, 1.01, 0.99];

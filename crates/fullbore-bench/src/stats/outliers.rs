@@ -1,14 +1,14 @@
-//! Outliers, labelled and never dropped.
+//! Outliers: labelled, never dropped.
 
 use super::quantile::{mad, median};
 
 /// Modified z-score above which a sample is labelled an outlier (Iglewicz and Hoaglin).
 pub const OUTLIER_SCORE: f64 = 3.5;
 
-/// 0.6745 · (value − median) / MAD for each value, in order.
+/// Returns 0.6745 · (value − median) / MAD for each value, in order.
 ///
-/// When more than half of the values are equal the MAD is 0; the mean absolute deviation then takes its place
-/// (times 1.2533, so that both estimate a normal's deviation), and if that is 0 as well every score is 0.
+/// If more than half of the values are equal, the MAD is 0, and the mean absolute deviation (times 1.2533, so that both
+/// estimate a normal's deviation) replaces it; if that is also 0, every score is 0.
 pub fn modified_z_scores(values: &[f64]) -> Vec<f64> {
     let Some(middle) = median(values) else { return vec![0.0; values.len()] };
     let scale = match mad(values) {
@@ -22,7 +22,7 @@ pub fn modified_z_scores(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| if scale > 0.0 { (v - middle) / scale } else { 0.0 }).collect()
 }
 
-/// Positions of the outliers, in order.
+/// Returns the positions of the outliers, in order.
 pub fn outliers(values: &[f64]) -> Vec<usize> {
     let scores = modified_z_scores(values);
     scores.iter().enumerate().filter(|(_, z)| z.abs() > OUTLIER_SCORE).map(|(i, _)| i).collect()
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_by_hand() {
+    fn scores_match_hand_computation() {
         // Median 10, MAD 1: (16 − 10) · 0.6745 / 1 = 4.05 and (13 − 10) · 0.6745 = 2.02.
         let values = [9.0, 10.0, 11.0, 16.0, 10.0, 9.0, 13.0];
         let scores = modified_z_scores(&values);

@@ -1,13 +1,13 @@
 //! Order statistics: median, quantiles, median absolute deviation.
 
-/// The finite values in rising order.
+/// Returns the finite values in ascending order.
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     finite.sort_by(f64::total_cmp);
     finite
 }
 
-/// The median of values already sorted; `None` of nothing.
+/// Returns the median of sorted values; `None` if there are none.
 pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let n = sorted.len();
     match n {
@@ -17,7 +17,7 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     }
 }
 
-/// The quantile `q` (0 to 1) of values already sorted, interpolated between neighbours.
+/// Returns the quantile `q` (0 to 1) of sorted values, interpolated between adjacent ones.
 pub(crate) fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let position = q.clamp(0.0, 1.0) * last as f64;
@@ -27,13 +27,13 @@ pub(crate) fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     Some(sorted[below] + share * (sorted[above] - sorted[below]))
 }
 
-/// The median; `None` when no value is finite.
+/// Returns the median; `None` if no value is finite.
 pub fn median(values: &[f64]) -> Option<f64> {
     median_of_sorted(&sorted(values))
 }
 
-/// The quantile `q` (0 to 1), interpolated linearly between order statistics (Hyndman and Fan's type 7, the
-/// default of R and NumPy); `None` when no value is finite or `q` is not a number.
+/// Returns the quantile `q` (0 to 1), interpolated linearly between order statistics (Hyndman and Fan's type 7, the
+/// default of R and NumPy); `None` if no value is finite or `q` is NaN.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     if q.is_nan() {
         return None;
@@ -41,7 +41,7 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     quantile_of_sorted(&sorted(values), q)
 }
 
-/// The median absolute deviation from the median, not scaled to a normal's standard deviation.
+/// Returns the median absolute deviation from the median, not scaled to a normal's standard deviation.
 pub fn mad(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let middle = median_of_sorted(&sorted)?;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_by_hand() {
+    fn medians_match_hand_computation() {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[3.0]), Some(3.0));
         assert_eq!(median(&[4.0, 1.0]), Some(2.5));
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_as_numpy_gives() {
+    fn quantiles_agree_with_numpy() {
         // numpy.quantile([15, 20, 35, 40, 50], [0, .05, .4, .75, 1])
         let values = [50.0, 15.0, 40.0, 20.0, 35.0];
         for (q, expected) in [(0.0, 15.0), (0.05, 16.0), (0.4, 29.0), (0.75, 40.0), (1.0, 50.0)] {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn mad_by_hand() {
+    fn mad_matches_hand_computation() {
         // Median 2, deviations 1 1 0 0 2 4 7, their median 1.
         assert_eq!(mad(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
     }

@@ -1,4 +1,4 @@
-//! The rule of 1997: what is measured three times must come out the same within 3 %.
+//! The rule of 1997: three repeated measurements agree within 3 %.
 //!
 //! "All measurements were repeated three times and, unless otherwise noted, all the data obtained were quite
 //! repeatable (within 3% margin of error)" (Riedel, van Ingen and Gray, section 2).
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 
 use super::rng::Xoshiro256;
 
-/// The paper's margin: no repetition farther than 3 % from the mean of the three.
+/// The paper's margin: no repetition is farther than 3 % from the mean of the three.
 pub const REPEATABLE_WITHIN: f64 = 0.03;
 
-/// How repeatable a cell is, as the paper would have found it.
+/// Repeatability of a cell by the paper's rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Repeatability {
-    /// Three samples taken at random: how far the farthest lies from their mean, as a share of it; the median over
-    /// all threes. With three samples it is the paper's figure itself.
+    /// Largest distance of three random samples from their mean, as a share of it; the median over all triples. With
+    /// three samples, it is the paper's figure itself.
     pub deviation: f64,
-    /// Share of the threes that keep the rule (deviation up to 3 %): the chance that three repetitions pass.
+    /// Share of the triples that keep the rule (deviation up to 3 %): the probability that three repetitions pass.
     pub passing: f64,
-    /// Samples looked at.
+    /// Number of samples used.
     pub samples: usize,
 }
 
 impl Repeatability {
-    /// Whether the cell keeps the rule: three repetitions more likely than not lie within 3 % of their mean.
+    /// True if the cell keeps the rule: more likely than not, three repetitions are within 3 % of their mean.
     pub fn is_repeatable(&self) -> bool {
         self.deviation <= REPEATABLE_WITHIN
     }
 }
 
-/// Above this many samples the threes are drawn, not enumerated.
+/// Above this many samples, triples are drawn, not enumerated.
 const ENUMERATED_UP_TO: usize = 50;
-/// So many are drawn: the share of threes passing is then known to half a percent.
+/// Number of triples drawn: it determines the share of passing triples to half a percent.
 const DRAWN: usize = 20_000;
 
-/// Judges samples of one cell; `None` below three finite values or when their mean is 0.
+/// Computes the repeatability of one cell's samples; `None` below three finite values or if their mean is 0.
 pub fn repeatability(values: &[f64]) -> Option<Repeatability> {
     let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     let n = values.len();
@@ -68,7 +68,7 @@ pub fn repeatability(values: &[f64]) -> Option<Repeatability> {
     })
 }
 
-/// The largest distance from the mean of three, as a share of it; infinite when that is 0.
+/// Returns the largest distance of three values from their mean, as a share of it; infinite if the mean is 0.
 fn deviation(three: [f64; 3]) -> f64 {
     let mean = three.iter().sum::<f64>() / 3.0;
     let farthest = three.iter().map(|v| (v - mean).abs()).fold(0.0, f64::max);
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_samples_are_the_papers_rule() {
+    fn three_samples_give_the_papers_rule() {
         // Mean 100; 103 is 3 % off, on the margin's edge.
         let edge = repeatability(&[100.0, 97.5, 102.5]).unwrap();
         assert!((edge.deviation - 0.025).abs() < 1e-12 && edge.passing == 1.0 && edge.is_repeatable());
@@ -89,8 +89,8 @@ mod tests {
     }
 
     #[test]
-    fn threes_by_hand() {
-        // Of 100 100 100 109: the three equal ones pass, the three with 109 deviate by 6/103.
+    fn triples_match_hand_computation() {
+        // Of 100 100 100 109: the three equal ones pass, a triple with 109 deviates by 6/103.
         let found = repeatability(&[100.0, 109.0, f64::NAN, 100.0, 100.0]).unwrap();
         assert!((found.passing - 0.25).abs() < 1e-12 && (found.deviation - 6.0 / 103.0).abs() < 1e-12);
         assert_eq!((found.samples, found.is_repeatable()), (4, false));
@@ -100,7 +100,7 @@ mod tests {
     fn drawn_and_enumerated_agree() {
         let mut rng = Xoshiro256::seeded(2);
         let few: Vec<f64> = (0..50).map(|_| 100.0 + 8.0 * (rng.unit() - 0.5)).collect();
-        // Each value twice: the threes are nearly the same.
+        // Each value twice: the triples are nearly the same.
         let many: Vec<f64> = few.iter().chain(&few).copied().collect();
         let (few, many) = (repeatability(&few).unwrap(), repeatability(&many).unwrap());
         assert!((few.deviation - many.deviation).abs() < 0.001, "{few:?} {many:?}");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_to_judge() {
+    fn too_few_samples_give_none() {
         assert_eq!(repeatability(&[1.0, 1.0]), None);
         assert_eq!(repeatability(&[0.0, 0.0, 0.0]), None);
         assert!(repeatability(&[5.0; 3]).unwrap().is_repeatable());

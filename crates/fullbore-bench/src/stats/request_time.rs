@@ -1,8 +1,8 @@
-//! How long a request takes a device: a fixed time and a time for each byte, put together by one of two laws.
+//! Time of a request at a device: a fixed time and a time per byte, combined by one of two laws.
 //!
-//! A device that does nothing else meanwhile takes their *sum* (section 5.1 of Riedel, van Ingen and Gray: fixed
-//! overhead, then the transfer); one that overlaps them, or is held to so many requests and so many bytes a second,
-//! takes the *larger*. The points tell which.
+//! A device that does one after the other takes their *sum* (section 5.1 of Riedel, van Ingen and Gray: fixed overhead,
+//! then the transfer). A device that overlaps them, or is limited to a number of requests and a number of bytes per
+//! second, takes the *larger*. The better fit decides.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::interval::{Bootstrap, Estimate, resampled_medians};
 use super::quantile::{median_of_sorted, sorted};
 use super::rng::Xoshiro256;
 
-/// How the two times make one.
+/// Law that combines the two times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
@@ -20,43 +20,44 @@ pub enum Law {
     Larger,
 }
 
-/// The time of a request, in seconds, by its size.
+/// Time of a request by its size, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RequestTime {
-    /// The law that fits better.
+    /// Law that fits better.
     pub law: Law,
-    /// Time of a request of no bytes, `a`: 1 ÷ the requests that the device takes a second.
+    /// Time of a request of no bytes, `a`: 1 ÷ the device's requests per second.
     pub per_request: Estimate,
     /// Time of one more byte, `b`: 1 ÷ the bandwidth.
     pub per_byte: Estimate,
-    /// The request in bytes that reaches half of the bandwidth by the law: `a ÷ b`, or half of that if the larger counts.
+    /// Request size in bytes that reaches half of the bandwidth by the law: `a ÷ b`, or half of that for
+    /// [`Law::Larger`].
     pub half_power: Estimate,
-    /// Even the smallest request measured takes a time that its bytes explain: `per_request` may be anything less.
+    /// True if even the smallest measured request takes a time that its bytes explain: `per_request` is an upper bound.
     pub request_at_most: bool,
-    /// Even the largest request measured takes a time that has nothing to do with its bytes: `per_byte` may be anything
-    /// less.
+    /// True if even the largest measured request takes a time that is independent of its bytes: `per_byte` is an upper
+    /// bound.
     pub byte_at_most: bool,
     /// Largest |measured − fitted| ÷ measured.
     pub max_relative_residual: f64,
-    /// Request sizes fitted.
+    /// Number of request sizes fitted.
     pub points: usize,
 }
 
-/// A bound is reached when the other part explains a time to within this share.
+/// A part is an upper bound if the other part explains a time to within this share.
 const EXPLAINED: f64 = 0.05;
 
 impl RequestTime {
-    /// The time of a request of `bytes`, in seconds.
+    /// Returns the time of a request of `bytes`, in seconds.
     pub fn at(&self, bytes: f64) -> f64 {
         LawFit { a: self.per_request.value, b: self.per_byte.value }.at(self.law, bytes)
     }
 }
 
-/// Fits the time of a request to a curve of (request size in bytes, samples of the rate there in bytes a second), by
+/// Fits the time of a request to a curve of (request size in bytes, samples of the rate there in bytes per second), by
 /// least squares of the relative residuals.
 ///
-/// Intervals are of the bootstrap. `None` below three sizes with a rate, or if no law has positive parts: something
-/// else decides then.
+/// Intervals are of the bootstrap. `None` with fewer than three sizes with a rate, or if no law has positive parts,
+/// because another limit then dominates.
 pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<RequestTime> {
     let mut points: Vec<(f64, Vec<f64>)> = curve
         .iter()
@@ -131,17 +132,17 @@ impl LawFit {
         self.a / self.b / if law == Law::Sum { 1.0 } else { 2.0 }
     }
 
-    /// Sum of the squared relative residuals.
+    /// Returns the sum of the squared relative residuals.
     fn misfit(self, law: Law, points: &[(f64, f64)]) -> f64 {
         points.iter().map(|(bytes, time)| ((time - self.at(law, *bytes)) / time).powi(2)).sum()
     }
 }
 
-/// The line of a law that fits best; `None` if a part of it is not positive.
+/// Fits the best line of a law; `None` if a part of it is not positive.
 fn fit(law: Law, points: &[(f64, f64)]) -> Option<LawFit> {
     let line = match law {
         Law::Sum => sum(points),
-        // The points up to some size are flat, those beyond it lie on a line through nothing.
+        // The points up to some size are flat; those beyond it are on a line through the origin.
         Law::Larger => (1..points.len())
             .map(|split| {
                 let (flat, sloped) = points.split_at(split);
@@ -159,9 +160,9 @@ fn fit(law: Law, points: &[(f64, f64)]) -> Option<LawFit> {
     (line.a.is_finite() && line.b.is_finite() && line.a > 0.0 && line.b > 0.0).then_some(line)
 }
 
-/// Least squares of the relative residuals of a straight line.
+/// Fits a straight line by least squares of the relative residuals.
 fn sum(points: &[(f64, f64)]) -> Option<LawFit> {
-    // Scaled, so that squares of sizes do not swallow the digits of times.
+    // Sizes are scaled, so that their squares do not swamp the digits of times.
     let scale = points.iter().map(|(bytes, _)| *bytes).fold(0.0, f64::max);
     let [mut w, mut wx, mut wy, mut wxx, mut wxy] = [0.0; 5];
     for (bytes, time) in points {
@@ -183,7 +184,7 @@ fn sum(points: &[(f64, f64)]) -> Option<LawFit> {
 mod tests {
     use super::*;
 
-    /// Nine samples a size, about the rate that a law gives.
+    /// Returns nine samples per size around the rate that a law gives.
     fn curve(time: impl Fn(f64) -> f64, noise: f64) -> Vec<(u64, Vec<f64>)> {
         let mut rng = Xoshiro256::seeded(5);
         [4096u64, 16_384, 65_536, 262_144, 1 << 20]
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn unobserved_bounds_are_flagged() {
         let bootstrap = Bootstrap::default();
-        // Bandwidth alone: the fixed time may be anything below what the smallest request takes.
+        // Bandwidth alone: the fixed time may be anything below the time of the smallest request.
         let only_bytes = fit_request_time(&curve(|x| (1e-9f64).max(1e-8 * x), 0.0), &bootstrap).unwrap();
         assert!(only_bytes.request_at_most && !only_bytes.byte_at_most, "{only_bytes:?}");
         let only_requests = fit_request_time(&curve(|_| 1e-3, 0.0), &bootstrap).unwrap();
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_gives_nothing() {
+    fn too_few_sizes_give_none() {
         let bootstrap = Bootstrap::default();
         assert_eq!(fit_request_time(&[(1, vec![1.0]), (2, vec![1.0])], &bootstrap), None);
         assert_eq!(fit_request_time(&[(1, vec![1.0]), (1, vec![1.0]), (1, vec![1.0])], &bootstrap), None);

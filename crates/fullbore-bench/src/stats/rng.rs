@@ -7,7 +7,7 @@ pub struct Xoshiro256 {
 }
 
 impl Xoshiro256 {
-    /// A generator whose whole sequence follows from `seed`.
+    /// Creates a generator whose whole sequence follows from `seed`.
     pub fn seeded(seed: u64) -> Self {
         let mut mixed = seed;
         let state = std::array::from_fn(|_| {
@@ -20,7 +20,7 @@ impl Xoshiro256 {
         Self { state }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
         let result = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
@@ -32,12 +32,12 @@ impl Xoshiro256 {
         result
     }
 
-    /// A number in `0..n`; 0 when `n` is 0. The bias, below n / 2^64, is far under any sampling error.
+    /// Returns a number in `0..n`; 0 if `n` is 0. The bias, below n / 2^64, is far under any sampling error.
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next_u64()) * n as u128) >> 64) as usize
     }
 
-    /// A number in `[0, 1)` with 53 random bits.
+    /// Returns a number in `[0, 1)` with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }

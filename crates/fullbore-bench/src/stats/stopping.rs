@@ -1,44 +1,45 @@
-//! When a cell has been measured long enough.
+//! The stopping rule of a cell's measurement.
 
 use serde::{Deserialize, Serialize};
 
 use super::interval::Bootstrap;
 use super::modes::two_humps;
 
-/// Stop when the interval of the median is narrow and stays so, but never before a few samples.
+/// Stops when the interval of the median is narrow and remains so, but never before a few samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StopRule {
-    /// Samples needed before a narrow interval means anything; at least 2.
+    /// Minimum number of samples for a narrow interval to count; at least 2.
     pub min_samples: usize,
-    /// The half-width that is narrow enough, as a share of the median.
+    /// Half-width that is narrow enough, as a share of the median.
     pub relative_half_width: f64,
 }
 
 impl Default for StopRule {
-    /// Seven samples (the fewest whose range is a 98 % interval of the median, as one is drawn
-    /// [after stopping](Bootstrap::after_stopping)) and ±2.5 %.
+    /// Seven samples and ±2.5 %. Seven is the smallest number whose range is a 98 % interval of the median, the
+    /// interval drawn [after stopping](Bootstrap::after_stopping).
     fn default() -> Self {
         Self { min_samples: 7, relative_half_width: 0.025 }
     }
 }
 
-/// Samples on two levels must fix their median with this confidence: which level the middle sample lies on is a coin
-/// tossed again at every look.
+/// Confidence with which samples on two levels must determine their median, because the level of the middle sample is
+/// decided by chance at every look.
 const CONFIDENCE_OF_TWO_LEVELS: f64 = 0.999_9;
 
 impl StopRule {
-    /// The rule for a precision asked for: 0.02 for ±2 %. A precision of 0 (or below, or not a number) is never reached.
+    /// Creates the rule for a requested precision: 0.02 for ±2 %. A precision of 0 (or below, or NaN) is never reached.
     pub fn precision(relative_half_width: f64) -> Self {
         Self { relative_half_width, ..Self::default() }
     }
 
-    /// Whether these samples (of one cell, in any unit, in the order taken) fix their median well enough.
+    /// True if these samples (of one cell, in any unit, in the order taken) determine their median with the requested
+    /// precision.
     ///
-    /// Looking after every sample and stopping at the first narrow interval picks the intervals that are narrow by
-    /// chance, mostly those of the first few samples (Chow and Robbins 1965 promise coverage for many samples only;
-    /// Glynn and Whitt 1992 show that a rule must not stop too early). So the interval must be narrow without the last
-    /// sample, too, at the first look as at any other; it is drawn as [`Bootstrap::after_stopping`] says, and samples
-    /// on two levels need one of 99.99 %.
+    /// Looking after every sample and stopping at the first narrow interval selects the intervals that are narrow by
+    /// chance, mostly those of the first few samples (Chow and Robbins 1965 promise coverage only for many samples;
+    /// Glynn and Whitt 1992 show that a rule must not stop too early). The interval must therefore be narrow without
+    /// the last sample, too, at the first look as at any other; it is drawn by [`Bootstrap::after_stopping`], and
+    /// samples on two levels need one of 99.99 %.
     pub fn narrow_enough(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
         let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         let Some((_, before)) = finite.split_last() else { return false };
@@ -76,9 +77,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_look_is_held_against_the_one_before_it() {
+    fn the_first_look_needs_a_narrow_interval_without_the_last_sample() {
         let bootstrap = Bootstrap::default();
-        // Few samples have an outlier on either side as the ends of their interval, more leave it out.
+        // With few samples, an outlier on either side is an end of the interval; with more, it is not.
         let values: Vec<f64> = [90.0, 110.0].into_iter().chain([100.0; 18]).collect();
         let rule = StopRule { min_samples: 7, relative_half_width: 0.02 };
         let narrow = |n: usize| rule.narrow(&values[..n], &bootstrap);

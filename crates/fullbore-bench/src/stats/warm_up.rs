@@ -1,43 +1,42 @@
-//! Warm-up: how many of the first samples, or intervals of a ramp, to leave out until what follows is steady.
+//! Warm-up: the number of first samples, or intervals of a ramp, to drop until the rest is steady.
 
 use serde::{Deserialize, Serialize};
 
 use super::drift::mann_kendall;
 use super::quantile::{mad, median};
 
-/// Where the warm-up ends.
+/// The end of the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmUp {
-    /// Values to leave out at the front.
+    /// Number of values to drop at the front.
     pub drop: usize,
-    /// Whether the rest is steady. Otherwise the series never settled, or too late to tell: measure longer.
+    /// True if the rest is steady. Otherwise the series never settled, or too late to detect: measure longer.
     pub settled: bool,
 }
 
 impl WarmUp {
-    /// How many values to leave out: none where the series never settled, for then nothing else is any steadier.
+    /// Returns the number of values to drop: none if the series never settled, because then no other part is steadier.
     pub fn left_out(self) -> usize {
         if self.settled { self.drop } else { 0 }
     }
 }
 
-/// Batches needed before anything is said.
+/// Minimum number of batches.
 const FEWEST_BATCHES: usize = 10;
-/// A trend in what remains is one when chance explains it in fewer than one case in twenty.
+/// A trend in the rest counts if chance explains it in fewer than one case in twenty.
 const TREND: f64 = 0.05;
-/// Values farther from the later half's median than so many of its deviations are moved to that distance.
+/// Values farther from the later half's median than this many of its deviations are moved to that distance.
 const CLAMP: f64 = 3.5;
-/// The deviation of a normal law, in median absolute deviations.
+/// Standard deviation of a normal distribution, in median absolute deviations.
 const MAD_TO_DEVIATION: f64 = 1.482_602_218_505_602;
 
 /// Finds the warm-up by the marginal standard error rule: MSER (White, 1997), or MSER-5 with a `batch` of 5, for series
 /// of many short intervals.
 ///
-/// The cut is where the squared standard error of the mean of what remains is least: leaving out more of a transient
-/// lowers it, leaving out steady values raises it. Cuts up to the middle are tried; the best lying there, or a
-/// trend in what remains, says that the series has not settled.
-/// Single stalls would draw the cut behind themselves; values are therefore first clamped to 3.5 deviations (by the
-/// median absolute deviation of the later half) around the later half's median.
+/// The cut minimises the squared standard error of the mean of the rest: dropping more of a transient lowers it,
+/// dropping steady values raises it. Cuts up to the middle are tried; if the best is the middle, or the rest has a
+/// trend, the series has not settled. A single stall would attract the cut, so values are first clamped to 3.5
+/// deviations (by the median absolute deviation of the later half) around the later half's median.
 ///
 /// `None` with fewer than ten batches of finite values, or a batch of 0.
 pub fn warm_up(values: &[f64], batch: usize) -> Option<WarmUp> {
@@ -55,22 +54,23 @@ pub fn warm_up(values: &[f64], batch: usize) -> Option<WarmUp> {
         .collect();
     let cut = least_error(&means);
     Some(WarmUp {
-        // The position in the series given, where values that are not finite count.
+        // The position in the given series, which includes values that are not finite.
         drop: if cut == 0 { 0 } else { finite[cut * batch].0 },
         settled: cut < means.len() / 2 && !still_moving(&means[cut..]),
     })
 }
 
-/// Whether the rest goes on rising or falling (Mann and Kendall's test).
+/// True if the rest continues to rise or fall (Mann and Kendall's test).
 fn still_moving(rest: &[f64]) -> bool {
     // A few hundred values show any trend; all pairs of thousands would take long.
     let thin: Vec<f64> = rest.iter().copied().step_by(rest.len().div_ceil(400).max(1)).collect();
     mann_kendall(&thin).is_some_and(|trend| trend.p < TREND)
 }
 
-/// The cut, up to the middle, with the least squared standard error of the mean of what follows (the first such).
+/// Returns the cut, up to the middle, with the least squared standard error of the mean of the rest (the first of
+/// equals).
 fn least_error(means: &[f64]) -> usize {
-    // From the back, mean and sum of squares grow by one value at a time (Welford), without cancellation.
+    // From the end, mean and sum of squares grow by one value at a time (Welford), without cancellation.
     let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
     let mut best = (means.len(), f64::INFINITY);
     for (cut, value) in means.iter().enumerate().rev() {
@@ -86,7 +86,7 @@ fn least_error(means: &[f64]) -> usize {
     best.0
 }
 
-/// Asks after each interval of a ramp whether the rate is steady yet.
+/// Detects during a ramp, after each interval, that the rate is steady.
 #[derive(Debug, Clone)]
 pub struct OnlineWarmUp {
     values: Vec<f64>,
@@ -96,14 +96,14 @@ pub struct OnlineWarmUp {
 }
 
 impl OnlineWarmUp {
-    /// `batch` as in [`warm_up`]; at least `fewest` values must remain after the warm-up.
+    /// Creates a detector. `batch` is as in [`warm_up`]; at least `fewest` values must remain after the warm-up.
     pub fn new(batch: usize, fewest: usize) -> Self {
         Self { values: Vec::new(), batch: batch.max(1), fewest, settled: false }
     }
 
-    /// Takes the next value and says where the warm-up ended, once it has: [`warm_up`] finds the series settled with
-    /// enough values left, and found so one value ago, for a rule that is asked often is right by chance at some time.
-    /// What changes later (a credit used up) cannot be foreseen.
+    /// Adds the next value and returns the end of the warm-up once it is known: [`warm_up`] finds the series settled
+    /// with enough values left, now and one value ago, because a rule applied often is right by chance at some time.
+    /// Later changes (a credit used up) cannot be foreseen.
     pub fn push(&mut self, value: f64) -> Option<WarmUp> {
         self.values.push(value);
         let warm = warm_up(&self.values, self.batch)
@@ -112,7 +112,7 @@ impl OnlineWarmUp {
         warm.filter(|_| before)
     }
 
-    /// The values taken so far.
+    /// Returns the values added so far.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_definition() {
-        // Brute force of min over d of Σ(x − mean)² / (n − d)², values not clamped (none is far off).
+        // Brute force: min over d of Σ(x − mean)² / (n − d)², values not clamped (none is an outlier).
         let values = [5.0, 7.5, 8.6, 9.4, 9.9, 10.1, 9.8, 10.2, 10.0, 9.9, 10.1, 10.0];
         let error = |d: usize| {
             let rest = &values[d..];
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_without_end_never_settles() {
+    fn a_continuing_rise_never_settles() {
         let mut online = OnlineWarmUp::new(1, 5);
         assert!((0..60).all(|i| online.push(100.0 + f64::from(i)).is_none()));
     }

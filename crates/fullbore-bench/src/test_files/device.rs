@@ -1,4 +1,4 @@
-//! A block device as the ground of a run: everything on it is lost, so it is taken only when nothing speaks against it.
+//! A block device as the target of a run. Everything on it is lost, so it is used only after all checks.
 
 use std::fs;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fullbore::error::{Error, Kind, Result};
 use fullbore::probe::{self, Device};
 
-/// Where the kernel tells of devices and mounts: `/sys` and `/proc`, or what a test has in their place.
+/// Directories of the kernel's data on devices and mounts: `/sys` and `/proc`, or replacements in tests.
 #[derive(Debug, Clone)]
 pub(super) struct KernelPaths {
     pub(super) sys: PathBuf,
@@ -20,19 +20,20 @@ impl Default for KernelPaths {
     }
 }
 
-/// A device that may be written over. While this is held nobody else can mount it or take it for their own.
+/// A device that may be overwritten, opened exclusively: no other process can mount it or open it exclusively
+/// meanwhile.
 #[derive(Debug)]
 pub(super) struct ExclusiveDevice {
-    /// Bytes it has.
+    /// Its length in bytes.
     pub(super) len: u64,
     /// Opened exclusively.
     _held: fs::File,
 }
 
-/// Takes a device, if `serial` is its own and nothing is on it.
+/// Opens a device exclusively, if `serial` is its serial number and it has no data.
 ///
 /// # Errors
-/// [`Kind::Invalid`] with everything that speaks against it.
+/// [`Kind::Invalid`] with all objections.
 pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let refuse = |what: String, advice: &str| {
         Error::new(Kind::Invalid, "measure", path, what).advise(advice.to_owned())
@@ -40,13 +41,13 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let status = fs::metadata(path).map_err(|error| Error::io("measure", path, error))?;
     if !status.file_type().is_block_device() {
         return Err(refuse(
-            "it is no block device".into(),
+            "not a block device".into(),
             "name a directory with --dir to measure a file system",
         ));
     }
     let facts = probe::facts(path).map_err(|error| refuse(error.to_string(), "name a whole disk"))?;
     let Some(device) = facts.devices.first() else {
-        return Err(refuse("the system tells nothing of it".into(), "name a whole disk"));
+        return Err(refuse("the kernel does not list it".into(), "name a whole disk"));
     };
     let number = (rustix::fs::major(status.rdev()), rustix::fs::minor(status.rdev()));
     let mut against = in_use(&KernelPaths::default(), number);
@@ -54,42 +55,42 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
         against.push("it is a partition of a disk".into());
     }
     if device.read_only == Some(true) {
-        against.push("it can only be read".into());
+        against.push("it is read-only".into());
     }
     if !against.is_empty() {
         let advice = "name a whole disk that nothing uses";
         return Err(refuse(against.join("; "), advice));
     }
-    // The kernel refuses this where anything is mounted, swapped to, or built on the device.
+    // The kernel refuses exclusive access if anything is mounted, swapped to, or built on the device.
     let held = fs::OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(rustix::fs::OFlags::EXCL.bits() as i32)
         .open(path)
-        .map_err(|error| Error::io("take for itself", path, error))?;
+        .map_err(|error| Error::io("open exclusively", path, error))?;
     let len = device.size.unwrap_or(0);
     if let Some(found) = signature(&held, len) {
-        let advice = "if nothing on it is needed, remove that with wipefs and say so again";
-        return Err(refuse(format!("there is data on it: {found}"), advice));
+        let advice = "if the data is not needed, remove its signature with wipefs and try again";
+        return Err(refuse(format!("it has data: {found}"), advice));
     }
     match known_by(device) {
         None => {
-            Err(refuse("it tells no serial number to be sure of it by".into(), "measure a file system on it"))
+            Err(refuse("it reports no serial number to identify it".into(), "measure a file system on it"))
         }
         Some(known) if known == serial => Ok(ExclusiveDevice { len, _held: held }),
         Some(_) => Err(refuse(
             format!("{serial} is not its serial number"),
-            "look at it with `fullbore probe` or `lsblk -o NAME,SERIAL`; everything on the device named will be lost",
+            "find it with `fullbore probe` or `lsblk -o NAME,SERIAL`; all data on the named device will be lost",
         )),
     }
 }
 
-/// What tells a device from all others: its serial number, of a loop device the file behind it.
+/// Returns the text that identifies a device: its serial number; for a loop device, its backing file.
 fn known_by(device: &Device) -> Option<&str> {
     device.serial.as_deref().or(device.backing_file.as_deref()).filter(|text| !text.is_empty())
 }
 
-/// Who uses a device, as far as the kernel tells.
+/// Returns the uses of a device that the kernel reports.
 fn in_use(kernel: &KernelPaths, (major, minor): (u32, u32)) -> Vec<String> {
     let mut uses = Vec::new();
     let number = format!("{major}:{minor}");
@@ -123,9 +124,9 @@ fn in_use(kernel: &KernelPaths, (major, minor): (u32, u32)) -> Vec<String> {
     uses
 }
 
-/// What lies on a device, by the marks that everything leaves which keeps data there.
+/// Finds data on a device by the signatures of partition tables, file systems, volumes and swap space.
 fn signature(device: &impl FileExt, len: u64) -> Option<&'static str> {
-    /// (offset in bytes, mark, what it is); an offset below 0 counts from the end.
+    /// (offset in bytes, signature, its meaning); an offset below 0 counts from the end.
     const MARKS: &[(i64, &[u8], &str)] = &[
         (510, b"\x55\xaa", "a partition table or a boot sector"),
         (512, b"EFI PART", "a GUID partition table"),
@@ -188,7 +189,7 @@ mod tests {
         );
     }
 
-    /// Against the tools that make what is to be found.
+    /// Compared with the tools that write the signatures.
     #[test]
     fn signatures_on_a_device_are_found() {
         let room = tempfile::tempdir().unwrap();
@@ -218,6 +219,6 @@ mod tests {
     #[test]
     fn non_block_device_is_rejected() {
         let error = take(Path::new("/dev/null"), "x").unwrap_err().to_string();
-        assert!(error.contains("no block device"), "{error}");
+        assert!(error.contains("not a block device"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The test files: a directory of the meter's own with the files that trials read and write, and nothing else.
+//! The test files: a directory of the meter with the files that trials read and write.
 
 mod device;
 mod watchdog;
@@ -21,51 +21,50 @@ use fullbore::pattern::{self, Progress, Scope};
 use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
 use fullbore::{Result, probe, size};
 
-/// The share of the file system that is left free.
+/// The reciprocal of the share of the file system that remains free.
 const LEFT_FREE: u64 = 10;
 
-/// The smallest file worth measuring, in bytes.
+/// Minimum length of a test file, in bytes.
 const SMALLEST: u64 = 16 << 20;
 
-/// The largest file that transformations are measured on, in bytes: large beside every cache, small beside the
-/// time there is.
+/// Maximum length of the files of transformations, in bytes: large compared with every cache, quick enough for the run.
 const TRANSFORMED: u64 = 256 << 20;
 
-/// Lines of texts, in bytes.
+/// Length of a line of text files, in bytes.
 const LINE: u64 = 80;
 
-/// How often pages that would not go are told again.
+/// Maximum number of attempts to evict pages.
 const EVICT_ATTEMPTS: u32 = 20;
 
-/// How long a cold transformation may take, in seconds.
+/// Maximum duration of a cold transformation, in seconds.
 const MOMENT: f64 = 0.35;
 
-/// The files. The long ones are read and written in part, at another place each time.
+/// The test files. Trials use a part of the long ones, a different one in each iteration.
 #[derive(Debug)]
 pub(crate) struct TestFiles {
-    /// Read warm: the page cache holds it.
+    /// Read warm: it is in the page cache.
     pub(crate) warm: File,
-    /// Read cold, and read and written past the cache: the page cache does not hold it.
+    /// Read cold, and read and written with the page cache bypassed: it is not in the page cache.
     pub(crate) cold: File,
-    /// Written over through the cache, which holds it.
+    /// Overwritten through the page cache, which holds it.
     pub(crate) written: File,
-    /// The warm input of transformations.
+    /// Warm input of transformations.
     pub(crate) input: File,
-    /// The cold one.
+    /// Cold input of transformations.
     pub(crate) cold_input: File,
-    /// The output of transformations that is there already.
+    /// Existing output of transformations.
     pub(crate) output: PathBuf,
-    /// The output of transformations that is not.
+    /// New output of transformations, which does not exist.
     pub(crate) fresh: PathBuf,
-    /// The length of the long files, in bytes.
+    /// Length of the long files in bytes.
     pub(crate) len: u64,
-    /// The length of the files of transformations, in bytes.
+    /// Length of the files of transformations in bytes.
     pub(crate) transform_len: u64,
-    /// Whether the file system keeps its files in memory.
+    /// True if the file system keeps its files in memory.
     pub(crate) in_memory: bool,
-    /// What is to be said of the test files.
+    /// Notes on the test files.
     pub(crate) notes: Vec<String>,
-    /// Files of a length of their own, made when first asked for.
+    /// Files of other lengths, created on first use.
     sized: RefCell<BTreeMap<(&'static str, u64), File>>,
     seed: u64,
     // Dropped last, files before their directory.
@@ -73,31 +72,31 @@ pub(crate) struct TestFiles {
     backing: Backing,
 }
 
-/// What the test files lie on.
+/// Location of the test files.
 #[derive(Debug)]
 enum Backing {
-    /// A directory of the meter's own, removed before the watch over it ends.
+    /// A directory of the meter, removed before its watchdog ends.
     Directory { directory: Temporary, _watchdog: Option<Watchdog> },
-    /// A whole block device, taken for itself.
+    /// A whole block device, opened exclusively.
     Device { path: PathBuf, _device: ExclusiveDevice },
 }
 
-/// Which of the files the trials use; the others are not made.
+/// Test files that the trials use; the others are not created.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Needs {
     pub(crate) warm: bool,
     pub(crate) written: bool,
     pub(crate) transformed: bool,
-    /// Texts of the length of the files of transformations, two of the same.
+    /// Two identical texts of the length of the files of transformations.
     pub(crate) texts: bool,
-    /// A file that grows up to the length of the long ones.
+    /// A file that grows up to the length of the long files.
     pub(crate) fresh: bool,
-    /// Bytes that the works make by themselves.
+    /// Bytes that trials create themselves.
     pub(crate) extra: u64,
 }
 
 impl Needs {
-    /// What both need together; of what works make by themselves, the most at a time.
+    /// Returns the needs of both; for files that trials create themselves, the larger.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             warm: self.warm || other.warm,
@@ -109,8 +108,8 @@ impl Needs {
         }
     }
 
-    /// What test files of `len` bytes takes, in bytes. Of a transformation's files there are three, and a new
-    /// output stands beside the one it replaces.
+    /// Returns the space for test files of `len` bytes, in bytes. A transformation has three files, and a new output
+    /// exists together with the one that it replaces.
     fn bytes(self, len: u64) -> u64 {
         let long = 1 + u64::from(self.warm) + u64::from(self.written) + u64::from(self.fresh);
         let transformed = if self.transformed { 4 * len.min(TRANSFORMED) } else { 0 };
@@ -119,10 +118,10 @@ impl Needs {
     }
 }
 
-/// The length of the long files that memory and free space suggest, in bytes.
+/// Chooses the length of the long files in bytes by memory and free space.
 ///
 /// # Errors
-/// If not even the smallest fits, with what would.
+/// If not even the smallest fits, with the needed space.
 pub(crate) fn suggest(
     directory: &Path,
     memory: u64,
@@ -132,7 +131,7 @@ pub(crate) fn suggest(
     needs: Needs,
 ) -> Result<u64> {
     let room = free.saturating_sub(total / LEFT_FREE);
-    // A file system in memory takes its files from the same purse as the page cache.
+    // Files of a file system in memory use the same memory as the page cache.
     let memory = if in_memory { memory / 4 } else { memory };
     let mut len = 1u64 << 30;
     while len > SMALLEST && (needs.bytes(len) > memory / 2 || needs.bytes(len) > room / 2) {
@@ -148,9 +147,9 @@ pub(crate) fn suggest(
 pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Needs) -> Result<()> {
     let needed = needs.bytes(len);
     if len < SMALLEST {
-        let what = format!("{} is too small a file to measure with", size::human(len));
+        let what = format!("a file of {} is too small to measure", size::human(len));
         return Err(Error::new(Kind::Invalid, "measure", directory, what)
-            .advise(format!("ask for {} or more with --size", size::exact(SMALLEST))));
+            .advise(format!("set --size to {} or more", size::exact(SMALLEST))));
     }
     if free.saturating_sub(needed) < total / LEFT_FREE {
         let what = format!(
@@ -160,17 +159,17 @@ pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Ne
             size::human(total)
         );
         return Err(Error::new(Kind::NoSpace, "measure", directory, what)
-            .advise("free some space, ask for a smaller --size or measure another --dir"));
+            .advise("free some space, set a smaller --size or name another --dir"));
     }
     Ok(())
 }
 
 impl TestFiles {
-    /// Makes the files in a new directory within `parent`. A file system that takes longer than `patience` to
-    /// write them gets smaller ones, unless `insist`.
+    /// Creates the files in a new directory within `parent`. If writing takes longer than `patience`, the files are
+    /// smaller, unless `insist`.
     ///
     /// # Errors
-    /// The system's; [`Kind::Unsupported`] if what was written has holes or is not on the device as it should be.
+    /// The system's; [`Kind::Unsupported`] if the written files have holes or are not on the device as written.
     pub(crate) fn make(
         parent: &Path,
         len: u64,
@@ -182,30 +181,30 @@ impl TestFiles {
     ) -> Result<Self> {
         let name = format!(".fullbore-bench-{}-{seed:x}", std::process::id());
         let (directory, ()) = Temporary::make(parent.join(name), |path| {
-            std::fs::create_dir(path).map_err(|error| Error::io("make a directory in", parent, error))
+            std::fs::create_dir(path).map_err(|error| Error::io("create a directory in", parent, error))
         })?;
         let watchdog = Watchdog::spawn(directory.path());
         let mut creator =
             FileCreator { directory: directory.path(), seed, temporaries: Vec::new(), progress };
         let mut notes = Vec::new();
         let start = Instant::now();
-        // The first file is written in steps: its pace says how long the others will take.
+        // The first file is written in steps: its speed predicts the time of the others.
         let cold =
             creator.file("cold", len, |done| !insist && done >= SMALLEST && start.elapsed() > patience)?;
         let made = cold.stamp()?.len;
         if made < len {
             notes.push(format!(
-                "files of {} in place of {}: writing takes that long here",
+                "test files have {} instead of {}: writing is slow here",
                 size::human(made),
                 size::human(len)
             ));
         }
         let len = made;
-        // Transformations run over whole files: no longer than the device takes a moment for.
+        // Transformations process whole files, so these are short enough for a sample.
         let pace = len as f64 / start.elapsed().as_secs_f64();
         let moment = ((pace * MOMENT) as u64).next_multiple_of(1 << 20);
         let transform_len = moment.clamp(SMALLEST, TRANSFORMED).min(len);
-        // What no trial uses stands in for by the file that is there.
+        // A file that no trial uses is replaced by an existing one.
         let mut file = |needed: bool, name, len| {
             if needed { creator.file(name, len, |_| false) } else { Ok(cold.clone()) }
         };
@@ -235,11 +234,11 @@ impl TestFiles {
         })
     }
 
-    /// Takes a whole block device whose serial number is `serial`, and writes its first `len` bytes, all of it if that
-    /// is `None`: what was never written is not read from the medium.
+    /// Opens a whole block device with the serial number `serial`, and writes its first `len` bytes, or all of it if
+    /// `None`: blocks never written would not be read from the medium.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] if anything is on the device or uses it, or the number is another's; the system's.
+    /// [`Kind::Invalid`] if the device is in use or has data, or has another serial number; the system's.
     pub(crate) fn on_device(
         path: &Path,
         serial: &str,
@@ -250,7 +249,7 @@ impl TestFiles {
         let device = device::take(path, serial)?;
         let len = len.unwrap_or(device.len).min(device.len) >> 20 << 20;
         if len < SMALLEST {
-            let what = format!("{} is too little to measure with", size::human(len));
+            let what = format!("a device of {} is too small to measure", size::human(len));
             return Err(Error::new(Kind::Invalid, "measure", path, what));
         }
         let output = Output::create(path, Placement::Overwrite, None)?;
@@ -279,7 +278,7 @@ impl TestFiles {
         })
     }
 
-    /// The directory of the meter's own; what is made in it goes with it.
+    /// Returns the meter's directory; its contents are removed with it.
     pub(crate) fn directory(&self) -> &Path {
         match &self.backing {
             Backing::Directory { directory, .. } => directory.path(),
@@ -287,7 +286,7 @@ impl TestFiles {
         }
     }
 
-    /// Refuses what needs files where there is a device and nothing else.
+    /// Refuses trials that need files if the target is a block device.
     ///
     /// # Errors
     /// [`Kind::Unsupported`] on a device.
@@ -295,13 +294,13 @@ impl TestFiles {
         match &self.backing {
             Backing::Directory { .. } => Ok(()),
             Backing::Device { path, .. } => {
-                let what = "a block device has no files to make; its blocks are read and written over";
+                let what = "a block device cannot hold files; its blocks are read and overwritten";
                 Err(Error::new(Kind::Unsupported, "measure", path, what))
             }
         }
     }
 
-    /// A file of `len` random bytes for a purpose, made when it is first asked for. `extra` of the needs has room for it.
+    /// Returns a file of `len` random bytes for a purpose, created on first use. The needs' `extra` includes its space.
     ///
     /// # Errors
     /// The system's.
@@ -321,7 +320,7 @@ impl TestFiles {
         Ok(file)
     }
 
-    /// A text of the length of the files of transformations, the same for every `name`, made when it is first asked for.
+    /// Returns a text of the length of the files of transformations, the same for every `name`, created on first use.
     ///
     /// # Errors
     /// The system's.
@@ -345,7 +344,7 @@ impl TestFiles {
         Ok(file)
     }
 
-    /// Removes the files of a length of their own.
+    /// Removes the files of other lengths.
     pub(crate) fn remove_sized(&self) {
         let paths: Vec<PathBuf> = std::mem::take(&mut *self.sized.borrow_mut())
             .into_values()
@@ -354,7 +353,7 @@ impl TestFiles {
         self.temporaries.borrow_mut().retain(|temporary| !paths.iter().any(|path| path == temporary.path()));
     }
 
-    /// Brings written data to the device, so that the next round does not pay for the last.
+    /// Flushes written data to the device, so that the next round does not include writes of the last.
     ///
     /// # Errors
     /// If the system refuses.
@@ -366,7 +365,7 @@ impl TestFiles {
         File::open_write(&self.output)?.sync_data()
     }
 
-    /// Makes a range of a file warm: reads it.
+    /// Makes a range of a file warm by reading it.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -378,7 +377,8 @@ impl TestFiles {
         pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
     }
 
-    /// Makes a range of a file warm and no more of it: reads it here and there, for which the system does not read ahead.
+    /// Makes a range of a file warm without its surroundings: reads it in an order for which the system does not read
+    /// ahead.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -388,7 +388,7 @@ impl TestFiles {
         pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
     }
 
-    /// Makes a file cold: no root is needed for that once its pages are clean.
+    /// Makes a file cold: evicts its pages, which needs no root privileges once they are clean.
     ///
     /// # Errors
     /// If the system refuses.
@@ -398,7 +398,7 @@ impl TestFiles {
         for _ in 0..EVICT_ATTEMPTS {
             file.drop_cache()?;
             match probe::residency(file, 0..len) {
-                // Pages that are on their way somewhere stay for a moment.
+                // Pages under I/O remain briefly.
                 Ok(held) if held.cached > 0 => std::thread::sleep(Duration::from_millis(1)),
                 _ => break,
             }
@@ -409,7 +409,7 @@ impl TestFiles {
 
 impl Drop for TestFiles {
     fn drop(&mut self) {
-        // A transformation that was stopped may have left one; the directory must be empty to go.
+        // A stopped transformation may have left one; the directory must be empty to be removed.
         if self.has_files().is_ok() {
             let _ = std::fs::remove_file(&self.fresh);
         }
@@ -417,11 +417,11 @@ impl Drop for TestFiles {
     }
 }
 
-/// Refuses a file whose bytes no device ever held as they are: holes, reserved blocks, compressed ones. Speeds measured
-/// on it would be wrong by as much as you like.
+/// Refuses a file with bytes that no device stores as such: holes, unwritten blocks, compressed data. Throughput
+/// measured on it would be meaningless.
 ///
 /// # Errors
-/// [`Kind::Unsupported`], with what it is.
+/// [`Kind::Unsupported`], with the objection.
 fn check_backed_by_device(file: &File) -> Result<()> {
     match probe::provenance(file).ok().and_then(|provenance| provenance.objection()) {
         Some(objection) => Err(Error::new(Kind::Unsupported, "measure with", file.path(), objection)),
@@ -437,13 +437,14 @@ struct FileCreator<'a> {
 }
 
 impl FileCreator<'_> {
-    /// A file of `len` random bytes on the device, or of fewer if `enough` says so of those written.
+    /// Creates a file of `len` random bytes on the device, or fewer if `enough`, called with the bytes written so far,
+    /// returns true.
     fn file(&mut self, name: &str, len: u64, enough: impl Fn(u64) -> bool) -> Result<File> {
         self.seed = self.seed.wrapping_add(1);
         self.fill(name, &Random::new(self.seed), len, enough)
     }
 
-    /// A file of `len` bytes of any kind, likewise.
+    /// Creates a file of `len` bytes from any generator, likewise.
     fn fill(
         &mut self,
         name: &str,
@@ -477,7 +478,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_no_device_holds_are_refused() {
+    fn files_not_stored_on_a_device_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let file = |name: &str| File::create_new(directory.path().join(name)).unwrap();
         let (whole, sparse, reserved) = (file("whole"), file("sparse"), file("reserved"));
@@ -495,7 +496,7 @@ mod tests {
         reserved.set_len(1 << 20).unwrap();
         match check_backed_by_device(&reserved) {
             Err(refused) => assert!(refused.to_string().contains("never written"), "{refused}"),
-            // A file system in memory does not tell.
+            // A file system in memory does not report them.
             Ok(()) => assert_eq!(probe::provenance(&reserved).unwrap().unwritten, None),
         }
     }

@@ -1,20 +1,20 @@
-//! A process that outlives this one by a moment, and removes the directory if this one could not.
+//! A process that slightly outlives this one and removes the test directory if this one could not.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The watch over a directory: nothing else helps against SIGKILL.
+/// Watchdog of a directory: the only remedy after SIGKILL.
 #[derive(Debug)]
 pub(super) struct Watchdog {
     watcher: Child,
 }
 
 impl Watchdog {
-    /// Begins to watch; `None` where there is no shell.
+    /// Starts the watchdog; `None` if there is no shell.
     pub(super) fn spawn(directory: &Path) -> Option<Self> {
         let directory = directory.canonicalize().ok()?;
-        // Its input ends when this process does, however that comes about.
+        // Its input ends when this process ends, for any reason.
         let watcher = Command::new("/bin/sh")
             .args(["-c", "trap '' INT TERM HUP; cat; rm -rf -- \"$1\"", "sh"])
             .arg(directory)

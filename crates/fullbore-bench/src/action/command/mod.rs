@@ -1,4 +1,4 @@
-//! Whole commands: a peer of one of our tools, or the tool itself, run over files of the meter's own as a person would.
+//! Whole commands, run over the meter's files as a user would run them: one of our tools, or a peer of it.
 
 mod task;
 
@@ -20,40 +20,40 @@ use crate::document::{CacheState, Labels};
 use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
-/// So much of an input is enough to see that a tool does what it is thought to, in bytes.
+/// Bytes of the input over which a tool's output is verified.
 const VERIFY_BYTES: usize = 256 << 10;
 
-/// What a grid may say of a command.
+/// Settings of a command.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CommandSpec {
-    /// What is to be done.
+    /// Name of the task.
     task: String,
-    /// By whom: `fullbore`, or a peer.
+    /// Name of the tool: `fullbore`, or a peer.
     tool: String,
-    /// How much of the input the page cache holds.
+    /// Page-cache state of the input.
     cache: CacheState,
-    /// Where a file that comes out goes.
+    /// Destination of the output file.
     output: Option<OutputTarget>,
 }
 
-/// Where a file that comes out goes.
+/// Destination of the output file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum OutputTarget {
-    /// To a name that is not there.
+    /// A name that does not exist.
     New,
-    /// To that of a file of the same length.
+    /// The name of an existing file of the same length.
     Existing,
 }
 
-/// A trial of a command.
+/// A trial that runs a command.
 #[derive(Debug)]
 struct CommandWorkload {
     spec: CommandSpec,
     task: &'static CommandTask,
     tool: &'static Tool,
-    /// Known once opened.
+    /// Set when opened.
     program: PathBuf,
 }
 
@@ -62,24 +62,27 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let names = |all: &mut dyn Iterator<Item = &'static str>| all.collect::<Vec<_>>().join(", ");
     let Some(task) = TASKS.iter().find(|task| task.name == spec.task) else {
         let known = names(&mut TASKS.iter().map(|task| task.name));
-        return Err(format!("there is no task {:?}, only {known}", spec.task));
+        return Err(format!("task {:?} is unknown: name one of {known}", spec.task));
     };
     let Some(tool) = task.tools.iter().find(|tool| tool.name == spec.tool) else {
         let known = names(&mut task.tools.iter().map(|tool| tool.name));
-        return Err(format!("{:?} is no tool for {:?}: those are {known}", spec.tool, spec.task));
+        return Err(format!("tool {:?} cannot do {:?}: name one of {known}", spec.tool, spec.task));
     };
     if task.makes != spec.output.is_some() {
-        let what =
-            if task.makes { "makes a file: say output = \"new\" or \"existing\"" } else { "makes no file" };
+        let what = if task.makes {
+            "creates a file: set output = \"new\" or \"existing\""
+        } else {
+            "creates no file: leave out output"
+        };
         return Err(format!("{:?} {what}", spec.task));
     }
     if spec.cache == CacheState::Mixed {
-        return Err("the input of a command is warm or cold".into());
+        return Err("cache: the input of a command is warm or cold".into());
     }
     Ok(Box::new(CommandWorkload { spec, task, tool, program: PathBuf::new() }))
 }
 
-/// The files of a run.
+/// Paths for a run.
 #[derive(Debug)]
 struct CommandPaths<'a> {
     input: &'a Path,
@@ -87,7 +90,7 @@ struct CommandPaths<'a> {
     output: &'a Path,
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Debug)]
 struct CommandRun {
     seconds: f64,
@@ -96,7 +99,7 @@ struct CommandRun {
 }
 
 impl CommandWorkload {
-    /// The input, and what it is compared with.
+    /// Returns the input, and the file that it is compared with.
     fn inputs(&self, test_files: &TestFiles) -> Result<(File, File)> {
         let cold = self.spec.cache == CacheState::Cold;
         match self.task.input {
@@ -119,24 +122,25 @@ impl CommandWorkload {
         }
     }
 
-    /// Whether two files are read.
+    /// True if two files are read.
     fn reads_both(&self) -> bool {
         self.task.input == Input::TwoTexts
     }
 
-    /// Runs the command, and keeps what it prints.
+    /// Runs the command and keeps its standard output.
     fn run_once(&self, files: &CommandPaths<'_>) -> Result<CommandRun> {
         let fail = |error| Error::io("run", &self.program, error);
         let words = self.tool.words.iter().map(|word| substitute(word, files));
         let mut command = Command::new(&self.program);
-        // Words are what stands between spaces in any alphabet of today; a person's own settings of rg are not its speed.
+        // `LC_ALL=C.UTF-8`: `wc` counts words in Unicode text, as usual today. The user's configuration of rg is not
+        // measured.
         command.args(words).env("LC_ALL", "C.UTF-8").env_remove("RIPGREP_CONFIG_PATH");
         command.stderr(Stdio::piped());
-        // Not /dev/null: GNU grep sees that nobody listens, and is done with the first match.
+        // Not /dev/null: GNU grep detects it and stops at the first match.
         command.stdout(Stdio::piped());
         let before = ProcessUsage::of_children().map_err(fail)?;
         let clock = Instant::now();
-        // Opening what it prints to is a part of it, as it is in a shell.
+        // Opening the output file counts, as in a shell.
         if self.tool.prints {
             let output = std::fs::File::create(files.output).map_err(fail)?;
             command.stdout(output);
@@ -151,7 +155,7 @@ impl CommandWorkload {
         let usage = ProcessUsage::of_children().map_err(fail)?.since(&before);
         if !finished.status.success() {
             let complaint = String::from_utf8_lossy(&finished.stderr);
-            let mut what = format!("{} ended with {}", self.tool.name, finished.status);
+            let mut what = format!("{} failed with {}", self.tool.name, finished.status);
             if !complaint.trim().is_empty() {
                 what += &format!(": {}", complaint.trim());
             }
@@ -160,7 +164,7 @@ impl CommandWorkload {
         Ok(CommandRun { seconds, usage, stdout: finished.stdout })
     }
 
-    /// Runs the command over a small input and refuses it if another answer comes out than must.
+    /// Runs the command over a small input and refuses the tool if its output is wrong.
     fn verify_output(&self, test_files: &TestFiles) -> Result<()> {
         let (whole, _) = self.inputs(test_files)?;
         let mut data = vec![0; VERIFY_BYTES.min(test_files.transform_len as usize)];
@@ -195,23 +199,23 @@ impl CommandWorkload {
         if right {
             return Ok(());
         }
-        let what = format!("{} gave another answer than it must to {:?}", self.tool.name, self.task.name);
+        let what = format!("{} gave a wrong result for {:?}", self.tool.name, self.task.name);
         Err(Error::new(Kind::Unsupported, "run", &self.program, what))
     }
 
-    /// Where the program lies.
+    /// Finds the program.
     fn find_program(&self, context: &RunContext<'_>) -> Result<PathBuf> {
         let refuse = |what: String| Error::new(Kind::Unsupported, "run", self.tool.name, what);
         let Some(name) = self.tool.program() else {
             let known = context.program.map(Path::to_owned);
-            return known.ok_or_else(|| refuse("the program fullbore itself is not known here".into()));
+            return known.ok_or_else(|| refuse("the path of the program fullbore is unknown".into()));
         };
         let path = child::find(name).ok_or_else(|| refuse(format!("{name} is not installed")))?;
         if self.tool.name == "uutils" {
-            // The GNU project's tools can be built as one program of the same name.
+            // GNU's coreutils can be built as one program named `coreutils`, too.
             let described = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
             if described.is_ok_and(|described| String::from_utf8_lossy(&described.stdout).contains("GNU")) {
-                return Err(refuse("the program coreutils is GNU's here, not that of uutils".into()));
+                return Err(refuse("the program coreutils is GNU's, not uutils'".into()));
             }
         }
         Ok(path)
@@ -229,7 +233,8 @@ fn substitute(word: &str, files: &CommandPaths<'_>) -> OsString {
     word.into()
 }
 
-/// The content of the only file of a `tar` archive: a header of 512 bytes with the length in octal digits at 124.
+/// Returns the content of the only file of a `tar` archive: a header of 512 bytes, with the length in octal digits at
+/// byte 124.
 fn tar_content(archive: &[u8]) -> Option<&[u8]> {
     let digits = std::str::from_utf8(archive.get(124..135)?).ok()?;
     let len = usize::from_str_radix(digits.trim_end_matches('\0').trim(), 8).ok()?;
@@ -315,7 +320,7 @@ impl Workload for CommandWorkload {
             Some(OutputTarget::New) => {
                 let _ = std::fs::remove_file(&test_files.fresh);
             }
-            // The next command shall not wait for what this one left to be written.
+            // The next command must not wait for writes of this one.
             Some(OutputTarget::Existing) => File::open_write(&test_files.output)?.sync_data()?,
             None => {}
         }
@@ -353,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn every_task_begins_with_ours_and_every_word_is_filled() {
+    fn ours_comes_first_in_every_task_and_every_argument_is_substituted() {
         let files = CommandPaths { input: "in".as_ref(), same: "same".as_ref(), output: "out".as_ref() };
         for task in TASKS {
             assert_eq!(task.tools[0].name, OURS, "{}", task.name);

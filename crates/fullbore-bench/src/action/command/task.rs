@@ -1,24 +1,24 @@
-//! What commands are run for: the tasks, and how each tool is told to do one.
+//! The tasks of commands, and the arguments with which each tool does one.
 //!
-//! They are here and not in files of experiments: an experiment shall not be able to run whatever it names.
+//! They are code, not data of experiment files, so that an experiment cannot run arbitrary commands.
 
 use fullbore::operation::hash::{Hash, hex};
 
-/// The word for our own program, as a tool.
+/// Name of our own program, as a tool.
 pub(super) const OURS: &str = "fullbore";
 
-/// Something that a person has a command for.
+/// A task for which users have commands.
 #[derive(Debug)]
 pub(super) struct CommandTask {
-    /// Its name in a grid and in labels.
+    /// Name in a grid and in labels.
     pub(super) name: &'static str,
-    /// What it is done to.
+    /// Kind of the input.
     pub(super) input: Input,
-    /// Whether a file comes out.
+    /// True if the task creates a file.
     pub(super) makes: bool,
-    /// How the answer to a small input is known.
+    /// Expected result for a small input.
     pub(super) expected: ExpectedOutput,
-    /// Who can do it, ours first.
+    /// Tools that can do it, ours first.
     pub(super) tools: &'static [Tool],
 }
 
@@ -29,35 +29,35 @@ pub(super) enum Input {
     Random,
     /// Text.
     Text,
-    /// Two texts that are the same.
+    /// Two identical texts.
     TwoTexts,
 }
 
-/// What must come of an input.
+/// Expected result of a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ExpectedOutput {
-    /// The output holds the same bytes; an archive has more around them.
+    /// The output has the same bytes; an archive adds a header and padding.
     Same,
-    /// The output holds these bytes.
+    /// The output has these bytes.
     Bytes(fn(&[u8]) -> Vec<u8>),
-    /// The first word that is printed.
+    /// The first printed word.
     Word(fn(&[u8]) -> String),
-    /// The exit status alone.
+    /// Only the exit status.
     Status,
 }
 
 /// A tool for a task.
 #[derive(Debug)]
 pub(super) struct Tool {
-    /// Its name in a grid and in labels.
+    /// Name in a grid and in labels.
     pub(super) name: &'static str,
-    /// The program; empty: ours.
+    /// Name of the program; empty: ours.
     program: &'static str,
-    /// Its words; `{input}`, `{same}` and `{output}` stand for paths.
+    /// Arguments; `{input}`, `{same}` and `{output}` are replaced by paths.
     pub(super) words: &'static [&'static str],
-    /// Whether it reads its standard input.
+    /// True if it reads its standard input.
     pub(super) reads: bool,
-    /// Whether it writes the output to its standard output.
+    /// True if it writes its output to standard output.
     pub(super) prints: bool,
 }
 
@@ -69,19 +69,19 @@ const fn peer_tool(name: &'static str, words: &'static [&'static str]) -> Tool {
     Tool { name, program: name, words, reads: false, prints: false }
 }
 
-/// The tools of uutils are one program.
+/// Creates a tool of uutils, which is one program with subcommands.
 const fn uutils(words: &'static [&'static str]) -> Tool {
     Tool { name: "uutils", program: "coreutils", words, reads: false, prints: false }
 }
 
 impl Tool {
-    /// The program as it is looked for; `None`: ours.
+    /// Returns the name of the program to look for; `None`: ours.
     pub(super) fn program(&self) -> Option<&'static str> {
         (!self.program.is_empty()).then_some(self.program)
     }
 }
 
-/// Every task.
+/// All tasks.
 pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "copy",
@@ -184,12 +184,12 @@ pub(super) const TASKS: &[CommandTask] = &[
     },
 ];
 
-/// How many lines have something.
+/// Counts the lines for which `has` holds, as text.
 fn matching(text: &[u8], has: impl Fn(&[u8]) -> bool) -> String {
     text.split(|&byte| byte == b'\n').filter(|line| has(line)).count().to_string()
 }
 
-/// As `[a-z]+er[ ,.]`.
+/// Matches `[a-z]+er[ ,.]`.
 fn ends_in_er(line: &[u8]) -> bool {
     line.windows(4).any(|part| {
         part[0].is_ascii_lowercase() && &part[1..3] == b"er" && matches!(part[3], b' ' | b',' | b'.')

@@ -9,14 +9,14 @@ use super::in_flight::{self, OwnedBuffer, PassIo};
 use super::pass::Pass;
 use super::{Interface, OpenConfig, buffer, handle};
 
-/// An asynchronous file with the memory of its calls.
+/// An asynchronous file with the buffers of its calls.
 struct AsyncFileIo<M> {
     file: AsyncFile,
     memory: Vec<M>,
     config: OpenConfig,
 }
 
-/// `AsyncFile` on the driver that a process shares.
+/// Opens an `AsyncFile` on the driver that the process shares.
 pub(super) fn open(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let file = AsyncFile::new(handle(config)?, &Driver::shared()?);
     let config = config.clone();

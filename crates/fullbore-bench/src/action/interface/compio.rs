@@ -1,4 +1,4 @@
-//! `compio`: a run-time on io_uring whose calls own their buffers.
+//! `compio`: a runtime on io_uring whose calls own their buffers.
 
 use std::cell::Cell;
 use std::io;
@@ -18,16 +18,16 @@ use super::in_flight::{self, OwnedBuffer, PassIo};
 use super::pass::Pass;
 use super::{Completion, Interface, OpenConfig};
 
-/// A file of a run-time, with the memory of its calls.
+/// A file of a runtime, with the buffers of its calls.
 struct CompioFile {
-    // Dropped before its run-time.
+    // Dropped before its runtime.
     file: File,
     runtime: Runtime,
     memory: Vec<Slice<Vec<u8>>>,
     config: OpenConfig,
 }
 
-/// `compio::fs::File` on a run-time of its own.
+/// Opens a `compio::fs::File` on a runtime of its own.
 pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let failed = |error| Error::io("open", &config.path, error);
     let runtime = Runtime::new().map_err(failed)?;
@@ -44,7 +44,7 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
     Ok(Box::new(CompioFile { file, runtime, memory, config: config.clone() }))
 }
 
-/// A vector's part that starts at a page and is primed.
+/// Returns the page-aligned part of a vector, primed.
 fn aligned(config: &OpenConfig) -> Slice<Vec<u8>> {
     let bytes = vec![0; config.record + ALIGNMENT];
     let start = bytes.as_ptr().align_offset(ALIGNMENT);
@@ -63,7 +63,7 @@ impl OwnedBuffer for Slice<Vec<u8>> {
     }
 }
 
-/// Moves a record.
+/// Transfers a record.
 async fn call(
     mut file: &File,
     config: &OpenConfig,
@@ -79,7 +79,7 @@ async fn call(
 }
 
 impl CompioFile {
-    /// A task each that takes the next record that nobody has.
+    /// Runs tasks, each of which takes the next record not yet taken.
     fn tasks(&mut self, pass: &Pass) -> Result<()> {
         let shared = Rc::new((Cell::new(0), self.config.clone(), pass.clone()));
         let lanes: Vec<_> = self

@@ -1,4 +1,4 @@
-//! What has a position: `Read`, `Write` and `Seek`, as most programs use files.
+//! Interfaces with a position: `Read`, `Write` and `Seek`, the usual ones of programs.
 
 use std::fs;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -11,7 +11,7 @@ use fullbore::stream::FileStream;
 use super::pass::Pass;
 use super::{Interface, OpenConfig, buffer, standard};
 
-/// The buffer of std's readers and writers unless told, in bytes: std's own default.
+/// Default buffer of std's readers and writers, in bytes.
 const BUFFER: usize = 8 << 10;
 
 /// A file with a position.
@@ -21,9 +21,9 @@ struct CursorFile<S> {
     config: OpenConfig,
 }
 
-/// Something with a position, that can be brought to the device.
+/// A stream with a position whose written bytes can be flushed to the device.
 trait SyncStream {
-    /// Brings written bytes to the device.
+    /// Flushes written bytes to the device.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -51,7 +51,7 @@ impl SyncStream for FileStream {
     }
 }
 
-/// `std::fs::File`: a system call a record.
+/// Opens a `std::fs::File`: one system call per record.
 pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let (stream, config, buffer) = (standard(config)?, config.clone(), buffer(pool)?);
     Ok(match config.bytes.writes() {
@@ -60,7 +60,7 @@ pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn I
     })
 }
 
-/// The same through `BufReader` or `BufWriter`.
+/// Opens a `std::fs::File` with `BufReader` or `BufWriter`.
 pub(super) fn open_std_buffered(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let (file, config, buffer) = (standard(config)?, config.clone(), buffer(pool)?);
     let size = config.buffer.unwrap_or(BUFFER);
@@ -78,7 +78,7 @@ pub(super) fn open_std_buffered(config: &OpenConfig, pool: &mut Pool) -> Result<
     })
 }
 
-/// `fullbore::stream::FileStream`.
+/// Opens a `fullbore::stream::FileStream`.
 pub(super) fn open_stream(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let (file, config, buffer) = (super::handle(config)?, config.clone(), buffer(pool)?);
     let stream = match config.buffer {
@@ -91,7 +91,7 @@ pub(super) fn open_stream(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dy
     })
 }
 
-/// One that is read.
+/// A stream that is read.
 struct CursorReader<S>(CursorFile<S>);
 
 impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
@@ -115,7 +115,7 @@ impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
     }
 }
 
-/// One that is written.
+/// A stream that is written.
 struct CursorWriter<S>(CursorFile<S>);
 
 impl<S: SyncStream + Write + Seek> Interface for CursorWriter<S> {
@@ -141,7 +141,7 @@ impl<S: SyncStream + Write + Seek> Interface for CursorWriter<S> {
 
 fn failed(doing: &'static str, config: &OpenConfig, error: io::Error) -> Error {
     match error.downcast::<Error>() {
-        // It comes from a file of the library and says all there is to say.
+        // An error of the library, which already names path and operation.
         Ok(error) => error,
         Err(error) => Error::io(doing, &config.path, error),
     }

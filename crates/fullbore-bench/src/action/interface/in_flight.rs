@@ -1,4 +1,4 @@
-//! Several awaited calls at once, and the ways to wait for them: what the asynchronous interfaces share.
+//! Concurrent awaited calls and the ways to wait for them, shared by the asynchronous interfaces.
 
 use std::future::Future;
 
@@ -11,17 +11,17 @@ use fullbore::buf::Buf;
 use super::Completion;
 use super::pass::{Pass, Payload};
 
-/// A pass under way.
+/// A pass in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PassIo<'a> {
     pub(super) pass: &'a Pass,
     pub(super) bytes: &'a Payload,
-    /// Bytes of a buffer, where a call has several.
+    /// Length of a buffer in bytes, if a call has several.
     pub(super) each: usize,
 }
 
 impl PassIo<'_> {
-    /// Makes `memory` ready for a record.
+    /// Prepares `memory` for a record.
     pub(super) fn prepare<M: OwnedBuffer>(&self, memory: &mut M, (offset, len): (u64, usize)) {
         memory.resize(len, self.each);
         if self.bytes.writes() {
@@ -29,7 +29,7 @@ impl PassIo<'_> {
         }
     }
 
-    /// Takes what came.
+    /// Handles a completed record.
     pub(super) fn complete<M: OwnedBuffer>(&self, memory: &mut M, offset: u64) {
         if !self.bytes.writes() {
             memory.parts(|at, data| self.bytes.observe(offset + at, data));
@@ -37,12 +37,12 @@ impl PassIo<'_> {
     }
 }
 
-/// Memory that a call takes over and gives back.
+/// Memory that a call owns until it completes.
 pub(super) trait OwnedBuffer {
-    /// Makes it `len` bytes long, in buffers of `each`.
+    /// Resizes it to `len` bytes, in buffers of `each` bytes.
     fn resize(&mut self, len: usize, each: usize);
 
-    /// Its parts, each with how far it lies from the start.
+    /// Calls `part` for each buffer with its distance from the start.
     fn parts(&mut self, part: impl FnMut(u64, &mut [u8]));
 }
 
@@ -56,7 +56,7 @@ impl OwnedBuffer for Buf {
     }
 }
 
-/// Several buffers a call.
+/// Several buffers per call.
 impl OwnedBuffer for Vec<Buf> {
     fn resize(&mut self, len: usize, each: usize) {
         for (index, buffer) in self.iter_mut().enumerate() {
@@ -73,7 +73,7 @@ impl OwnedBuffer for Vec<Buf> {
     }
 }
 
-/// Makes the calls of a pass, as many at once as there is memory for; `call` starts one.
+/// Makes the calls of a pass, as many concurrently as there are buffers; `call` starts one.
 pub(super) async fn run<M: OwnedBuffer, F: Future<Output = (Result<()>, M)>>(
     job: PassIo<'_>,
     completion: Completion,
@@ -111,7 +111,7 @@ pub(super) async fn run<M: OwnedBuffer, F: Future<Output = (Result<()>, M)>>(
     }
 }
 
-/// As many as there is memory for, then all of them are waited for.
+/// Starts as many calls as there are buffers, then waits for all of them.
 async fn in_batches<M: OwnedBuffer, F: Future<Output = (u64, Result<()>, M)>>(
     job: PassIo<'_>,
     memory: &mut Vec<M>,
@@ -135,7 +135,7 @@ async fn in_batches<M: OwnedBuffer, F: Future<Output = (u64, Result<()>, M)>>(
     }
 }
 
-/// As many as there is memory for at all times; they come in the order of the flight.
+/// Keeps as many calls in flight as there are buffers; they complete in the order of `flight`.
 async fn keep_in_flight<M: OwnedBuffer, F, S>(
     job: PassIo<'_>,
     memory: &mut Vec<M>,

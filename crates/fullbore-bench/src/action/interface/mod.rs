@@ -1,7 +1,7 @@
-//! Reading and writing a file through the interfaces that programs use: std's, this library's, the run-times'.
+//! Reads and writes a file through the interfaces of std, of this library and of asynchronous runtimes.
 //!
-//! The engines are measured by the actions `read` and `write`; here it is what a programmer calls. One file a kind of
-//! interface, one line in the registry.
+//! The actions `read` and `write` measure engines; this action measures the calls of a programmer. Each kind of
+//! interface has one file, and one line in the registry.
 
 mod asynchronous;
 #[cfg(feature = "peers")]
@@ -36,13 +36,13 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 
 /// An open file under an interface.
 trait Interface {
-    /// Moves every record of the pass; what was written is handed to the system when it returns.
+    /// Transfers every record of the pass; written bytes are passed to the system before it returns.
     ///
     /// # Errors
-    /// The system's; a record that is not there whole is one.
+    /// The system's. A record that cannot be read whole is an error.
     fn pass(&mut self, pass: &Pass) -> Result<()>;
 
-    /// Brings what was written to the device.
+    /// Flushes written bytes to the device.
     ///
     /// # Errors
     /// The system's.
@@ -51,20 +51,20 @@ trait Interface {
 
 /// An interface that experiments may name.
 struct InterfaceEntry {
-    /// Its name in a grid.
+    /// Name in a grid.
     name: &'static str,
-    /// The settings it takes beside those that all take.
+    /// Settings that it takes besides the common ones.
     takes: &'static [OptionalSetting],
-    /// How it can wait for several calls at once.
+    /// Supported ways to wait for concurrent calls.
     completions: &'static [Completion],
-    /// Opens a file, with the buffers of a pool.
+    /// Opens a file, with buffers from a pool.
     open: fn(&OpenConfig, &mut Pool) -> Result<Box<dyn Interface>>,
 }
 
 use Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
 use OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
 
-/// Every interface.
+/// All interfaces.
 const INTERFACES: &[InterfaceEntry] = &[
     InterfaceEntry { name: "std", takes: &[New], completions: &[Each], open: cursor::open_std },
     InterfaceEntry {
@@ -117,39 +117,39 @@ const INTERFACES: &[InterfaceEntry] = &[
     },
 ];
 
-/// A setting that not every interface takes.
+/// A setting that only some interfaces take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OptionalSetting {
-    /// `buffer`: it has one of its own.
+    /// `buffer`: the interface has a buffer of its own.
     Buffer,
-    /// `direct`: it can pass the page cache by.
+    /// `direct`: it can bypass the page cache.
     Direct,
-    /// `hint`: it can tell the system what is to come.
+    /// `hint`: it can pass hints to the system.
     Hints,
-    /// `file = "new"`: it can make a file, and say how long it will be.
+    /// `file = "new"`: it can create a file and state its future length.
     New,
     /// `allocation` other than `extend` and `size`.
     Preallocation,
-    /// `vectors`: several buffers a call.
+    /// `vectors`: several buffers per call.
     Vectors,
 }
 
-/// How several calls at once are waited for.
+/// The way to wait for concurrent calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum Completion {
-    /// There is one at a time.
+    /// One call at a time.
     #[default]
     Each,
-    /// So many are started, then all of them are waited for.
+    /// Starts `depth` calls, then waits for all of them.
     Batch,
-    /// Always so many: when the oldest ends, another is started.
+    /// Keeps `depth` calls in flight: when the oldest completes, another starts.
     Ordered,
-    /// Always so many: whichever ends is followed by another.
+    /// Keeps `depth` calls in flight: when any completes, another starts.
     Any,
-    /// So many tasks of the run-time, each with one call at a time.
+    /// `depth` tasks of the runtime, each with one call at a time.
     Tasks,
-    /// So many threads, each with one call at a time.
+    /// `depth` threads, each with one call at a time.
     Threads,
 }
 
@@ -166,18 +166,18 @@ impl Completion {
     }
 }
 
-/// How the blocks of a new file come to it.
+/// The way in which a new file gets its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum Allocation {
-    /// As it is written: it grows.
+    /// The file grows as it is written.
     #[default]
     Extend,
-    /// Its length at first (`ftruncate`), its blocks as they are written.
+    /// The length is set first (`ftruncate`); blocks are allocated as they are written.
     Size,
-    /// Its blocks at first, its length as it is written (.NET's `PreallocationSize`).
+    /// Blocks are allocated first; the length grows as it is written (.NET's `PreallocationSize`).
     Reserve,
-    /// Length and blocks at first (`fallocate`).
+    /// Length and blocks are set first (`fallocate`).
     Preallocate,
 }
 
@@ -192,51 +192,51 @@ impl Allocation {
     }
 }
 
-/// What is opened, and how.
+/// The file to open, and its options.
 #[derive(Debug, Clone)]
 struct OpenConfig {
     path: PathBuf,
-    /// A new file, with room for so many bytes and how it gets it; `None`: one that is there.
+    /// A new file, with its length in bytes and its allocation; `None`: an existing file.
     new: Option<(u64, Allocation)>,
-    /// Bytes of a record.
+    /// Length of a record in bytes.
     record: usize,
-    /// Bytes of the interface's own buffer; `None`: its default.
+    /// Length of the interface's own buffer in bytes; `None`: its default.
     buffer: Option<usize>,
-    /// Whether the page cache is passed by.
+    /// True if the page cache is bypassed.
     direct: bool,
-    /// What the system is told; `None`: nothing.
+    /// Hint for the system; `None`: none.
     hint: Option<Hint>,
-    /// Buffers a call.
+    /// Buffers per call.
     vectors: usize,
-    /// Calls at once.
+    /// Concurrent calls.
     depth: usize,
     completion: Completion,
     bytes: Payload,
 }
 
 impl OpenConfig {
-    /// How many buffers it takes, and of how many bytes each.
+    /// Returns the number of buffers and the length of each in bytes.
     fn memory(&self) -> (usize, usize) {
         (self.depth * self.vectors, self.record / self.vectors)
     }
 
-    /// The buffers, primed.
+    /// Creates the buffers, primed.
     fn pool(&self) -> Result<Pool> {
         let (count, each) = self.memory();
         let mut pool =
-            Pool::new(count, each).map_err(|error| Error::io("take buffers for", &self.path, error))?;
+            Pool::new(count, each).map_err(|error| Error::io("create buffers for", &self.path, error))?;
         pool.prepare(|memory| self.bytes.prime(&mut memory[..each]));
         Ok(pool)
     }
 }
 
-/// A buffer of the pool.
+/// Takes a buffer from the pool.
 fn buffer(pool: &mut Pool) -> Result<Buf> {
     let none = || Error::new(Kind::Invalid, "measure", "memory", "no buffer is left");
     pool.take().ok_or_else(none)
 }
 
-/// The file as std opens it.
+/// Opens the file as std does.
 fn standard(config: &OpenConfig) -> Result<fs::File> {
     let failed = |error| Error::io("open", &config.path, error);
     let mut options = fs::File::options();
@@ -249,13 +249,13 @@ fn standard(config: &OpenConfig) -> Result<fs::File> {
     };
     let file = options.create_new(true).open(&config.path).map_err(failed)?;
     if allocation != Allocation::Extend {
-        // The settings ask it for no other.
+        // The settings allow no other allocation here.
         file.set_len(len).map_err(failed)?;
     }
     Ok(file)
 }
 
-/// The file as this library opens it. An option that is refused is an error: the cell would be mislabelled.
+/// Opens the file as this library does. A rejected option is an error, because the cell would be mislabelled.
 fn handle(config: &OpenConfig) -> Result<File> {
     let mut options = OpenOptions::new();
     let access = if config.bytes.writes() { Access::Write } else { Access::Read };
@@ -282,9 +282,10 @@ fn handle(config: &OpenConfig) -> Result<File> {
     Ok(file)
 }
 
-/// Why a peer is not measured.
+/// Returns the error for a peer that this program does not contain.
 #[cfg(not(feature = "peers"))]
 fn unavailable(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let what = "this program was built without its peers";
-    Err(Error::new(Kind::Unsupported, "measure", &config.path, what).advise("build it with --features peers"))
+    Err(Error::new(Kind::Unsupported, "measure", &config.path, what)
+        .advise("build fullbore with --features peers"))
 }

@@ -1,4 +1,4 @@
-//! What an interface is to do: which records in which order, and what becomes of their bytes.
+//! A pass of an interface: the records with their order, and the source or use of their bytes.
 
 use std::fmt;
 use std::io::SeekFrom;
@@ -9,43 +9,43 @@ use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::Order;
 
-/// The unit in which written data is stamped, in bytes.
+/// Written data is stamped in units of this length, in bytes.
 const BLOCK: usize = 4096;
 
 /// Records of a file, in an order.
 #[derive(Debug, Clone)]
 pub(super) struct Pass {
     range: Range<u64>,
-    /// Bytes of a record; the last of the range may be shorter.
+    /// Length of a record in bytes; the last of the range may be shorter.
     record: usize,
     order: RecordOrder,
-    /// The length of the file in bytes.
+    /// Length of the file in bytes.
     file: u64,
 }
 
 /// The order of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordOrder {
-    /// From front to back.
+    /// From start to end.
     Forward,
-    /// From back to front, each offset told from the end.
+    /// From end to start; each offset is relative to the end of the file.
     Backward,
-    /// Each at most once: as [`Order::Random`].
+    /// Each at most once, as [`Order::Random`].
     Random {
-        /// Chooses the permutation.
+        /// Seed of the permutation.
         seed: u64,
-        /// How many records.
+        /// Number of records.
         count: u64,
     },
 }
 
 impl Pass {
-    /// Records of `record` bytes over a range of a file of `file` bytes.
+    /// Creates a pass of records of `record` bytes over a range of a file of `file` bytes.
     pub(super) fn new(range: Range<u64>, record: usize, order: RecordOrder, file: u64) -> Self {
         Self { range, record, order, file }
     }
 
-    /// How many records.
+    /// Returns the number of records.
     pub(super) fn count(&self) -> u64 {
         match self.order {
             RecordOrder::Forward | RecordOrder::Backward => self.blocks(),
@@ -53,7 +53,7 @@ impl Pass {
         }
     }
 
-    /// Offset and length of the record that comes as number `index`, in bytes.
+    /// Returns offset and length in bytes of record `index`.
     pub(super) fn record(&self, index: u64) -> (u64, usize) {
         let block = match self.order {
             RecordOrder::Forward => index,
@@ -64,12 +64,12 @@ impl Pass {
         (offset, (self.range.end - offset).min(self.record as u64) as usize)
     }
 
-    /// All records.
+    /// Returns all records.
     pub(super) fn records(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
         (0..self.count()).map(|index| self.record(index))
     }
 
-    /// The bytes of all records.
+    /// Returns the total length of all records in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let len = self.range.end - self.range.start;
         match self.order {
@@ -77,12 +77,12 @@ impl Pass {
             RecordOrder::Random { .. } if len.is_multiple_of(self.record as u64) => {
                 self.count() * self.record as u64
             }
-            // Whether the last, which is shorter, is among them.
+            // The last record, which is shorter, may be among them.
             RecordOrder::Random { .. } => self.records().map(|(_, len)| len as u64).sum(),
         }
     }
 
-    /// How whoever has a position goes to `offset`.
+    /// Returns the seek with which a stream reaches `offset`.
     pub(super) fn seek(&self, offset: u64) -> SeekFrom {
         match self.order {
             RecordOrder::Backward => SeekFrom::End(-((self.file - offset) as i64)),
@@ -95,19 +95,19 @@ impl Pass {
     }
 }
 
-/// Who looks at what was read: offset and bytes of a record or a part of it.
+/// Callback for read data: offset and bytes of a record or a part of it.
 pub(super) type Observer = Arc<dyn Fn(u64, &[u8]) + Send + Sync>;
 
-/// What becomes of the bytes.
+/// The source or use of the bytes.
 #[derive(Clone)]
 pub(super) enum Payload {
-    /// They are read, and thrown away unless somebody looks.
+    /// Read and discarded, or passed to an observer.
     Read(Option<Observer>),
-    /// They are made and written.
+    /// Generated and written.
     Write {
-        /// Makes them.
+        /// Generator of the bytes.
         data: Arc<Stamped>,
-        /// Whether all records are whole blocks: between those only the stamps differ.
+        /// True if all records are whole blocks; two of those differ only in their stamps.
         blocks: bool,
     },
 }
@@ -119,17 +119,17 @@ impl fmt::Debug for Payload {
 }
 
 impl Payload {
-    /// Bytes of `data` for calls of `each` bytes.
+    /// Creates a payload of `data` for calls of `each` bytes.
     pub(super) fn written(data: Stamped, each: usize) -> Self {
         Self::Write { data: Arc::new(data), blocks: each.is_multiple_of(BLOCK) }
     }
 
-    /// Whether they are written.
+    /// True if the bytes are written.
     pub(super) fn writes(&self) -> bool {
         matches!(self, Self::Write { .. })
     }
 
-    /// Takes what was read at `offset`.
+    /// Handles data read at `offset`.
     #[inline]
     pub(super) fn observe(&self, offset: u64, data: &[u8]) {
         match self {
@@ -140,7 +140,7 @@ impl Payload {
         }
     }
 
-    /// Makes what is to be written at `offset`, in a buffer that was [primed](Self::prime) and holds nothing else since.
+    /// Generates the data for `offset` in a buffer that was [primed](Self::prime) and not changed otherwise since.
     #[inline]
     pub(super) fn make(&self, offset: u64, data: &mut [u8]) {
         let Self::Write { data: stamped, blocks } = self else { return };
@@ -151,7 +151,7 @@ impl Payload {
         }
     }
 
-    /// Fills a buffer with what all records have in common.
+    /// Fills a buffer with the bytes that all records have in common.
     pub(super) fn prime(&self, data: &mut [u8]) {
         if let Self::Write { data: stamped, .. } = self {
             stamped.fill(0, data);

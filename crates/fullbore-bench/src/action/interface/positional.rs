@@ -1,4 +1,4 @@
-//! What is given an offset with every call: one call at a time, or as many threads as calls are wanted at once.
+//! Interfaces with an offset per call: one call at a time, or one thread per concurrent call.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -20,7 +20,7 @@ trait PositionalIo: Sync {
     /// Writes all of `data`.
     fn write(&self, data: &[u8], offset: u64) -> Result<()>;
 
-    /// Brings written bytes to the device.
+    /// Flushes written bytes to the device.
     fn sync(&self) -> Result<()>;
 }
 
@@ -38,7 +38,7 @@ impl PositionalIo for File {
     }
 }
 
-/// `std::fs::File` with the name that its errors need.
+/// A `std::fs::File` with its path for error messages.
 struct StdFile {
     file: fs::File,
     config: OpenConfig,
@@ -60,21 +60,21 @@ impl PositionalIo for StdFile {
     }
 }
 
-/// Such a file with the buffers of its threads.
+/// A positional file with the buffers of its threads.
 struct PositionalFile<F> {
     file: F,
-    /// One a thread.
+    /// One per thread.
     buffers: Vec<Buf>,
     bytes: Payload,
 }
 
-/// `std::os::unix::fs::FileExt`.
+/// Opens a file for `std::os::unix::fs::FileExt`.
 pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let file = StdFile { file: standard(config)?, config: config.clone() };
     over(file, config, pool)
 }
 
-/// `fullbore::file::File`.
+/// Opens a `fullbore::file::File`.
 pub(super) fn open_file(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     if config.vectors > 1 {
         return super::vectored::open(config, pool);
@@ -98,7 +98,7 @@ impl<F: PositionalIo> Interface for PositionalFile<F> {
         if let [buffer] = &mut buffers[..] {
             return pass.records().try_for_each(|(offset, len)| one(file, buffer, bytes, offset, len));
         }
-        // Each thread takes the next record that nobody has.
+        // Each thread takes the next record not yet taken.
         let next = AtomicU64::new(0);
         std::thread::scope(|scope| {
             let (file, bytes, next) = (&*file, &*bytes, &next);
@@ -128,7 +128,7 @@ impl<F: PositionalIo> Interface for PositionalFile<F> {
     }
 }
 
-/// One record.
+/// Transfers one record.
 #[inline]
 fn one<F: PositionalIo>(file: &F, buffer: &mut Buf, bytes: &Payload, offset: u64, len: usize) -> Result<()> {
     buffer.place(0, len);

@@ -1,4 +1,4 @@
-//! What a grid may say of an interface, and what of it makes sense.
+//! Settings of an interface, and their validation.
 
 use fullbore::file::Hint;
 use fullbore::size;
@@ -8,57 +8,57 @@ use super::{Allocation, Completion, INTERFACES, InterfaceEntry, OptionalSetting,
 use crate::action::one_way::Direction;
 use crate::document::CacheState;
 
-/// The largest record, in bytes.
+/// Maximum length of a record and of a buffer, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// The most calls at once.
+/// Maximum number of concurrent calls.
 const DEEPEST: usize = 256;
 
-/// What a grid may say.
+/// Settings of an interface.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterfaceSpec {
-    /// Its name in the registry.
+    /// Name in the registry.
     pub(super) interface: String,
     pub(super) direction: Direction,
-    /// Bytes a call.
+    /// Bytes per call.
     record: String,
     #[serde(default)]
     pub(super) order: InterfaceOrder,
-    /// How much of the file the page cache holds.
+    /// Requested page-cache state.
     pub(super) cache: Option<CacheState>,
-    /// Whether the page cache is passed by.
+    /// True if the page cache is bypassed.
     #[serde(default)]
     pub(super) direct: bool,
-    /// Whether writes are brought to the device within the time.
+    /// True if the time includes flushing writes to the device.
     pub(super) flush: Option<bool>,
-    /// The interface's own buffer.
+    /// Length of the interface's own buffer.
     buffer: Option<String>,
-    /// What the system is told when the file is opened.
+    /// Hint passed to the system when the file is opened.
     pub(super) hint: Option<AccessHint>,
-    /// Buffers a call.
+    /// Buffers per call.
     pub(super) vectors: Option<usize>,
-    /// Calls at once.
+    /// Concurrent calls.
     pub(super) depth: Option<usize>,
-    /// How they are waited for.
+    /// Way to wait for them.
     #[serde(default)]
     pub(super) completion: Completion,
     #[serde(default)]
     pub(super) file: InterfaceFileState,
-    /// How a new file gets its blocks.
+    /// Allocation of a new file.
     pub(super) allocation: Option<Allocation>,
 }
 
-/// In which order records come.
+/// Order of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum InterfaceOrder {
-    /// From front to back.
+    /// From start to end.
     #[default]
     Sequential,
-    /// From back to front, each place told from the end of the file.
+    /// From end to start; each offset is relative to the end of the file.
     Backward,
-    /// Each record at most once, all over the file.
+    /// Each record at most once, in random order over the whole file.
     Random,
     /// The same, over the first half of the file, as in the action `read`.
     RandomHalf,
@@ -75,22 +75,22 @@ impl InterfaceOrder {
     }
 }
 
-/// What a write finds.
+/// State of the file before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum InterfaceFileState {
-    /// Blocks with data, which are written over.
+    /// Blocks with data, which are overwritten.
     #[default]
     Overwritten,
-    /// Nothing: making, allocating and closing the file count.
+    /// No file; creating, allocating and closing it count.
     New,
 }
 
-/// What the system is told.
+/// Hint to the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum AccessHint {
-    /// Nothing, and the label says so.
+    /// No hint; the label states so.
     None,
     Sequential,
     Random,
@@ -117,31 +117,35 @@ impl AccessHint {
     }
 }
 
-/// Settings that make sense.
+/// Validated settings.
 #[derive(Debug)]
 pub(super) struct ValidatedSpec {
     pub(super) spec: InterfaceSpec,
-    /// Bytes a call.
+    /// Bytes per call.
     pub(super) record: usize,
-    /// Bytes of the interface's own buffer; `None`: its default.
+    /// Length of the interface's own buffer in bytes; `None`: its default.
     pub(super) buffer: Option<usize>,
 }
 
 impl InterfaceSpec {
-    /// Looks whether it makes sense.
+    /// Validates the settings.
     pub(super) fn validate(self) -> Result<(ValidatedSpec, &'static InterfaceEntry), String> {
         let bytes = |text: &str| size::parse(text).map_err(|error| error.to_string());
         let record = bytes(&self.record)?;
         if !(1..=LARGEST).contains(&record) {
-            return Err(format!("a record has 1 byte to {}, not {record}", size::exact(LARGEST)));
+            return Err(format!("record: expected 1 byte to {}, found {record}", size::exact(LARGEST)));
         }
         let buffer = self.buffer.as_deref().map(bytes).transpose()?;
         if buffer.is_some_and(|buffer| buffer > LARGEST) {
-            return Err(format!("a buffer has at most {}", size::exact(LARGEST)));
+            return Err(format!("buffer: at most {}", size::exact(LARGEST)));
         }
         let Some(entry) = INTERFACES.iter().find(|known| known.name == self.interface) else {
             let known: Vec<&str> = INTERFACES.iter().map(|known| known.name).collect();
-            return Err(format!("an interface is one of {}, not {:?}", known.join(", "), self.interface));
+            return Err(format!(
+                "interface: expected one of {}, found {:?}",
+                known.join(", "),
+                self.interface
+            ));
         };
         self.check_supported(entry)?;
         self.check_values(record)?;
@@ -149,7 +153,7 @@ impl InterfaceSpec {
         Ok((ValidatedSpec { spec: self, record, buffer }, entry))
     }
 
-    /// Whether the interface takes what is set: what it would ignore is no setting of it.
+    /// Rejects settings that the interface would ignore.
     fn check_supported(&self, entry: &InterfaceEntry) -> Result<(), String> {
         let set = [
             (self.buffer.is_some(), OptionalSetting::Buffer, "buffer"),
@@ -176,7 +180,7 @@ impl InterfaceSpec {
         if !entry.completions.contains(&self.completion) {
             let known: Vec<&str> = entry.completions.iter().map(|known| known.words()).collect();
             return Err(format!(
-                "calls of {} are waited for {}, not {}",
+                "completion: {} supports {}, not {}",
                 entry.name,
                 known.join(", "),
                 self.completion.words()
@@ -193,16 +197,16 @@ impl InterfaceSpec {
             return wrong("file and flush are for writes");
         }
         if self.allocation.is_some() != new {
-            return wrong("a new file, and no other, has an allocation");
+            return wrong("allocation is for new files: set it if file = \"new\", and only then");
         }
         if new && self.order != InterfaceOrder::Sequential {
-            return wrong("a new file is written from front to back");
+            return wrong("a new file is written sequentially: leave out order");
         }
         if new && self.cache.is_some() {
-            return wrong("of a new file nothing is cached");
+            return wrong("a new file is not cached: leave out cache");
         }
         if self.direct && self.cache.is_some() {
-            return wrong("past the page cache it does not matter what that holds: leave cache out");
+            return wrong("direct bypasses the page cache: leave cache out");
         }
         match self.vectors {
             Some(count) if !(1..=vectored::MOST).contains(&count) => {
@@ -212,24 +216,22 @@ impl InterfaceSpec {
                 return wrong("vectors does not divide record");
             }
             Some(count) if count > 1 && self.completion == Completion::Threads => {
-                return wrong("several buffers a call are for one thread");
+                return wrong("several vectors need one thread: completion is not \"threads\"");
             }
             _ => {}
         }
         match (self.completion, self.depth) {
             (Completion::Each, None | Some(1)) => Ok(()),
-            (Completion::Each, Some(_)) => {
-                wrong("with a depth above 1, completion says how the calls are waited for")
-            }
+            (Completion::Each, Some(_)) => wrong("a depth above 1 needs completion"),
             (_, Some(depth)) if (1..=DEEPEST).contains(&depth) => Ok(()),
             (_, Some(_)) => Err(format!("depth is from 1 to {DEEPEST}")),
-            (_, None) => wrong("completion is for several calls at once: say how many with depth"),
+            (_, None) => wrong("completion is for concurrent calls: set depth"),
         }
     }
 }
 
 impl ValidatedSpec {
-    /// What else tells it from its fellows.
+    /// Returns the remaining distinctions from other trials.
     pub(super) fn variant(&self) -> Option<String> {
         let spec = &self.spec;
         let buffer = self.buffer.map(|buffer| match buffer {

@@ -9,10 +9,10 @@ use fullbore::operation::generate::Stamped;
 use super::pass::{Pass, Payload, RecordOrder};
 use super::*;
 
-/// The seed of what is written.
+/// Seed of the written data.
 const SEED: u64 = 7;
 
-/// Lengths of files in bytes: of whole pages and of none, shorter than a record and longer than many.
+/// Lengths of files in bytes: whole pages and others, shorter than a record and longer than many.
 const LENGTHS: &[u64] = &[1, 4096, 100_003];
 
 fn noise(len: u64) -> Vec<u8> {
@@ -21,7 +21,7 @@ fn noise(len: u64) -> Vec<u8> {
     data
 }
 
-/// Whether the interface can work here at all: containers often refuse io_uring, which compio needs.
+/// True if the interface can work here: containers often refuse io_uring, which compio needs.
 pub(super) fn available(name: &str) -> bool {
     let refused = (name == "compio").then(::compio::runtime::Runtime::new).and_then(std::result::Result::err);
     if let Some(error) = &refused {
@@ -30,7 +30,7 @@ pub(super) fn available(name: &str) -> bool {
     refused.is_none()
 }
 
-/// Every way to use an interface with records of that size.
+/// Returns every configuration of every interface with records of this length.
 fn configs(path: &Path, record: usize, bytes: &Payload) -> Vec<(&'static InterfaceEntry, OpenConfig)> {
     let mut all = Vec::new();
     for entry in INTERFACES.iter().filter(|known| available(known.name)) {
@@ -73,7 +73,7 @@ fn open(entry: &InterfaceEntry, config: &OpenConfig) -> Result<Box<dyn Interface
     (entry.open)(config, &mut config.pool()?)
 }
 
-/// Passes over a file of `len` bytes: from end to end, in part, at random.
+/// Returns passes over a file of `len` bytes: whole, in part, in random order.
 fn passes(len: u64, record: usize) -> Vec<(Pass, &'static str)> {
     let part = len / 3..len - len / 4;
     let count = len.div_ceil(record as u64) / 2 + 1;
@@ -87,7 +87,7 @@ fn passes(len: u64, record: usize) -> Vec<(Pass, &'static str)> {
     ]
 }
 
-/// What was read, and how often each byte of it.
+/// The data read, and the number of reads of each byte.
 #[derive(Debug)]
 struct ReadCoverage {
     data: Vec<u8>,
@@ -108,7 +108,7 @@ fn observer(len: u64) -> (Arc<Mutex<ReadCoverage>>, Payload) {
 }
 
 #[test]
-fn every_interface_reads_the_bytes_it_claims_and_each_once() {
+fn every_interface_reads_each_byte_of_the_pass_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     for &len in LENGTHS {
@@ -128,7 +128,7 @@ fn every_interface_reads_the_bytes_it_claims_and_each_once() {
                     let mut opened = open(entry, &config).unwrap_or_else(|e| panic!("{what}: {e}"));
                     opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
                     let mut seen = seen.lock().unwrap();
-                    assert!(seen.times == wanted, "{what}: other bytes than asked for");
+                    assert!(seen.times == wanted, "{what}: other bytes than requested");
                     let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
                     assert!(seen.data.iter().zip(&data).zip(&wanted).all(right), "{what}: other data");
                     (seen.data, seen.times) = (vec![0; len as usize], vec![0; len as usize]);
@@ -139,7 +139,7 @@ fn every_interface_reads_the_bytes_it_claims_and_each_once() {
 }
 
 #[test]
-fn every_interface_writes_the_bytes_it_claims_and_no_others() {
+fn every_interface_writes_the_bytes_of_the_pass_and_no_others() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     for &len in LENGTHS {
@@ -148,7 +148,8 @@ fn every_interface_writes_the_bytes_it_claims_and_no_others() {
             for (pass, name) in passes(len, record) {
                 let mut wanted = old.clone();
                 let stamped = Stamped::new(SEED, record);
-                // What a record is made of depends on how its calls are cut: at its own offset, from the template's start.
+                // The content of a record depends on the calls into which it is split: each call's data starts at the
+                // template's start.
                 let bytes = Payload::written(Stamped::new(SEED, record), record);
                 for (entry, mut config) in configs(&path, record, &bytes) {
                     let each = record / config.vectors;
@@ -162,7 +163,7 @@ fn every_interface_writes_the_bytes_it_claims_and_no_others() {
                     fs::write(&path, &old).unwrap();
                     let what = format!("{} {config:?} of {len} bytes, {name}", entry.name);
                     let mut opened = open(entry, &config).unwrap_or_else(|e| panic!("{what}: {e}"));
-                    // Twice: buffers that were used once must serve again.
+                    // Twice, because used buffers must work again.
                     for _ in 0..2 {
                         opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
                         assert!(fs::read(&path).unwrap() == wanted, "{what}: other bytes");
@@ -215,7 +216,7 @@ fn new_file_has_the_written_data_with_every_allocation() {
 }
 
 #[test]
-fn past_the_page_cache_the_bytes_are_the_same() {
+fn direct_passes_transfer_the_same_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let (len, record) = (1 << 20, 16 << 10);
@@ -245,7 +246,7 @@ fn past_the_page_cache_the_bytes_are_the_same() {
 }
 
 #[test]
-fn a_file_that_ends_too_soon_is_an_error_and_no_panic() {
+fn truncated_file_is_an_error_without_panic() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     fs::write(&path, noise(10_000)).unwrap();
@@ -258,7 +259,7 @@ fn a_file_that_ends_too_soon_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn missing_file_is_named() {
     let path = Path::new("no such directory/file");
     for (entry, config) in configs(path, 1000, &Payload::Read(None)) {
         let error = open(entry, &config).err().expect(entry.name);
@@ -276,7 +277,7 @@ fn names_are_unique() {
 fn settings_an_interface_ignores_are_rejected() {
     let refused = |settings: &str| {
         let settings = format!("record = \"4K\"\n{settings}").parse().unwrap();
-        parse(settings).expect_err("it makes no sense").to_string()
+        parse(settings).expect_err("the settings are invalid").to_string()
     };
     let read = |settings: &str| refused(&format!("direction = \"read\"\n{settings}"));
     let write = |settings: &str| refused(&format!("direction = \"write\"\n{settings}"));
@@ -299,7 +300,7 @@ fn settings_an_interface_ignores_are_rejected() {
     assert!(write("interface = \"std\"\nfile = \"new\"\nallocation = \"reserve\"").contains("preallocation"));
     assert!(
         write("interface = \"std\"\nfile = \"new\"\nallocation = \"size\"\norder = \"random\"")
-            .contains("front to back")
+            .contains("sequentially")
     );
     assert!(read("interface = \"std\"\nspeed = \"high\"").contains("speed"));
 }

@@ -1,4 +1,4 @@
-//! `tokio::fs`: calls made by threads of the run-time, awaited by its tasks.
+//! `tokio::fs`: calls made by threads of the runtime, awaited by its tasks.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,20 +14,20 @@ use fullbore::error::Error;
 use super::pass::{Pass, Payload};
 use super::{Interface, OpenConfig};
 
-/// A file a task, each with its position.
+/// One file per task, each with its own position.
 struct TokioFile {
     tasks: Vec<TokioTask>,
     config: OpenConfig,
 }
 
-/// What a task has.
+/// State of a task.
 struct TokioTask {
     file: File,
     data: Vec<u8>,
     bytes: Payload,
 }
 
-/// The run-time as `#[tokio::main]` sets it up; a process has one.
+/// Returns the runtime, configured as by `#[tokio::main]`; a process has one.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
@@ -37,7 +37,7 @@ fn runtime() -> io::Result<&'static Runtime> {
     Ok(RUNTIME.get_or_init(|| made))
 }
 
-/// `tokio::fs::File` with what it has by default: calls of at most 2 MiB, through a buffer of its own.
+/// Opens a `tokio::fs::File` with its defaults: calls of at most 2 MiB, through its own buffer.
 pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let failed = |error| Error::io("open", &config.path, error);
     let runtime = runtime().map_err(failed)?;
@@ -53,7 +53,7 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
     Ok(Box::new(TokioFile { tasks, config: config.clone() }))
 }
 
-/// Counts from 0.
+/// Returns a counter from 0.
 fn counter() -> impl FnMut() -> u64 {
     let mut next = 0;
     move || {
@@ -63,7 +63,7 @@ fn counter() -> impl FnMut() -> u64 {
 }
 
 impl TokioTask {
-    /// The records that `next` says, until there are no more.
+    /// Transfers the records with the numbers from `next`, until they run out.
     async fn records(&mut self, pass: &Pass, mut next: impl FnMut() -> u64) -> io::Result<()> {
         let Self { file, data, bytes } = self;
         let mut here = None;
@@ -85,7 +85,7 @@ impl TokioTask {
             }
             here = Some(offset + len as u64);
         }
-        // tokio says that bytes are written before the system was called.
+        // tokio reports bytes as written before the system call.
         file.flush().await
     }
 }
@@ -100,7 +100,7 @@ impl Interface for TokioFile {
         if let [task] = &mut self.tasks[..] {
             return runtime.block_on(task.records(pass, counter())).map_err(failed);
         }
-        // Each task takes the next record that nobody has.
+        // Each task takes the next record not yet taken.
         let next = Arc::new(AtomicU64::new(0));
         let tasks: Vec<_> = std::mem::take(&mut self.tasks)
             .into_iter()

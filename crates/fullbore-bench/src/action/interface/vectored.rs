@@ -1,4 +1,4 @@
-//! Several buffers a call: a record is scattered over them or gathered from them.
+//! Several buffers per call: a record is scattered over them or gathered from them.
 
 use std::io::{IoSlice, IoSliceMut};
 
@@ -9,19 +9,19 @@ use fullbore::file::File;
 use super::pass::{Pass, Payload};
 use super::{Interface, OpenConfig, buffer, handle};
 
-/// The most buffers a call.
+/// Maximum number of buffers per call.
 pub(super) const MOST: usize = 64;
 
 /// A file with the buffers of one call.
 struct VectoredFile {
     file: File,
     buffers: Vec<Buf>,
-    /// Bytes of a buffer.
+    /// Length of a buffer in bytes.
     each: usize,
     bytes: Payload,
 }
 
-/// `fullbore::file::File` with `config.vectors` buffers a call.
+/// Opens a `fullbore::file::File` with `config.vectors` buffers per call.
 pub(super) fn open(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let buffers = (0..config.vectors).map(|_| buffer(pool)).collect::<Result<_>>()?;
     let each = config.record / config.vectors;
@@ -31,7 +31,7 @@ pub(super) fn open(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Inter
 impl Interface for VectoredFile {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
         for (offset, len) in pass.records() {
-            // A record at the end may be shorter.
+            // The last record may be shorter.
             for (index, buffer) in self.buffers.iter_mut().enumerate() {
                 buffer.place(0, len.saturating_sub(index * self.each).min(self.each));
             }

@@ -1,4 +1,4 @@
-//! A trial of an interface: the test files, the states that are asked for, and the clock around the calls.
+//! A trial of an interface: prepares the test files and their states, and times the calls.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,26 +19,26 @@ use crate::document::{CacheState, Labels};
 use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
-/// A sample has at least this many calls for each that may be at once.
+/// Minimum number of calls per sample, in multiples of the concurrent calls.
 const LEAST: u64 = 4;
 
-/// Until its rate is known, a trial that may be slow makes at most so many calls.
+/// Maximum number of calls of a possibly slow trial before its rate is known.
 const FIRST: u64 = 512;
 
 struct InterfaceWorkload {
     validated: ValidatedSpec,
     entry: &'static InterfaceEntry,
     ready: Option<PreparedRun>,
-    /// Whether it has been run.
+    /// True after the first run.
     known: bool,
 }
 
-/// What the next run takes.
+/// Parameters of the next run.
 struct PreparedRun {
     pass: Pass,
     config: OpenConfig,
     pool: Pool,
-    /// The file; a new one is opened within the time.
+    /// The opened file; a new file is opened within the time.
     opened: Option<Box<dyn Interface>>,
 }
 
@@ -73,7 +73,7 @@ impl InterfaceWorkload {
         Precondition { writes, direct: spec.direct, flush, cache: spec.cache }
     }
 
-    /// The file that is there all the time.
+    /// Returns the file that exists throughout the run.
     fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         self.precondition().file(test_files)
     }
@@ -104,14 +104,14 @@ impl InterfaceWorkload {
         }
     }
 
-    /// The records of this turn: the next run of the file, so that no cache of the device's own has it, or records all
-    /// over it. As [the engines'](crate::action).
+    /// Returns the records of this iteration: the next run of the file, so that no device cache holds it, or random
+    /// records of the whole file, as [the engines'](crate::action) trials do.
     fn part(&self, iteration: Iteration, len: u64) -> (Pass, Range<u64>) {
         let record = self.validated.record as u64;
         let order = self.validated.spec.order;
         let mut span = iteration.span;
         if !self.known && order != InterfaceOrder::Sequential {
-            // A disk that has to move its head would be at it for minutes.
+            // With seeks on a rotational disk, a whole span would take minutes.
             span = span.min(FIRST * record);
         }
         let least = record * LEAST * self.depth() as u64;
@@ -154,7 +154,7 @@ impl Workload for InterfaceWorkload {
             request_bytes: Some(*record as u64),
             depth: Some(depth as u32),
             workers: Some(workers as u32),
-            // The words of the engines, so that only what differs tells their rows apart.
+            // The engines' labels, so that rows differ only in the interface.
             model: Some(if threads { "pool" } else { "serial" }.into()),
             allocation: spec.allocation.map(|allocation| allocation.word().into()),
             cache_policy: Some(if spec.direct { "direct" } else { "keep" }.into()),
@@ -173,7 +173,7 @@ impl Workload for InterfaceWorkload {
         if test_files.in_memory && (spec.cache == Some(CacheState::Cold) || spec.direct) {
             return Err(context.no_device());
         }
-        // Whether it works here.
+        // A trial open, to check that the interface works here.
         let config = self.config(context, self.validated.record as u64);
         let opened = config.pool().and_then(|mut pool| (self.entry.open)(&config, &mut pool));
         self.clean_up(context)?;
@@ -221,8 +221,8 @@ impl Workload for InterfaceWorkload {
         };
         let ready = self.ready.as_mut().ok_or_else(unready)?;
         let flush = self.validated.spec.flush == Some(true);
-        // Of a new file, making, allocating and closing are what is asked about; a request's rate has nothing to do with
-        // opening one that is there.
+        // For a new file, creating, allocating and closing count; for an existing one, opening does not count in a
+        // request's rate.
         let clock = Instant::now();
         let mut made = None;
         let opened = match &mut ready.opened {
@@ -240,7 +240,7 @@ impl Workload for InterfaceWorkload {
             bytes: ready.pass.bytes(),
             seconds: Some(seconds),
             requests: ready.pass.count(),
-            // Of several at once nobody counts how many there were.
+            // With several in flight, the mean number is not measured.
             depth: (self.depth() == 1).then_some(1.0),
             ..RunResult::default()
         })
@@ -255,7 +255,7 @@ impl Workload for InterfaceWorkload {
     }
 }
 
-/// Removes a new file.
+/// Removes the new file.
 fn remove(context: &RunContext<'_>) {
     let _ = std::fs::remove_file(&context.test_files().fresh);
 }
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
     use crate::action::DeviceIo;
 
-    /// A length in bytes, the smallest that test files have.
+    /// Length in bytes, the smallest of test files.
     const LEN: u64 = 16 << 20;
 
     fn trial(text: &str) -> InterfaceWorkload {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_at_other_places_and_within_the_file() {
+    fn iterations_use_different_ranges_within_the_file() {
         let text = "interface = 'std'\ndirection = 'read'\nrecord = '4K'\n";
         let iteration = |number| Iteration { span: 1 << 20, number };
         for order in ["sequential", "backward", "random", "random-half"] {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_half_of_a_random_order_is_all_of_the_first_half() {
+    fn random_half_covers_the_first_half() {
         let trial = trial("interface = 'std'\ndirection = 'read'\nrecord = '64K'\norder = 'random-half'");
         let (pass, _) = trial.part(Iteration { span: LEN, number: 1 }, LEN);
         let mut all = offsets(&pass);

@@ -1,17 +1,17 @@
-//! When requests come: a schedule that knows nothing of how they fare.
+//! Arrival times of requests, independent of earlier requests' completion.
 
 use serde::Deserialize;
 
 use crate::stats::Xoshiro256;
 
-/// How the gaps between requests are dealt.
+/// Distribution of the gaps between requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Spacing {
-    /// As requests of many independent users: gaps of an exponential distribution.
+    /// Poisson arrivals, as of many independent users: exponentially distributed gaps.
     #[default]
     Poisson,
-    /// As of a clock: every gap the same.
+    /// Equal gaps.
     Constant,
 }
 
@@ -24,15 +24,15 @@ impl Spacing {
     }
 }
 
-/// The moments at which `load` requests a second are due for so many seconds, in seconds from the start, rising.
+/// Returns the arrival times of `load` requests per second over `seconds`, in seconds from the start, ascending.
 ///
-/// Poisson arrivals are drawn given their number, which is then the same in every sample: gaps of an exponential
-/// distribution, stretched so that all of them together are the time (the order statistics of a uniform sample).
+/// Poisson arrivals are conditioned on their number, which is therefore the same in every sample: exponentially
+/// distributed gaps, scaled so that their sum is the time (the order statistics of a uniform sample).
 pub(super) fn schedule(spacing: Spacing, load: f64, seconds: f64, seed: u64) -> Vec<f64> {
     let count = ((load * seconds).round() as usize).max(1);
     let mut dice = Xoshiro256::seeded(seed);
     let gap = || match spacing {
-        // 1 - u is in (0, 1], so that the logarithm is a number.
+        // 1 - u is in (0, 1], so the logarithm is finite.
         Spacing::Poisson => -(1.0 - dice.unit()).ln(),
         Spacing::Constant => 1.0,
     };
@@ -60,7 +60,7 @@ mod tests {
         assert!(dues[99] < 1.0);
     }
 
-    /// Gaps have the mean and the standard deviation 1/load, and counts in windows vary as their mean.
+    /// Gaps have mean and standard deviation 1/load; the variance of counts in intervals equals their mean.
     #[test]
     fn poisson_gaps_are_exponential() {
         let dues = schedule(Spacing::Poisson, 1000.0, 100.0, 7);

@@ -1,5 +1,5 @@
-//! An asynchronous method as a station of the open loop: one thread that hands requests over when they are due and looks for
-//! completions meanwhile.
+//! An asynchronous method as the server of the open loop: one thread submits requests when they are due and reaps
+//! completions in between.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use fullbore::error::{Error, Kind};
 use super::super::target::Target;
 use super::open_loop::Server;
 
-/// Sleeping ends late by a hair: this long before a request is due its thread stays awake, in seconds.
+/// Time before a request is due at which its thread stops sleeping and spins, in seconds: sleeping ends slightly late.
 const SPIN_BEFORE: f64 = 100e-6;
 
-/// Lets time pass until `due` seconds after `start`, asleep except for the end.
+/// Waits until `due` seconds after `start`: sleeps, then spins at the end.
 pub(super) fn wait_until(start: Instant, due: f64) {
     loop {
         let left = due - start.elapsed().as_secs_f64();
@@ -29,13 +29,13 @@ pub(super) fn wait_until(start: Instant, due: f64) {
     }
 }
 
-/// Wakes sleepers of this thread when they asked for, not up to 50 µs later as is the rule (`PR_SET_TIMERSLACK`).
+/// Wakes this thread from sleep at the requested time, not up to 50 µs later, the default (`PR_SET_TIMERSLACK`).
 pub(super) fn sleep_precisely() {
-    // Without it requests are a little late, and their latency says so.
+    // A failure makes requests slightly late, and their latency includes that.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
-/// A channel with its buffers.
+/// An I/O queue with its buffers.
 pub(super) struct AsyncServer<'a> {
     queue: IoQueue,
     pool: Pool,
@@ -44,7 +44,7 @@ pub(super) struct AsyncServer<'a> {
 }
 
 impl<'a> AsyncServer<'a> {
-    /// Opens a channel of so many requests in flight. Its clock starts now.
+    /// Opens an I/O queue for `depth` requests in flight. Its clock starts now.
     pub(super) fn open(target: &'a Target<'a>, depth: usize) -> Result<Self> {
         let (queue, pool) = target.open(depth)?;
         sleep_precisely();
@@ -59,10 +59,10 @@ impl Server for AsyncServer<'_> {
 
     fn begin(&mut self, slot: usize, number: u64) -> Result<()> {
         let buf = self.pool.take().ok_or_else(|| {
-            Error::new(Kind::Invalid, "take buffers from", "memory", "none is free for a free slot")
+            Error::new(Kind::Invalid, "take a buffer from", "memory", "no buffer for a free slot")
         })?;
         self.target.ask(&mut self.queue, slot as u64, number, buf)?;
-        // Each goes when it is due: they are not gathered.
+        // Each request is submitted when it is due, not in batches.
         self.queue.commit()
     }
 
@@ -74,7 +74,7 @@ impl Server for AsyncServer<'_> {
     }
 
     fn wait(&mut self, until: f64) -> Result<()> {
-        // With requests on their way only looking again and again sees them end in time.
+        // With requests in flight, only polling sees them complete in time.
         if self.queue.in_flight() == 0 {
             wait_until(self.start, until);
         } else {

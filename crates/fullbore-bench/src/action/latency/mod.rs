@@ -1,4 +1,4 @@
-//! How long requests take that come at a rate of their own: percentiles of an open loop, without coordinated omission.
+//! Latency of requests that arrive at a set rate: percentiles of an open loop, without coordinated omission.
 
 mod arrivals;
 mod async_server;
@@ -26,27 +26,27 @@ use crate::document::{CacheState, Labels, Latency};
 use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
-/// How long a sample may take, in seconds: at least so that there is something to rank.
+/// Minimum and maximum duration of a sample, in seconds; the minimum yields enough latencies for percentiles.
 const SPAN: (f64, f64) = (0.05, 5.0);
 
-/// A system that does not keep up gets so many times the time there was, then the rest is given up.
+/// A system that does not keep up gets this multiple of the schedule's time; then the remaining requests are abandoned.
 const PATIENCE: f64 = 3.0;
 
-/// How long the closed loop is run to learn what the storage can do, in seconds.
+/// Duration of the closed loop that measures the storage's maximum rate, in seconds.
 const CLOSED_LOOP_SECONDS: f64 = 0.5;
 
-/// What a grid may say of requests at a set rate.
+/// Settings of requests at a set rate.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LatencySpec {
-    /// As `--strategy` takes it. Its depth is the most requests that are with the system at once; of a method whose calls
-    /// wait, its workers are.
+    /// In the syntax of `--strategy`. Its depth is the maximum number of requests in flight; of a synchronous method,
+    /// its number of workers.
     strategy: String,
     request: Option<String>,
     depth: Option<u32>,
-    /// Requests a second.
+    /// Requests per second.
     load: Option<f64>,
-    /// The same, as a share of what a closed loop of the same strategy gets here.
+    /// Requests per second as a share of the closed loop's with the same strategy.
     share: Option<f64>,
     #[serde(default)]
     direction: Direction,
@@ -54,7 +54,7 @@ struct LatencySpec {
     order: LatencyOrder,
     #[serde(default)]
     arrivals: Spacing,
-    /// How much of the file the page cache holds; past the page cache nothing is asked of it.
+    /// Requested page-cache state; none if the page cache is bypassed.
     cache: Option<CacheState>,
 }
 
@@ -71,9 +71,9 @@ enum LatencyOrder {
 struct LatencyWorkload {
     spec: LatencySpec,
     io: OneWayIo,
-    /// Requests a second, known once opened.
+    /// Requests per second, known once opened.
     load: f64,
-    /// Of the next run.
+    /// Iteration of the next run.
     iteration: Iteration,
     seconds: f64,
 }
@@ -82,34 +82,35 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: LatencySpec = settings(given)?;
     let load = match (spec.load, spec.share) {
         (Some(load), None) => load,
-        // Known when a closed loop has been run.
+        // The rate is known after a closed loop has run.
         (None, Some(share)) => share,
         _ => {
-            return Err(
-                "one of `load` (requests a second) and `share` (of the closed loop's) is needed".into()
-            );
+            return Err("set one of `load` (requests per second) and `share` (of the closed loop's)".into());
         }
     };
     if !(load.is_finite() && load > 0.0) {
-        return Err(format!("{load} requests a second is no rate"));
+        return Err(format!("load: expected a positive number of requests per second, found {load}"));
     }
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let strategy = requested.plain();
     let (method, cache) = spec.direction.of(&strategy);
     let (method, direct) = (method.capabilities, method.capabilities.passes_cache(cache));
     if !method.transfers || method.mapped {
-        return Err("a method that makes no requests has no latency of requests".into());
+        return Err("this method makes no requests, so it has no latency: name one that does".into());
     }
     if method.batched {
-        return Err("a method that gathers requests does not begin each when it is due".into());
+        return Err("this method batches requests, so it cannot start each when it is due".into());
     }
     if method.depth > 1 && strategy.workers > 1 {
-        return Err("one worker hands over the requests of a method with depth".into());
+        return Err("a method with depth takes one worker".into());
     }
     match (direct, spec.cache, spec.direction) {
-        (true, Some(_), _) => return Err("past the page cache, `cache` says nothing".into()),
+        (true, Some(_), _) => return Err("this strategy bypasses the page cache: leave out `cache`".into()),
         (false, _, Direction::Write) => {
-            return Err("writes that end in the page cache do not wait for the device".into());
+            return Err(
+                "buffered writes do not wait for the device: name a strategy that bypasses the page cache"
+                    .into(),
+            );
         }
         (false, Some(CacheState::Mixed), _) => return Err("`cache` is warm or cold".into()),
         _ => {}
@@ -119,7 +120,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     Ok(Box::new(LatencyWorkload { spec, io, load: 0.0, iteration, seconds: 0.0 }))
 }
 
-/// What the closed loop reached, by what it was of: the cells of one experiment take shares of one figure.
+/// Rates of closed loops by their parameters, so that the cells of one experiment take shares of the same rate.
 static REACHED: Mutex<BTreeMap<String, f64>> = Mutex::new(BTreeMap::new());
 
 impl LatencyWorkload {
@@ -145,7 +146,7 @@ impl LatencyWorkload {
         }
     }
 
-    /// Requests a second of the closed loop with the same strategy, measured once a run.
+    /// Returns the requests per second of a closed loop with the same strategy, measured once per run.
     fn reached(&self, context: &RunContext<'_>) -> Result<f64> {
         let test_files = context.test_files();
         let strategy = self.io.strategy();
@@ -199,7 +200,7 @@ impl LatencyWorkload {
         let strategy = self.io.strategy();
         let file = self.file(context.test_files()).clone();
         let blocks = file.stamp()?.len / strategy.request as u64;
-        // Another part each time, so that no cache of the device's own has it.
+        // A different part each time, so that no device cache holds it.
         let first = match self.spec.order {
             LatencyOrder::Random => 0,
             LatencyOrder::Sequential => number.wrapping_mul((self.load * seconds) as u64) % blocks,
@@ -219,7 +220,7 @@ impl LatencyWorkload {
                 let target = &target;
                 Ok(move |number| {
                     let buf = pool.take().ok_or_else(|| {
-                        Error::new(Kind::Invalid, "take buffers from", "memory", "the only one is in use")
+                        Error::new(Kind::Invalid, "take a buffer from", "memory", "the only one is in use")
                     })?;
                     target.ask(&mut queue, 0, number, buf)?;
                     if let Some(done) = queue.next()? {
@@ -230,13 +231,13 @@ impl LatencyWorkload {
             })?
         };
         if context.progress.is_cancelled() {
-            return Err(Error::new(Kind::Interrupted, "finish", "the run", "it was told to stop"));
+            return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
         }
         Ok(served)
     }
 }
 
-/// The percentiles that a sample keeps.
+/// Returns the percentiles that a sample stores.
 pub(super) fn percentiles(latencies: &Latencies) -> Option<Latency> {
     let at = |share| latencies.quantile(share).map(|time| time.as_secs_f64());
     Some(Latency {
@@ -258,7 +259,7 @@ impl Workload for LatencyWorkload {
             if self.spec.order == LatencyOrder::Random { random } else { sequential.to_owned() }
         };
         Labels {
-            // The depth of an open loop is what comes out of it.
+            // The depth of an open loop is a result.
             depth: None,
             cache: self.spec.cache,
             order: Some(word("random".into(), "sequential")),

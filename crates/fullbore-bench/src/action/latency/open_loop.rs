@@ -1,9 +1,8 @@
-//! The open loop: requests begin when they are due, whatever became of those before, and their time counts from then.
+//! The open loop: requests start when they are due, independently of earlier ones, and their latency counts from then.
 //!
-//! A closed loop asks for the next request when the last is done: while the storage stalls it asks for nothing, and
-//! the stall is one slow request among thousands of quick ones. That is coordinated omission (Gil Tene). Here those
-//! that would have been asked for meanwhile are due all the same, and each is as late as its user would have
-//! found it.
+//! A closed loop starts the next request when the last has completed: during a stall of the storage it starts none, so
+//! the stall is one slow request among thousands of fast ones. That is coordinated omission (Gil Tene). In the open
+//! loop, requests due during the stall count with the latency that their users would have seen.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,41 +10,41 @@ use std::time::Duration;
 use fullbore::Result;
 use fullbore::engine::Latencies;
 
-/// What serves requests, and the clock by which it does.
+/// A server of requests, with its clock.
 pub(super) trait Server {
-    /// Seconds since the start.
+    /// Returns the seconds since the start.
     fn now(&self) -> f64;
 
-    /// Begins request `number`; `slot` is what it is called by when it is done.
+    /// Starts request `number`; `slot` identifies it on completion.
     fn begin(&mut self, slot: usize, number: u64) -> Result<()>;
 
-    /// A request that is done, by its slot.
+    /// Returns the slot of a completed request, if any.
     fn finished(&mut self) -> Result<Option<usize>>;
 
-    /// Lets time pass, until `until` at most or until a request may be done; `f64::INFINITY`: until one may be.
+    /// Waits until `until` at most, or until a request may have completed; `f64::INFINITY`: no limit.
     fn wait(&mut self, until: f64) -> Result<()>;
 }
 
-/// What became of the requests of a schedule.
+/// Statistics of a served schedule.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServedRequests {
-    /// From the moment they were due to the moment they were seen to be done; of those not even begun when there was no
-    /// more time, as long as they had waited by then.
+    /// Latencies from the due time to the observed completion; for requests never started, the time that they had
+    /// waited at the end.
     pub(super) latencies: Latencies,
-    /// Requests done.
+    /// Completed requests.
     pub(super) done: u64,
-    /// Requests that were due and never begun.
+    /// Requests that were due and never started.
     pub(super) given_up: u64,
-    /// The most that were due and not begun at any moment.
+    /// Maximum number of requests due and not started.
     pub(super) backlog: usize,
-    /// Mean number of requests with the system.
+    /// Mean number of requests in flight.
     pub(super) depth: f64,
-    /// From the start to the end of the last request.
+    /// Seconds from the start to the end of the last request.
     pub(super) seconds: f64,
 }
 
-/// Serves a schedule. At most `depth` requests are with the system at once; the others that are due wait for their turn until
-/// `limit`, in seconds from the start, and are given up then. `stopped` is asked now and then.
+/// Serves a schedule. At most `depth` requests are in flight; others that are due wait until `limit`, in seconds from
+/// the start, and are then abandoned. `stopped` is polled from time to time.
 pub(super) fn serve(
     schedule: Vec<f64>,
     server: &mut impl Server,
@@ -55,7 +54,7 @@ pub(super) fn serve(
 ) -> Result<ServedRequests> {
     let mut schedule = schedule.into_iter().peekable();
     let mut waiting: VecDeque<f64> = VecDeque::new();
-    // By slot: when it was due, and when it was begun.
+    // By slot: due time and start time.
     let mut flight = vec![(0.0, 0.0); depth];
     let mut vacant: Vec<usize> = (0..depth).rev().collect();
     let mut served = ServedRequests::default();
@@ -102,7 +101,7 @@ pub(super) fn serve(
             return Ok(served);
         }
         server.wait(match next {
-            // With every slot taken, what comes due cannot be begun before one of them is free.
+            // With every slot taken, no request can start before one is free.
             _ if out_of_time => f64::INFINITY,
             _ if vacant.is_empty() => limit,
             next => next.unwrap_or(f64::INFINITY),
@@ -110,7 +109,7 @@ pub(super) fn serve(
     }
 }
 
-/// A clock that steps back by a hair is no reason to fail.
+/// Converts seconds to a duration; a clock that steps back slightly yields zero, not a failure.
 pub(super) fn seconds(time: f64) -> Duration {
     Duration::try_from_secs_f64(time.max(0.0)).unwrap_or(Duration::MAX)
 }
@@ -120,8 +119,8 @@ mod tests {
     use super::super::arrivals::{Spacing, schedule};
     use super::*;
 
-    /// A device with one server that takes `service` seconds a request, first come first served, in a time of its own. It
-    /// stands still from `stall.0` to `stall.1`.
+    /// A device with one server that takes `service` seconds per request, first come, first served, in simulated time.
+    /// It stalls from `stall.0` to `stall.1`.
     struct SimulatedDevice {
         now: f64,
         free: f64,
@@ -159,7 +158,7 @@ mod tests {
         fn wait(&mut self, until: f64) -> Result<()> {
             let first = self.flight.front().map_or(f64::INFINITY, |(_, end)| *end);
             let next = first.min(until);
-            assert!(next.is_finite() && next > self.now, "waits for nothing at {}", self.now);
+            assert!(next.is_finite() && next > self.now, "waits without a pending event at {}", self.now);
             self.now = next;
             Ok(())
         }
@@ -173,7 +172,7 @@ mod tests {
         served.latencies.quantile(share).unwrap().as_secs_f64()
     }
 
-    /// One request after the other, as a closed loop of depth 1 does.
+    /// Serves one request after another, as a closed loop of depth 1 does.
     fn closed(device: &mut SimulatedDevice, total: f64) -> Latencies {
         let mut latencies = Latencies::default();
         while device.now < total {
@@ -195,9 +194,9 @@ mod tests {
         assert_eq!(served.given_up, 0);
     }
 
-    /// Pollaczek and Khinchine: the mean wait of M/D/1 is ρ/(2(1 - ρ)) services.
+    /// Pollaczek and Khinchine: the mean wait of M/D/1 is ρ/(2(1 - ρ)) service times.
     #[test]
-    fn the_mean_is_that_of_a_queue_with_random_arrivals_and_constant_service() {
+    fn mean_latency_is_that_of_an_m_d_1_queue() {
         for share in [0.25, 0.5, 0.75, 0.9] {
             let served = run(&mut SimulatedDevice::new(1e-3), 1e3 * share, 1000.0);
             let mean = served.latencies.mean().unwrap().as_secs_f64();
@@ -207,13 +206,13 @@ mod tests {
         }
     }
 
-    /// Half a second of standstill in ten: every twentieth user meets it. A closed loop meets it once.
+    /// A stall of half a second in ten: every twentieth request meets it. In a closed loop, one request meets it.
     #[test]
-    fn a_stall_shows_at_its_full_length_where_a_closed_loop_hides_it() {
+    fn open_loop_shows_a_stall_that_a_closed_loop_hides() {
         let stalled = || SimulatedDevice { stall: (5.0, 5.5), ..SimulatedDevice::new(1e-3) };
         let served = run(&mut stalled(), 200.0, 10.0);
         let p99 = quantile(&served, 0.99);
-        // A tenth of a second of the standstill has 1% of the requests: the last percent waited 0.4 s and more.
+        // A tenth of a second of the stall has 1% of the requests: the last percent waited 0.4 s or more.
         assert!((0.36..0.5).contains(&p99), "{p99}");
         let longest = served.latencies.longest().unwrap().as_secs_f64();
         assert!((0.48..0.55).contains(&longest), "{longest}");
@@ -223,7 +222,7 @@ mod tests {
         assert!(closed.longest().unwrap().as_secs_f64() > 0.5);
     }
 
-    /// Twice what it can do: the backlog grows to the end of the schedule and is worked off after it, or given up.
+    /// Twice the maximum rate: the backlog grows until the end of the schedule and is then served or abandoned.
     #[test]
     fn an_overload_grows_and_ends() {
         let twice = || schedule(Spacing::Constant, 2000.0, 1.0, 1);
@@ -236,7 +235,7 @@ mod tests {
 
         let cut = serve(twice(), &mut SimulatedDevice::new(1e-3), 8, 1.5, &|| false).unwrap();
         assert!((480..=510).contains(&cut.given_up), "{}", cut.given_up);
-        assert_eq!(cut.latencies.count(), cut.done + cut.given_up, "none is forgotten");
+        assert_eq!(cut.latencies.count(), cut.done + cut.given_up, "every request is counted");
         let stopped = serve(twice(), &mut SimulatedDevice::new(1e-3), 8, 3.0, &|| true).unwrap();
         assert_eq!(stopped.done, 0);
     }

@@ -1,5 +1,5 @@
-//! Threads as stations of the open loop, for methods whose calls wait: each takes the next request that is due and is gone
-//! until its call returns. As many can be under way as there are threads; the others that are due wait.
+//! Threads as the server of the open loop, for synchronous methods: each thread takes the next due request and blocks
+//! until its call returns. The number of threads is the maximum in flight; other due requests wait.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use fullbore::error::{Error, Kind};
 use super::async_server::{sleep_precisely, wait_until};
 use super::open_loop::{ServedRequests, seconds};
 
-/// What the threads share: whoever holds it waits for the next request.
+/// Shared state of the threads; the thread that holds the lock waits for the next request.
 struct SharedSchedule {
     schedule: VecDeque<f64>,
     number: u64,
@@ -21,7 +21,7 @@ struct SharedSchedule {
     given_up: u64,
 }
 
-/// What one thread did.
+/// Result of one thread.
 #[derive(Default)]
 struct ThreadResult {
     latencies: Latencies,
@@ -29,8 +29,8 @@ struct ThreadResult {
     last: f64,
 }
 
-/// Serves a schedule by `threads` threads, as [`serve`](super::open_loop::serve) does; `call` makes what a thread calls with
-/// the number of a request, in the thread itself.
+/// Serves a schedule by `threads` threads, as [`serve`](super::open_loop::serve) does; `call` creates, in the thread
+/// itself, the function that the thread calls with the number of each request.
 pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
     schedule: Vec<f64>,
     threads: usize,
@@ -45,7 +45,7 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
         latencies: Latencies::default(),
         given_up: 0,
     });
-    // None, if not all threads could be started.
+    // `None` if not all threads could be started.
     let ready: std::sync::OnceLock<Option<std::sync::Barrier>> = std::sync::OnceLock::new();
     let start = std::sync::OnceLock::new();
     let one = || -> Result<ThreadResult> {
@@ -59,7 +59,7 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
         while let Some((due, number)) = next(&shared, start, limit, is_cancelled) {
             let begun = start.elapsed().as_secs_f64();
             if let Err(error) = call(number) {
-                // The others have nothing to wait for.
+                // The other threads have no more requests to wait for.
                 shared.lock().unwrap_or_else(PoisonError::into_inner).schedule.clear();
                 return Err(error);
             }
@@ -79,7 +79,7 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
             }
         }
         let _ = ready.set(refused.is_none().then(|| std::sync::Barrier::new(threads)));
-        let lost = |_| Err(Error::new(Kind::Io, "measure with", "a thread", "it ended before its time"));
+        let lost = |_| Err(Error::new(Kind::Io, "measure with", "a thread", "it ended early"));
         let results = started.into_iter().map(|thread| thread.join().unwrap_or_else(lost));
         refused.map(Err).into_iter().chain(results).collect()
     });
@@ -102,7 +102,7 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
     Ok(served)
 }
 
-/// The next request, when it is due; `None` when there is none or no more time.
+/// Waits for the next request until it is due; `None` if there is none or the time is over.
 fn next(
     shared: &Mutex<SharedSchedule>,
     start: Instant,
@@ -118,12 +118,12 @@ fn next(
         }
     }
     let due = shared.schedule.pop_front()?;
-    // All of them rise, so those that are due stand in front.
+    // Due times ascend, so the due requests come first.
     let behind = shared.schedule.partition_point(|due| *due <= now);
     shared.backlog = shared.backlog.max(behind);
     shared.number += 1;
     let number = shared.number - 1;
-    // The lock is held: exactly one thread waits for the clock, the others for it.
+    // The lock is held while waiting: exactly one thread waits for the clock, the others for the lock.
     wait_until(start, due);
     Some((due, number))
 }
@@ -156,9 +156,9 @@ mod tests {
         assert!(served.depth > 0.0 && served.seconds > 0.19);
     }
 
-    /// One thread, and each call takes ten times the gap: the last is as late as the calls before it make it.
+    /// One thread, and each call takes ten times the gap: each request also waits for all earlier calls.
     #[test]
-    fn requests_wait_for_a_thread_and_their_waiting_counts() {
+    fn waiting_for_a_thread_counts_in_the_latency() {
         let slow = || {
             Ok(|_| {
                 std::thread::sleep(Duration::from_millis(10));
@@ -173,11 +173,11 @@ mod tests {
         let dues = schedule(Spacing::Constant, 1000.0, 0.02, 1);
         let cut = serve_by_threads(dues, 1, 0.05, &|| false, slow).unwrap();
         assert!(cut.given_up > 0 && cut.done + cut.given_up == 20);
-        assert_eq!(cut.latencies.count(), 20, "those given up are counted as late as they were");
+        assert_eq!(cut.latencies.count(), 20, "abandoned requests count with the time that they waited");
     }
 
     #[test]
-    fn an_error_ends_all() {
+    fn error_stops_all_threads() {
         let dues = schedule(Spacing::Constant, 10.0, 1000.0, 1);
         let fails = || Ok(|_| Err(Error::new(Kind::Io, "read", "file", "no")));
         assert!(serve_by_threads(dues, 3, 2000.0, &|| false, fails).is_err());

@@ -1,9 +1,8 @@
-//! Block events as the kernel's tracing prints them, and what they say of the requests of a file: when each part of it
-//! entered the block layer, when the device got it and when the device was done.
+//! Block events in the format of the kernel's tracing, and the times of a file's sectors that follow from them:
+//! entering the block layer, issue to the device, completion.
 //!
-//! Requests of an application, bios and requests of the device are not the same: a large request is split, neighbours are
-//! merged. What they share are sectors, so times are added up by the sector: a request's time in a phase is the mean of that of
-//! its bytes.
+//! An application's requests, bios and device requests do not correspond: large requests are split, adjacent ones
+//! merged. They share sectors, so times are summed per sector: a request's time in a phase is the mean over its bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,30 +10,30 @@ use std::ops::Range;
 /// One event of the block layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Event {
-    /// By the monotonic clock, in seconds.
+    /// Monotonic time in seconds.
     pub(super) at: f64,
     pub(super) kind: EventKind,
-    /// Of the disk, in units of 512 bytes.
+    /// First sector on the disk, in units of 512 bytes.
     pub(super) sector: u64,
-    /// How many.
+    /// Number of sectors.
     pub(super) count: u64,
     pub(super) writes: bool,
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
     /// A bio entered the block layer.
     Queued,
-    /// A bio joined a neighbour's request.
+    /// A bio was merged into an adjacent request.
     Merged,
-    /// The device got a request.
+    /// A request was issued to the device.
     Issued,
-    /// The device was done with a request, or with a part of it.
+    /// The device completed a request, or a part of it.
     Completed,
 }
 
-/// The events that are traced, by the kernel's name.
+/// The traced events, by the kernel's name.
 pub(super) const EVENTS: [(&str, EventKind); 5] = [
     ("block_bio_queue", EventKind::Queued),
     ("block_bio_backmerge", EventKind::Merged),
@@ -43,8 +42,8 @@ pub(super) const EVENTS: [(&str, EventKind); 5] = [
     ("block_rq_complete", EventKind::Completed),
 ];
 
-/// Reads a line such as `fio-77 [001] ..... 12.345678: block_rq_issue: 254,0 RS 4096 () 1234 + 8 be,0,4 [fio]`; `None`
-/// for comments, other events, and requests that are neither reads nor writes.
+/// Parses a line such as `fio-77 [001] ..... 12.345678: block_rq_issue: 254,0 RS 4096 () 1234 + 8 be,0,4 [fio]`.
+/// Returns `None` for comments, other events, and requests that are neither reads nor writes.
 pub(super) fn parse(line: &str) -> Option<Event> {
     let (kind, head, fields) = EVENTS.iter().find_map(|(name, kind)| {
         let (head, rest) = line.split_once(": ")?;
@@ -55,7 +54,7 @@ pub(super) fn parse(line: &str) -> Option<Event> {
     let (numbers, more) = fields.split_once(" + ")?;
     let mut numbers = numbers.split(' ');
     let (_device, rwbs) = (numbers.next()?, numbers.next()?);
-    // `F` before it is a flush that goes along, `S`, `A`, `M` after it are reasons.
+    // A leading `F` is a flush that accompanies the request; `S`, `A`, `M` after the letter are flags.
     let writes = match rwbs.trim_start_matches('F').chars().next()? {
         'R' => false,
         'W' => true,
@@ -66,24 +65,25 @@ pub(super) fn parse(line: &str) -> Option<Event> {
     (count > 0).then_some(Event { at, kind, sector, count, writes })
 }
 
-/// What events say of a set of sectors: sums over the sectors that were completed, of seconds.
+/// Sums of the events of a set of sectors, in seconds over the completed sectors.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct TraceSums {
-    /// Sectors of which all is known: queued, issued and completed.
+    /// Sectors with all events: queued, issued and completed.
     pub(super) sectors: u64,
-    /// Times of queueing, since the origin.
+    /// Sum of the times of queueing, since the origin.
     pub(super) queued: f64,
-    /// Times of issuing.
+    /// Sum of the times of issue.
     pub(super) issued: f64,
-    /// Times of completion.
+    /// Sum of the times of completion.
     pub(super) completed: f64,
-    /// Requests that the device got.
+    /// Requests issued to the device.
     pub(super) device_requests: u64,
-    /// Bios that were merged into another request.
+    /// Bios merged into another request.
     pub(super) merges: u64,
 }
 
-/// Adds up the events of one direction about the sectors of `within`, which are sorted and apart. Times count from `origin`.
+/// Sums the events of one direction on the sectors of `within`, which are sorted and disjoint. Times count from
+/// `origin`.
 pub(super) fn sum_events(
     events: impl IntoIterator<Item = Event>,
     writes: bool,
@@ -95,7 +95,7 @@ pub(super) fn sum_events(
         after > 0 && sector < within[after - 1].end
     };
     let mut sum = TraceSums::default();
-    // By the first sector: the end, and when.
+    // By the first sector: the end and the time.
     let mut queued: BTreeMap<u64, (u64, f64)> = BTreeMap::new();
     let mut issued: BTreeMap<u64, (u64, f64)> = BTreeMap::new();
     for event in events.into_iter().filter(|event| event.writes == writes && ours(event.sector)) {
@@ -113,7 +113,7 @@ pub(super) fn sum_events(
                 let Some((_, &(issued_end, issued_at))) = issued.range(..=start).next_back() else {
                     continue;
                 };
-                // A merged request is of several bios, a split bio of several requests.
+                // A merged request has several bios, a split bio several requests.
                 let first = queued.range(..=start).next_back().map_or(start, |(first, _)| *first);
                 for (&bio, &(bio_end, queued_at)) in queued.range(first..end.min(issued_end)) {
                     let overlap = end.min(bio_end).min(issued_end).saturating_sub(start.max(bio));
@@ -134,13 +134,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_as_the_kernel_prints_them() {
+    fn lines_of_the_kernel_are_parsed() {
         let line = "              dd-14064   [000] ..... 37563.541614: block_rq_issue: 254,0 RS 1056768 () 223363072 + 2064 be,0,4 [dd]";
         let event = parse(line).unwrap();
         assert_eq!((event.at, event.kind), (37563.541614, EventKind::Issued));
         assert_eq!((event.sector, event.count, event.writes), (223_363_072, 2064, false));
         let line = " a: b + c-29952   [001] ..s1. 1.5: block_bio_queue: 7,1 FWFS 8 + 16 [a: b + c]";
-        // A name with the mark of an event in it is a line not understood, not a wrong one.
+        // A process name that looks like an event makes the line unparsable, not wrong.
         assert_eq!(parse(line), None);
         let line = " kworker/0:1H-58 [001] ..s1. 1.5: block_bio_queue: 7,1 FWFS 8 + 16 [x]";
         let event = parse(line).unwrap();
@@ -160,14 +160,14 @@ mod tests {
         Event { at, kind, sector, count, writes: false }
     }
 
-    /// Sums divided by the sectors: mean times.
+    /// Returns the mean times: the sums divided by the sectors.
     fn means(sum: &TraceSums) -> (f64, f64, f64) {
         let sectors = sum.sectors as f64;
         (sum.queued / sectors, sum.issued / sectors, sum.completed / sectors)
     }
 
     #[test]
-    fn a_request_of_one_piece() {
+    fn single_request_is_summed() {
         let events = [
             event(101.0, EventKind::Queued, 0, 8),
             event(102.0, EventKind::Issued, 0, 8),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_request_counts_by_its_parts() {
+    fn split_request_is_summed_over_its_parts() {
         let events = [
             event(1.0, EventKind::Queued, 0, 16),
             event(2.0, EventKind::Issued, 0, 12),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merged_request_is_of_each_and_may_end_in_parts() {
+    fn merged_request_counts_for_each_bio_and_may_complete_in_parts() {
         let events = [
             event(1.0, EventKind::Queued, 0, 8),
             event(2.0, EventKind::Queued, 8, 8),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn others_requests_and_those_known_in_part_do_not_count() {
+    fn foreign_and_partly_traced_requests_do_not_count() {
         let events = [
             event(0.5, EventKind::Completed, 8, 8), // begun before
             event(1.0, EventKind::Queued, 100, 8),

@@ -1,8 +1,8 @@
-//! Where a request's time goes: in the call that hands it over, in the queue, at the device, and on the way back; and what the
-//! device made of it: splits, merges, the size of its own requests.
+//! Phases of a request's time: submitting call, queue, device, completion; and the device's requests: splits, merges,
+//! sizes.
 //!
-//! The application's moments come from the loop here, those between from the kernel's block tracing where it may be
-//! used; without it the device's time is that of its counters (`/sys/block/*/stat`), and the queue is not told apart.
+//! The application's times come from the loop here, the others from the kernel's block tracing if it may be used.
+//! Without it, the device time is that of the counters (`/sys/block/*/stat`), and the queue time is unknown.
 
 mod events;
 mod timestamps;
@@ -28,22 +28,22 @@ use crate::document::{Labels, Phases};
 use crate::sample::RunContext;
 use crate::test_files::TestFiles;
 
-/// The most requests of a sample: each leaves some lines in the trace.
+/// Maximum number of requests per sample: each adds some lines to the trace.
 const MOST: u64 = 4096;
 
-/// A sample has at least this many requests for each that may be in flight.
+/// Minimum number of requests per sample, in multiples of the requests in flight.
 const LEAST: u64 = 4;
 
-/// How far what was traced may be from what was asked for, as a share, for the one to tell of the other.
+/// Maximum difference between traced and requested bytes, as a share, for the trace to count.
 const TRACED: f64 = 0.01;
 
 const SECTOR: u64 = 512;
 
-/// What a grid may say.
+/// Settings of a trial of phases.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PhasesSpec {
-    /// As `--strategy` takes it: a method past the page cache, one worker.
+    /// In the syntax of `--strategy`: a method that bypasses the page cache, one worker.
     strategy: String,
     request: Option<String>,
     depth: Option<u32>,
@@ -51,14 +51,14 @@ struct PhasesSpec {
     direction: Direction,
 }
 
-/// A trial that takes requests apart.
+/// A trial that splits requests' time into phases.
 #[derive(Debug)]
 struct PhasesWorkload {
     io: OneWayIo,
     devices: Vec<DeviceNumber>,
-    /// Where the file lies on the disk, in sectors; or why tracing is of no use here.
+    /// Sectors of the file on the disk; or the reason why tracing is unusable here.
     sectors: std::result::Result<Vec<Range<u64>>, String>,
-    /// Of one sample.
+    /// Range of one sample.
     first: u64,
     requests: u64,
     trace: Option<Trace>,
@@ -72,10 +72,10 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let strategy = requested.plain();
     let (method, cache) = spec.direction.of(&strategy);
     if !method.capabilities.passes_cache(cache) {
-        return Err("requests are followed to the device: past the page cache".into());
+        return Err("phases need requests to the device: name a strategy that bypasses the page cache".into());
     }
     if strategy.workers > 1 || method.capabilities.batched {
-        return Err("one worker hands over each request by itself".into());
+        return Err("phases need one worker that submits each request separately".into());
     }
     Ok(Box::new(PhasesWorkload {
         io: OneWayIo::new(spec.direction, requested),
@@ -90,7 +90,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 }
 
 impl PhasesWorkload {
-    /// Reads or writes that the devices have completed so far.
+    /// Returns the reads or writes that the devices have completed so far.
     fn count(&self) -> Option<Transfers> {
         let mut sum = Transfers::default();
         for &device in &self.devices {
@@ -120,7 +120,7 @@ impl PhasesWorkload {
     }
 }
 
-/// Where a file lies on its disk, in sectors, sorted; and the numbers by which its device is traced.
+/// Returns the sectors of a file on its disk, sorted; and the device numbers for tracing.
 fn sector_ranges(
     file: &File,
     test_files: &TestFiles,
@@ -130,18 +130,18 @@ fn sector_ranges(
         return Err("the file is not on one device".to_owned());
     };
     if device.composition.is_some() {
-        return Err(format!("{} is composed of others, which get the requests", device.name));
+        return Err(format!("{} is composed of other devices, which receive the requests", device.name));
     }
     let partition = device.partition.as_ref();
     let start = match partition {
-        Some(partition) => partition.start.ok_or("where the partition starts is not known")?,
+        Some(partition) => partition.start.ok_or("the start of the partition is unknown")?,
         None => 0,
     };
     let extents =
-        probe::extents(file).map_err(|error| format!("where the file lies is not told: {error}"))?;
+        probe::extents(file).map_err(|error| format!("the extents of the file are unknown: {error}"))?;
     let mut sectors = Vec::with_capacity(extents.len());
     for extent in extents {
-        let physical = extent.physical.ok_or("a part of the file has no place of its own")?;
+        let physical = extent.physical.ok_or("a part of the file has no sectors of its own")?;
         let first = (start + physical) / SECTOR;
         sectors.push(first..first + extent.length.div_ceil(SECTOR));
     }
@@ -150,7 +150,7 @@ fn sector_ranges(
     Ok((sectors, numbers))
 }
 
-/// Puts together what the application, the tracing and the counters know.
+/// Combines the times of application, trace and counters.
 fn phases(stamps: &RequestTimestamps, traced: Option<TraceSums>, counted: Option<Transfers>) -> Phases {
     let requests = stamps.requests as f64;
     let total = stamps.seen - stamps.submitted;
@@ -160,12 +160,13 @@ fn phases(stamps: &RequestTimestamps, traced: Option<TraceSums>, counted: Option
     };
     let mut phases = Phases { submit_s: stamps.call.unwrap_or(0.0), ..Phases::default() };
     if let Some(traced) = traced.filter(known) {
-        // Sums over sectors become sums over requests, and moments become times since the asking.
+        // Converts sums over sectors to sums over requests, and times to durations since submission.
         let of_requests = requests / traced.sectors as f64;
         let after = |moments: f64| moments * of_requests - stamps.submitted;
         let (queued, issued, completed) =
             (after(traced.queued), after(traced.issued), after(traced.completed));
-        // What enters the block layer late, held back by a throttle or handed to another thread, has queued before it.
+        // A request that enters the block layer late, delayed by a throttle or passed to another thread, was queueing
+        // before.
         phases.submit_s = queued.min(stamps.call.unwrap_or(f64::INFINITY)).max(0.0);
         phases.queue_s = Some((issued - phases.submit_s).max(0.0));
         phases.device_s = Some((completed - issued).max(0.0));
@@ -174,7 +175,8 @@ fn phases(stamps: &RequestTimestamps, traced: Option<TraceSums>, counted: Option
         phases.merges = traced.merges;
         phases.device_request_bytes = (traced.sectors * SECTOR) as f64 / traced.device_requests as f64;
     } else if let Some(counted) = counted.filter(|counted| counted.requests > 0) {
-        // Parts of one request are at the device at once: a request's time there is that of a part, not their sum.
+        // Parts of one request are at the device concurrently: a request's device time is that of a part, not their
+        // sum.
         let mean = counted.ms as f64 * 1e-3 / counted.requests as f64;
         phases.device_s = Some((mean * requests).min((total - phases.submit_s).max(0.0)));
         phases.device_requests = counted.requests;
@@ -209,7 +211,7 @@ impl Workload for PhasesWorkload {
         self.io.set_strategy(strategy, context.seed);
         self.devices = context.devices.to_vec();
         self.sectors = sector_ranges(&test_files.cold, test_files).and_then(|(sectors, devices)| {
-            // Once for all: whether it works is said in the label.
+            // Once for the whole trial: the label states the result.
             Trace::of(&devices)?;
             self.devices = devices;
             Ok(sectors)
@@ -228,7 +230,7 @@ impl Workload for PhasesWorkload {
         let blocks = test_files.len / request;
         let least = LEAST * strategy.depth as u64;
         self.requests = (iteration.span / request).clamp(least, MOST.max(least)).min(blocks).max(1);
-        // The next run of the file, so that no cache of the device's own has it.
+        // The next run of the file, so that no device cache holds it.
         self.first = iteration.number.wrapping_mul(self.requests) % blocks;
         TestFiles::evict_from_cache(&test_files.cold)?;
         self.trace = match &self.sectors {
@@ -291,7 +293,7 @@ mod tests {
     use super::*;
 
     fn stamps() -> RequestTimestamps {
-        // Ten requests of 4 KiB, asked at 0, seen after 1 ms each; 10 µs in the call.
+        // Ten requests of 4 KiB, submitted at 0, each completed after 1 ms; 10 µs in the call.
         RequestTimestamps {
             origin: 0.0,
             submitted: 5.0,
@@ -308,7 +310,7 @@ mod tests {
         assert!((value - truth).abs() < 1e-9, "{value} {truth}");
     }
 
-    /// Sums over 80 sectors of moments so long after the asking.
+    /// Creates sums over 80 sectors with these times since submission.
     fn traced(queued: f64, issued: f64, completed: f64) -> TraceSums {
         let sum = |after: f64| 80.0 * (0.5 + after);
         TraceSums {
@@ -330,7 +332,7 @@ mod tests {
         close(found.complete_s, 1e-3);
         assert_eq!((found.device_requests, found.splits), (20, 10));
         close(found.device_request_bytes, 2048.0);
-        // Held back by somebody after the call had returned: that is queueing.
+        // Delayed after the call had returned: queue time.
         let throttled = phases(&stamps(), Some(traced(500e-6, 520e-6, 900e-6)), None);
         close(throttled.submit_s, 100e-6);
         close(throttled.queue_s.unwrap(), 5.1e-3);

@@ -1,5 +1,5 @@
-//! A closed loop that notes when each request was asked for, when the call that hands it over returned and when its completion
-//! was seen: sums of moments by the clock that block tracing uses, too.
+//! A closed loop that records for each request the time of submission, of the return of the submitting call, and of
+//! completion, as sums of times of the clock that block tracing uses, too.
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
@@ -7,31 +7,31 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::super::target::Target;
 
-/// The monotonic clock, in seconds.
+/// Returns the monotonic time in seconds.
 fn now() -> f64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
-/// Sums over requests, in seconds; moments count from the origin.
+/// Sums over requests, in seconds; times count from the origin.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RequestTimestamps {
-    /// When the first was asked for, by the monotonic clock.
+    /// Monotonic time of the first submission.
     pub(super) origin: f64,
-    /// Moments of asking.
+    /// Sum of the times of submission.
     pub(super) submitted: f64,
-    /// Moments of seeing them done.
+    /// Sum of the times of completion.
     pub(super) seen: f64,
-    /// Time in the calls that hand over; `None` where the same call waits for the device.
+    /// Time in submitting calls; `None` if the same call waits for the device.
     pub(super) call: Option<f64>,
     pub(super) requests: u64,
     pub(super) bytes: u64,
-    /// From the first to the last.
+    /// Duration from the first submission to the last completion.
     pub(super) seconds: f64,
     pub(super) latencies: Latencies,
 }
 
-/// Keeps `depth` requests in flight until `requests` are done.
+/// Keeps `depth` requests in flight until `requests` have completed.
 pub(super) fn run(target: &Target<'_>, depth: usize, requests: u64) -> Result<RequestTimestamps> {
     let (mut channel, mut pool) = target.open(depth)?;
     let apart = target.capabilities().depth > 1;
@@ -61,7 +61,7 @@ pub(super) fn run(target: &Target<'_>, depth: usize, requests: u64) -> Result<Re
         }
         let Some(mut done) = channel.next()? else { break };
         let seen = since(stamps.origin);
-        // All that came with it are seen at once.
+        // Completions that arrived together have the same time.
         loop {
             let slot = done.token as usize;
             stamps.submitted += submitted[slot];

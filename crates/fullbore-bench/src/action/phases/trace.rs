@@ -1,4 +1,5 @@
-//! The kernel's tracing of block requests: an instance of our own, which nobody else's tracing notices, removed afterwards.
+//! The kernel's tracing of block requests: a separate instance, invisible to other users of tracing, removed
+//! afterwards.
 
 use std::fs;
 use std::io;
@@ -15,19 +16,19 @@ use super::events::{EVENTS, Event, parse};
 /// Memory for events, in KiB for all processors together.
 const ROOM: usize = 32 << 10;
 
-/// What instances of this program begin with; its process's number follows.
+/// Prefix of this program's instances; the process id follows.
 const NAME: &str = "fullbore-";
 
-/// A trace, on while requests run. Removed when dropped.
+/// A trace, active while requests run. Removed when dropped.
 #[derive(Debug)]
 pub(super) struct Trace {
-    // Removed before the mount that it is in goes.
+    // Removed before its mount is closed.
     instance: Temporary,
     _mount: Option<OwnedFd>,
 }
 
 impl Trace {
-    /// Prepares a trace of these devices. The error is a reason for people.
+    /// Prepares a trace of these devices. The error is a reason for a human reader.
     pub(super) fn of(devices: &[DeviceNumber]) -> Result<Self, String> {
         let (root, mount) = root()?;
         remove_stale_instances(&root);
@@ -40,11 +41,11 @@ impl Trace {
         .map_err(|error| error.to_string())?;
         let trace = Self { instance, _mount: mount };
         trace.set("tracing_on", "0")?;
-        // That of `Instant` and `clock_gettime(CLOCK_MONOTONIC)`.
+        // The clock of `Instant` and `clock_gettime(CLOCK_MONOTONIC)`.
         trace.set("trace_clock", "mono")?;
         let processors = fullbore::probe::machine().logical_processors.unwrap_or(64).max(1) as usize;
         trace.set("buffer_size_kb", &(ROOM / processors).max(64).to_string())?;
-        // As the kernel numbers devices within, which is not as it does towards programs.
+        // The kernel's internal device number (`major << 20 | minor`), which differs from that of user space.
         let one = |device: &DeviceNumber| format!("dev == {}", device.major << 20 | device.minor);
         let filter = devices.iter().map(one).collect::<Vec<_>>().join(" || ");
         for (event, _) in EVENTS {
@@ -54,13 +55,13 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Forgets what was traced and traces from here on.
+    /// Discards traced events and starts tracing.
     pub(super) fn begin(&self) -> Result<(), String> {
         self.set("trace", "")?;
         self.set("tracing_on", "1")
     }
 
-    /// Ends tracing and tells what was traced, in the order of time.
+    /// Stops tracing and returns the traced events in the order of time.
     pub(super) fn end(&self) -> Result<Vec<Event>, String> {
         self.set("tracing_on", "0")?;
         let text = |file: &str| {
@@ -70,14 +71,14 @@ impl Trace {
                 .map_err(|error| refused(&path, &error))
         };
         let events = text("trace")?;
-        // `entries-in-buffer/entries-written: 280/300`: the oldest were overwritten.
+        // `entries-in-buffer/entries-written: 280/300`: the oldest entries were overwritten.
         let counts =
             events.lines().find_map(|line| line.strip_prefix("# entries-in-buffer/entries-written: "));
         let kept = counts.and_then(|counts| counts.split_whitespace().next()?.split_once('/'));
         match kept {
             Some((kept, written)) if kept == written => Ok(events.lines().filter_map(parse).collect()),
             Some((kept, written)) => Err(format!("the trace kept {kept} events of {written}")),
-            None => Err("the trace does not say how many events it kept".to_owned()),
+            None => Err("the trace does not report the number of kept events".to_owned()),
         }
     }
 
@@ -89,7 +90,7 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        // An instance whose events are on can be removed too; what is off costs others nothing until then.
+        // An instance with active events can be removed, too; turning it off saves other processes the cost until then.
         let _ = self.set("tracing_on", "0");
     }
 }
@@ -98,8 +99,7 @@ fn refused(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Where the tracing file system is: where it is mounted, or a mount of our own that has no name and goes with its
-/// descriptor.
+/// Returns the tracing file system: its mount point, or an own detached mount that ends with its descriptor.
 fn root() -> Result<(PathBuf, Option<OwnedFd>), String> {
     for place in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         if Path::new(place).join("instances").exists() {
@@ -119,7 +119,7 @@ fn root() -> Result<(PathBuf, Option<OwnedFd>), String> {
     Ok((place, Some(mount)))
 }
 
-/// Removes instances of processes that were killed.
+/// Removes instances of killed processes.
 fn remove_stale_instances(root: &Path) {
     for entry in fs::read_dir(root.join("instances")).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -171,7 +171,7 @@ mod tests {
         assert!(sectors(EventKind::Completed) >= 2048);
         assert!(events.is_sorted_by(|one, other| one.at <= other.at));
         trace.begin().unwrap();
-        assert!(trace.end().unwrap().len() < events.len(), "what went before is forgotten");
+        assert!(trace.end().unwrap().len() < events.len(), "earlier events are discarded");
         let (root, _mount) = root().unwrap();
         let ours = root.join("instances").join(instance.file_name().unwrap());
         assert!(ours.exists());
