@@ -1,4 +1,4 @@
-//! The example programs: an operation in a few lines gets files, pipes, stripes, order and the common flags.
+//! The example programs: an operation of a few lines handles files, pipes, stripes, order and the common flags.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-/// Where the examples are. `cargo test` builds them along, `cargo test --test examples` would run old ones.
+/// Returns the directory of the examples. `cargo test` builds them too; `cargo test --test examples` would run old
+/// ones.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -36,7 +37,7 @@ fn run(name: &str, arguments: &[&str], input: &[u8]) -> Output {
     output
 }
 
-/// A table of numbers and words, longer than one worker takes alone.
+/// A table of numbers and words, longer than one worker processes alone.
 fn table() -> String {
     (0..300_000)
         .map(|row: u32| format!("{},{}.25,{}\n", "x".repeat(row as usize % 9), row, row % 7))
@@ -71,7 +72,7 @@ fn a_histogram_counts_every_byte() {
 }
 
 #[test]
-fn lines_have_their_lengths_wherever_the_file_is_cut() {
+fn line_lengths_do_not_depend_on_cuts() {
     let directory = tempfile::tempdir().unwrap();
     let text = format!("{}no newline", table());
     let path = saved(&directory, "table", text.as_bytes());

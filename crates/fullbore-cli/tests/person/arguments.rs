@@ -1,5 +1,5 @@
-//! The command line itself: what is wrong is named with what to do, help fits a terminal, and shells and man
-//! know the flags.
+//! The command line: errors name the wrong argument and a remedy, help fits a terminal, completions and manual pages
+//! have all flags.
 
 use std::fs;
 
@@ -95,7 +95,7 @@ fn shells_get_completions() {
         }
         let script = dir.file(shell, &text);
         if !has(shell) {
-            println!("skipped: {shell}: not installed, its completions are not read");
+            println!("skipped: {shell}: not installed");
             continue;
         }
         let ended = run(std::process::Command::new(shell).arg("-n").arg(&script)).succeeds();
@@ -120,7 +120,7 @@ fn man_pages_are_written_for_every_command() {
             let ended = run(std::process::Command::new("groff")
                 .args(["-man", "-Tutf8", "-z", "-ww"])
                 .arg(dir.at(&name)));
-            // Lines that cannot be stretched to the margin are ragged, which harms nobody.
+            // Lines that cannot be stretched to the margin are ragged, which is harmless.
             let said = ended.succeeds().stderr;
             assert!(said.lines().all(|line| line.contains("cannot adjust line")), "{name}: {said}");
         }
@@ -145,7 +145,7 @@ fn flags_are_repeated_and_abbreviated_as_with_the_gnu_tools() {
 }
 
 #[test]
-fn under_the_name_of_a_tool_the_binary_is_that_tool() {
+fn called_by_a_tools_name_the_binary_is_that_tool() {
     let dir = TestDir::new();
     let one = dir.file("one", "a b\nc\n");
     for name in ["wc", "cp", "cmp", "sha256sum", "rg"] {

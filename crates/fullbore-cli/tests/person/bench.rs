@@ -1,4 +1,4 @@
-//! `fullbore bench`: the quick run, what it leaves, and what it leaves behind.
+//! `fullbore bench`: the quick run, its results, and clean-up.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{TestDir, fullbore, names, run};
 
-/// What makes a run short.
+/// Options that make a run short.
 const SHORT: [&str; 4] = ["--time", "12", "--size", "32M"];
 
-/// A run in a room, with a profile of the directory's own.
+/// A run in a temporary directory, with a profile of its own.
 fn bench(dir: &TestDir, words: &[&str]) -> Command {
     let mut command = fullbore(["bench", "--dir"]);
     command.arg(dir.path()).args(words);
@@ -27,7 +27,7 @@ pub(crate) fn document(path: &Path) -> Document {
 }
 
 #[test]
-fn it_measures_reports_and_saves_a_profile_that_the_other_commands_use() {
+fn quick_run_measures_reports_and_saves_a_usable_profile() {
     let dir = TestDir::new();
     let results = dir.at("results");
     let text = run(bench(&dir, &SHORT).arg("--output").arg(&results)).succeeds().text();
@@ -36,11 +36,11 @@ fn it_measures_reports_and_saves_a_profile_that_the_other_commands_use() {
     }
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     assert_eq!(names(&results), ["report.html", "results.csv", "results.json"]);
-    assert_eq!(dir.names(), ["config", "results"], "the test files are gone");
+    assert_eq!(dir.names(), ["config", "results"], "the test files are removed");
 
     let document = document(&results.join("results.json"));
     assert_eq!(document.run.file_bytes, 32 << 20);
-    // A busy machine may not come to all of them in so short a time, and then the document says so.
+    // A busy machine may not reach all of them in so short a time; the document then reports them as skipped.
     let (measured, not): (Vec<_>, Vec<_>) =
         document.cells.iter().filter(|cell| cell.skipped.is_none()).partition(|cell| cell.summary.is_some());
     assert!(measured.len() > 2 * not.len(), "{} of {}", measured.len(), document.cells.len());
@@ -50,7 +50,7 @@ fn it_measures_reports_and_saves_a_profile_that_the_other_commands_use() {
         cell.samples.iter().filter(move |_| wanted)
     });
     for sample in warm.filter(|sample| sample.proof == Proof::Confirmed) {
-        assert_eq!(sample.cached_before_bytes, sample.cache_total_bytes, "warm is proved, not believed");
+        assert_eq!(sample.cached_before_bytes, sample.cache_total_bytes, "the warm state is proved");
     }
     let html = fs::read_to_string(results.join("report.html")).unwrap();
     assert!(html.contains("Strategy chosen for each job") && !html.contains("https://"));
@@ -67,7 +67,7 @@ fn it_measures_reports_and_saves_a_profile_that_the_other_commands_use() {
 
 #[test]
 fn memory_file_system_reports_unmeasurable_cells() {
-    let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return println!("skipped: there is no /dev/shm") };
+    let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return println!("skipped: no /dev/shm") };
     let results = TestDir::new();
     let mut command = fullbore(["bench", "--time", "10", "--size", "16M", "--no-save", "--json", "--dir"]);
     command.arg(dir.path()).arg("--output").arg(results.at("results"));
@@ -125,7 +125,7 @@ fn unmeasurable_directories_are_rejected_first() {
     assert_eq!(dir.names(), ["file", "taken"]);
 }
 
-/// A set of two cells that are never precise enough.
+/// A set of two cells that never reach the target precision.
 pub(crate) const TWO_CELLS: &str = "
     [[experiment]]
     name = 'own'
@@ -140,7 +140,7 @@ pub(crate) const TWO_CELLS: &str = "
     cache = 'warm'
 ";
 
-/// `fullbore bench run` in a room.
+/// `fullbore bench run` in a temporary directory.
 pub(crate) fn bench_run(dir: &TestDir, words: &[&str]) -> Command {
     let mut command = fullbore(["bench", "run"]);
     command.args(words).current_dir(dir.path()).env("XDG_CONFIG_HOME", dir.at("config"));
@@ -159,7 +159,7 @@ fn experiments_are_listed_shown_and_run_by_name_or_from_a_file() {
         serde_json::from_str(&run(&mut fullbore(["bench", "list", "--json"])).succeeds().text()).unwrap();
     assert_eq!(json.as_array().unwrap().len(), listed.lines().count());
 
-    // What is shown can be run.
+    // The output of `show` is valid input of `run`.
     let shown = run(&mut fullbore(["bench", "show", "roof"])).succeeds().text();
     dir.file("shown.toml", &shown);
     dir.file("own.toml", TWO_CELLS);
@@ -171,7 +171,7 @@ fn experiments_are_listed_shown_and_run_by_name_or_from_a_file() {
     assert_eq!(document.cells.len(), 3, "{ids:?}");
     assert!(document.cells.iter().all(|cell| cell.summary.is_some()), "{ids:?}");
     assert!(!document.run.interrupted);
-    assert!(!dir.at("config").exists(), "no job was measured: there is nothing to save");
+    assert!(!dir.at("config").exists(), "no job was measured, so no profile is saved");
 }
 
 #[test]
@@ -207,14 +207,14 @@ fn killed_run_keeps_samples_and_resumes() {
         }
         kill_process(Pid::from_child(&child), signal).unwrap();
         child.wait().unwrap();
-        // After SIGKILL somebody else clears away, a moment later.
+        // After SIGKILL another process cleans up, with a short delay.
         for _ in 0..100 {
             if dir.names().len() == 2 {
                 break;
             }
             thread::sleep(Duration::from_millis(50));
         }
-        assert_eq!(dir.names(), ["own.toml", "results"], "{signal:?}: no test files are left");
+        assert_eq!(dir.names(), ["own.toml", "results"], "{signal:?}: the test files are removed");
         let before = document(&place);
         assert!(before.run.interrupted && !before.run.complete);
         let samples =
@@ -225,7 +225,7 @@ fn killed_run_keeps_samples_and_resumes() {
         let after = document(&place);
         assert!(!after.run.interrupted && after.run.complete);
         for (old, new) in samples(&before).iter().zip(&samples(&after)) {
-            assert!(new.starts_with(old), "what was measured is kept");
+            assert!(new.starts_with(old), "the earlier samples are kept");
         }
         assert!(dir.at("results/report.html").exists());
     }

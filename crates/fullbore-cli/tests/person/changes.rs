@@ -1,4 +1,4 @@
-//! A file that is cut short while it is read: an error of its own, whatever the method, and no result.
+//! A file that is truncated or modified while being read: an error of its own, for every method, and no result.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -17,7 +17,7 @@ use crate::support::{
     TestDir, bytes, fullbore, has, methods, named, refused, run, start, start_unread, transform,
 };
 
-/// Many times what a pipe and all requests in flight hold.
+/// Many times the capacity of a pipe and all requests in flight.
 const LENGTH: usize = 24 << 20;
 
 fn strategies() -> Vec<String> {
@@ -27,7 +27,7 @@ fn strategies() -> Vec<String> {
 }
 
 #[test]
-fn the_reader_of_a_pipe_learns_that_the_input_was_cut_short() {
+fn truncated_input_is_an_error_on_a_pipe() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
     for strategy in strategies() {
@@ -35,7 +35,7 @@ fn the_reader_of_a_pipe_learns_that_the_input_was_cut_short() {
         let mut running =
             start_unread(&mut transform("none", &input, "-".as_ref(), &["--strategy", &strategy]));
         let mut out = running.child.stdout.take().unwrap();
-        // The first bytes are here, so it reads; the pipe is full soon, so it cannot have read all.
+        // The first bytes have arrived, so the read has begun; the full pipe prevents it from completing.
         let mut first = [0; 100];
         if out.read_exact(&mut first).is_ok() {
             File::options().write(true).open(&input).unwrap().set_len(100_000).unwrap();
@@ -51,7 +51,7 @@ fn the_reader_of_a_pipe_learns_that_the_input_was_cut_short() {
     }
 }
 
-/// How long a run takes that nobody disturbs.
+/// Returns the duration of an undisturbed run.
 fn duration(dir: &TestDir, data: &[u8], strategy: &str) -> Duration {
     let input = dir.file("in", data);
     let start = Instant::now();
@@ -60,14 +60,14 @@ fn duration(dir: &TestDir, data: &[u8], strategy: &str) -> Duration {
 }
 
 #[test]
-fn the_old_output_stays_if_the_input_was_cut_short() {
+fn truncated_input_leaves_the_old_output() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 2);
     let shifted: Vec<u8> = data.iter().map(|byte| byte.wrapping_add(1)).collect();
     for strategy in strategies() {
         let undisturbed = duration(&dir, &data, &strategy);
         let mut met = false;
-        // Stopped in its tracks at different moments, until one of them was in the middle.
+        // Truncates at different moments, until one of them is in the middle of a run.
         for attempt in 0..40u32 {
             let input = dir.file("in", &data);
             let output = dir.file("out", "old");
@@ -80,7 +80,7 @@ fn the_old_output_stays_if_the_input_was_cut_short() {
             let found = fs::read(&output).unwrap();
             assert_eq!(dir.names(), ["in", "out"], "{strategy}");
             match ended.code() {
-                // It had begun after the cut, or was done before.
+                // The run began after the truncation, or ended before it.
                 0 => assert!(found == shifted || found == shifted[..5000], "{strategy}"),
                 2 if methods().iter().any(|method| refused(&ended, method)) => {
                     assert_eq!(found, b"old");
@@ -96,12 +96,12 @@ fn the_old_output_stays_if_the_input_was_cut_short() {
                 break;
             }
         }
-        assert!(met, "{strategy}: no run was met in the middle");
+        assert!(met, "{strategy}: no truncation hit the middle of a run");
     }
 }
 
 #[test]
-fn a_file_that_is_modified_while_it_is_read_is_not_trusted() {
+fn modified_input_is_an_error() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(LENGTH, 3));
     let output = dir.file("out", "old");
@@ -113,12 +113,12 @@ fn a_file_that_is_modified_while_it_is_read_is_not_trusted() {
         .unwrap();
     std::io::copy(&mut out, &mut std::io::sink()).unwrap();
     running.end().fails(3, &["in: cannot", "modified"]);
-    // In place it is the run itself that modifies it.
+    // In place, the run itself modifies the file.
     run(fullbore(["transform", "shift:1", "--in-place"]).arg(&input)).succeeds();
     assert_eq!(fs::read(&output).unwrap(), b"old");
 }
 
-/// Calls `change` again and again, with a number that grows, while a program runs to its end.
+/// Calls `change` repeatedly, with an increasing number, while a program runs to its end.
 fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> crate::support::Finished {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -135,11 +135,11 @@ fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> 
     })
 }
 
-/// Each read is held up, so that a change that leaves the length alone falls between the first byte and the last.
+/// Each read is delayed, so that a change that keeps the length falls between the first byte and the last.
 #[test]
-fn a_small_file_that_is_modified_while_it_is_read_is_not_trusted() {
+fn modified_small_input_is_an_error() {
     if !has("strace") {
-        return println!("skipped: changes under small files: there is no strace");
+        return println!("skipped: changes under small files: no strace");
     }
     let dir = TestDir::new();
     let input = dir.file("in", bytes(100_000, 4));
@@ -173,9 +173,9 @@ fn a_small_file_that_is_modified_while_it_is_read_is_not_trusted() {
     }
 }
 
-/// Stores to a file printer that is dirty already leave the time of modification alone.
+/// Stores to a page that is already dirty do not update the modification time.
 #[test]
-fn a_verified_copy_finds_a_source_that_was_changed_through_a_mapping() {
+fn verified_copy_detects_changes_through_a_mapping() {
     const LENGTH: u64 = 24 << 20;
     let dir = TestDir::new();
     let path = dir.file("in", bytes(LENGTH as usize, 5));

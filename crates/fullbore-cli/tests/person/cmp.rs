@@ -1,4 +1,4 @@
-//! `fullbore cmp` beside GNU `cmp`: the same bytes on both outputs and the same exit code, case by case.
+//! `fullbore cmp` and GNU `cmp`: the same bytes on both outputs and the same exit code, case by case.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Finished, TestDir, bytes, fullbore, has, run, start};
 
-/// The peer, if there is one whose words are known.
+/// True if a GNU `cmp` with known wording is installed.
 fn peer() -> bool {
     if !has("cmp") {
-        println!("skipped: there is no cmp to compare with");
+        println!("skipped: no cmp to compare with");
         return false;
     }
     let said = run(Command::new("cmp").arg("--version")).text();
@@ -21,7 +21,7 @@ fn peer() -> bool {
     gnu
 }
 
-/// Runs a line of a shell in which `CMP` is the peer or the command under test.
+/// Runs a shell line in which `CMP` is the peer or the command under test.
 fn line(dir: &TestDir, line: &str, ours: bool, locale: &str) -> Finished {
     let words = if ours { "CMP() { \"$0\" cmp \"$@\"; }" } else { "CMP() { command cmp \"$@\"; }" };
     let mut command = Command::new("bash");
@@ -46,7 +46,7 @@ fn alike(dir: &TestDir, text: &str) {
     alike_in(dir, text, "C.UTF-8");
 }
 
-/// A room with files of every sort that a comparison meets.
+/// A directory with every kind of file for comparisons.
 fn corpus() -> TestDir {
     let dir = TestDir::new();
     dir.file("a", "abc\ndef\n");
@@ -87,7 +87,7 @@ fn files_are_compared_as_by_the_peer() {
         ["", "-b", "-l", "-lb", "-s", "-n 4", "-n 5 -l", "-i 1", "-i 3:4", "-i 4:0 -n 2", "-s -n 4"];
     for left in names {
         for right in names {
-            // Every pair in some way, every way with many pairs.
+            // Every pair with some flags, all flags with many pairs.
             let place = (left.len() * 7
                 + right.len() * 5
                 + left.as_bytes()[0] as usize
@@ -227,7 +227,7 @@ fn files_of_the_kernel_and_devices_are_compared_as_by_the_peer() {
     ] {
         alike(&dir, text);
     }
-    // The peer of 3.8 believes a length of nothing with -s; reading tells better.
+    // Version 3.8 of the peer trusts a reported length of zero with -s; reading gives the correct result.
     let same = line(&dir, "CMP -s /proc/version version", true, "C");
     assert_eq!(same.code(), 0, "{same}");
 }
@@ -334,7 +334,7 @@ fn numbers_and_operands_parse_as_in_the_peer() {
 }
 
 #[test]
-fn words_and_outputs_are_the_peers() {
+fn messages_and_outputs_match_the_peer() {
     if !peer() {
         return;
     }
@@ -366,7 +366,7 @@ fn a_terabyte_of_holes_takes_no_time() {
     for (name, last) in [("one", "x"), ("two", "x"), ("three", "y")] {
         let mut file = fs::File::create(dir.at(name)).unwrap();
         if let Err(error) = file.set_len(1 << 40) {
-            println!("skipped: no file of a terabyte here: {error}");
+            println!("skipped: no file of a terabyte: {error}");
             return;
         }
         file.seek(SeekFrom::Start((1 << 40) - 1)).unwrap();
@@ -382,11 +382,11 @@ fn a_terabyte_of_holes_takes_no_time() {
 }
 
 #[test]
-fn a_file_that_changes_meanwhile_is_an_error_of_its_own() {
+fn modified_file_is_an_error() {
     let dir = TestDir::new();
     let data = bytes(1 << 20, 3);
     let (one, two) = (dir.file("one", &data), dir.file("two", &data));
-    // The first input is a pipe that waits, so the change surely falls into the comparison.
+    // The first input is a pipe without data, so the change is certain to fall into the comparison.
     let mut waits = start(
         fullbore(["cmp", "-"])
             .arg(&two)

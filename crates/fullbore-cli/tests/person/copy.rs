@@ -1,4 +1,5 @@
-//! `fullbore copy` beside `cp`: the same trees, the same exit codes, and what `cp` has not: nothing half, verified, resumed.
+//! `fullbore copy` and `cp`: the same trees and exit codes, and the additions: no partial copies, verification,
+//! resumption.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,7 +22,7 @@ fn copy<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
     command
 }
 
-/// All that can be seen of what lies under a path, by name.
+/// Returns all visible properties of the tree below a path, by name.
 pub(crate) fn seen(root: &Path, times: bool) -> BTreeMap<Vec<u8>, String> {
     let mut all = BTreeMap::new();
     let mut open = vec![root.to_owned()];
@@ -62,7 +63,7 @@ pub(crate) fn seen(root: &Path, times: bool) -> BTreeMap<Vec<u8>, String> {
     all
 }
 
-/// That nothing differs; else what does.
+/// Asserts that two trees are equal, and prints the differences otherwise.
 #[track_caller]
 fn same(one: &BTreeMap<Vec<u8>, String>, two: &BTreeMap<Vec<u8>, String>, what: &str) {
     for name in one.keys().chain(two.keys()) {
@@ -70,7 +71,7 @@ fn same(one: &BTreeMap<Vec<u8>, String>, two: &BTreeMap<Vec<u8>, String>, what: 
     }
 }
 
-/// A sum that no two of the small files here have in common by chance (FNV-1a).
+/// A hash without accidental collisions among these small files (FNV-1a).
 fn sum(data: &[u8]) -> u64 {
     data.iter()
         .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
@@ -82,7 +83,7 @@ fn set_times(path: &Path, seconds: i64, nanoseconds: i64) {
     rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
 }
 
-/// Files of every sort that a user may make.
+/// Creates files of every kind that a user can create.
 fn nasty(dir: &TestDir, name: &str) -> PathBuf {
     let root = dir.at(name);
     let broken = root.join(OsStr::from_bytes(b"d1/d2/\xff\xfe dir"));
@@ -112,7 +113,7 @@ fn nasty(dir: &TestDir, name: &str) -> PathBuf {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         set_times(&path, 987_654_321, 123_456_789 + index as i64);
     }
-    // A file system without them says so of both sides.
+    // A file system without extended attributes reports the same for both sides.
     let _ = rustix::fs::setxattr(root.join("small"), "user.one", b"value\0x", XattrFlags::empty());
     let _ = rustix::fs::setxattr(root.join("d1"), "user.two", b"", XattrFlags::empty());
     set_times(&root.join("dangling"), 1, 2);
@@ -140,7 +141,7 @@ fn archive_copy_preserves_everything_visible() {
         assert!(begin.elapsed() < Duration::from_secs(60), "the holes were copied");
         same(&seen(&source, true), &seen(&target, true), &format!("{options:?}"));
         assert_eq!(dir.names(), ["source", "target"], "{options:?}");
-        // A second time there is nothing that is not replaced.
+        // A second run replaces everything.
         run(copy(options).arg(source.join(".")).arg(&target)).succeeds();
         same(&seen(&source, true), &seen(&target, true), &format!("{options:?}, over itself"));
         fs::remove_dir_all(&target).unwrap();
@@ -203,7 +204,7 @@ fn a_tree_is_copied_as_cp_does() {
         "-r --verify deep new",
         "a missing/x/y",
     ] {
-        // Neither of `cp` nor of ours: options that cp has not.
+        // Options that `cp` does not have are removed for both.
         let plain = arguments.replace("--verify ", "");
         let ways = [("cp", plain.as_str()), ("fullbore copy", arguments)].map(|(program, arguments)| {
             let place = dir.at("place");
@@ -282,7 +283,7 @@ fn failures_are_reported_and_the_rest_is_copied() {
     fs::set_permissions(source.join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
     rustix::fs::chown(source.join("secret"), Some(rustix::fs::Uid::ROOT), None).unwrap_or_default();
     if fs::metadata(&source).unwrap().uid() != 0 {
-        return println!("skipped: files of somebody else: needs root");
+        return println!("skipped: files of another user: needs root");
     }
     let target = dir.at("target");
     let ended = run(somebody.command(["copy", "-a"]).arg(&source).arg(&target));
@@ -295,7 +296,7 @@ fn failures_are_reported_and_the_rest_is_copied() {
         ],
     );
     assert_eq!(crate::support::names(&target), ["a", "z"]);
-    // What may not be written is replaced only if that is insisted on.
+    // An unwritable target is replaced only with --force.
     let mine = target.join("a");
     fs::set_permissions(&mine, fs::Permissions::from_mode(0o444)).unwrap();
     run(somebody.command(["copy"]).arg(source.join("z")).arg(&mine))
@@ -335,7 +336,7 @@ fn verbose_lists_names_and_summary_adds_up() {
 }
 
 #[test]
-fn a_tree_that_is_stopped_is_not_there() {
+fn interrupted_copy_leaves_no_tree() {
     let dir = TestDir::new();
     for directory in 0..20 {
         fs::create_dir_all(dir.at(&format!("source/{directory}"))).unwrap();
@@ -405,7 +406,7 @@ fn full_disk_is_reported_and_leaves_no_partial_file() {
 }
 
 #[test]
-fn an_input_that_changes_is_an_error_of_its_own() {
+fn modified_input_is_an_error() {
     let dir = TestDir::new();
     let source = dir.file("source", bytes(64 << 20, 1));
     let target = dir.file("target", "old");
@@ -427,11 +428,11 @@ fn an_input_that_changes_is_an_error_of_its_own() {
         changed = true;
         break;
     }
-    assert!(changed, "no run was met in the middle");
+    assert!(changed, "no change hit the middle of a run");
 }
 
 #[test]
-fn blocks_are_shared_where_the_file_system_can() {
+fn blocks_are_shared_if_the_file_system_supports_it() {
     let dir = TestDir::new();
     let source = dir.file("source", bytes(100, 1));
     let made = |program: &str| has(program).then_some(()).ok_or(format!("there is no {program}"));
@@ -463,7 +464,7 @@ fn blocks_are_shared_where_the_file_system_can() {
     }
     let tmpfs = match Mount::new(&["-t", "tmpfs", "tmpfs"], &dir.at("memory")) {
         Ok(mount) => mount,
-        Err(reason) => return println!("skipped: a file system that shares nothing: {reason}"),
+        Err(reason) => return println!("skipped: a file system without shared blocks: {reason}"),
     };
     let ended = run(copy(["--reflink=always"]).arg(&source).arg(dir.at("memory/x")));
     ended.fails(1, &["cannot clone", "two file systems"]);

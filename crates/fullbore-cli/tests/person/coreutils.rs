@@ -1,8 +1,8 @@
-//! `sum` and `wc` under the names of coreutils' tools, beside these.
+//! `sum` and `wc` under the names of coreutils' tools, compared with them.
 
 use crate::support::{TestDir, bytes, fullbore, has, run, run_with, shell};
 
-/// A room with the tools' names in `bin`, all of them this program.
+/// Creates a directory with the tools' names in `bin`, all linked to this program.
 fn with_names() -> TestDir {
     let dir = TestDir::new();
     std::fs::create_dir(dir.at("bin")).unwrap();
@@ -12,7 +12,8 @@ fn with_names() -> TestDir {
     dir
 }
 
-/// What a line of a shell prints, both streams in one pipe, and its exit code; with the program in the tools' place, or without.
+/// Returns the output of a shell line, both streams in one pipe, and its exit code; `ours`: with this program in place
+/// of the tools.
 fn told(dir: &TestDir, line: &str, ours: bool) -> String {
     let path = if ours { "PATH=\"$1/bin:$PATH\"; " } else { "" };
     let line = format!("cd \"$1\"; export LC_ALL=C; {path}{{ {line}; echo \"exit $?\"; }} 2>&1 | cat");
@@ -22,9 +23,9 @@ fn told(dir: &TestDir, line: &str, ours: bool) -> String {
 #[test]
 fn messages_match_coreutils_in_order() {
     let dir = with_names();
-    // Others word some of it otherwise.
+    // Other versions have partly different wording.
     if !has("cksum") || !told(&dir, "cksum --version", false).contains("coreutils) 9.1\n") {
-        return println!("skipped: coreutils here are not of version 9.1");
+        return println!("skipped: coreutils is not version 9.1");
     }
     dir.file("a", "abc");
     dir.file(" b", "abc");
@@ -88,10 +89,10 @@ fn cksum_accepts_later_coreutils_flags() {
     dir.file("a", "abc");
     let cksum = |line: &str| told(&dir, &format!("cksum {line}"), true);
     let sums = |words: &[&str]| run(fullbore(["sum"]).args(words).arg("a").current_dir(dir.path())).text();
-    // The last algorithm is the one; `sum` computes each.
+    // `cksum` computes the last algorithm; `sum` computes each.
     assert_eq!(cksum("-a sha1 -a md5 a"), "MD5 (a) = 900150983cd24fb0d6963f7d28e17f72\nexit 0\n");
     assert_eq!(sums(&["-a", "sha1", "-a", "md5"]).lines().count(), 2);
-    // Lists of a family are told apart by length.
+    // Lines of a family are distinguished by length.
     for family in ["sha2", "sha3"] {
         for bits in ["224", "256", "384", "512"] {
             for base64 in ["", "--base64"] {
@@ -123,7 +124,7 @@ fn cksum_accepts_later_coreutils_flags() {
         cksum("--raw -a md5 a a"),
         "cksum: the --raw option is not supported with multiple files\nexit 1\n"
     );
-    // The processor is told of on standard error alone.
+    // The report on the processor goes to standard error only.
     assert_eq!(cksum("--debug a 2> debug"), cksum("a"));
     assert!(std::fs::read_to_string(dir.at("debug")).unwrap().contains("cksum: avx2 support "));
     assert_eq!(told(&dir, "wc -l --debug a 2> debug", true), "0 a\nexit 0\n");

@@ -1,4 +1,7 @@
-//! Nasty files: what a tool that reads files must live with, each with its name and what is nasty about it.
+//! Difficult files for tools that read files, each with a name and a description.
+//!
+//! [`Corpus::new`] makes the cheap ones, [`long_line`] and [`huge`] the expensive ones. Tests run a tool and its peer
+//! over each.
 //!
 //! [`Corpus::new`] makes all that is cheap; [`long_line`] and [`huge`] what is not. Tests run ours and its peer over each.
 
@@ -11,20 +14,20 @@ use std::path::{Path, PathBuf};
 
 use crate::support::bytes;
 
-/// What can be done with a file of the corpus.
+/// The uses of a file of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileClass {
-    /// At most a few MB that can be read again and again.
+    /// At most a few MB, readable repeatedly.
     Plain,
-    /// Nobody without rights may read it.
+    /// Unreadable without privileges.
     Unreadable,
     /// A directory with one file.
     Directory,
-    /// A link that leads nowhere.
+    /// A dangling link.
     Dangling,
-    /// Gives [`PIPED`] to whoever reads, if somebody writes that meanwhile.
+    /// Delivers [`PIPED`] if it is written at the same time.
     Fifo,
-    /// Not of the directory: a file of the system that says it is empty, or a device.
+    /// Outside the directory: a system file with a reported length of zero, or a device.
     System,
     /// A hole of a TB: reading it takes minutes.
     Huge,
@@ -33,30 +36,30 @@ pub(crate) enum FileClass {
 /// A file of the corpus.
 #[derive(Debug, Clone)]
 pub(crate) struct CorpusFile {
-    /// What to call it within the directory; the path itself for what is not there.
+    /// Name within the directory; the full path for files outside it.
     pub(crate) name: OsString,
-    /// Where it is.
+    /// Path of the file.
     pub(crate) path: PathBuf,
-    /// What is nasty about it.
+    /// Description of the difficulty.
     pub(crate) what: &'static str,
-    /// What can be done with it.
+    /// Uses of the file.
     pub(crate) sort: FileClass,
 }
 
-/// What is written to the fifo.
+/// The content of the fifo.
 pub(crate) const PIPED: &[u8] = b"one line\nand another,\nthe last without end";
 
-/// Where readers are likely to cut a file: powers of two, and what old tools take at a time.
+/// Offsets at which readers are likely to cut a file: powers of two, and buffer sizes of old tools.
 pub(crate) const CUTS: [usize; 6] = [4096, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// Characters that Unicode calls white space, those that do not break among them.
+/// Characters that Unicode classifies as white space, the non-breaking ones included.
 pub(crate) const SPACES: [char; 26] = [
     '\t', '\u{b}', '\u{c}', '\r', ' ', '\u{85}', '\u{a0}', '\u{1680}', '\u{2000}', '\u{2001}', '\u{2002}',
     '\u{2003}', '\u{2004}', '\u{2005}', '\u{2006}', '\u{2007}', '\u{2008}', '\u{2009}', '\u{200a}',
     '\u{2028}', '\u{2029}', '\u{202f}', '\u{205f}', '\u{3000}', '\u{1c}', '\u{1f}',
 ];
 
-/// Characters that take no place, or are said to: joiners, marks of direction, fillers, accents to put on others.
+/// Characters of zero width, or documented as such: joiners, direction marks, fillers, combining accents.
 pub(crate) const ZERO_WIDTH: [char; 33] = [
     '\u{ad}',
     '\u{300}',
@@ -93,7 +96,7 @@ pub(crate) const ZERO_WIDTH: [char; 33] = [
     '\u{e0100}',
 ];
 
-/// Bytes that are no UTF-8, and one sequence each that is just within.
+/// Invalid UTF-8, and one valid sequence at the limit of each range.
 const BROKEN: [&[u8]; 14] = [
     b"\x80",
     b"\xbf\xbf",
@@ -114,12 +117,12 @@ const BROKEN: [&[u8]; 14] = [
 /// The files, in a directory.
 pub(crate) struct Corpus {
     dir: PathBuf,
-    /// All of them.
+    /// All files.
     pub(crate) files: Vec<CorpusFile>,
 }
 
 impl Corpus {
-    /// Makes the files in `dir`, a directory.
+    /// Creates the files in the directory `dir`.
     pub(crate) fn new(dir: &Path) -> Self {
         let mut corpus = Self { dir: dir.to_owned(), files: Vec::new() };
         corpus.lines();
@@ -130,7 +133,7 @@ impl Corpus {
         corpus
     }
 
-    /// Those that can be read again and again.
+    /// Returns the files that can be read repeatedly.
     pub(crate) fn plain(&self) -> impl Iterator<Item = &CorpusFile> + Clone {
         self.files.iter().filter(|file| file.sort == FileClass::Plain)
     }
@@ -222,7 +225,7 @@ impl Corpus {
         self.add("utf-16be", "UTF-16 the other way round", sixteen(u16::to_be_bytes));
     }
 
-    /// Files in which something lies across every cut, and is not whole on either side.
+    /// Files in which a piece crosses every cut and is incomplete on both sides.
     fn cut(&mut self) {
         let pieces: [(&str, &str, &[u8]); 7] = [
             ("cut-wide", "a character of three bytes across every cut", "語".as_bytes()),
@@ -279,7 +282,7 @@ impl Corpus {
     }
 }
 
-/// Words in which `piece` lies across each of [`CUTS`], at each of its bytes in turn.
+/// Returns words in which `piece` crosses each of [`CUTS`], at each of its bytes in turn.
 fn across(piece: &[u8]) -> Vec<u8> {
     let len = CUTS[CUTS.len() - 1] + 10_000;
     let mut text: Vec<u8> = b"some words of text \n".iter().copied().cycle().take(len).collect();
@@ -292,7 +295,7 @@ fn across(piece: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Makes a file with a line of 100 MB between two short ones.
+/// Creates a file with a line of 100 MB between two short ones.
 pub(crate) fn long_line(dir: &Path) -> CorpusFile {
     let path = dir.join("line-of-100-MB");
     let mut file = File::create_new(&path).unwrap();
@@ -305,8 +308,8 @@ pub(crate) fn long_line(dir: &Path) -> CorpusFile {
     CorpusFile { name: "line-of-100-MB".into(), path, what: "a line of 100 MB", sort: FileClass::Plain }
 }
 
-/// Makes a file of 1 TB that is a hole but for a line in its middle; `None`, with the reason printed, where the file system has
-/// no files so large.
+/// Creates a file of 1 TB that is a hole except for a line in its middle; `None`, with the reason printed, if the file
+/// system does not support such lengths.
 pub(crate) fn huge(dir: &Path) -> Option<CorpusFile> {
     let path = dir.join("huge");
     let file = File::create_new(&path).unwrap();

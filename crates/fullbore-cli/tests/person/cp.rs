@@ -1,4 +1,4 @@
-//! The binary in `cp`'s place, called by its name: the same words, the same exit codes, the same files.
+//! The binary called as `cp`: the same messages, exit codes and files.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::copy::seen;
 use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, has, run, run_with};
 
-/// Runs a line of a shell in which `cp` is ours or that of the machine.
+/// Runs a shell line in which `cp` is this program or the machine's.
 fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::support::Finished {
     let names = test_dir.at("names");
     if !names.exists() {
@@ -36,7 +36,7 @@ const SETUP: &str = "umask 022; printf x > foo; printf yy > bar; ln -s foo link;
                      printf 1 > p/x/1; printf 2 > q/x/2; printf p > p/f; printf q > q/f; ln -s a a; \
                      printf new > foo~; ";
 
-/// Lines whose outcome GNU's 9.1 and ours share to the last byte: standard output, standard error, files, exit code.
+/// Lines with results identical to GNU's 9.1 to the last byte: standard output, standard error, files, exit code.
 const LINES: &[&str] = &[
     "cp nothing x",
     "cp nothing missing/x",
@@ -185,7 +185,7 @@ const LINES: &[&str] = &[
 fn common_command_lines_match_gnu() {
     let version = Command::new("cp").arg("--version").output().map(|output| output.stdout);
     if !version.is_ok_and(|text| String::from_utf8_lossy(&text).starts_with("cp (GNU coreutils) 9.1")) {
-        return println!("skipped: cp of GNU coreutils 9.1 is not here");
+        return println!("skipped: no cp of GNU coreutils 9.1");
     }
     let test_dir = TestDir::new();
     let mut wrong = Vec::new();
@@ -216,7 +216,7 @@ fn common_command_lines_match_gnu() {
 }
 
 #[test]
-fn a_link_does_not_replace_the_file_that_it_leads_to() {
+fn link_does_not_replace_its_target() {
     let test_dir = TestDir::new();
     test_dir.file("foo", "x");
     symlink("foo", test_dir.at("link")).unwrap();
@@ -258,7 +258,7 @@ fn no_clobber_and_dangling_links_are_not_forced() {
 }
 
 #[test]
-fn directories_with_one_name_are_merged_whatever_the_workers_are() {
+fn directories_with_one_name_are_merged_for_any_number_of_workers() {
     let test_dir = TestDir::new();
     for source in 0..8 {
         for directory in 0..4 {
@@ -282,7 +282,7 @@ fn directories_with_one_name_are_merged_whatever_the_workers_are() {
     }
 }
 
-/// The system says of these files that they have a file printer of bytes.
+/// The system reports a length of one page for these files.
 #[test]
 fn files_of_sysfs_are_copied() {
     let Some(source) =
@@ -295,7 +295,7 @@ fn files_of_sysfs_are_copied() {
     };
     let test_dir = TestDir::new();
     let target = test_dir.at("target");
-    // Some of them may be written only; the others are copied all the same.
+    // Some of them are write-only; the others are still copied.
     let _ = run(fullbore(["cp", "-r"]).arg(source).arg(&target));
     let mut compared = 0;
     let mut open = vec![source.to_owned()];
@@ -397,7 +397,7 @@ fn one_file_system_is_respected() {
     assert_eq!(crate::support::names(&test_dir.at("u")), ["there"]);
 }
 
-/// Access control lists, on every file system that tests are told of.
+/// Access control lists, on every file system of the test environment.
 #[test]
 fn access_control_lists_are_preserved() {
     if !has("setfacl") || !has("getfacl") {
@@ -440,9 +440,9 @@ fn access_control_lists_are_preserved() {
     }
 }
 
-/// The system asks the mode, not the descriptor, whether an attribute may be set.
+/// The system checks the mode, not the descriptor, when an attribute is set.
 #[test]
-fn attributes_of_files_that_may_not_be_written_are_preserved() {
+fn attributes_of_unwritable_files_are_preserved() {
     let Some(somebody) = Unprivileged::new() else { return };
     let test_dir = TestDir::open_to_all();
     fs::create_dir(test_dir.at("tree")).unwrap();
@@ -494,7 +494,7 @@ fn backup_is_restored_when_the_copy_fails() {
     fs::create_dir(test_dir.at("unreadable")).unwrap();
     let source = test_dir.file("a", "new");
     fs::set_permissions(&source, fs::Permissions::from_mode(0o000)).unwrap();
-    // Root reads it all the same.
+    // Root can read it anyway.
     let failing = if fs::read(&source).is_ok() { "/proc/self/mem" } else { "a" };
     line(&test_dir, test_dir.path(), &format!("cp --backup=t {failing} b"), true).fails(1, &["cp: "]);
     assert_eq!(fs::read(test_dir.at("b")).unwrap(), b"old");

@@ -1,4 +1,4 @@
-//! `dedupe`: what it finds, what it makes one, and what it must leave alone.
+//! `dedupe`: duplicates found, linked, and left alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -18,7 +18,7 @@ fn dedupe<I: AsRef<OsStr>>(dir: &Path, arguments: impl IntoIterator<Item = I>) -
     command
 }
 
-/// The groups that JSON lines tell of, each as the sets of names of its files.
+/// Returns the groups of JSON lines, each as the sets of names of its files.
 fn groups(text: &str) -> BTreeSet<BTreeSet<Vec<String>>> {
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines
@@ -42,14 +42,14 @@ fn set(groups: &[&[&[&str]]]) -> BTreeSet<BTreeSet<Vec<String>>> {
     groups.iter().map(files).collect()
 }
 
-/// A tree with equal files of every kind of length, and such as are nearly equal.
+/// Creates a tree with equal files of all length classes, and nearly equal ones.
 fn tree(dir: &TestDir) {
     for directory in ["t", "t/deep", "t/.hidden"] {
         fs::create_dir(dir.at(directory)).unwrap();
     }
     let large = bytes(3_000_000, 1);
     let mut other = large.clone();
-    other[1_500_000] ^= 1; // neither end tells
+    other[1_500_000] ^= 1; // not visible at either end
     for (name, content) in [
         ("t/large", &large[..]),
         ("t/deep/large", &large),
@@ -127,7 +127,7 @@ fn equal_files_are_found_and_no_others() {
 #[test]
 fn finds_the_same_groups_as_fclones() {
     if !has("fclones") {
-        return println!("skipped: there is no fclones");
+        return println!("skipped: no fclones");
     }
     let dir = TestDir::new();
     tree(&dir);
@@ -161,7 +161,7 @@ fn finds_the_same_groups_as_fclones() {
     };
     let ours: BTreeSet<BTreeSet<PathBuf>> = ours.iter().map(first).collect();
     assert_eq!(ours.len(), theirs.len());
-    // Of the names of one file it tells one.
+    // It lists one of several names of a file.
     assert!(
         theirs
             .iter()
@@ -200,14 +200,18 @@ fn nothing_is_linked_without_the_flag() {
 }
 
 #[test]
-fn hard_links_make_them_one() {
+fn hard_links_merge_duplicates() {
     let dir = TestDir::new();
     tree(&dir);
     let before = state(dir.path());
     let text = run(&mut dedupe(dir.path(), ["--link", "hard", "-.", "--empty", "t"])).succeeds().text();
     assert!(text.contains("    t/large: linked\n"), "{text}");
     let after = state(dir.path());
-    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>(), "no name came or went");
+    assert_eq!(
+        before.keys().collect::<Vec<_>>(),
+        after.keys().collect::<Vec<_>>(),
+        "the names are unchanged"
+    );
     for (path, (content, ..)) in &before {
         assert!(after[path].0 == *content, "{}", path.display());
     }
@@ -265,7 +269,7 @@ fn immutable_files_are_left() {
         Command::new("chattr").arg(flag).arg(dir.at("b")).output().is_ok_and(|said| said.status.success())
     };
     if !flags("+i") {
-        return println!("skipped: no file can be made immutable here");
+        return println!("skipped: files cannot be made immutable");
     }
     let ended = run(&mut dedupe(dir.path(), ["--link", "hard", "."]));
     assert!(flags("-i"));
@@ -309,10 +313,10 @@ fn files_of_another_file_system_are_linked_among_themselves() {
 fn holes_are_not_read() {
     use std::os::unix::fs::FileExt;
     let dir = TestDir::new();
-    // As long as files may be here.
+    // The maximum file length of this file system.
     let longest = |file: &fs::File| (40..47).rev().find(|&bits| file.set_len(1 << bits).is_ok());
     let Some(bits) = longest(&fs::File::create(dir.at("probe")).unwrap()) else {
-        return println!("skipped: files cannot be long here");
+        return println!("skipped: no long files");
     };
     fs::remove_file(dir.at("probe")).unwrap();
     for (name, data) in [("a", "data"), ("b", "data"), ("c", "dota"), ("d", "data")] {
@@ -320,7 +324,7 @@ fn holes_are_not_read() {
         file.set_len(1 << bits).unwrap();
         file.write_all_at(data.as_bytes(), 1 << (bits - 1)).unwrap();
     }
-    // The same zeros, some of them written.
+    // The same zeros, partly written.
     fs::File::options().write(true).open(dir.at("d")).unwrap().write_all_at(&[0; 1 << 20], 1 << 30).unwrap();
     let wanted = set(&[&[&["./a"], &["./b"], &["./d"]]]);
     for options in [&["--json", "."][..], &["--json", "--bytes", "."]] {
@@ -356,7 +360,7 @@ fn reflinks_share_blocks_and_keep_the_rest() {
         && Command::new("mkfs.xfs").arg("-q").arg(&image).output().is_ok_and(|said| said.status.success());
     let mount = Mount::new(&["-o", "loop", image.to_str().unwrap()], &dir.at("xfs"));
     let (true, Ok(_mount)) = (made, mount) else {
-        return println!("skipped: no XFS can be made and mounted");
+        return println!("skipped: cannot make and mount XFS");
     };
     make(&dir.at("xfs"));
     let before = fs::metadata(dir.at("xfs/b")).unwrap();

@@ -1,4 +1,4 @@
-//! Block devices: read like files, written only where that is asked for by name.
+//! Block devices: read like files, written only if named explicitly.
 
 use std::fs;
 use std::path::PathBuf;

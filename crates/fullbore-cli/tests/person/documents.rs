@@ -1,11 +1,12 @@
-//! Documents that are no documents: too long, endless, or of one long line.
+//! Invalid documents: too long, endless, or of one long line.
 
 use std::fs::{self, File};
 use std::path::Path;
 
 use crate::support::{TestDir, fullbore, shell};
 
-/// Runs the command with 400 MB of address space: it refuses a document with a short message that names the limit.
+/// Runs the command with 400 MB of address space: it must reject the document with a short message that names the
+/// limit.
 #[track_caller]
 fn refuses(words: &[&str], path: &Path, limit: &str) {
     let words = words.join(" ");
@@ -16,7 +17,7 @@ fn refuses(words: &[&str], path: &Path, limit: &str) {
 }
 
 #[test]
-fn documents_that_are_too_long_are_refused_at_once() {
+fn overlong_documents_are_rejected_immediately() {
     let dir = TestDir::new();
     let long = dir.at("long.toml");
     File::create(&long).unwrap().set_len(1 << 30).unwrap();
@@ -35,7 +36,7 @@ fn documents_that_are_too_long_are_refused_at_once() {
     let line = r#"ulimit -v 400000; yes | "$0" report - 2>&1; yes | "$0" bench run --job /dev/stdin 2>&1"#;
     let text = shell(line, &[]).text();
     assert!(text.contains("64M") && text.contains("4M"), "{text}");
-    // A profile that cannot be read is no reason not to count.
+    // An unreadable profile does not prevent counting.
     fs::create_dir(dir.at("fullbore")).unwrap();
     fs::rename(dir.at("run/results.json"), dir.at("fullbore/profile.json")).unwrap();
     let small = dir.file("small", "a\n");

@@ -1,4 +1,4 @@
-//! Names and documents do not act on a terminal: their control characters are shown, not sent.
+//! Names and documents cannot control a terminal: their control characters are escaped.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,7 +12,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::report::results;
 use crate::support::{TestDir, fullbore, run};
 
-/// What a terminal gets from a command, and its exit code.
+/// Returns the output of a command on a terminal, and its exit code.
 fn on_a_terminal(command: &mut Command) -> (Vec<u8>, i32) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
@@ -23,7 +23,7 @@ fn on_a_terminal(command: &mut Command) -> (Vec<u8>, i32) {
     command.stdout(Stdio::from(other.try_clone().unwrap())).stderr(Stdio::from(other));
     command.env("NO_COLOR", "1").env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
     let mut child = command.spawn().unwrap();
-    // The command's ends of the terminal are the last ones then: reading ends with it.
+    // The child then has the last descriptors of the terminal, so reading ends when it exits.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let (mut seen, mut screen) = (Vec::new(), File::from(terminal));
     let mut part = [0; 4096];
@@ -33,12 +33,12 @@ fn on_a_terminal(command: &mut Command) -> (Vec<u8>, i32) {
     (seen, child.wait().unwrap().code().unwrap())
 }
 
-/// Names that act on terminals: by ESC, by C1 characters in UTF-8 and as bytes.
+/// Names with control sequences: by ESC, by C1 characters in UTF-8 and as bytes.
 fn hostile() -> [&'static [u8]; 3] {
     [b"e\x1b[2Jsc", b"c\xc2\x9b2Jd", b"b\x9b2Jy"]
 }
 
-/// The control characters that a terminal got.
+/// Counts the control characters in terminal output.
 fn controls(seen: &[u8]) -> usize {
     let wild = |character: &char| character.is_control() && !"\r\n\t".contains(*character);
     let raw = |chunk: &[u8]| chunk.iter().filter(|byte| (0x80..=0x9f).contains(*byte)).count();
@@ -46,7 +46,7 @@ fn controls(seen: &[u8]) -> usize {
 }
 
 #[test]
-fn names_do_not_act_on_a_terminal() {
+fn names_are_escaped_on_a_terminal() {
     let dir = TestDir::new();
     let names: Vec<PathBuf> =
         hostile().map(|name| dir.at("").join(std::ffi::OsStr::from_bytes(name))).to_vec();
@@ -119,7 +119,7 @@ fn names_do_not_act_on_a_terminal() {
 }
 
 #[test]
-fn pipes_get_names_as_they_are() {
+fn names_are_not_escaped_in_a_pipe() {
     let dir = TestDir::new();
     for name in hostile() {
         fs::write(dir.path().join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
@@ -135,7 +135,7 @@ fn pipes_get_names_as_they_are() {
 }
 
 #[test]
-fn a_results_document_does_not_act_on_a_terminal() {
+fn results_document_is_escaped_on_a_terminal() {
     let dir = TestDir::new();
     let mut document = serde_json::to_value(results(&[1e9, 2e9, 3e9], 1)).unwrap();
     let sane = dir.file("sane.json", document.to_string());
@@ -154,9 +154,9 @@ fn a_results_document_does_not_act_on_a_terminal() {
     assert_eq!(controls(&seen), 0, "{}", String::from_utf8_lossy(&seen).escape_debug());
 }
 
-/// Puts escape sequences into the texts of a document that are free; returns into how many.
+/// Inserts escape sequences into the free texts of a document, and returns the number of texts changed.
 fn poison(value: &mut serde_json::Value, key: &str) -> usize {
-    // Words that the reader knows, and texts that are read again.
+    // Fixed words, and texts that are parsed again.
     const CLOSED: &[&str] = &[
         "schema", "id", "base", "sets", "kind", "state", "cache", "stop", "reason", "axis", "then", "measure",
     ];

@@ -1,4 +1,4 @@
-//! `fullbore bench export`: what was measured as a job of fio's.
+//! `fullbore bench export`: a measured cell as a fio job.
 
 use crate::support::{TestDir, fullbore, has, run};
 
@@ -20,7 +20,7 @@ const CELLS: &str = "
 ";
 
 #[test]
-fn a_cell_and_a_choice_become_jobs_that_fio_takes() {
+fn cell_and_choice_become_valid_fio_jobs() {
     let dir = TestDir::new();
     dir.file("own.toml", CELLS);
     let words =
@@ -49,7 +49,7 @@ fn a_cell_and_a_choice_become_jobs_that_fio_takes() {
         let mut fio = std::process::Command::new("fio");
         run(fio.args(["--parse-only", "job.fio"]).current_dir(dir.path())).succeeds();
     } else {
-        println!("skipped: whether fio takes it: there is no fio");
+        println!("skipped: check by fio: no fio");
     }
 
     let other = "own/read/method=stdio,request=64K,workers=1,model=serial/cache=warm";
@@ -58,7 +58,7 @@ fn a_cell_and_a_choice_become_jobs_that_fio_takes() {
     export(&["--job", "dance"]).fails(2, &["read, warm"]);
     export(&["--job", "read", "--from", "missing.json"]).fails(2, &["missing.json"]);
     export(&[]).fails(2, &["CELL"]);
-    assert_eq!(dir.names().iter().filter(|name| name.contains("fio-test")).count(), 0, "nothing is made");
+    assert_eq!(dir.names().iter().filter(|name| name.contains("fio-test")).count(), 0, "no file is created");
 }
 
 #[test]

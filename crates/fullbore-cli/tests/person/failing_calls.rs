@@ -1,4 +1,5 @@
-//! Each system call that makes, names or ends a file fails in turn: nothing hidden is left, and no old file is lost.
+//! Each system call that creates, names or closes a file fails in turn: no hidden file is left, and no old file is
+//! lost.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +8,8 @@ use std::process::Command;
 
 use crate::support::{TestDir, bytes, has, run};
 
-/// The calls, and how each fails. Without those that load a program: what fails there is not ours.
+/// The calls with their errors. Calls of the dynamic loader are excluded, because their failures do not concern this
+/// program.
 const CALLS: [(&str, &str); 15] = [
     ("mkdirat", "EIO"),
     ("linkat", "EIO"),
@@ -26,7 +28,7 @@ const CALLS: [(&str, &str); 15] = [
     ("symlinkat", "EIO"),
 ];
 
-/// More calls of one kind are not failed, one after the other.
+/// The maximum number of failed calls of one kind, one after the other.
 const MOST: usize = if cfg!(debug_assertions) { 12 } else { 24 };
 
 fn make(dir: &Path) {
@@ -44,7 +46,7 @@ fn make(dir: &Path) {
     }
 }
 
-/// Every file with its content.
+/// Collects every file with its content.
 fn files(directory: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -65,7 +67,7 @@ fn seen(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Fails the calls one by one. `keeps`: a run that fails leaves a part and a journal for the next.
+/// Fails the calls one by one. `keeps`: a failed run leaves a part and a journal for the next.
 fn fail_each(words: &[&str], keeps: bool) {
     for (call, error) in CALLS {
         for number in 1..=MOST {
@@ -112,12 +114,12 @@ fn strace() -> bool {
             return true;
         }
     }
-    println!("skipped: failing calls: there is no strace that may trace");
+    println!("skipped: failing calls: no strace with permission to trace");
     false
 }
 
 #[test]
-fn a_copy_whose_calls_fail_leaves_nothing_half() {
+fn copy_with_failing_calls_leaves_nothing_partial() {
     if strace() {
         fail_each(&["copy", "--sync", "full", "in", "out"], false);
         fail_each(&["copy", "-p", "little", "out"], false);
@@ -126,7 +128,7 @@ fn a_copy_whose_calls_fail_leaves_nothing_half() {
 }
 
 #[test]
-fn a_tree_whose_calls_fail_leaves_nothing_hidden() {
+fn tree_with_failing_calls_leaves_nothing_hidden() {
     if strace() {
         fail_each(&["copy", "-a", "tree", "new"], false);
         fail_each(&["copy", "-a", "tree/.", "there"], false);
@@ -134,7 +136,7 @@ fn a_tree_whose_calls_fail_leaves_nothing_hidden() {
 }
 
 #[test]
-fn a_resumed_or_verified_copy_whose_calls_fail_loses_nothing() {
+fn resumed_or_verified_copy_with_failing_calls_loses_nothing() {
     if strace() {
         fail_each(&["copy", "--resume", "in", "out"], true);
         fail_each(&["copy", "--verify", "in", "out"], false);
@@ -142,13 +144,13 @@ fn a_resumed_or_verified_copy_whose_calls_fail_loses_nothing() {
 }
 
 #[test]
-fn links_that_replace_files_leave_nothing_when_calls_fail() {
+fn linking_with_failing_calls_leaves_nothing() {
     if strace() {
         fail_each(&["dedupe", "--link", "hard", "one", "two"], false);
     }
 }
 
-/// With few descriptors something cannot be opened at each place in turn.
+/// With few descriptors, opening fails at each place in turn.
 #[test]
 fn without_descriptors_nothing_hidden_is_left() {
     for limit in 4..24 {

@@ -1,4 +1,4 @@
-//! Where a sandbox forbids io_uring, as containers do, although the kernel has it.
+//! io_uring forbidden by a sandbox, as in containers, although the kernel supports it.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::support::{Finished, TestDir, bytes, fullbore, run, transform};
 /// `io_uring_setup(2)`: the same number on every architecture.
 const IO_URING_SETUP: i64 = 425;
 
-/// Runs a command in a sandbox that refuses io_uring: the filter is its own thread's and what that starts.
+/// Runs a command in a sandbox that forbids io_uring: the filter applies to its own thread and its children.
 fn sandboxed(mut command: Command) -> Finished {
     let confined = move || {
         let filter = SeccompFilter::new(
@@ -41,7 +41,7 @@ fn a_forbidden_io_uring_is_refused_with_the_reason_or_replaced() {
     sandboxed(insisted).fails(2, &["uring", "forbidden here"]);
     assert_eq!(dir.names(), ["in"]);
 
-    // The asynchronous members of the family are io_uring where that works.
+    // The asynchronous members of the family use io_uring where that works.
     for name in ["auto", "cci-ov", "cci-ex"] {
         let ended =
             sandboxed(transform("upper", &input, &output, &["--strategy", name, "--explain"])).succeeds();
@@ -49,7 +49,7 @@ fn a_forbidden_io_uring_is_refused_with_the_reason_or_replaced() {
         assert!(std::fs::read(&output).unwrap() == data.to_ascii_uppercase(), "{name}");
     }
 
-    // Cold, `auto` would take io_uring.
+    // For cold input, `auto` would choose io_uring.
     std::fs::File::open(&input).unwrap().sync_all().unwrap();
     drop_from_cache(&input);
     sandboxed(transform("none", &input, "/dev/null".as_ref(), &["--explain"])).succeeds();

@@ -1,11 +1,11 @@
-//! A disk that is full: said in the system's words, the old output as it was, nothing left behind, no signal.
+//! A full disk: the system's error message, an intact old output, nothing left behind, no signal.
 
 use std::fs::{self, File};
 use std::process::Command;
 
 use crate::support::{Mount, TestDir, bytes, fullbore, has, methods, named, refused, run, transform};
 
-/// A file system of 16 MiB in a room; the reason where it cannot be had.
+/// Mounts a file system of 16 MiB in the directory, or returns the reason why that is impossible.
 fn small_disk(dir: &TestDir) -> Result<Mount, String> {
     if !has("mkfs.ext4") {
         return Err("there is no mkfs.ext4".to_owned());
@@ -73,10 +73,10 @@ fn full_disk_is_reported_and_loses_nothing() {
     assert!(free() + 64 >= before, "blocks are lost: {before} before, {} now", free());
 }
 
-/// A device that takes no more: its room is a file in memory that cannot grow. Files may be allocated on it, and what is written
-/// back later is lost, so that only a write past the page cache is told of it.
+/// A device that accepts no more data: its backing file is in memory and cannot grow. Files can still be allocated on
+/// it. Later write-back is lost, so only a write that bypasses the page cache reports the error.
 #[test]
-fn a_strategy_past_the_cache_does_not_outlive_a_device_that_refuses_writes() {
+fn bypassing_strategy_fails_on_a_device_that_refuses_writes() {
     let dir = TestDir::new();
     let disks =
         Mount::new(&["-t", "tmpfs", "-o", "size=24m", "none"], &dir.at("memory")).and_then(|memory| {

@@ -1,4 +1,4 @@
-//! `fullbore gen`: exact sizes, the same bytes from the same seed whatever the strategy.
+//! `fullbore gen`: exact sizes, and the same bytes from the same seed for every strategy.
 
 use std::fs;
 use std::path::Path;
@@ -61,7 +61,7 @@ fn the_same_seed_gives_the_same_bytes_by_any_strategy() {
         assert!(run(command.args(content)).succeeds().stdout == wanted, "to standard output");
         let other = generated(&out, &[content, &["--seed", "8"]].concat()).unwrap();
         assert!(other != wanted, "another seed");
-        // The beginning of more is the same as less.
+        // A shorter output is a prefix of a longer one.
         let mut command = fullbore(["gen", "5000000", "-", "--seed", "7"]);
         assert!(run(command.args(content)).succeeds().stdout[..3_000_001] == wanted[..]);
     }

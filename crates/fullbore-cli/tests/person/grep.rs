@@ -1,5 +1,5 @@
-//! `grep` beside `rg`: the same bytes and the same exit status, over files that are hard to get right. Without an `rg` of
-//! version 15 or later (in `FULLBORE_RG` or the path) there is nothing to compare with, and the tests say so.
+//! `grep` and `rg`: the same bytes and the same exit status, over difficult files. The tests are skipped without an
+//! `rg` of version 15 or later in `FULLBORE_RG` or the path.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::support::fullbore;
 
-/// `rg`, if there is one to compare with.
+/// Returns the `rg` to compare with, if there is one.
 fn rg() -> Option<PathBuf> {
     let rg = std::env::var_os("FULLBORE_RG").map_or_else(|| PathBuf::from("rg"), PathBuf::from);
     let version = Command::new(&rg).arg("--version").output().ok()?;
@@ -22,7 +22,7 @@ fn rg() -> Option<PathBuf> {
     None
 }
 
-/// Numbers as they come, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -50,7 +50,7 @@ fn utf_16(text: &str) -> Vec<u8> {
     [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
 }
 
-/// A directory of nasty files.
+/// A directory of difficult files.
 fn corpus() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let numbers = &mut Numbers(5);
@@ -101,7 +101,7 @@ fn corpus() -> tempfile::TempDir {
     directory
 }
 
-/// What cannot be the same in two runs is left out: times, and in what order an account names what it has.
+/// Removes what differs from run to run: times, and the order of names in JSON statistics.
 fn settled(output: &[u8]) -> String {
     fn timeless(value: &mut serde_json::Value) {
         if let Some(fields) = value.as_object_mut() {
@@ -121,7 +121,7 @@ fn settled(output: &[u8]) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// How both are run.
+/// Runs both programs in the same way.
 struct PeerComparison {
     rg: PathBuf,
     corpus: tempfile::TempDir,
@@ -330,7 +330,7 @@ fn grep_of_trees_matches_rg() {
 #[test]
 fn grep_of_standard_input_matches_rg() {
     let Some(beside) = PeerComparison::new() else { return };
-    // What rg prints of a NUL late in a pipe depends on how much it happened to read at a time.
+    // The output of rg for a NUL late in a pipe depends on the sizes of its reads.
     let files =
         ["plain", "big", "nul_mid", "nul_first", "utf16", "utf8_mark", "big_utf16", "empty", "long", "crlf"];
     for file in files {
@@ -341,7 +341,7 @@ fn grep_of_standard_input_matches_rg() {
             let pipe = || {
                 let mut cat = Command::new("cat");
                 cat.arg(beside.corpus.path().join(file)).stdout(Stdio::piped());
-                // It ends by itself: with its input, or by SIGPIPE.
+                // The process ends with its input, or by SIGPIPE.
                 cat.spawn().unwrap().stdout.take().unwrap().into()
             };
             beside.same(&[flags, &["needle", "-"]].concat(), "", pipe);
@@ -402,5 +402,5 @@ fn grep_explains_why_a_file_is_not_cut() {
     let cut = explained(&["-c", "needle", "big"]);
     assert!(cut.contains("big:") && !cut.contains("as a whole"), "{cut}");
     let path: &Path = directory.path();
-    assert!(path.join("big").metadata().unwrap().len() > 1 << 20, "it is not a small file");
+    assert!(path.join("big").metadata().unwrap().len() > 1 << 20, "the file is searched in parts");
 }

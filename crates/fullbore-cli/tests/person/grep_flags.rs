@@ -1,5 +1,5 @@
-//! Flags of `grep` that need more than a search: PCRE2, commands that read files, links, a configuration file; and lines
-//! that are longer than the memory.
+//! Flags of `grep` beyond the search: PCRE2, commands that read files, links, a configuration file; and lines longer
+//! than the memory limit.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::support::{TestDir, fullbore, has, run, run_with};
 
 #[test]
-fn pcre2_looks_around_and_back() {
+fn pcre2_has_look_around_and_backreferences() {
     let dir = TestDir::new();
     let lines: String = (0..200_000).map(|number| format!("{number} ab{} \u{e9}\n", number % 7)).collect();
     let file = dir.file("in", &lines);
@@ -22,7 +22,7 @@ fn pcre2_looks_around_and_back() {
             assert!(count("1") == count("4"), "{pattern} {flags:?}");
         }
         if !Command::new("grep").args(["-P", "a"]).arg(&file).output().is_ok_and(|out| out.status.success()) {
-            println!("skipped: comparing -P: this grep has none");
+            println!("skipped: comparing -P: not supported by this grep");
             continue;
         }
         let mut peer = Command::new("grep");
@@ -54,7 +54,7 @@ fn preprocessor_output_is_searched() {
     assert_eq!(grep(&["--pre", pre, "--pre", "", "needle", "a.up", "b"]).text(), "b:needle\n");
     grep(&["--pre", "false", "needle", "b"]).fails(2, &["preprocessor command failed", "b"]);
     grep(&["--pre", "no-such-program", "needle", "b"]).fails(2, &["no-such-program"]);
-    // More messages than a pipe takes, while nobody reads them.
+    // More messages than a pipe holds, while nothing reads them.
     let noisy = dir.file("noisy", "#!/bin/sh\nhead -c 500000 /dev/zero >&2\necho needle\nexit 3\n");
     fs::set_permissions(&noisy, fs::Permissions::from_mode(0o755)).unwrap();
     let noisy = grep(&["--pre", noisy.to_str().unwrap(), "needle", "b"]).fails(2, &["failed"]);
@@ -130,7 +130,7 @@ fn messages_besides_results_match() {
 }
 
 #[test]
-fn a_line_longer_than_the_memory_is_searched_all_the_same() {
+fn line_longer_than_the_memory_is_searched() {
     let dir = TestDir::new();
     let long = dir.at("long");
     let mut out = fs::File::create(&long).unwrap();
@@ -141,7 +141,7 @@ fn a_line_longer_than_the_memory_is_searched_all_the_same() {
     (0..100).for_each(|_| out.write_all(&block).unwrap());
     out.write_all(b"\nlast needle\n").unwrap();
     drop(out);
-    // Anonymous memory alone counts here: what is mapped can be let go at any time.
+    // Only anonymous memory counts here: mapped pages can be reclaimed at any time.
     let line = r#"ulimit -d 150000; exec "$@""#;
     for words in [&["-c", "needle"][..], &["-n", "needle"], &["-ob", "n..dle"], &["-c", "-v", "xyz"]] {
         let mut limited = Command::new("bash");

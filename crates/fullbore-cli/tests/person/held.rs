@@ -1,4 +1,5 @@
-//! Names that others change while a run goes on, and systems that lack a call: nothing is written elsewhere, nothing is left.
+//! Names changed by another process during a run, and systems that lack a call: nothing is written elsewhere, nothing
+//! is left.
 
 use std::ffi::CString;
 use std::fs;
@@ -11,11 +12,11 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 
 use crate::support::{Mount, TestDir, bytes, fullbore, has, names, run};
 
-/// Runs `work` while the two paths change places without a pause; `false` if they cannot here.
+/// Runs `work` while the two paths are exchanged in a loop; `false` if exchanging is not supported.
 fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
     let swap = || rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
     if let Err(error) = swap().and_then(|()| swap()) {
-        println!("skipped: names cannot be exchanged here: {error}");
+        println!("skipped: names cannot be exchanged: {error}");
         return false;
     }
     let over = AtomicBool::new(false);
@@ -48,7 +49,7 @@ fn all(directory: &Path) -> Vec<String> {
     found
 }
 
-/// What is left of temporary names.
+/// Temporary names that remain.
 fn left(directory: &Path) -> Vec<String> {
     all(directory).into_iter().filter(|name| name.contains(".fullbore")).collect()
 }
@@ -155,7 +156,8 @@ fn an_error_leaves_no_temporary_directory() {
     }
 }
 
-/// Runs the command with system calls made to fail; `None` where that cannot be had. The calls come with it.
+/// Runs the command with system calls made to fail, and returns it with the trace of the calls; `None` if that is not
+/// possible.
 fn failing(dir: &TestDir, inject: &[&str], arguments: &[&str]) -> Option<(crate::support::Finished, String)> {
     let trace = dir.at("trace");
     let traced = |inject: &[&str], command: &Command| {
@@ -167,7 +169,7 @@ fn failing(dir: &TestDir, inject: &[&str], arguments: &[&str]) -> Option<(crate:
     if !has("strace")
         || !traced(inject, &Command::new("true")).output().is_ok_and(|said| said.status.success())
     {
-        println!("skipped: strace cannot make calls fail here");
+        println!("skipped: strace cannot make calls fail");
         return None;
     }
     let ended = run(&mut traced(inject, &fullbore(arguments)));
@@ -229,7 +231,7 @@ fn without_proc_temporaries_are_their_owners_alone() {
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let mount = TestDir::new();
     let Ok(_mounted) = Mount::new(&["-t", "tmpfs", "tmpfs"], &mount.at("probe")) else {
-        return println!("skipped: nothing can be mounted here");
+        return println!("skipped: mounts are not possible");
     };
     let hidden = |command: &Command| {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -239,7 +241,7 @@ fn without_proc_temporaries_are_their_owners_alone() {
         hidden
     };
     if !hidden(&Command::new("true")).output().is_ok_and(|said| said.status.success()) {
-        return println!("skipped: /proc cannot be hidden here");
+        return println!("skipped: /proc cannot be hidden");
     }
     for command in [fullbore(["copy", "source", "t"]), user.command(["copy", "source", "t"])] {
         run(&mut hidden(&command)).succeeds();
@@ -249,7 +251,7 @@ fn without_proc_temporaries_are_their_owners_alone() {
     }
 }
 
-/// Names may be longer together than a path may be.
+/// Names together may be longer than the maximum path.
 #[test]
 fn trees_deeper_than_a_path_may_be_are_copied() {
     let dir = TestDir::new();

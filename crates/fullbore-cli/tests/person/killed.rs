@@ -1,5 +1,5 @@
-//! SIGKILL at any moment of a copy, many times over: the destination is the old file or the new one, whole, and what is
-//! left beside it is hidden.
+//! SIGKILL at many moments of a copy: the destination is the complete old file or the complete new one, and files left
+//! in its directory are hidden.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,13 +10,13 @@ use rustix::process::Signal;
 
 use crate::support::{TestDir, bytes, run, start, transform};
 
-/// How long there are rounds.
+/// Duration of the rounds.
 const ROUNDS: Duration = Duration::from_secs(5);
-/// Big enough to be met in the middle, small enough for many rounds.
+/// Long enough to be interrupted in the middle, short enough for many rounds.
 const LENGTH: usize = 12 << 20;
 
 #[test]
-fn a_copy_that_is_killed_leaves_the_old_file_or_the_new_one() {
+fn killed_copy_leaves_the_old_file_or_the_new_one() {
     if !fullbore_testkit::runs_all("copies that are killed") {
         return;
     }
@@ -30,7 +30,7 @@ fn a_copy_that_is_killed_leaves_the_old_file_or_the_new_one() {
             ["auto", "cci", "cci-mt", "cci-mm"].map(|strategy| vec!["--sync", sync, "--strategy", strategy])
         })
         .collect();
-    // How long each way takes undisturbed, so that every moment of it is met.
+    // Duration of each kind of run undisturbed, so that kills are spread over all of it.
     let longest: Vec<Duration> = ways
         .iter()
         .map(|way| {
@@ -46,7 +46,7 @@ fn a_copy_that_is_killed_leaves_the_old_file_or_the_new_one() {
         let way = rounds % ways.len();
         let coming = 1 - there;
         let running = start(&mut transform("none", &paths[coming], &output, &ways[way]));
-        // A sequence that falls evenly everywhere (the golden ratio's multiples).
+        // A sequence that is evenly distributed (multiples of the golden ratio).
         sleep(longest[way].mul_f64((rounds as f64 * 0.618_034).fract() * 1.1));
         running.signal(Signal::KILL);
         let ended = running.end();
@@ -68,6 +68,6 @@ fn a_copy_that_is_killed_leaves_the_old_file_or_the_new_one() {
         }
     }
     println!("{killed} of {rounds} runs were killed before their end");
-    assert!(outcomes.contains(&(137, false)), "no run was met in the middle");
+    assert!(outcomes.contains(&(137, false)), "no run was killed in the middle");
     assert!(killed >= 10, "{killed} of {rounds}");
 }

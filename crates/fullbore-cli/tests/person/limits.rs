@@ -1,4 +1,4 @@
-//! A person's own limits: file sizes, memory, signals that shall be ignored, nobody who listens, no `/proc`.
+//! Limits of the environment: file sizes, memory, ignored signals, closed streams, no `/proc`.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -24,14 +24,14 @@ fn past_a_file_size_limit_it_fails_with_a_message() {
 }
 
 #[test]
-fn where_memory_ends_it_fails_with_a_message() {
+fn out_of_memory_fails_with_a_message() {
     let dir = TestDir::new();
     let input = dir.at("in");
     fs::File::create(&input).unwrap().set_len(1 << 30).unwrap();
     let output = dir.file("out", "old");
     let line = r#"ulimit -v 400000; "$0" transform upper "$1" "$2" --strategy cci-mm"#;
     shell(line, &[&input, &output]).fails(2, &["annot allocate memory"]);
-    // Each thread's stack takes address space: so much that few find some. Those that do have all the work.
+    // Each thread's stack takes so much address space that only few threads start. Those do all the work.
     let line = r#"ulimit -v 800000; RUST_MIN_STACK=250000000 "$0" transform upper "$1" - --strategy workers=256,request=4K,model=pool | cmp -n 1G - "$1""#;
     shell(line, &[&input]).succeeds();
     assert_eq!(fs::read(&output).unwrap(), b"old");
@@ -70,7 +70,7 @@ fn signals_that_were_ignored_before_stay_ignored() {
     }
 }
 
-/// A line of a shell with an empty `/proc`; `None`, with the reason printed, where that cannot be had.
+/// Returns a shell line with an empty `/proc`; `None`, with the reason printed, if that is not possible.
 fn without_proc(line: &str, paths: &[&std::path::Path]) -> Option<Command> {
     let possible = rustix::process::geteuid().is_root()
         && Command::new("unshare")
@@ -110,7 +110,7 @@ fn without_proc_outputs_are_as_safe() {
     for (turn, signal) in [Signal::INT, Signal::TERM, Signal::INT].into_iter().enumerate() {
         let line = r#"exec "$0" transform upper /dev/zero "$1""#;
         let running = start(&mut without_proc(line, &[&output]).unwrap());
-        // Until its temporary file is there, which has no name where root runs it.
+        // Waits for the temporary file, which has no name if run by root.
         let mut waits = 0;
         while dir.names().len() == 2 && waits < 300 {
             sleep(Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! The command as a person uses it: its binary run in a shell's way, its bytes, words and exit codes looked at.
+//! End-to-end tests of the command: the binary run as from a shell; output, messages and exit codes checked.
 #![forbid(unsafe_code)]
 
 mod arguments;

@@ -1,15 +1,15 @@
-//! Memory: bounded for a file of any size, by any strategy that does not map it whole.
+//! Memory: bounded for a file of any size, for every strategy that does not map it whole.
 
 use std::fs::{self, File};
 
 use crate::support::{TestDir, fullbore, methods, refused, run, transform};
 
-/// The buffers' budget and what the program itself may take, in bytes.
+/// The buffers' budget plus the program's own memory, in bytes.
 const MOST: u64 = (64 + 16) << 20;
 
 #[test]
 fn a_gibibyte_takes_no_more_memory_than_the_budget() {
-    // In memory where there is room: this is not about the disk.
+    // In memory if there is enough: the disk does not matter here.
     let dir = match rustix::fs::statvfs("/dev/shm") {
         Ok(dir) if dir.f_bavail * dir.f_frsize > 4 << 30 => tempfile::tempdir_in("/dev/shm").unwrap(),
         _ => tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
@@ -35,7 +35,7 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
         "workers=64,model=striped",
     ] {
         let options = ["--json", "--strategy", strategy];
-        // Nothing is kept, so the file system's own memory does not decide.
+        // The output is discarded, so the file system's own memory does not matter.
         let ended = run(&mut transform("none", &input, "/dev/null".as_ref(), &options));
         if methods().iter().any(|method| refused(&ended, method)) {
             continue;

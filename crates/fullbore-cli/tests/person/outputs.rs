@@ -1,5 +1,5 @@
-//! Outputs are safe: what must not be written is not, what is replaced keeps its rights, and what fails leaves
-//! the old file and nothing else.
+//! Safe outputs: protected files are not written, replaced files keep their permissions, and failures leave the old
+//! file and nothing else.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -37,7 +37,7 @@ fn a_replaced_file_keeps_its_mode_and_owner() {
     }
 }
 
-/// A file that its writer owns runs as its writer: it must not have the bits that said whom the old file ran as.
+/// A file owned by its writer runs as its writer: it must not keep the bits that made the old file run as its owner.
 #[test]
 fn set_id_bits_survive_only_with_owner_and_group() {
     if !rustix::process::geteuid().is_root() {
@@ -78,7 +78,7 @@ fn set_id_bits_survive_only_with_owner_and_group() {
                 assert_eq!(found.mode() & 0o6000, 0, "{words:?} {mode:o}: {:o}", found.mode());
             }
         }
-        // Where owner and group can be kept so are the bits.
+        // If owner and group can be preserved, so are the bits.
         for words in
             [&["copy", "in", "out"][..], &["copy", "-p", "set", "out"], &["transform", "upper", "in", "out"]]
         {
@@ -141,7 +141,7 @@ fn another_name_of_the_old_file_keeps_the_old_bytes() {
 }
 
 #[test]
-fn input_and_output_are_not_the_same_file_by_any_name() {
+fn input_as_output_is_rejected_under_any_name() {
     let dir = TestDir::new();
     let data = bytes(500_000, 1);
     let file = dir.file("same", &data);
@@ -158,7 +158,7 @@ fn input_and_output_are_not_the_same_file_by_any_name() {
     shell(r#""$0" transform upper "$1" - >> "$1""#, &[&file]).fails(2, &["same file"]);
     assert!(fs::read(&file).unwrap() == data);
     assert_eq!(dir.names(), ["hard", "same", "soft"]);
-    // The shell has emptied it by then; nothing can be saved, but it must not grow for ever either.
+    // The shell has already truncated it; the content is lost, but the file must not grow without end.
     let ended = shell(r#""$0" transform upper "$1" - > "$1""#, &[&file]);
     assert!([0, 2].contains(&ended.code()), "{ended}");
     assert_eq!(fs::metadata(&file).unwrap().len(), 0);
@@ -213,7 +213,7 @@ fn the_longest_name_can_be_written() {
 }
 
 #[test]
-fn names_that_are_no_text_are_names_all_the_same() {
+fn names_need_not_be_utf_8() {
     use std::os::unix::ffi::OsStrExt;
     let dir = TestDir::new();
     let input = dir.path().join(std::ffi::OsStr::from_bytes(b"in \xff\n"));
@@ -269,7 +269,7 @@ fn read_only_file_system_is_reported() {
     fs::write(place.join("old"), "old").unwrap();
     let _read_only = match Mount::new(&["-o", "remount,ro"], &place) {
         Ok(again) => {
-            // One mount, one unmounting.
+            // Mounted once, unmounted once.
             std::mem::forget(again);
             mount
         }

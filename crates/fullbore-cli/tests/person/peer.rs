@@ -1,7 +1,7 @@
-//! One of our tools and its peer, run beside each other.
+//! Runs a tool and its peer and compares the results.
 //!
-//! Peers are looked for in the directories of `FULLBORE_PEERS` (colon-separated) and in `PATH`. A tool or a peer that is not
-//! there is left out with a line that says so. A difference does not end a test: all of them are listed at its end.
+//! Peers are searched for in the directories of `FULLBORE_PEERS` (colon-separated) and in `PATH`. If a tool or a peer
+//! is missing, the test is skipped with a message. A difference does not end a test: all of them are listed at its end.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -16,29 +16,29 @@ use std::time::Duration;
 use crate::corpus::{Corpus, CorpusFile, FileClass, PIPED};
 use crate::support::{Finished, TestDir, fullbore, has, run, run_with};
 
-/// Listed at the most.
+/// Maximum number of listed differences.
 const LISTED: usize = 40;
 
-/// One of our tools and its peer.
+/// A tool and its peer.
 pub(crate) struct Pair {
     tool: &'static str,
     pub(crate) peer: PathBuf,
     pub(crate) dir: TestDir,
     pub(crate) corpus: Corpus,
     pub(crate) differences: Vec<String>,
-    /// Whether both run without rights, so that what may not be read cannot be.
+    /// True if both run without privileges, so that permissions apply.
     stripped: bool,
 }
 
 impl Pair {
-    /// `None`, with the reason printed, where one of the two is missing.
+    /// `None`, with the reason printed, if one of the two is missing.
     pub(crate) fn new(tool: &'static str, peer: &str) -> Option<Self> {
         if run(&mut fullbore([tool, "--help"])).code() != 0 {
-            println!("skipped: {tool} beside {peer}: there is no subcommand {tool}");
+            println!("skipped: {tool} compared with {peer}: no subcommand {tool}");
             return None;
         }
         let Some(peer) = find(peer) else {
-            println!("skipped: {tool} beside {peer}: there is no {peer} in FULLBORE_PEERS or PATH");
+            println!("skipped: {tool} compared with {peer}: no {peer} in FULLBORE_PEERS or PATH");
             return None;
         };
         let dir = TestDir::open_to_all();
@@ -46,7 +46,7 @@ impl Pair {
         Some(Self { tool, peer, dir, corpus, differences: Vec::new(), stripped: false })
     }
 
-    /// Ours and the peer, with their flags and the same paths, in the directory.
+    /// Returns the commands of both, with their flags and the same paths, in the directory.
     pub(crate) fn commands(
         &self,
         flags: &[&str],
@@ -88,7 +88,7 @@ impl Pair {
         self.compare(&format!("{flags:?} {:?} ({}), {locale}", file.name, file.what), &ours, &peer);
     }
 
-    /// Runs both over what comes from a pipe.
+    /// Runs both over input from a pipe.
     pub(crate) fn pipe(&mut self, flags: &[&str], theirs: &[&str], file: &CorpusFile, locale: &str) {
         let content = fs::read(&file.path).unwrap();
         let [mut ours, mut peer] = self.commands(flags, theirs, &[], locale);
@@ -96,7 +96,7 @@ impl Pair {
         self.compare(&format!("{flags:?} < {:?} ({}), {locale}", file.name, file.what), &ours, &peer);
     }
 
-    /// Notes a difference between what both did.
+    /// Records a difference between the two results.
     pub(crate) fn compare(&mut self, what: &str, ours: &Finished, peer: &Finished) {
         if ours.code() == peer.code() && ours.stdout == peer.stdout {
             return;
@@ -121,7 +121,7 @@ impl Pair {
         ));
     }
 
-    /// Runs `look` over what nobody without rights may read, as somebody without rights.
+    /// Runs `look` over files that are unreadable without privileges, with both running unprivileged.
     pub(crate) fn without_rights(&mut self, look: impl FnOnce(&mut Self, &CorpusFile)) {
         let Some(file) = self.corpus.files.iter().find(|file| file.sort == FileClass::Unreadable).cloned()
         else {
@@ -163,7 +163,7 @@ impl Pair {
     }
 }
 
-/// Where a peer lies.
+/// Finds the path of a peer.
 fn find(name: &str) -> Option<PathBuf> {
     let [first, then] = ["FULLBORE_PEERS", "PATH"].map(|name| std::env::var_os(name).unwrap_or_default());
     let all: Vec<PathBuf> = std::env::split_paths(&first).chain(std::env::split_paths(&then)).collect();
@@ -173,7 +173,7 @@ fn find(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// A name that no program takes for a flag.
+/// Returns a name that no program parses as a flag.
 pub(crate) fn plain_name(name: &OsStr) -> OsString {
     match name.as_encoded_bytes().starts_with(b"-") {
         true => Path::new(".").join(name).into_os_string(),
@@ -181,14 +181,15 @@ pub(crate) fn plain_name(name: &OsStr) -> OsString {
     }
 }
 
-/// Runs a command while somebody writes to the fifo that it reads. Who never opens the fifo leaves nobody waiting.
+/// Runs a command while a thread writes to the fifo that it reads. A command that never opens the fifo does not block
+/// the thread.
 pub(crate) fn fed(fifo: &Path, command: &mut Command) -> Finished {
     use rustix::fs::{Mode, OFlags, open};
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
-                // Without waiting: that fails until there is a reader.
+                // Without blocking: this fails until there is a reader.
                 if let Ok(writer) = open(fifo, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()) {
                     let _ = fs::File::from(writer).write_all(PIPED);
                     return;

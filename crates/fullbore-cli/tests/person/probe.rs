@@ -1,4 +1,4 @@
-//! `fullbore probe`: any path, without waiting, without leaving anything.
+//! `fullbore probe`: any path, without blocking and without leaving files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -19,7 +19,7 @@ fn works(facts: &serde_json::Value) -> Vec<&str> {
         assert!(!engine["summary"].as_str().unwrap().is_empty());
         assert!(engine["works"] == true || engine["reason"].is_string(), "{engine}");
     }
-    assert_eq!(engines.len(), fullbore::engine::METHODS.len() - 1, "every method is spoken of");
+    assert_eq!(engines.len(), fullbore::engine::METHODS.len() - 1, "every method is listed");
     engines
         .iter()
         .filter(|engine| engine["works"] == true)
@@ -61,7 +61,7 @@ fn directory_is_probed_with_a_temporary_file() {
 }
 
 #[test]
-fn pipes_are_not_waited_for() {
+fn pipes_do_not_block() {
     let dir = TestDir::new();
     let pipe = fifo(&dir, "pipe");
     let _listener = UnixListener::bind(dir.at("socket")).unwrap();
@@ -75,7 +75,7 @@ fn pipes_are_not_waited_for() {
         ("/proc".as_ref(), "directory", &[]),
     ] {
         if !path.exists() {
-            println!("skipped: {}: not here", path.display());
+            println!("skipped: {}: does not exist", path.display());
             continue;
         }
         let found = facts(path);

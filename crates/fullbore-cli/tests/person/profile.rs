@@ -1,4 +1,4 @@
-//! `fullbore profile`: shown, used and forgotten.
+//! `fullbore profile`: shown, used and removed.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn profile(dir: &TestDir, words: &[&str]) -> Command {
     with(dir, command)
 }
 
-/// Saves what a measurement of the directory's own file system and of another would have.
+/// Saves entries as from measurements of the directory's own file system and of another.
 fn save(dir: &TestDir) {
     let here = key(&File::open(dir.file("here", "x")).unwrap()).unwrap();
     let measured = |strategy: &str, rate: f64| json!({ "strategy": strategy, "rate": rate, "low": rate * 0.9, "high": rate * 1.1 });

@@ -1,4 +1,4 @@
-//! `fullbore report`: results shown again, compared, refused, and what a build server sees of it.
+//! `fullbore report`: results shown again, compared and rejected, and exit codes for build servers.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{TestDir, fullbore, run, run_with};
 
-/// Results with a cell for each rate, 1 % of noise on it.
+/// Results with a cell for each rate, with 1% of noise.
 pub(crate) fn results(rates: &[f64], seed: u64) -> Document {
     let mut rng = Xoshiro256::seeded(seed);
     let run = Run {
@@ -50,7 +50,7 @@ fn text(document: &Document) -> Vec<u8> {
     text
 }
 
-/// A room with `a.json`, and `b.json` whose second cell is 20 % slower and whose third is 50 % faster.
+/// A directory with `a.json`, and `b.json` whose second cell is 20% slower and whose third is 50% faster.
 fn dir() -> TestDir {
     let dir = TestDir::new();
     dir.file("a.json", text(&results(&[1e9, 2e9, 3e9], 1)));
@@ -81,7 +81,7 @@ fn one_document_is_shown_in_every_form() {
     let quiet = run(&mut report(&dir, &["a.json", "--quiet", "--csv", "s.csv"])).succeeds();
     assert!(quiet.stdout.is_empty());
     assert_eq!(dir.names(), ["a.json", "b.json", "r.html", "s.csv"]);
-    // The folder that bench makes, and standard input.
+    // The folder that bench creates, and standard input.
     fs::create_dir(dir.at("results")).unwrap();
     fs::rename(dir.at("a.json"), dir.at("results/results.json")).unwrap();
     assert_eq!(run(&mut report(&dir, &["results"])).succeeds().text(), table);
@@ -99,12 +99,12 @@ fn a_comparison_shows_the_worst_first_and_the_count_last() {
     assert_eq!(last, "b.json: 1 slower, 0 unclear, 1 no different, 1 faster of 3 cells");
     assert!(table.find("Slower (1)").unwrap() < table.find("Faster (1)").unwrap(), "{table}");
     assert!(ended.stderr.is_empty());
-    // Several, standard input among them.
+    // Several documents, standard input among them.
     let input = text(&results(&[1e9, 2e9, 3e9], 3));
     let table = run_with(&mut report(&dir, &["a.json", "b.json", "-"]), &input).succeeds().text();
     let last = table.lines().last().unwrap();
     assert_eq!(last, "standard input: 0 slower, 0 unclear, 3 no different, 0 faster of 3 cells");
-    // A wider margin swallows the slower one.
+    // With a wider margin the slower cell is insignificant.
     let json = run(&mut report(&dir, &["a.json", "b.json", "--json", "--margin", "30%"])).succeeds().text();
     let value: Value = serde_json::from_str(&json).unwrap();
     let verdicts: Vec<&str> = value["others"][0]["cells"]
@@ -122,13 +122,13 @@ fn a_comparison_shows_the_worst_first_and_the_count_last() {
 }
 
 #[test]
-fn a_terminal_gets_its_width_and_colour_unless_it_wants_none() {
+fn terminal_output_has_its_width_and_colours_unless_disabled() {
     let dir = dir();
     let line = |environment: &str| {
         format!("{environment} script -qec \"stty cols 100; '$0' report '$1' '$2'\" /dev/null < /dev/null")
     };
     if !crate::support::has("script") {
-        return println!("skipped: there is no script(1) to make a terminal");
+        return println!("skipped: no script(1) to make a terminal");
     }
     let (a, b) = (dir.at("a.json"), dir.at("b.json"));
     let coloured = crate::support::shell(&line(""), &[&a, &b]).succeeds().text();
@@ -140,7 +140,7 @@ fn a_terminal_gets_its_width_and_colour_unless_it_wants_none() {
 }
 
 #[test]
-fn a_build_server_learns_by_the_exit_code() {
+fn fail_on_sets_the_exit_code() {
     let dir = dir();
     for (condition, code) in [
         ("slower", 1),
@@ -164,7 +164,7 @@ fn a_build_server_learns_by_the_exit_code() {
     let words = ["a.json", "b.json", "c.json", "--fail-on", "missing", "--fail-on", "slower:30%"];
     run(&mut report(&dir, &words)).fails(1, &["missing: met by 1 of 6 cells"]);
     run(&mut report(&dir, &["a.json", "c.json", "--fail-on", "slower:5%"])).succeeds();
-    // What was asked for is written also where the answer is no.
+    // Requested files are written even if the result is "no".
     let words = [
         "a.json",
         "b.json",
@@ -198,7 +198,7 @@ fn different_environments_need_across() {
         compare(&[]).fails(2, &["Linux 6.18 | Linux 6.19", "processors: 4 | 8", "--across machine,kernel "]);
     assert!(ended.stdout.is_empty());
     compare(&["--across", "kernel"]).fails(2, &["processors", "--across machine "]);
-    assert_eq!(dir.names(), ["a.json", "b.json", "c.json"], "nothing is written of what was refused");
+    assert_eq!(dir.names(), ["a.json", "b.json", "c.json"], "a rejected comparison writes nothing");
     let table = compare(&["--across", "machine,kernel"]).succeeds().text();
     assert!(table.contains("across kernel: Linux 6.18 | Linux 6.19"), "{table}");
     assert_eq!(compare(&["--across", "machine", "--across", "kernel"]).succeeds().text(), table);
@@ -241,7 +241,7 @@ fn invalid_document_is_named_with_advice() {
 }
 
 #[test]
-fn wrong_words_are_named_and_nothing_is_written() {
+fn wrong_arguments_are_named_and_nothing_is_written() {
     let dir = dir();
     let cases: [(&[&str], &[&str]); 14] = [
         (&["a.json", "b.json", "--fail-on", "slower:5"], &["slower:5", "%"]),
@@ -280,12 +280,12 @@ fn output_is_replaced_when_complete_and_keeps_its_mode() {
         "set -o pipefail; \"$0\" report \"$1\" --json | head -c 10",
         &[&dir.at("a.json")],
     );
-    // The document may fit into the pipe before its reader goes.
+    // The document may fit into the pipe before its reader closes it.
     assert!([0, 141].contains(&ended.code()) && ended.stderr.is_empty(), "{ended}");
 }
 
 #[test]
-fn its_help_fits_a_terminal() {
+fn help_fits_a_terminal() {
     for flag in ["-h", "--help"] {
         let text = run(fullbore(["report", flag]).env("COLUMNS", "80")).succeeds().text();
         assert!(text.contains("--fail-on") && text.contains("Exit status"), "{text}");

@@ -1,4 +1,4 @@
-//! `copy --resume`: a run that was stopped is gone on with, and nobody else can have a hand in it.
+//! `copy --resume`: an interrupted run is continued, without interference by other users.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use crate::support::{Finished, TestDir, Unprivileged, bytes, fullbore, names, run, start};
 
-/// Long enough that a run is met in the middle.
+/// Long enough to interrupt a run in the middle.
 const LENGTH: usize = 96 << 20;
 
 fn resume<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
@@ -21,7 +21,7 @@ fn resume<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
     command
 }
 
-/// What a run left hidden in a directory: parts and journals.
+/// Hidden files that a run left in a directory: parts and journals.
 fn left(directory: &Path) -> Vec<PathBuf> {
     let hidden = names(directory).into_iter().filter(|name| name.starts_with('.'));
     hidden.map(|name| directory.join(name)).collect()
@@ -68,7 +68,7 @@ fn partial_file_and_journal_are_private() {
         let mut attempts = 0;
         while !killed(resume([&source, &target]).arg("-p"), &journal(&target)) {
             attempts += 1;
-            assert!(attempts < 20, "no run was met in the middle");
+            assert!(attempts < 20, "no run was killed in the middle");
             fs::remove_file(&target).unwrap();
         }
         let old = part(&place).expect("a part");
@@ -102,7 +102,7 @@ fn partial_file_and_journal_are_private() {
     }
 }
 
-/// A file of somebody else's under the name that a journal has is neither read, written nor waited for.
+/// Another user's file under the name of a journal is neither read nor written, and does not block.
 #[test]
 fn foreign_journal_is_ignored() {
     if !rustix::process::geteuid().is_root() {
@@ -126,7 +126,7 @@ fn foreign_journal_is_ignored() {
     assert_eq!(left(dir.path()), [planted]);
 }
 
-/// A run that was killed between the name of the target and the end of the journal.
+/// A run that was killed between naming the target and removing the journal.
 #[test]
 fn a_stale_journal_stops_no_later_copy() {
     let dir = TestDir::new();
@@ -144,8 +144,8 @@ fn a_stale_journal_stops_no_later_copy() {
     };
     stale();
     run(&mut resume([&source, &target])).succeeds();
-    assert!(!journal(&target).exists(), "there is nothing left to do");
-    // The target went, or the source changed.
+    assert!(!journal(&target).exists(), "the copy is complete");
+    // The target is missing, or the source changed.
     stale();
     fs::remove_file(&target).unwrap();
     let ended = run(resume([&source, &target]).arg("--json")).succeeds();
@@ -174,7 +174,7 @@ fn same_command_resumes_the_tree() {
     let mut attempts = 0;
     while !killed(&mut archive(), &journal(&inner)) {
         attempts += 1;
-        assert!(attempts < 20, "no run was met in the middle");
+        assert!(attempts < 20, "no run was killed in the middle");
         fs::remove_dir_all(&target).unwrap();
     }
     assert!(part(&target.join("in")).is_some());
@@ -186,13 +186,13 @@ fn same_command_resumes_the_tree() {
         (names(&target), names(&target.join("in"))),
         (vec!["in".into(), "small".into()], vec!["large".into()])
     );
-    // Now it is a directory that is there: copied into, as with cp.
+    // The target is now an existing directory: copied into, as with cp.
     run(&mut archive()).succeeds();
     assert!(target.join("src/in/large").exists());
     assert_eq!(dir.names(), ["dst", "src"]);
 }
 
-/// What could not be copied is tried again by the same command.
+/// The same command retries files that could not be copied.
 #[test]
 fn tree_with_failures_is_resumed() {
     let Some(other) = Unprivileged::new() else { return };
@@ -249,7 +249,7 @@ fn killed_copy_resumes_at_its_offset() {
             fs::write(&target, "old").unwrap();
         }
     }
-    assert!(stopped > 0, "no run was stopped on its way");
+    assert!(stopped > 0, "no run was interrupted");
     let ended = run(&mut going(&["--json"])).succeeds();
     let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert!(fs::read(&target).unwrap() == data);
@@ -258,13 +258,13 @@ fn killed_copy_resumes_at_its_offset() {
         (json["copy"]["resumed"].as_u64().unwrap(), json["copy"]["copied"].as_u64().unwrap());
     assert!(resumed > 0, "{json}");
     assert_eq!(resumed + copied, data.len() as u64);
-    // Now it is whole, and a further run has nothing to do.
+    // The copy is complete, and a further run has nothing to do.
     let ended = run(&mut going(&["--json"])).succeeds();
     let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(json["copy"]["skipped"], 1);
 }
 
-/// What an earlier run left is not believed: not of another source, and not where it was damaged.
+/// The remains of an earlier run are checked: they are not used for another source, nor where they were damaged.
 #[test]
 fn resume_checks_source_and_written_data() {
     let dir = TestDir::new();
@@ -284,7 +284,7 @@ fn resume_checks_source_and_written_data() {
             if journal.exists() && part(dir.path()).is_some() {
                 break;
             }
-            assert!(begin.elapsed() < Duration::from_secs(60), "no run was met in the middle");
+            assert!(begin.elapsed() < Duration::from_secs(60), "no run was killed in the middle");
             let _ = fs::remove_file(&target);
         }
         let wanted = if damage {

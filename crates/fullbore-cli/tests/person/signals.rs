@@ -1,4 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGKILL at any moment: the old output is whole, nothing is left behind, the code says so.
+//! Ctrl-C, SIGTERM and SIGKILL at any moment: the old output is intact, nothing is left behind, the exit code reports
+//! the signal.
 
 use std::fs;
 use std::io::Write;
@@ -12,15 +13,15 @@ use rustix::process::Signal;
 use crate::streams::fifo;
 use crate::support::{TestDir, bytes, fullbore, run, start, start_unread, transform};
 
-/// Big enough to be met in the middle.
+/// Long enough to be interrupted in the middle.
 const LENGTH: usize = 48 << 20;
 
-/// Delays all over a run, more of them early, from a fixed seed.
+/// Delays spread over a run, more of them early, from a fixed seed.
 fn delays(count: u32, longest: Duration) -> impl Iterator<Item = Duration> {
     bytes(count as usize, 99).into_iter().map(move |byte| longest.mul_f64((f64::from(byte) / 255.0).powi(2)))
 }
 
-/// How long an undisturbed run takes.
+/// Returns the duration of an undisturbed run.
 fn undisturbed(input: &Path, output: &Path, strategy: &str) -> Duration {
     let start = Instant::now();
     run(&mut transform("shift:1", input, output, &["--strategy", strategy])).succeeds();
@@ -28,7 +29,7 @@ fn undisturbed(input: &Path, output: &Path, strategy: &str) -> Duration {
 }
 
 #[test]
-fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
+fn interrupted_run_leaves_the_old_file_and_nothing_else() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
     let input = dir.file("in", &data);
@@ -46,11 +47,11 @@ fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
             let ended = running.end();
             let found = fs::read(&output).unwrap();
             match ended.code() {
-                // It was done before.
+                // The run ended before the signal.
                 0 => assert!(found == shifted, "{strategy} after {delay:?}"),
                 code => {
                     assert_eq!(code, wanted, "{strategy} after {delay:?}: {ended}");
-                    // At the very end the new file may have its name already: then it is whole.
+                    // At the very end the new file may already have its name: then it is complete.
                     assert!(
                         found == b"old" || found == shifted,
                         "{strategy} after {delay:?}: neither old nor new"
@@ -61,11 +62,11 @@ fn a_run_that_is_stopped_leaves_the_old_file_and_nothing_else() {
             assert_eq!(dir.names(), ["in", "out"], "{strategy} after {delay:?}");
         }
     }
-    assert!(stopped > 0, "no run was met in the middle");
+    assert!(stopped > 0, "no run was interrupted in the middle");
 }
 
 #[test]
-fn a_new_file_is_not_there_if_its_run_is_stopped() {
+fn interrupted_run_leaves_no_new_file() {
     let dir = TestDir::new();
     for (delay, command) in
         delays(6, Duration::from_millis(150)).zip(["gen", "transform"].into_iter().cycle())
@@ -83,7 +84,7 @@ fn a_new_file_is_not_there_if_its_run_is_stopped() {
 }
 
 #[test]
-fn killed_outright_it_leaves_the_old_file_as_it_was() {
+fn killed_run_leaves_the_old_file() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(LENGTH, 2));
     let longest = undisturbed(&input, &dir.at("scratch"), "auto");
@@ -99,7 +100,7 @@ fn killed_outright_it_leaves_the_old_file_as_it_was() {
         assert!(found == b"old" || found == new, "after {delay:?}: neither old nor new");
         killed += u32::from(ended.code() == 137 && found == b"old");
     }
-    assert!(killed > 0, "no run was met in the middle");
+    assert!(killed > 0, "no run was killed in the middle");
 }
 
 #[test]
@@ -108,12 +109,12 @@ fn waiting_for_a_pipe_can_be_interrupted() {
         let dir = TestDir::new();
         let pipe = fifo(&dir, "pipe");
         let output = dir.file("out", "old");
-        // Waits for somebody who opens the other end.
+        // Blocked in opening the other end.
         let running = start(&mut transform("upper", &pipe, &output, &[]));
         sleep(Duration::from_millis(100));
         running.signal(signal);
         assert_eq!(running.end().code(), wanted, "in open");
-        // Waits for bytes.
+        // Blocked in reading.
         let mut running = start(&mut transform("upper", &pipe, &output, &[]));
         let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
         writer.write_all(b"some").unwrap();
@@ -122,13 +123,13 @@ fn waiting_for_a_pipe_can_be_interrupted() {
         running.signal(signal);
         assert_eq!(running.end().code(), wanted, "in read");
         drop(writer);
-        // Waits for a reader.
+        // Blocked in writing.
         let mut running = start_unread(&mut transform("upper", "/dev/zero".as_ref(), "-".as_ref(), &[]));
         sleep(Duration::from_millis(100));
         assert!(running.alive());
         running.signal(signal);
         assert_eq!(running.end().code(), wanted, "in write");
-        // Waits for a person.
+        // Blocked in reading from a terminal user.
         let mut command = fullbore(["transform", "upper", "-"]);
         let running = start(command.arg(&output).stdin(Stdio::piped()));
         sleep(Duration::from_millis(100));
@@ -163,13 +164,13 @@ fn interrupted_in_place_change_names_the_file() {
         let ended = running.end();
         let after = fs::read(&file).unwrap();
         assert_eq!(after.len(), before.len());
-        // Not block by block: builds with debug assertions cut writes short, and may be stopped before the rest.
+        // Not block by block: builds with debug assertions cut writes short, and may be interrupted before the rest.
         assert!(after.iter().zip(&before).all(|(new, old)| new == old || *new == old.wrapping_add(1)));
         if ended.code() == 143 && after != before && after.iter().zip(&before).any(|(new, old)| new == old) {
             stopped += 1;
             assert!(ended.stderr.contains("part old and part new"), "{ended}");
         }
     }
-    println!("{stopped} of 10 runs were met in the middle");
+    println!("{stopped} of 10 runs were interrupted in the middle");
     assert_eq!(dir.names(), ["file", "out", "pipe"]);
 }

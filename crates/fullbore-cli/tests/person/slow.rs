@@ -1,4 +1,4 @@
-//! A slow file in the middle of quick ones: what comes before it is printed at once, whoever waits for it.
+//! A slow file among quick ones: the results before it are printed immediately, even while workers wait for it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -27,7 +27,7 @@ fn results_before_a_slow_file_are_printed() {
             command.args(["--workers", workers]).args(&names).current_dir(dir.path());
             let mut running = start_unread(&mut command);
             let mut lines = BufReader::new(running.child.stdout.take().unwrap()).lines();
-            // Nobody has opened the pipe for writing yet. That these come is the test: else it hangs.
+            // The pipe has no writer yet. Reading these lines is the test: otherwise it hangs.
             for name in &names[..37] {
                 let line = lines.next().unwrap().unwrap();
                 assert!(line.contains(name.as_str()), "{tool:?} {workers}: {line}");
@@ -44,7 +44,7 @@ fn results_before_a_slow_file_are_printed() {
 }
 
 #[test]
-fn a_name_is_worked_on_when_it_arrives() {
+fn name_is_processed_when_it_arrives() {
     let dir = TestDir::new();
     let names = ["one", "two", "three"];
     let sums = run(fullbore(["sum"]).args(names.map(|name| dir.file(name, name)))).succeeds().text();

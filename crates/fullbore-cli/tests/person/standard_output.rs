@@ -1,10 +1,10 @@
-//! Whatever prints says so where standard output is closed or full, with the exit code of its peer.
+//! Every command that prints reports a closed or full standard output, with the exit code of its peer.
 
 use std::path::Path;
 
 use crate::support::{TestDir, shell};
 
-/// Lines of a shell with the command in them that print, with the exit code where they cannot.
+/// Shell lines with commands that print, and the exit code if printing fails.
 const PRINTING: &[(&str, i32)] = &[
     ("--help", 2),
     ("--version", 2),
@@ -93,7 +93,7 @@ fn a_closed_or_full_standard_output_is_an_error() {
 }
 
 #[test]
-fn no_file_takes_the_place_of_a_closed_stream() {
+fn no_file_replaces_a_closed_stream() {
     let dir = dir();
     let shell = |line: &str| shell(&format!(r#"cd "$1"; {line}"#), &[dir.path()]);
     shell(r#""$0" cp a c >&- <&-"#).succeeds();

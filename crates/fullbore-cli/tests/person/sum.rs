@@ -1,4 +1,4 @@
-//! `sum` beside the tools whose lines it prints and checks.
+//! `sum` and the tools whose lists it prints and checks.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::streams::fifo;
 use crate::support::{Finished, TestDir, bytes, fullbore, has, run, run_with, shell};
 
-/// By algorithm, who else computes it.
+/// The peer of each algorithm.
 const PEERS: &[(&str, &str)] = &[
     ("blake3", "b3sum"),
     ("sha256", "sha256sum"),
@@ -21,7 +21,7 @@ const PEERS: &[(&str, &str)] = &[
 
 fn peers() -> Vec<(&'static str, &'static str)> {
     let (there, missing): (Vec<_>, Vec<_>) = PEERS.iter().partition(|(_, peer)| has(peer));
-    missing.iter().for_each(|(_, peer)| println!("skipped: there is no {peer}"));
+    missing.iter().for_each(|(_, peer)| println!("skipped: no {peer}"));
     there
 }
 
@@ -37,7 +37,7 @@ fn of<I: AsRef<OsStr>>(dir: &TestDir, program: &str, arguments: impl IntoIterato
     command
 }
 
-/// Files that are easy to get wrong, and the names of some that are not there.
+/// Creates difficult files, and returns their names and some of missing files.
 fn nasty(dir: &TestDir) -> Vec<OsString> {
     let data = bytes(5_000_003, 1);
     let mut names: Vec<OsString> = Vec::new();
@@ -88,7 +88,7 @@ fn nasty(dir: &TestDir) -> Vec<OsString> {
     names
 }
 
-/// Both say the same on standard output, and end the same.
+/// Asserts equal standard outputs and exit codes.
 #[track_caller]
 fn same(ours: &Finished, theirs: &Finished, what: &str) {
     let text = |ended: &Finished| String::from_utf8_lossy(&ended.stdout).into_owned();
@@ -143,7 +143,7 @@ fn keys_and_bytes_are_as_b3sum_has_them() {
     let dir = TestDir::new();
     dir.file("in", bytes(100_000, 2));
     if !has("b3sum") {
-        return println!("skipped: there is no b3sum");
+        return println!("skipped: no b3sum");
     }
     let key = bytes(32, 3);
     let ours = run_with(&mut sum(&dir, ["--keyed", "in"]), &key);
@@ -254,14 +254,14 @@ fn trees_are_walked_in_the_order_of_their_paths() {
     let followed = run(&mut sum(&dir, ["-rL", "tree"])).fails(1, &["tree/b/link", "leads back"]);
     let text = String::from_utf8_lossy(&followed.stdout).into_owned();
     assert!(text.contains("  tree/same\n") && text.contains("  tree/loop/x\n"), "{text}");
-    // Names that are no text survive the way through a list.
+    // Names that are not UTF-8 survive the way through a list.
     let list = run(&mut sum(&dir, ["-r", "tree"])).succeeds().stdout;
     fs::write(dir.at("list"), list).unwrap();
     let checked = run(&mut sum(&dir, ["-c", "list"])).succeeds().stdout;
     assert!(checked.windows(7).any(|window| window == b"\xff\xfe: OK\n"));
 }
 
-/// A list with everything in it that lists have.
+/// A list with every kind of line.
 fn list(dir: &TestDir, peer: &str) -> Vec<u8> {
     let names = ["f", "back\\slash", "new\nline", "carriage\rreturn", "large"];
     let lines = |options: &[&str], names: &[&str]| run(of(dir, peer, options).args(names)).succeeds().stdout;
@@ -332,7 +332,7 @@ fn lists_are_checked_as_the_peers_check_them() {
                     let ours = run(sum(&dir, flags).args(*options).args(lists));
                     same(&ours, &theirs, &what);
                     if peer != "b3sum" {
-                        // They put names with worse than letters in them in quotes.
+                        // They quote names with control characters.
                         let told = |ended: &Finished| {
                             let said = ended.stderr.replace(peer, "fullbore");
                             said.lines()
@@ -343,7 +343,7 @@ fn lists_are_checked_as_the_peers_check_them() {
                         assert_eq!(told(&ours), told(&theirs), "{what}");
                     }
                 }
-                // Nobody has to say what a list is of.
+                // The algorithm of a list need not be named.
                 same(
                     &run(sum(&dir, ["--check"]).args(*options).args(lists)),
                     &theirs,
@@ -452,7 +452,7 @@ fn flags_of_b3sum_and_cksum() {
     ] {
         sum(words).fails(1, &[]);
     }
-    // b3sum's words.
+    // b3sum's wording.
     let list = format!("{digits}  missing\n{digits}  a\n");
     let ended = run_with(fullbore(["sum", "-c"]).current_dir(dir.path()), list.as_bytes());
     assert_eq!(ended.code(), 1);

@@ -1,4 +1,4 @@
-//! What every test stands on: the binary, a directory of its own for files, and programs that must end in time.
+//! Support for all tests: the binary, a temporary directory, and programs with a time limit.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-/// After this a program counts as hanging. Long: the machine may be busy.
+/// Time after which a program counts as hanging. Long, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A directory of a test's own, on the build's file system.
+/// A test's own directory, on the build's file system.
 pub(crate) struct TestDir(tempfile::TempDir);
 
 impl TestDir {
@@ -24,12 +24,12 @@ impl TestDir {
         Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
-    /// One in a directory, on its file system.
+    /// Creates one in a directory, on its file system.
     pub(crate) fn within(directory: &Path) -> Self {
         Self(tempfile::tempdir_in(directory).unwrap())
     }
 
-    /// A room that anybody may enter and write in.
+    /// Creates a directory with access for all users.
     pub(crate) fn open_to_all() -> Self {
         let dir = Self(tempfile::tempdir().unwrap());
         fs::set_permissions(dir.0.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -49,7 +49,7 @@ impl TestDir {
         self.at(name)
     }
 
-    /// The names in it, sorted: what a run must leave nothing behind in.
+    /// Returns its names, sorted, to check that a run left nothing behind.
     pub(crate) fn names(&self) -> Vec<String> {
         names(self.path())
     }
@@ -65,7 +65,7 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// `len` bytes that repeat nowhere near and are not the generator's own.
+/// Returns `len` bytes without nearby repetition that differ from the generator's output.
 pub(crate) fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
     std::iter::repeat_with(|| {
@@ -76,7 +76,7 @@ pub(crate) fn bytes(len: usize, seed: u64) -> Vec<u8> {
     .collect()
 }
 
-/// The command, without the profile of whoever runs the tests.
+/// Returns the command, without the profile of the user who runs the tests.
 pub(crate) fn fullbore<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
     of(Path::new(env!("CARGO_BIN_EXE_fullbore")), arguments)
 }
@@ -87,7 +87,7 @@ fn of<I: AsRef<OsStr>>(binary: &Path, arguments: impl IntoIterator<Item = I>) ->
     command
 }
 
-/// `fullbore transform` with its words separated by spaces, then paths.
+/// Returns `fullbore transform` with space-separated words, then paths.
 pub(crate) fn transform(operation: &str, input: &Path, output: &Path, options: &[&str]) -> Command {
     let mut command = fullbore(["transform", operation]);
     command.arg(input).arg(output).args(options);
@@ -102,7 +102,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// The exit code as a shell shows it: 128 and the signal for one that a signal ended.
+    /// Returns the exit code as a shell does: 128 plus the signal for a program ended by a signal.
     pub(crate) fn code(&self) -> i32 {
         code(self.status)
     }
@@ -117,7 +117,7 @@ impl Finished {
         self
     }
 
-    /// It ended with a code and said each of `words`, and said it without a panic.
+    /// Asserts an exit code, and a message with each of `words` and without a panic.
     #[track_caller]
     pub(crate) fn fails(self, wanted: i32, words: &[&str]) -> Self {
         assert_eq!(self.code(), wanted, "{self}");
@@ -139,19 +139,19 @@ pub(crate) fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap())
 }
 
-/// A program that runs.
+/// A running program.
 pub(crate) struct RunningProgram {
     pub(crate) child: Child,
     stdout: Option<thread::JoinHandle<Vec<u8>>>,
     stderr: thread::JoinHandle<String>,
 }
 
-/// Starts a program and gathers what it says. Standard output that the caller has sent elsewhere stays there.
+/// Starts a program and collects its output, unless the caller redirected standard output.
 pub(crate) fn start(command: &mut Command) -> RunningProgram {
     start_with(command, true)
 }
 
-/// As [`start`]; standard output is for the caller to read.
+/// As [`start`], but the caller reads standard output.
 pub(crate) fn start_unread(command: &mut Command) -> RunningProgram {
     start_with(command.stdout(Stdio::piped()), false)
 }
@@ -180,7 +180,7 @@ impl RunningProgram {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for its end; one that does not end is killed, and the test with it.
+    /// Waits for its end; a hanging program is killed, and the test fails.
     #[track_caller]
     pub(crate) fn end(mut self) -> Finished {
         let start = Instant::now();
@@ -191,7 +191,7 @@ impl RunningProgram {
             if start.elapsed() > PATIENCE {
                 self.child.kill().unwrap();
                 self.child.wait().unwrap();
-                panic!("the program hangs; it said: {}", self.stderr.join().unwrap());
+                panic!("the program hangs; its messages: {}", self.stderr.join().unwrap());
             }
             thread::sleep(Duration::from_millis(1));
         };
@@ -202,7 +202,7 @@ impl RunningProgram {
         }
     }
 
-    /// Whether it still runs.
+    /// True if it still runs.
     pub(crate) fn alive(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
@@ -214,19 +214,19 @@ pub(crate) fn run(command: &mut Command) -> Finished {
     start(command.stdout(Stdio::piped())).end()
 }
 
-/// Runs a program that gets `input` from a pipe.
+/// Runs a program with `input` from a pipe.
 #[track_caller]
 pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Finished {
     let mut running = start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
     let mut pipe = running.child.stdin.take().unwrap();
     thread::scope(|scope| {
-        // It may end before it has read all.
+        // It may end before it has read everything.
         scope.spawn(move || drop(pipe.write_all(input)));
         running.end()
     })
 }
 
-/// Runs a line of a shell with the binary as `$0` and the arguments as `$1` and on.
+/// Runs a shell line with the binary as `$0` and the arguments as `$1` and on.
 #[track_caller]
 pub(crate) fn shell(line: &str, arguments: &[&Path]) -> Finished {
     let mut command = Command::new("bash");
@@ -234,20 +234,20 @@ pub(crate) fn shell(line: &str, arguments: &[&Path]) -> Finished {
     run(command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null()))
 }
 
-/// The command as somebody without rights runs it.
+/// The command run by an unprivileged user.
 pub(crate) struct Unprivileged(Option<tempfile::TempDir>);
 
 impl Unprivileged {
-    /// `None`, with the reason printed, where rights cannot be given up.
+    /// `None`, with the reason printed, if privileges cannot be dropped.
     pub(crate) fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             return Some(Self(None));
         }
         if !has("setpriv") {
-            println!("skipped: without rights: there is no setpriv");
+            println!("skipped: without privileges: no setpriv");
             return None;
         }
-        // The build may lie where only root may look.
+        // The build may be in a directory that only root can search.
         let copy = tempfile::tempdir().unwrap();
         fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o755)).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_fullbore"), copy.path().join("fullbore")).unwrap();
@@ -262,7 +262,7 @@ impl Unprivileged {
     }
 }
 
-/// Whether a program is installed.
+/// True if a program is installed.
 pub(crate) fn has(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path)
@@ -271,11 +271,11 @@ pub(crate) fn has(program: &str) -> bool {
     })
 }
 
-/// What is mounted at a place until this is dropped.
+/// A mount until it is dropped.
 pub(crate) struct Mount(PathBuf);
 
 impl Mount {
-    /// Mounts with the words of `mount(8)`; the reason where that cannot be had.
+    /// Mounts with the arguments of `mount(8)`; returns the reason if that fails.
     pub(crate) fn new(words: &[&str], place: &Path) -> Result<Self, String> {
         if !rustix::process::geteuid().is_root() {
             return Err("mounting needs root".to_owned());
@@ -307,12 +307,12 @@ pub(crate) fn methods() -> Vec<&'static str> {
         .collect()
 }
 
-/// Every strategy with a name.
+/// Every named strategy.
 pub(crate) fn named() -> Vec<&'static str> {
     std::iter::once("auto").chain(fullbore::strategy::NAMED.iter().map(|named| named.name)).collect()
 }
 
-/// Whether the command said that a method cannot be had here; then it is printed as skipped.
+/// True if the command reported a method as unavailable; it is then printed as skipped.
 pub(crate) fn refused(ended: &Finished, method: &str) -> bool {
     let refused = ended.code() == 2 && ended.stderr.contains(&format!("cannot use: method {method}: "));
     if refused {

@@ -1,4 +1,4 @@
-//! Where the system lets few threads start, or none, every command does its work with those it gets.
+//! If the system allows only few or no threads, every command does its work with those it gets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use crate::support::{TestDir, bytes, has, run};
 
-/// A user whom nobody else is: processes of other users do not count against the limit.
+/// A user without other processes: the limit counts processes per user.
 const USER: &str = "61234";
 
-/// A room that the user may work in, with the binary.
+/// A directory that the user can work in, with the binary.
 struct Place {
     dir: TestDir,
     binary: PathBuf,
@@ -17,11 +17,11 @@ struct Place {
 }
 
 impl Place {
-    /// `None`, with the reason printed, where there is no user with a limit.
+    /// `None`, with the reason printed, if no user with a limit is available.
     fn new() -> Option<Self> {
         let root = rustix::process::geteuid().is_root();
         if root && !has("setpriv") {
-            println!("skipped: a limit on threads holds for others than root, and there is no setpriv");
+            println!("skipped: a limit on threads does not apply to root, and there is no setpriv");
             return None;
         }
         let dir = TestDir::open_to_all();
@@ -32,7 +32,7 @@ impl Place {
         Some(place)
     }
 
-    /// Small files, large ones, and directories.
+    /// Creates small files, large ones, and directories.
     fn fill(&self) {
         let tree = self.dir.at("tree");
         for number in 0..40 {
@@ -48,7 +48,7 @@ impl Place {
         assert!(open.success());
     }
 
-    /// The words of a command line as `run` in a shell, `setup` before it.
+    /// Returns a command line as `run` in a shell, preceded by `setup`.
     fn command(&self, user: bool, setup: &str, words: &[&str]) -> Command {
         let mut command = Command::new("bash");
         command.args(["-c", &format!("{setup}; exec \"$@\""), "bash"]);
@@ -62,7 +62,7 @@ impl Place {
     }
 }
 
-/// Each command with work for several threads; what it prints must not depend on how many there are.
+/// Commands with work for several threads; their output must not depend on the number of threads.
 const COMMANDS: &[&[&str]] = &[
     &["wc", "large", "same", "tree/0/0/0"],
     &["grep", "-c", "needle", "tree"],
@@ -82,14 +82,14 @@ const COMMANDS: &[&[&str]] = &[
     &["probe", "large"],
 ];
 
-/// Runs each command as `limited` starts it, and compares its output with that of a run without a limit.
+/// Runs each command as `limited` starts it, and compares its output with that of an unlimited run.
 #[track_caller]
 fn all_work(place: &Place, limited: impl Fn(&[&str]) -> Command) {
     for words in COMMANDS {
         let free = run(&mut place.command(false, ":", words));
         let few = run(&mut limited(words));
         assert!(!few.stderr.contains("panicked"), "{words:?}: {few}");
-        // A preprocessor is a process, and needs one.
+        // A preprocessor needs a process.
         let starved = few.code() == 2 && few.stderr.contains("Resource temporarily unavailable");
         if words.contains(&"--pre") && starved {
             continue;
@@ -119,7 +119,7 @@ fn a_user_at_the_limit_of_processes() {
     }
 }
 
-/// A control group of a test's own.
+/// A test's own control group.
 struct Group(PathBuf);
 
 impl Group {
@@ -145,7 +145,7 @@ fn a_control_group_with_few_threads() {
     let Some(place) = Place::new() else { return };
     for pids in [1, 2, 3, 4] {
         let Some(group) = Group::new(pids) else {
-            println!("skipped: threads in a control group: none with pids.max can be made");
+            println!("skipped: threads in a control group: no control group with pids.max");
             return;
         };
         let enter = format!("echo $$ > {}/cgroup.procs", group.0.display());

@@ -1,4 +1,4 @@
-//! Each tool beside its peer over every nasty file: the same bytes on standard output, the same exit code.
+//! Each tool and its peer over every difficult file: the same bytes on standard output, the same exit code.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,7 +10,7 @@ use crate::corpus::{Corpus, CorpusFile, FileClass, huge, long_line};
 use crate::peer::{Pair, fed, plain_name};
 use crate::support::run;
 
-/// Every file but those that cannot be read to their end in time or not by anybody.
+/// Every file that can be read to its end in reasonable time by some user.
 fn readable(corpus: &Corpus) -> Vec<CorpusFile> {
     corpus
         .files
@@ -79,7 +79,7 @@ fn cmp_compares_as_gnu_cmp_does() {
         }
     }
     for (turn, flags) in FLAGS.into_iter().enumerate() {
-        // With each flag each file meets another, near and far.
+        // For each flag, each file is compared with others, near and far in the list.
         for (index, one) in plain.iter().enumerate() {
             for step in [0, 1 + turn, 11 + 3 * turn] {
                 both(&mut pair, flags, one, &plain[(index + step) % plain.len()]);
@@ -119,7 +119,8 @@ fn sum_matches_b3sum() {
 fn sums(hash: &str, peer: &str) {
     let Some(mut pair) = Pair::new("sum", peer) else { return };
     let flags = ["-a", hash];
-    // b3sum prints another name for what is no UTF-8, and then cannot check its own list; ours is documented to keep the bytes.
+    // b3sum prints another name for names that are not UTF-8, and cannot check its own list then; this program keeps
+    // the bytes, as documented.
     let told = |file: &CorpusFile| hash != "blake3" || file.name.to_str().is_some();
     for file in readable(&pair.corpus).iter().filter(|file| told(file)) {
         pair.file(&flags, &[], file, "C.UTF-8");
@@ -188,7 +189,7 @@ fn grep_matches_rg() {
     for file in &plain {
         let flags: [&[&str]; 4] = [&["-a", "-n", "the"], &["-n", "the"], &["-c", "s"], &["-b", "line"]];
         for flags in flags {
-            // How much of a pipe rg has seen when it meets the NUL, and so what it has printed by then, is chance.
+            // The amount of a pipe that rg has read when it meets the NUL, and thus its output, is random.
             if flags[0] == "-a" || file.name != "nul-late" {
                 pair.pipe(flags, flags, file, "C.UTF-8");
             }
@@ -243,7 +244,7 @@ fn copy_matches_cp() {
     pair.end();
 }
 
-/// What is different about two copies, if anything: bytes, kind, mode, and blocks where holes should be.
+/// Returns the difference between two copies, if any: bytes, kind, mode, and blocks where holes should be.
 fn unlike(ours: &Path, peer: &Path, sort: FileClass) -> Option<String> {
     let (mine, theirs) = match (fs::symlink_metadata(ours), fs::symlink_metadata(peer)) {
         (Ok(mine), Ok(theirs)) => (mine, theirs),
@@ -260,7 +261,7 @@ fn unlike(ours: &Path, peer: &Path, sort: FileClass) -> Option<String> {
             theirs.len()
         ));
     }
-    // Blocks that are still to be allocated count as none, and a copy may end in one.
+    // Delayed allocation: blocks not yet allocated are not counted, and a copy may end with some.
     if mine.blocks() > theirs.blocks() + 256 {
         return Some(format!("{} blocks; by the peer {}", mine.blocks(), theirs.blocks()));
     }

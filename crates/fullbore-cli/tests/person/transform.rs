@@ -1,4 +1,4 @@
-//! `fullbore transform`: the operations by their definitions, the strategies, and what is said of a run.
+//! `fullbore transform`: operations, strategies and messages.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use crate::support::{
     TestDir, bytes, fullbore, has, methods, named, refused, run, run_with, shell, transform,
 };
 
-/// What an operation makes of bytes, by its definition.
+/// Applies an operation according to its definition.
 fn defined(operation: &str, data: &[u8]) -> Vec<u8> {
     let each = |change: &dyn Fn(u8) -> u8| data.iter().map(|&byte| change(byte)).collect();
     let turn = |byte: u8, by: u8, first: u8, count: u8| first + (byte - first + by) % count;
@@ -52,7 +52,7 @@ const OPERATIONS: [&str; 12] = [
     "swab",
 ];
 
-/// Every byte value, in every place of a vector, and an odd length.
+/// Every byte value, in every position of a vector, and an odd length.
 fn every_byte() -> Vec<u8> {
     let mut data: Vec<u8> = (0..70_000u32).map(|index| (index + index / 256) as u8).collect();
     data.extend(bytes(31_001, 5));
@@ -150,7 +150,7 @@ fn every_strategy_gives_the_same_bytes() {
 }
 
 #[test]
-fn unseen_copies_only_copy() {
+fn kernel_copies_only_copy() {
     let dir = TestDir::new();
     let data = bytes(700_001, 2);
     let input = dir.file("in", &data);
@@ -242,7 +242,7 @@ fn in_place_changes_the_file_itself() {
 }
 
 #[test]
-fn overwrite_uses_the_file_that_is_there() {
+fn overwrite_uses_the_existing_file() {
     let dir = TestDir::new();
     let data = bytes(900_001, 6);
     let input = dir.file("in", &data);
@@ -280,7 +280,7 @@ fn explain_names_strategy_and_reason() {
     assert!(ended.stdout.is_empty());
     let asked = ["--explain", "--strategy", "cci-mt,request=32K"];
     let ended = run(&mut transform("upper", &input, &dir.at("out"), &asked)).succeeds();
-    assert!(ended.stderr.contains("asked for: cci-mt,request=32K"), "{ended}");
+    assert!(ended.stderr.contains("specified: cci-mt,request=32K"), "{ended}");
     assert!(ended.stderr.contains("request=32KiB") || ended.stderr.contains("request=32K"), "{ended}");
 }
 
@@ -288,13 +288,13 @@ fn explain_names_strategy_and_reason() {
 fn unavailable_methods_are_replaced_or_rejected() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(100_000, 9));
-    // A pipe cannot be mapped: a named strategy goes on without, and says so.
+    // A pipe cannot be mapped: a named strategy continues without mapping and reports that.
     let mut command = fullbore(["transform", "upper", "-", "--explain", "--strategy", "cci-mm"]);
     let ended = run_with(command.arg(dir.at("out")), b"abc").succeeds();
     assert!(ended.stderr.contains("note: "), "{ended}");
-    // Nothing lies behind memory: who insists on direct I/O there is told.
+    // tmpfs has no device: an explicit request for direct I/O is an error.
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
-        return println!("skipped: there is no /dev/shm");
+        return println!("skipped: no /dev/shm");
     };
     let held = memory.path().join("held");
     fs::copy(&input, &held).unwrap();
@@ -316,7 +316,7 @@ fn json_is_an_account_of_the_run() {
     assert!(account["real_seconds"].as_f64().unwrap() > 0.0);
     assert!(account["read_requests"].as_u64().unwrap() >= 39, "{account}");
     let ended = run(&mut transform("none", &input, "-".as_ref(), &["--json"])).succeeds();
-    assert!(ended.stdout == fs::read(&input).unwrap(), "the account is not among the bytes");
+    assert!(ended.stdout == fs::read(&input).unwrap(), "the summary is not in the output");
     let account: serde_json::Value = serde_json::from_str(&ended.stderr).unwrap();
     assert_eq!(account["bytes"], 2_500_000);
 }
@@ -333,7 +333,7 @@ fn time_and_progress_go_to_standard_error() {
     }
     let ended = run(&mut transform("none", &input, &dir.at("out"), &["--progress", "never"])).succeeds();
     assert!(ended.stderr.is_empty() && ended.stdout.is_empty(), "{ended}");
-    // Standard error is no terminal here: by itself there is none.
+    // Standard error is not a terminal here: no progress by default.
     let ended = run(&mut transform("none", &input, &dir.at("out"), &[])).succeeds();
     assert!(ended.stderr.is_empty(), "{ended}");
 }
@@ -384,7 +384,7 @@ fn slow_input_is_written_at_once() {
     let mut running = crate::support::start_unread(command.stdin(Stdio::piped()));
     let mut pipe = running.child.stdin.take().unwrap();
     let mut out = running.child.stdout.take().unwrap();
-    // If it waited for a whole request, this would wait for ever, and the runner would end it.
+    // If it waited for a whole request it would hang, and the time limit would end it.
     std::io::Write::write_all(&mut pipe, b"hello\n").unwrap();
     let mut heard = [0; 6];
     out.read_exact(&mut heard).unwrap();

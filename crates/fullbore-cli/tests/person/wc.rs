@@ -1,4 +1,4 @@
-//! `fullbore wc` beside GNU `wc`: the same bytes, the same exit codes, the same words of trouble.
+//! `fullbore wc` and GNU `wc`: the same bytes, exit codes and error messages.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ const FLAGS: [&[&str]; 13] = [
 ];
 const LOCALES: [&str; 3] = ["C", "C.UTF-8", "xx_YY.UTF-8"];
 
-/// The peer, if it is one of those that count words alike.
+/// Returns the peer if it is a version that counts words in the same way.
 fn peer() -> Option<&'static str> {
     let version = Command::new("wc").arg("--version").output();
     let version = version.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).unwrap_or_default();
@@ -37,7 +37,7 @@ fn peer() -> Option<&'static str> {
     None
 }
 
-/// A command of ours and the peer's, with the same arguments, in the same place.
+/// This program and the peer, with the same arguments, in the same directory.
 struct Pair<'a> {
     dir: &'a TestDir,
     locale: &'a str,
@@ -73,7 +73,7 @@ fn words<S: AsRef<OsStr>>(flags: &[&str], names: &[S]) -> Vec<OsString> {
     flags.iter().map(Into::into).chain(names.iter().map(|name| name.as_ref().to_owned())).collect()
 }
 
-/// Text that goes wrong in every way, drawn by `seed`.
+/// Text with many kinds of invalid UTF-8, generated from `seed`.
 fn broken(seed: u64, len: usize) -> Vec<u8> {
     let pieces: [&[u8]; 32] = [
         b"a",
@@ -239,7 +239,7 @@ fn names_in_messages_are_quoted_alike() {
             .copied()
             .collect();
         for locale in LOCALES {
-            // Nobody may see the one as a flag.
+            // Prevents the name from being parsed as a flag.
             Pair { dir: &dir, locale }.alone(&[OsString::from_vec(name.clone())]);
         }
     }
@@ -267,7 +267,7 @@ fn standard_input_continues_and_ends_at_its_offset() {
             assert_eq!(ends[0], ends[1], "{name} {flags:?} from {skip}");
         }
     }
-    // Of a file of whole pages wc 9.1 counts less than there is: it skips too far.
+    // For a file of whole pages, wc 9.1 counts too few: it skips too far.
     dir.file("pages", [b'x'; 8192]);
     let left = shell(r#"{ head -c 100 >/dev/null; "$0" wc -c; "$0" wc -c; } < "$1""#, &[&dir.at("pages")]);
     let skipped: u64 = 8192 - left.succeeds().text().lines().next().unwrap().parse::<u64>().unwrap();
@@ -284,12 +284,12 @@ fn every_character_counts_as_in_the_peer() {
     for page in 0..0x11_0000 / 256 {
         let (mut apart, mut row) = (Vec::new(), Vec::new());
         for code in page * 256..(page + 1) * 256 {
-            // Surrogates too, which are no characters, spelt as if they were.
+            // Surrogates too, although they are not characters, encoded as if they were.
             let spelt = match char::from_u32(code) {
                 Some(character) => character.to_string().into_bytes(),
                 None => vec![0xed, 0x80 | (code >> 6 & 0x3f) as u8, 0x80 | (code & 0x3f) as u8],
             };
-            // Three words in a letter of words, four in what parts them, two in what words do not see.
+            // Three words for a word character, four for a separator, two for a character that words ignore.
             apart.extend([&spelt[..], b"\na", &spelt, b"b\na", &spelt, b"b\n"].concat());
             row.extend(spelt);
         }
@@ -346,7 +346,7 @@ fn long_lines_endless_streams_and_huge_holes() {
     fs::remove_file(dir.at("line")).unwrap();
     for len in [1_u64 << 40, (1 << 40) + 4097, (1 << 40) - 1] {
         if let Err(error) = File::create(dir.at("hole")).unwrap().set_len(len) {
-            eprintln!("skipped: no hole of {len} bytes here: {error}");
+            eprintln!("skipped: no hole of {len} bytes: {error}");
             continue;
         }
         Pair { dir: &dir, locale: "C" }.alone(&words(&["-c", "hole"], &[""; 0]));
@@ -381,7 +381,7 @@ fn totals_follow_the_flag() {
 }
 
 #[test]
-fn json_has_the_counts_and_an_account() {
+fn json_has_counts_and_summary() {
     let dir = TestDir::new();
     dir.file("one", "a b\n");
     dir.file("two", "c");

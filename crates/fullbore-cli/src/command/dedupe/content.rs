@@ -60,7 +60,7 @@ pub(super) fn equal(one: &File, other: &File) -> Result<bool> {
         }
         at += count as u64;
         if is_zero(&left[..count]) {
-            // Where neither has data, both are zeros.
+            // If neither has data, both are zeros.
             at = next(one, at, len)?.min(next(other, at, len)?);
         }
     }
