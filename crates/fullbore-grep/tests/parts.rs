@@ -1,4 +1,4 @@
-//! What is found in parts is what ripgrep's own searcher and printer find in the whole, wherever the cuts are.
+//! The results of a search in parts equal those of ripgrep's own searcher and printer on the whole, for any cuts.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use fullbore::strategy::{Model, Strategy};
 use fullbore_grep::{Boundary, Nuls, PartOutcome, Query, ReadMode, SearchResult, Settings, Show};
 use proptest::prelude::*;
 
-/// The text in parts, by blocks of `request` bytes.
+/// Searches the text in parts, by blocks of `request` bytes.
 fn in_parts(
     query: &Query,
     read_mode: ReadMode,
@@ -39,21 +39,21 @@ fn in_parts(
         let printed = file_printer.printed() as usize;
         assert_eq!(printed, out.len());
         let (whole, result) = whole(query, read_mode, named, text);
-        assert_eq!(whole[..printed], out, "what was printed before the NUL was seen");
+        assert_eq!(whole[..printed], out, "the output before the NUL");
         return (whole, result);
     }
     let result = file_printer.finish(&mut out).unwrap();
     (out, result)
 }
 
-/// The text as a whole.
+/// Searches the text as a whole.
 fn whole(query: &Query, read_mode: ReadMode, named: bool, text: &[u8]) -> (Vec<u8>, SearchResult) {
     let mut tool = query.whole_searcher();
     let result = tool.search_bytes(Path::new("some/path"), read_mode, named, text).unwrap();
     (tool.printed().to_vec(), result)
 }
 
-/// Times are no two times the same.
+/// Removes times, which differ between runs.
 fn timeless(text: &[u8]) -> String {
     let text: String = text.iter().map(|&byte| byte as char).collect();
     let mut rest = text.as_str();
@@ -171,7 +171,7 @@ fn same(
                     stats.matched_lines(),
                     stats.searches_with_match(),
                     stats.bytes_printed(),
-                    // How far ripgrep came when a NUL stopped it depends on what it had looked at by then.
+                    // The position where ripgrep stops at a NUL depends on its read sizes.
                     if text.contains(&0) { 0 } else { stats.bytes_searched() },
                 )
             };
@@ -186,14 +186,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn cuts_do_not_show(
+    fn cuts_do_not_affect_results(
         settings in settings(), read_mode in arrivals(), text in texts(), request in 1usize..200, workers in 1usize..9,
     ) {
         same(settings, read_mode, &text, request, workers)?;
     }
 
     #[test]
-    fn cuts_do_not_show_where_there_are_nuls(
+    fn cuts_do_not_affect_results_with_nuls(
         settings in settings(), read_mode in arrivals(), text in texts(), nuls in prop::collection::vec(0usize..400, 1..3),
         nul_mode in prop::sample::select(vec![Nuls::Auto, Nuls::Suppress, Nuls::Text]), request in 1usize..200,
     ) {
