@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_aligned_and_apart() {
+    fn buffers_are_aligned_and_disjoint() {
         let mut pool = Pool::new(3, 10_000).unwrap();
         let mut bufs: Vec<Buf> = std::iter::from_fn(|| pool.take()).collect();
         assert_eq!(bufs.len(), 3);

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn prints_what_parses_back() {
+    fn the_display_form_parses_back() {
         for (spec, printed) in [
             ("shift:10", "shift:10"),
             ("shift:+007", "shift:7"),

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapped_device_stands_on_its_members() {
+    fn a_mapped_device_lists_its_members() {
         let (_root, kernel) = machine();
         let device = of_number(&kernel, (253, 0).into(), &no_file, 0).unwrap();
         assert_eq!((device.name.as_str(), device.composition.as_deref()), ("dm-0", Some("vg-home")));

@@ -86,23 +86,23 @@ fn learn(file: BorrowedFd<'_>, id: FileSystemId) -> DeviceFacts {
 
 /// True if a file's bytes are kept in memory only, as on tmpfs: no transfer waits for a device.
 pub(crate) fn in_memory(file: impl AsFd) -> bool {
-    lies_on(file, |number| memory(number) == Some(Memory::Bytes))
+    is_on(file, |number| memory(number) == Some(Memory::Bytes))
 }
 
 /// True if a file is on an overlay, whose inodes have no pages of their own: calls that use the inode's pages see none.
 pub(crate) fn overlaid(file: impl AsFd) -> bool {
     /// `OVERLAYFS_SUPER_MAGIC` of `linux/magic.h`.
     const OVERLAY: u64 = 0x794c_7630;
-    lies_on(file, |number| number == OVERLAY)
+    is_on(file, |number| number == OVERLAY)
 }
 
 /// True if a file has nothing on any device: in memory, or generated when read, as on procfs.
 pub(crate) fn off_device(file: impl AsFd) -> bool {
-    lies_on(file, |number| memory(number).is_some())
+    is_on(file, |number| memory(number).is_some())
 }
 
 /// True if a file is on such a file system. A block device's name may be, in `/dev`, but its bytes are not.
-fn lies_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
+fn is_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
     let file = file.as_fd();
     let block = |found: Stat| FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
     rustix::fs::fstatfs(file).is_ok_and(|found| such(found.f_type as u64))

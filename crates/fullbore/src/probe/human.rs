@@ -299,10 +299,10 @@ fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<De
     text.maybe("zoned", queue.zoned.clone().filter(|model| model != "none"));
     text.maybe("NUMA node", device.numa_node.map(|node| node.to_string()));
     text.maybe("backing file", device.backing_file.clone());
-    text.maybe("stands on", device.stands_on_unknown.as_ref().map(|why| format!("unknown: {why}")));
+    text.maybe("backed by", device.stands_on_unknown.as_ref().map(|why| format!("unknown: {why}")));
     if !device.stands_on.is_empty() {
         let names: Vec<_> = device.stands_on.iter().map(|under| under.name.as_str()).collect();
-        text.line("stands on", &names.join(", "));
+        text.line("backed by", &names.join(", "));
         for under in &device.stands_on {
             device_lines(text, under, "underlying device", shown);
         }

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn decoding_agrees_with_the_standard_library_on_what_both_take() {
+    fn decoding_agrees_with_the_standard_library_on_common_sequences() {
         for code in 0x80..0x11_0000 {
             let Some(character) = char::from_u32(code) else { continue };
             let mut bytes = [0; 4];
