@@ -1,4 +1,4 @@
-//! Which of fio's I/O engines does what one of our access methods does.
+//! Access methods of fullbore and the equivalent I/O engines of fio.
 
 use super::Unsupported;
 
@@ -9,20 +9,20 @@ pub(super) struct Counterpart {
     pub(super) method: &'static str,
     /// The I/O engine.
     pub(super) ioengine: &'static str,
-    /// Whether it passes the page cache by: always, never, or as the strategy says.
+    /// True for direct I/O, false for the page cache, `None` if the strategy decides.
     pub(super) direct: Option<bool>,
-    /// Whether it keeps more than one request in flight.
+    /// True if it keeps more than one request in flight.
     pub(super) deep: bool,
-    /// What the I/O engine has to be told to do the same.
+    /// Options with which the I/O engine does the same.
     pub(super) settings: &'static [(&'static str, &'static str)],
-    /// What it still does otherwise.
+    /// Remaining difference.
     pub(super) remark: Option<&'static str>,
 }
 
 const PLAIN: Counterpart =
     Counterpart { method: "", ioengine: "", direct: None, deep: false, settings: &[], remark: None };
 
-/// The access methods that have one.
+/// The access methods with a counterpart.
 pub(super) const COUNTERPARTS: &[Counterpart] = &[
     Counterpart { method: "buffered", ioengine: "psync", direct: Some(false), ..PLAIN },
     Counterpart { method: "direct", ioengine: "psync", direct: Some(true), ..PLAIN },
@@ -46,39 +46,36 @@ pub(super) const COUNTERPARTS: &[Counterpart] = &[
     Counterpart { method: "null", ioengine: "null", direct: Some(false), ..PLAIN },
 ];
 
-/// The access methods that have none, and why.
+/// The access methods without a counterpart, with the reason.
 const NONE: &[(&str, &str)] = &[
-    (
-        "uncached",
-        "fio has no RWF_DONTCACHE: its option `uncached` sets a flag that means something else today",
-    ),
+    ("uncached", "fio has no RWF_DONTCACHE: its option uncached sets a flag that has another meaning today"),
     ("stdio", "fio has no I/O engine on the C library's FILE*"),
     (
         "vectored",
-        "fio's vsync seeks before each call and joins requests by its own rule, where fullbore calls preadv",
+        "fio's vsync seeks before each call and merges requests by its own rule; fullbore calls preadv",
     ),
-    ("splice", "fio's splice maps the pages out of a pipe, where fullbore moves them from file to file"),
-    ("copy_file_range", "fio copies no file to another"),
+    ("splice", "fio's splice maps pages out of a pipe; fullbore moves them from file to file"),
+    ("copy_file_range", "fio does not copy files"),
 ];
 
 /// The counterpart of an access method.
 pub(super) fn of_method(name: &str) -> Result<&'static Counterpart, Unsupported> {
     COUNTERPARTS.iter().find(|one| one.method == name).ok_or_else(|| {
         let why = NONE.iter().find(|(method, _)| *method == name).map(|(_, why)| *why);
-        Unsupported(why.map_or_else(|| format!("fio has no counterpart of the method {name}"), str::to_owned))
+        Unsupported(why.map_or_else(|| format!("fio has no counterpart of method {name}"), str::to_owned))
     })
 }
 
-/// The counterpart of an I/O engine of fio, past the page cache or through it; what is different is the second.
+/// The counterpart of an I/O engine of fio, direct or buffered, and any remaining difference.
 pub(super) fn of_ioengine(
     name: &str,
     direct: bool,
 ) -> Result<(&'static Counterpart, Option<&'static str>), String> {
-    // Calls that do the same thing as `psync`.
+    // Engines whose calls are equivalent to those of `psync`.
     const ALIKE: &[(&str, &str)] = &[
-        ("sync", "ioengine=sync seeks before each call; measured without, as psync"),
-        ("pvsync", "ioengine=pvsync gives each call one buffer; measured as psync"),
-        ("pvsync2", "ioengine=pvsync2 gives each call one buffer; measured as psync"),
+        ("sync", "ioengine=sync seeks before each call; measured without seeks, as psync"),
+        ("pvsync", "ioengine=pvsync passes one buffer per call; measured as psync"),
+        ("pvsync2", "ioengine=pvsync2 passes one buffer per call; measured as psync"),
     ];
     let alike = ALIKE.iter().find(|(other, _)| *other == name);
     let ioengine = alike.map_or(name, |_| "psync");
@@ -87,16 +84,15 @@ pub(super) fn of_ioengine(
         let mut known: Vec<&str> = COUNTERPARTS.iter().map(|one| one.ioengine).collect();
         known.dedup();
         known.extend(ALIKE.iter().map(|(other, _)| *other));
-        return Err(format!("the meter has no counterpart of this I/O engine, only of {}", known.join(", ")));
+        return Err(format!("this I/O engine has no counterpart here; those with one: {}", known.join(", ")));
     }
     match named.find(|one| one.direct.is_none_or(|always| always == direct)) {
         Some(found) => Ok((found, alike.map(|(_, remark)| *remark))),
-        None if direct => Err("it cannot pass the page cache by: leave out direct=1".into()),
-        None => Err(
-            "through the page cache it is synchronous whatever its iodepth: say direct=1, or ioengine=psync \
-                     for what it does"
-                .into(),
-        ),
+        None if direct => Err("it cannot bypass the page cache: leave out direct=1".into()),
+        None => {
+            Err("through the page cache it is synchronous at any iodepth: use direct=1, or ioengine=psync"
+                .into())
+        }
     }
 }
 

@@ -1,23 +1,23 @@
-//! The job file of a cell of a results document, or of the strategy that was chosen for a kind of job.
+//! The job file of a cell of a results document, or of the strategy chosen for a kind of job.
 
 use std::path::Path;
 
 use super::{Target, Unsupported, job};
 use crate::document::{Cell, Document};
 
-/// Whose job file is wanted.
+/// Source of an exported job file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobSource<'a> {
-    /// That of the cell with this id.
+    /// The cell with this id.
     Cell(&'a str),
-    /// That of the strategy chosen for a kind of job: `read, cold`, or `read` for whatever cache state was measured.
+    /// The strategy chosen for a kind of job: `read, cold`, or `read` for any measured cache state.
     Choice(&'a str),
 }
 
-/// The job file of what is wanted of `document`, for a file in `directory`.
+/// Writes the job file of `wanted` from `document`, for a file in `directory`.
 ///
 /// # Errors
-/// If there is no such cell or choice, with what there is; if fio cannot do it, with the reason.
+/// If there is no such cell or choice (the message lists those that exist); if fio has no counterpart.
 pub fn export(document: &Document, wanted: JobSource<'_>, directory: &Path) -> Result<String, Unsupported> {
     match wanted {
         JobSource::Cell(id) => one(document, cell(document, id)?, id, directory),
@@ -30,7 +30,7 @@ pub fn export(document: &Document, wanted: JobSource<'_>, directory: &Path) -> R
                 let known: Vec<&str> = choices.iter().map(|choice| choice.job.as_str()).collect();
                 let known = if known.is_empty() { "none".into() } else { known.join("; ") };
                 return Err(Unsupported(format!(
-                    "no strategy was chosen for {kind:?}; the kinds with one: {known}"
+                    "no strategy was chosen for {kind:?}; kinds with one: {known}"
                 )));
             }
             let mut text = String::new();
@@ -38,7 +38,7 @@ pub fn export(document: &Document, wanted: JobSource<'_>, directory: &Path) -> R
                 let first = text.is_empty();
                 text += if first { "" } else { "\n" };
                 text += &one(document, cell(document, &choice.cell)?, &choice.job, directory)?;
-                // One after the other, as they were measured.
+                // Sequential, as they were measured.
                 text += if first { "" } else { "stonewall\n" };
             }
             Ok(text)
@@ -56,10 +56,10 @@ fn cell<'d>(document: &'d Document, id: &str) -> Result<&'d Cell, Unsupported> {
             .take(5)
             .collect();
         let hint = match near.is_empty() {
-            true => "the results document names them all".to_owned(),
-            false => format!("there is {}", near.join(" and ")),
+            true => "the results document lists all cells".to_owned(),
+            false => format!("similar: {}", near.join(" and ")),
         };
-        Unsupported(format!("there is no cell {id:?}; {hint}"))
+        Unsupported(format!("no cell {id:?}; {hint}"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! A cell as a job file of fio's, which runs without us.
+//! A cell as a job file for fio, which runs without fullbore.
 
 use std::path::Path;
 
@@ -8,20 +8,20 @@ use super::shape::{HUGE_PAGES, Shape, percentiles, shape};
 use super::{Setting, Unsupported};
 use crate::document::{CacheState, Labels};
 
-/// What a job file says beside the cell itself.
+/// The properties of a job file beyond those of the cell.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     /// The name of the job.
     pub name: &'a str,
-    /// The file it reads or writes; fio makes it where it is not there.
+    /// The file it reads or writes; fio creates it if it does not exist.
     pub file: &'a Path,
     /// The length of the file in bytes.
     pub size: u64,
-    /// How long it runs in seconds; one that must find a cold file, or makes one, ends where the file does.
+    /// Run time in seconds; a job that needs a cold file, or creates one, ends with the file.
     pub seconds: u64,
 }
 
-/// The job file of a cell.
+/// Writes the job file of a cell.
 ///
 /// ```
 /// use fullbore_bench::document::Labels;
@@ -41,12 +41,12 @@ pub struct Target<'a> {
 /// ```
 ///
 /// # Errors
-/// What of the cell fio has no counterpart of.
+/// If fio has no counterpart of a property of the cell.
 pub fn job(labels: &Labels, target: &Target<'_>) -> Result<String, Unsupported> {
     let mut shape = shape(labels)?;
     let mut settings = vec![("filename", escaped(target.file)?)];
     let request = i128::from(shape.request);
-    // As far before or behind a multiple of the request, within the file.
+    // As far before or after a multiple of the request size, within the file.
     let offset = i128::from(labels.offset_bytes.unwrap_or(0)).rem_euclid(request) as u64;
     let mut span = (target.size - target.size % shape.request).saturating_sub(if offset > 0 {
         shape.request
@@ -54,12 +54,12 @@ pub fn job(labels: &Labels, target: &Target<'_>) -> Result<String, Unsupported> 
         0
     });
     if let Some(stripe) = shape.stripe {
-        // Every job goes as far as the last one can.
+        // Every job covers as much as the last one can.
         let lap = stripe * shape.workers;
         span = (span / lap * lap).saturating_sub(stripe * (shape.workers - 1));
     }
     if span == 0 {
-        return Err(Unsupported(format!("a file of {} is too small for it", size::human(target.size))));
+        return Err(Unsupported(format!("a file of {} is too small", size::human(target.size))));
     }
     settings.append(&mut shape.settings);
     if shape.half {
@@ -76,22 +76,22 @@ pub fn job(labels: &Labels, target: &Target<'_>) -> Result<String, Unsupported> 
     if once {
         shape
             .remarks
-            .push("it goes over the file once: what comes after would not be what it is measured for".into());
+            .push("it covers the file once: a second pass would find another cache or file state".into());
     } else {
         settings.push(("time_based", "1".into()));
     }
     if shape.huge {
         let (name, value) = HUGE_PAGES;
-        shape
-            .remarks
-            .push(format!("fullbore's buffers are on huge pages: run fio with {name}={value} for the same"));
+        shape.remarks.push(format!(
+            "fullbore's buffers are on huge pages: run fio with {name}={value} for the same effect"
+        ));
     }
     settings.push(("runtime", target.seconds.max(1).to_string()));
     settings.extend(percentiles());
     Ok(text(labels, target, &shape.remarks, &settings))
 }
 
-/// Says how the page cache comes to hold the file or not; whether that is true only once.
+/// Adds the settings for the page-cache state; true if they hold for one pass only.
 fn state_of_the_cache(
     labels: &Labels,
     shape: &Shape,
@@ -104,9 +104,7 @@ fn state_of_the_cache(
             settings.push(("pre_read", "1".into()));
             Ok(false)
         }
-        Some(CacheState::Mixed) => {
-            Err(Unsupported("fio cannot bring a part of a file into the cache".into()))
-        }
+        Some(CacheState::Mixed) => Err(Unsupported("fio cannot cache part of a file".into())),
         Some(CacheState::Cold) => {
             settings.push(invalidate(true));
             Ok(!shape.direct)
@@ -118,7 +116,7 @@ fn state_of_the_cache(
     }
 }
 
-/// Says what a write finds; whether that is true only once.
+/// Adds the settings for the file state; true if they hold for one pass only.
 fn state_of_the_file(labels: &Labels, shape: &Shape, settings: &mut Vec<Setting>) -> bool {
     if !shape.writes {
         return false;
@@ -142,11 +140,11 @@ fn state_of_the_file(labels: &Labels, shape: &Shape, settings: &mut Vec<Setting>
     }
 }
 
-/// A name as fio takes it: a colon separates names.
+/// A file name in fio's syntax, in which a colon separates names.
 fn escaped(file: &Path) -> Result<String, Unsupported> {
     match file.to_str() {
         Some(name) if !name.contains(['\n', ';', '#', '$', '%']) => Ok(name.replace(':', "\\:")),
-        _ => Err(Unsupported(format!("{}: fio takes no such name of a file", file.display()))),
+        _ => Err(Unsupported(format!("{}: fio does not support this file name", file.display()))),
     }
 }
 

@@ -1,26 +1,26 @@
-//! fio's account of a run: what it measured, read from its JSON.
+//! fio's result of a run, read from its JSON.
 
 use serde::Deserialize;
 
 use crate::document::Latency;
 
-/// What fio says it did.
+/// The result of a run of fio.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct JobResult {
     /// Bytes moved.
     pub(super) bytes: u64,
-    /// From the first request to the last in seconds, without fio's own start. fio counts whole milliseconds; 0: it was
-    /// less than one, and requests were not timed.
+    /// Seconds from the first request to the last, without fio's start. fio counts whole milliseconds; 0: less than one,
+    /// and requests were not timed.
     pub(super) seconds: f64,
     /// Requests completed.
     pub(super) requests: u64,
-    /// Processor time of its jobs in the program, in seconds.
+    /// User CPU time of its jobs in seconds.
     pub(super) user_s: f64,
-    /// And in the kernel on their behalf.
+    /// System CPU time of its jobs in seconds.
     pub(super) system_s: f64,
-    /// Requests in flight of all jobs together, by Little's law: their rate times the time that one takes.
+    /// Requests in flight of all jobs together, by Little's law: their rate times the time of one.
     pub(super) in_flight: Option<f64>,
-    /// Percentiles of the time of a request.
+    /// Percentiles of request time.
     pub(super) latency: Option<Latency>,
 }
 
@@ -55,17 +55,17 @@ struct TimeStats {
     percentile: std::collections::BTreeMap<String, f64>,
 }
 
-/// Reads the account of a run whose jobs are reported as one group. `most` requests can be in flight.
+/// Reads the result of a run whose jobs are reported as one group. At most `most` requests can be in flight.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// If the result is missing, malformed or reports an error.
 pub(super) fn read(text: &str, writes: bool, most: u64) -> Result<JobResult, String> {
-    // Warnings may stand before the document.
-    let start = text.find('{').ok_or("fio gave no account")?;
-    let document: Document = serde_json::from_str(&text[start..])
-        .map_err(|error| format!("fio's account is not as expected: {error}"))?;
+    // Warnings may precede the document.
+    let start = text.find('{').ok_or("fio printed no result")?;
+    let document: Document =
+        serde_json::from_str(&text[start..]).map_err(|error| format!("unexpected output of fio: {error}"))?;
     let [job] = &document.jobs[..] else {
-        return Err(format!("fio gave {} accounts in place of one", document.jobs.len()));
+        return Err(format!("fio printed {} results instead of one", document.jobs.len()));
     };
     if job.error != 0 {
         let error = std::io::Error::from_raw_os_error(job.error as i32);
@@ -77,7 +77,7 @@ pub(super) fn read(text: &str, writes: bool, most: u64) -> Result<JobResult, Str
     }
     let busy = way.lat_ns.mean / 1e9 * way.total_ios as f64;
     let seconds = match way.runtime {
-        // Less than its clock's millisecond: as long as the requests took, so many at a time.
+        // Less than fio's millisecond: estimated from the time of the requests and their number in flight.
         0 => busy / most.max(1) as f64,
         milliseconds => milliseconds as f64 / 1e3,
     };
@@ -120,7 +120,7 @@ mod tests {
       "write": {"io_bytes": 0, "runtime": 0, "total_ios": 0, "lat_ns": {"min": 0, "max": 0, "mean": 0.0}}}]}"#;
 
     #[test]
-    fn an_account_is_read() {
+    fn a_result_is_read() {
         let result = read(TEXT, false, 4).unwrap();
         assert_eq!((result.bytes, result.requests, result.seconds), (4_096_000, 1000, 0.5));
         assert!((result.user_s - 0.1).abs() < 1e-12 && (result.system_s - 0.3).abs() < 1e-12);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn errors_are_reported() {
-        assert!(read("no document", false, 1).unwrap_err().contains("no account"));
+        assert!(read("no document", false, 1).unwrap_err().contains("no result"));
         assert!(read(TEXT, true, 1).unwrap_err().contains("no request"));
         assert!(
             read(&TEXT.replace("\"error\": 0", "\"error\": 22"), false, 1).unwrap_err().contains("nvalid")

@@ -1,7 +1,8 @@
-//! fio, the peer of the meter: the same cells through it, its jobs written for others to run, and its job files read.
+//! fio, the meter's peer: the same cells run by fio, its job files exported and imported.
 //!
-//! [`job`] writes what a cell is in fio's words, [`export`] finds the cell, [`import`] makes experiments of a job file.
-//! Beside the meter ([`Options::with_fio`](crate::Options::with_fio)) fio is just another trial of the runner. What the
+//! [`job`] writes a cell as a job file, [`export`] finds the cell, [`import`] converts a job file to experiments. In the
+//! meter ([`Options::with_fio`](crate::Options::with_fio)) fio is another trial of the runner. Properties without a
+//! counterpart are refused with the reason, never dropped silently.
 //! two do not share is refused with the reason, never left out in silence.
 
 mod counterpart;
@@ -22,7 +23,7 @@ pub(crate) use peer::add_peer_trials;
 pub(crate) use program::Program;
 pub(crate) use shape::caveat;
 
-/// Why fio cannot do what a cell does.
+/// The reason why fio cannot run a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported(pub(crate) String);
 
@@ -34,5 +35,5 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// An option of fio and its value, as they stand on both sides of the `=`.
+/// An option of fio and its value.
 type Setting = (&'static str, String);

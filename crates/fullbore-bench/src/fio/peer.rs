@@ -1,4 +1,4 @@
-//! fio beside the meter: for each cell that it can do a second one, the same but for the program that does it.
+//! fio in the meter: for each cell that fio can run, a second one with fio as the program.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,23 +21,23 @@ use crate::units;
 /// The name of the peer in labels and ids.
 const PEER: &str = "fio";
 
-/// A sample shall take so long on both sides, in seconds: fio counts time and processor time in milliseconds.
+/// Shortest sample on both sides, in seconds: fio counts time and CPU time in milliseconds.
 const LEAST: f64 = 0.5;
 
-/// Where the file is too short for that, this is the least for fio, in seconds. Not more, because ours goes over it once,
-/// and whoever goes over it longer has it faster.
+/// Shortest sample of fio if the file is too short for that, in seconds. Not longer, because fullbore covers the file
+/// once, and further passes are faster.
 const SHORT: f64 = 0.1;
 
-/// The most often that a range is gone over in one sample.
+/// Most passes over a range in one sample.
 const PASSES: u64 = 1 << 20;
 
-/// Puts fio's trial behind each trial that it can do. Returns what is to be said of the others, a sentence each.
+/// Adds fio's trial after each trial that it can run. Returns notes on the others, a sentence each.
 pub(crate) fn add_peer_trials(trials: Vec<Trial>, program: &Program) -> (Vec<Trial>, Vec<String>) {
     let mut all = Vec::with_capacity(2 * trials.len());
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     for mut trial in trials {
         let peer = match trial.workload.unopened_copy() {
-            None => Err(Unsupported("fio reads and writes files, it does no other work".into())),
+            None => Err(Unsupported("fio only reads and writes files".into())),
             Some(workload) => shape(&trial.workload.labels()).map(|_| workload),
         };
         match peer {
@@ -47,7 +47,7 @@ pub(crate) fn add_peer_trials(trials: Vec<Trial>, program: &Program) -> (Vec<Tri
                 let peer = Trial {
                     id: format!("{}/peer={PEER}", trial.id),
                     experiment: trial.experiment.clone(),
-                    // It shall not be chosen for anything: nobody here can run it.
+                    // Never chosen for a job: fio's methods cannot be run by fullbore.
                     job: String::new(),
                     ramp: trial.ramp,
                     sample,
@@ -71,32 +71,32 @@ pub(crate) fn add_peer_trials(trials: Vec<Trial>, program: &Program) -> (Vec<Tri
     }
     let notes = refused
         .into_iter()
-        .map(|(why, cells)| format!("not beside fio: {}: {why}", units::count(cells, "cell")));
+        .map(|(why, cells)| format!("not measured with fio: {}: {why}", units::count(cells, "cell")));
     (all, notes.collect())
 }
 
-/// What matters of the claim of a sample.
+/// Rules for repeated passes, derived from the expected state of a sample.
 #[derive(Debug, Default)]
 struct RepeatRules {
-    /// Whether the same bytes may be gone over again: the cache holds them before and after.
+    /// True if the same bytes may be covered again: the cache holds them before and after.
     again: bool,
-    /// Whether fio may warm itself up on them: no cache is brought in by that.
+    /// True if fio may warm up on them without bringing anything into a cache.
     ramps: bool,
 }
 
-/// A trial of ours, done by fio.
+/// A trial of fullbore, run by fio.
 #[derive(Debug)]
 struct FioWorkload {
     inner: Box<dyn Workload>,
     program: Program,
-    /// Known once opened.
+    /// Set when opened.
     shape: Option<Shape>,
     repeat: RepeatRules,
-    /// Seconds that fio runs before it counts.
+    /// Seconds that fio runs before it measures.
     ramp: f64,
-    /// Bytes a second that the last sample gave.
+    /// Bytes per second of the last sample.
     rate: Option<f64>,
-    /// Bytes that the next sample is about.
+    /// Bytes of the next sample.
     span: u64,
 }
 
@@ -135,7 +135,7 @@ impl Workload for FioWorkload {
 
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         if self.repeat.ramps {
-            // By fio itself: between two runs of it a device has time to recover.
+            // By fio itself: a device would have time to recover between two runs.
             self.ramp = seconds;
             return Ok(());
         }
@@ -143,11 +143,10 @@ impl Workload for FioWorkload {
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
-        let shape = self.shape.as_ref().ok_or_else(|| refusal("it was not opened".into()))?;
-        let covered = self.inner.covered_range(context).ok_or_else(|| refusal("it covers no file".into()))?;
-        let whole = once(shape, &covered).ok_or_else(|| {
-            refusal("the workers of fio need a stripe each, and the file is too short for that".into())
-        })?;
+        let shape = self.shape.as_ref().ok_or_else(|| refusal("not opened".into()))?;
+        let covered = self.inner.covered_range(context).ok_or_else(|| refusal("no file covered".into()))?;
+        let whole = once(shape, &covered)
+            .ok_or_else(|| refusal("the file is too short for one stripe per worker".into()))?;
         let mut passes = match self.rate {
             Some(rate) if self.repeat.again => ((rate * SHORT / whole as f64).ceil() as u64).clamp(1, PASSES),
             _ => 1,
@@ -165,7 +164,7 @@ impl Workload for FioWorkload {
             passes = passes.saturating_mul(more.max(2)).min(PASSES);
         };
         if result.seconds <= 0.0 {
-            return Err(refusal("fio was done in less time than it counts".into()));
+            return Err(refusal("fio ended in less time than it can measure".into()));
         }
         self.rate = Some(result.bytes as f64 / result.seconds);
         Ok(done(result, shape.workers))
@@ -192,7 +191,7 @@ fn done(result: JobResult, workers: u64) -> RunResult {
     }
 }
 
-/// How many bytes fio moves in one pass over what is covered; `None` if there is nothing for a worker.
+/// Bytes that fio moves in one pass over the covered range; `None` if a worker would have nothing to do.
 fn once(shape: &Shape, covered: &CoveredRange) -> Option<u64> {
     let range = covered.range.end - covered.range.start;
     let bytes = match (covered.order, shape.stripe) {
@@ -205,29 +204,29 @@ fn once(shape: &Shape, covered: &CoveredRange) -> Option<u64> {
 }
 
 impl FioWorkload {
-    /// The job over what is covered.
+    /// The job over the covered range.
     fn settings(&self, shape: &Shape, covered: &CoveredRange, whole: u64, passes: u64) -> Vec<Setting> {
         let CoveredRange { path, range, order, timed } = covered;
         let size = match shape.stripe {
-            // A job goes from its first stripe to its last.
+            // A job extends from its first stripe to its last.
             Some(stripe) => whole - stripe * (shape.workers - 1),
             None => range.end - range.start,
         };
-        // fio runs in a directory of its own.
+        // fio runs in a directory of its own, so paths are absolute.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let mut settings = shape.settings.clone();
         settings.extend([
             ("filename", path.display().to_string().replace(':', "\\:")),
             ("offset", range.start.to_string()),
             ("size", size.to_string()),
-            // What the page cache holds was seen to before.
+            // The page cache was prepared before.
             ("invalidate", "0".into()),
             ("fallocate", "none".into()),
         ]);
         if *timed {
             settings.extend(percentiles());
         } else {
-            // Nor does fio look at the clock where we do not.
+            // fio does not read the clock where fullbore does not.
             settings.extend(["disable_lat", "disable_clat", "disable_slat"].map(|name| (name, "1".into())));
         }
         match self.inner.labels().file_state.as_deref() {

@@ -1,4 +1,4 @@
-//! The program fio on this machine: where it is, which it is, and a run of it.
+//! The fio program on this machine: path, version, and runs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,24 +9,24 @@ use super::Setting;
 use super::shape::HUGE_PAGES;
 use crate::child;
 
-/// fio as it is installed here.
+/// The installed fio.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     path: PathBuf,
-    /// As it tells it: `fio-3.33`.
+    /// The version as printed: `fio-3.33`.
     pub(crate) version: String,
 }
 
 impl Program {
-    /// Looks for it along `PATH`.
+    /// Finds fio along `PATH`.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] if it is not there, or older than its third version.
+    /// [`Kind::Unsupported`] if it is not installed, or older than version 3.
     pub(crate) fn find() -> Result<Self> {
         let refuse = |what: String| {
             Error::new(Kind::Unsupported, "run", "fio", what).advise("install it (Debian: apt install fio)")
         };
-        let path = child::find("fio").ok_or_else(|| refuse("it is not installed".into()))?;
+        let path = child::find("fio").ok_or_else(|| refuse("not installed".into()))?;
         let said = child::start(Command::new(&path).arg("--version").stdout(Stdio::piped()))
             .and_then(child::ChildProcess::output)
             .map_err(|error| Error::io("run", &path, error))?;
@@ -34,14 +34,14 @@ impl Program {
         let major = version.strip_prefix("fio-").and_then(|rest| rest.split('.').next());
         match major.and_then(|major| major.parse::<u32>().ok()) {
             Some(3..) => Ok(Self { path, version }),
-            _ => Err(refuse(format!("{version:?} is not its version 3 or later"))),
+            _ => Err(refuse(format!("{version:?} is not version 3 or later"))),
         }
     }
 
     /// Runs one job in `directory`, with its buffers on huge pages if `huge`, and returns what it printed.
     ///
     /// # Errors
-    /// What fio says against it.
+    /// The error that fio reports.
     pub(super) fn run(&self, settings: &[Setting], directory: &Path, huge: bool) -> Result<String> {
         let mut command = Command::new(&self.path);
         command.args(["--output-format=json", "--name=peer"]);
@@ -58,17 +58,17 @@ impl Program {
             return Ok(text);
         }
         let stderr = String::from_utf8_lossy(&output.stderr);
-        let said = complaint(&stderr).or_else(|| complaint(&text)).unwrap_or("it does not say why");
+        let said = complaint(&stderr).or_else(|| complaint(&text)).unwrap_or("no reason given");
         Err(Error::new(
             Kind::Unsupported,
             "run",
             &self.path,
-            format!("fio ended with {}: {said}", output.status),
+            format!("fio failed: {}: {said}", output.status),
         ))
     }
 }
 
-/// The first line in which fio says what is wrong.
+/// The first line in which fio reports an error.
 fn complaint(said: &str) -> Option<&str> {
     let lines =
         || said.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "{" && *line != "}");

@@ -1,4 +1,4 @@
-//! What of a cell fio is told the same way wherever it runs: the calls, the requests, the order and the workers.
+//! The options of fio that a cell determines independent of the machine: calls, requests, order and workers.
 
 use fullbore::strategy::{Completion, Model, Strategy, StrategySpec};
 
@@ -6,44 +6,44 @@ use super::counterpart::{self, Counterpart};
 use super::{Setting, Unsupported};
 use crate::document::Labels;
 
-/// From this length on, in bytes, the buffers of a worker are asked to lie on huge pages.
+/// Buffers of a worker are put on huge pages from this length, in bytes.
 const HUGE: u64 = 2 << 20;
 
-/// What asks the C library to do the same for a program whose memory it gives.
+/// Makes the C library put a program's memory on huge pages.
 pub(super) const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
-/// A cell as fio sees it.
+/// A cell in terms of fio.
 #[derive(Debug)]
 pub(super) struct Shape {
     /// Options and values.
     pub(super) settings: Vec<Setting>,
-    /// What is still different, a sentence each.
+    /// Remaining differences, a sentence each.
     pub(super) remarks: Vec<String>,
-    /// Whether it writes.
+    /// True if it writes.
     pub(super) writes: bool,
-    /// Whether it passes the page cache by.
+    /// True if it bypasses the page cache.
     pub(super) direct: bool,
-    /// Whether only the first half of the file is gone over.
+    /// True if only the first half of the file is covered.
     pub(super) half: bool,
     /// Request size in bytes.
     pub(super) request: u64,
-    /// Requests in flight a worker.
+    /// Requests in flight per worker.
     pub(super) depth: u64,
     /// Workers.
     pub(super) workers: u64,
-    /// Whether our buffers lie on huge pages: the device then gets a request in few pieces, and fio's must be asked to.
+    /// True if fullbore's buffers are on huge pages: requests then reach the device in few pieces; fio needs a setting.
     pub(super) huge: bool,
-    /// Stripes that are dealt to the workers, in bytes; `None`: there is one worker, or the order has none.
+    /// Size of the workers' stripes in bytes; `None`: there is one worker, or the order has none.
     pub(super) stripe: Option<u64>,
 }
 
-/// What fio does otherwise in a cell that it does, a sentence each.
+/// Remaining differences of a cell run by fio, a sentence each.
 pub(crate) fn caveat(labels: &Labels) -> Option<String> {
     let shape = shape(&Labels { peer: None, ..labels.clone() }).ok()?;
     (!shape.remarks.is_empty()).then(|| shape.remarks.join("; "))
 }
 
-/// Percentiles of the time from the call to the knowledge of its end, as ours is counted.
+/// Percentiles of the time from the call to the return of its completion, as in fullbore.
 pub(super) fn percentiles() -> [Setting; 3] {
     let described =
         [("lat_percentiles", "1"), ("clat_percentiles", "0"), ("percentile_list", "50:90:99:99.9")];
@@ -53,23 +53,23 @@ pub(super) fn percentiles() -> [Setting; 3] {
 /// The shape of a cell.
 ///
 /// # Errors
-/// What fio has no counterpart of.
+/// If fio has no counterpart of a property of the cell.
 pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     let refuse = |why: String| Err(Unsupported(why));
     if let Some(peer) = &labels.peer {
-        return refuse(format!("this cell was {peer}'s own"));
+        return refuse(format!("this cell was run by {peer}"));
     }
     let writes = match labels.operation.as_str() {
         "read" => false,
         "write" => true,
-        other => return refuse(format!("fio reads or writes a file, it has no {other:?}")),
+        other => return refuse(format!("fio only reads or writes files, it has no {other:?}")),
     };
     let counterpart = counterpart::of_method(&labels.method)?;
     refuse_unsupported_by_fio(labels, writes)?;
     let strategy = strategy(labels)?;
     if strategy.completion == Completion::Ordered {
         return refuse(
-            "it waits for the oldest request (completion=ordered), fio takes completions as they come".into(),
+            "it waits for the oldest request (completion=ordered); fio takes completions in any order".into(),
         );
     }
     let direct = passes_the_cache(labels, counterpart)?;
@@ -77,7 +77,7 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
         None | Some("sequential") => (false, false),
         Some("random") => (true, false),
         Some("random over half") => (true, true),
-        Some(other) => return refuse(format!("fio has no such order of requests: {other}")),
+        Some(other) => return refuse(format!("fio has no request order {other}")),
     };
     let request = labels.request_bytes.unwrap_or(strategy.request as u64).max(1);
     let depth = if counterpart.deep { u64::from(labels.depth.unwrap_or(1).max(1)) } else { 1 };
@@ -85,12 +85,12 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     let mut remarks: Vec<String> = counterpart.remark.iter().map(|&remark| remark.to_owned()).collect();
     let stripe = (workers > 1 && !random).then_some(strategy.stripe / request * request);
     if stripe == Some(0) {
-        return refuse("its stripes are smaller than a request, and fio deals whole requests".into());
+        return refuse("its stripes are smaller than a request; fio distributes whole requests".into());
     }
     if workers > 1 && random {
-        remarks.push("each of fio's jobs draws blocks of its own, so two may take the same one".into());
+        remarks.push("fio's jobs choose blocks independently, so two may take the same one".into());
     } else if workers > 1 && strategy.model == Model::Pool {
-        remarks.push("fio deals the stripes in turn, fullbore's workers take them from a queue".into());
+        remarks.push("fio assigns stripes round-robin, fullbore's workers take them from a queue".into());
     }
     if labels.flush == Some(true) {
         remarks.push("fio ends with fsync, fullbore with fdatasync".into());
@@ -121,14 +121,14 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     }
     let huge = request * depth >= HUGE;
     if huge {
-        // fio then takes as much more memory before and behind them. Else only five of eight buffers of 1 MiB lay on whole
-        // huge pages, with which the device was slower by a quarter.
+        // fio then takes that much more memory before and behind the buffers. Without it, only five of eight buffers of
+        // 1 MiB lay on whole huge pages, and the device was slower by a quarter.
         settings.push(("iomem_align", HUGE.to_string()));
     }
     if labels.flush == Some(true) {
         settings.push(("end_fsync", "1".into()));
     }
-    // Threads, as ours are: one address space, and an interruption ends all of it.
+    // Threads, as in fullbore: one address space, and an interruption ends all of it.
     settings.push(("thread", "1".into()));
     settings.push(("group_reporting", "1".into()));
     Ok(Shape { settings, remarks, writes, direct, half, request, depth, workers, huge, stripe })
@@ -137,29 +137,29 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
 fn refuse_unsupported_by_fio(labels: &Labels, writes: bool) -> Result<(), Unsupported> {
     let refuse = |why: &str| Err(Unsupported(why.into()));
     if writes && labels.file_state.as_deref() == Some("truncated") {
-        return refuse("fio does not cut a file to nothing as it opens it");
+        return refuse("fio does not truncate a file when it opens it");
     }
     if labels.load_per_s.is_some() {
         return refuse(
-            "fio's rate_iops counts a request from when it was sent, not from when it was due, so the waiting is left out",
+            "fio's rate_iops times a request from its submission, not from its due time, and so omits the wait",
         );
     }
     if labels.streams.is_some_and(|streams| streams > 1) {
-        return refuse("several streams at once are not one job of fio's");
+        return refuse("concurrent streams are not one job of fio");
     }
     if labels.targets.is_some_and(|targets| targets > 1) || labels.chunk_bytes.is_some() {
-        return refuse("fio has no file that is striped over several directories");
+        return refuse("fio cannot stripe a file over several directories");
     }
     if labels.memory_limit_bytes.is_some() {
-        return refuse("a limit of memory is not an option of fio's");
+        return refuse("fio has no option for a memory limit");
     }
     if let Some(variant) = &labels.variant {
-        return Err(Unsupported(format!("fio knows nothing of {variant:?}")));
+        return Err(Unsupported(format!("fio has no counterpart of {variant:?}")));
     }
     Ok(())
 }
 
-/// The strategy behind the labels: the stripe is nowhere else.
+/// The strategy of the cell; only it has the stripe.
 fn strategy(labels: &Labels) -> Result<Strategy, Unsupported> {
     let Some(text) = &labels.strategy else { return Ok(Strategy::plain()) };
     let spec: StrategySpec =
@@ -173,7 +173,7 @@ fn strategy(labels: &Labels) -> Result<Strategy, Unsupported> {
 
 fn passes_the_cache(labels: &Labels, counterpart: &Counterpart) -> Result<bool, Unsupported> {
     match labels.cache_policy.as_deref() {
-        Some("drop") => Err(Unsupported("fio has no option to drop pages as it goes on (cache=drop)".into())),
+        Some("drop") => Err(Unsupported("fio has no option to drop pages after use (cache=drop)".into())),
         policy => Ok(counterpart.direct.unwrap_or(policy == Some("direct"))),
     }
 }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_counterparts_pass_the_cache_by_as_the_methods_do() {
+    fn counterparts_bypass_the_cache_as_the_methods_do() {
         for one in counterpart::COUNTERPARTS {
             let ours = match one.direct {
                 None => Choice::AsTold,

@@ -1,6 +1,6 @@
-//! The options of fio that are passed over, and those that are refused, each with its reason.
+//! Options of fio that are ignored, and those that are refused, each with its reason.
 
-/// Options that change nothing of the load, with what the meter does instead.
+/// Options that do not change the load, with what the meter does instead.
 pub(super) const IGNORED: &[(&[&str], &str)] = &[
     (
         &[
@@ -33,7 +33,7 @@ pub(super) const IGNORED: &[(&[&str], &str)] = &[
             "disable_bw",
             "clocksource",
         ],
-        "what is counted and shown is the meter's own",
+        "the meter counts and reports in its own way",
     ),
     (
         &[
@@ -57,7 +57,7 @@ pub(super) const IGNORED: &[(&[&str], &str)] = &[
             "buffer_pattern",
             "dedupe_percentage",
         ],
-        "what is written is incompressible and nowhere the same",
+        "written data is incompressible and does not repeat",
     ),
     (
         &[
@@ -72,47 +72,47 @@ pub(super) const IGNORED: &[(&[&str], &str)] = &[
             "unique_filename",
             "fsync_on_close",
         ],
-        "the meter makes the test file, tells the system the order of requests, and removes the file",
+        "the meter creates the test file, advises the system of the request order, and removes the file",
     ),
-    (&["iomem_align", "mem_align"], "buffers are aligned to pages, from 2 MiB on to huge ones"),
+    (&["iomem_align", "mem_align"], "buffers are aligned to pages, from 2 MiB up to huge pages"),
     (
         &["thread", "exitall", "exitall_on_error", "continue_on_error", "startdelay", "start_delay"],
-        "workers are threads, and what a request is refused is said in the cell",
+        "workers are threads; a failed request is reported with the cell",
     ),
     (
         &["runtime", "timeout", "time_based", "loops"],
-        "how long it is measured follows from --time and --precision: short samples in turns, until it is precise",
+        "the duration follows from --time and --precision: short samples in rounds until they are precise",
     ),
 ];
 
-/// Options that change the load in a way that the meter does not have.
+/// Options that change the load in a way that the meter does not support.
 pub(super) const REFUSED: &[(&[&str], &str)] = &[
     (
         &["rwmixread", "rwmixwrite", "rwmixcycle"],
-        "reads and writes at once are not measured: name one of the two with rw=",
+        "mixed reads and writes are not measured: choose one of the two with rw=",
     ),
     (
         &["rate", "rate_min", "rate_iops", "rate_iops_min", "rate_process", "rate_cycle"],
-        "requests at a set rate are not read from job files: the experiment `latency` sends them, each when it is due",
+        "requests at a set rate are not read from job files: use the experiment latency",
     ),
     (
         &["thinktime", "thinktime_spin", "thinktime_blocks"],
-        "pauses between requests are not measured: the experiment `latency` sends requests at a set rate",
+        "pauses between requests are not measured: use the experiment latency for requests at a set rate",
     ),
     (
         &["verify", "do_verify", "verify_only", "verify_pattern", "verify_fatal", "verify_backlog"],
-        "it measures, it does not verify: `fullbore copy --verify` and `fullbore sum --check` do",
+        "the meter does not verify: use fullbore copy --verify or fullbore sum --check",
     ),
     (
         &["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned"],
-        "requests have one size: a job a size",
+        "requests have one size: use one job per size",
     ),
-    (&["nrfiles", "filetype", "opendir"], "a job is about one file"),
+    (&["nrfiles", "filetype", "opendir"], "a job uses one file"),
     (
         &["fsync", "fdatasync", "sync_file_range"],
-        "a sync every so many writes is not measured: say end_fsync=1 for one at the end",
+        "periodic syncs are not measured: use end_fsync=1 for one at the end",
     ),
-    (&["sync"], "O_SYNC and O_DSYNC are not measured: say end_fsync=1 for a sync at the end"),
+    (&["sync"], "O_SYNC and O_DSYNC are not measured: use end_fsync=1 for a sync at the end"),
     (
         &[
             "iodepth_batch",
@@ -124,7 +124,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "serialize_overlap",
             "io_submit_mode",
         ],
-        "how requests are submitted is the engine's: leave it out",
+        "the engine decides how requests are submitted: leave it out",
     ),
     (
         &[
@@ -136,7 +136,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "nowait",
             "uncached",
         ],
-        "the ring is neither polled nor forced: leave it out",
+        "the ring is used without polling or forcing: leave it out",
     ),
     (
         &[
@@ -150,16 +150,13 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "prioclass",
             "cmdprio_percentage",
         ],
-        "processors and priorities are not set by the meter: run it under taskset, numactl, nice or ionice",
+        "the meter does not set processors and priorities: run it under taskset, numactl, nice or ionice",
     ),
-    (&["cgroup", "cgroup_weight"], "run it within the cgroup"),
-    (
-        &["read_iolog", "write_iolog", "replay_redirect", "replay_no_stall"],
-        "traces are neither replayed nor written",
-    ),
+    (&["cgroup", "cgroup_weight"], "run the meter within the cgroup"),
+    (&["read_iolog", "write_iolog", "replay_redirect", "replay_no_stall"], "traces are not supported"),
     (
         &["mem", "iomem", "hugepage-size"],
-        "buffers are the meter's own, on huge pages from 2 MiB on: leave it out",
+        "the meter allocates the buffers, on huge pages from 2 MiB up: leave it out",
     ),
     (
         &[
@@ -172,18 +169,18 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "ss",
             "ss_dur",
         ],
-        "when to stop follows from --precision",
+        "--precision decides when to stop",
     ),
-    (&["kb_base", "unit_base"], "units are read as without it: leave it out, k is 1024"),
-    (&["number_ios", "io_size", "io_limit"], "how much is moved in a sample follows from --time"),
+    (&["kb_base", "unit_base"], "units have their default meaning: leave it out, k is 1024"),
+    (&["number_ios", "io_size", "io_limit"], "--time decides the bytes of a sample"),
     (
         &["ioscheduler", "exec_prerun", "exec_postrun"],
-        "nothing of the machine is changed, and no command is run",
+        "the meter changes no system settings and runs no commands",
     ),
-    (&["profile", "flow", "wait_for", "stonewall_group"], "jobs that steer one another are not measured"),
+    (&["profile", "flow", "wait_for", "stonewall_group"], "jobs that depend on one another are not measured"),
 ];
 
-/// What is said of an option by a table.
+/// The reason for an option in a table.
 pub(super) fn reason_for(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| *why)
 }

@@ -1,15 +1,15 @@
-//! The form of fio's job files: sections of options, with those of `[global]` before each job that follows it.
+//! The syntax of fio's job files: sections of options; options of `[global]` apply to each job after it.
 
 use super::ImportError;
 
-/// An option as it stands in the file.
+/// An option of a job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     /// The line, from 1.
     pub(super) line: usize,
     /// Its name.
     pub(super) name: String,
-    /// What stands behind the `=`, if there is one.
+    /// The text after `=`, if any.
     pub(super) value: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Entry {
     }
 }
 
-/// A job with the options of the global sections before its own; the later of two is the one that counts.
+/// A job with the options of the global sections before it; of repeated options the last one counts.
 #[derive(Debug)]
 pub(super) struct Section {
     /// Its name.
@@ -35,24 +35,24 @@ pub(super) struct Section {
     pub(super) entries: Vec<Entry>,
 }
 
-/// Cuts a job file into its jobs.
+/// Splits a job file into its jobs.
 ///
 /// # Errors
-/// If a line has another form, or asks for more than this file.
+/// If a line has another form, or needs another file.
 pub(super) fn sections(text: &str) -> Result<Vec<Section>, ImportError> {
     let mut global: Vec<Entry> = Vec::new();
     let mut jobs: Vec<Section> = Vec::new();
     let mut in_global = false;
     for (index, whole) in text.lines().enumerate() {
         let line = index + 1;
-        // fio ends a line at either sign, wherever it stands.
+        // fio starts a comment at either sign, anywhere in a line.
         let described = whole.split([';', '#']).next().unwrap_or_default().trim();
         if described.is_empty() {
             continue;
         }
         let wrong = |why: &str| ImportError { line, option: described.to_owned(), why: why.to_owned() };
         if let Some(rest) = described.strip_prefix('[') {
-            let Some((name, "")) = rest.split_once(']') else { return Err(wrong("no name of a job in [ ]")) };
+            let Some((name, "")) = rest.split_once(']') else { return Err(wrong("no job name in [ ]")) };
             in_global = name == "global";
             if !in_global {
                 jobs.push(Section { name: name.to_owned(), line, entries: global.clone() });
@@ -65,18 +65,18 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, ImportError> {
         };
         if name.split_whitespace().count() > 1 {
             return Err(match name.strip_prefix("include ") {
-                Some(_) => wrong("one file at a time: put what it includes into it"),
+                Some(_) => wrong("included files are not read: insert their text"),
                 None => wrong("neither [job] nor option=value"),
             });
         }
         if value.as_ref().is_some_and(|value| value.contains('$')) {
-            return Err(wrong("variables are not filled in: write what it stands for"));
+            return Err(wrong("variables are not expanded: write the value"));
         }
         let entry = Entry { line, name: name.to_owned(), value };
         match (in_global, jobs.last_mut()) {
             (true, _) => global.push(entry),
             (false, Some(job)) => job.entries.push(entry),
-            (false, None) => return Err(wrong("it stands before any [job]")),
+            (false, None) => return Err(wrong("before any [job]")),
         }
     }
     Ok(jobs)
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_named() {
+    fn invalid_lines_are_reported() {
         let error = |text: &str| sections(text).unwrap_err().to_string();
         assert!(error("bs=4k").contains("before any"));
         assert!(error("[a]\ninclude other.fio").starts_with("line 2: "));

@@ -1,4 +1,4 @@
-//! One job: what load its options ask for, and the grid that is the same here.
+//! One job: the load that its options describe, and the equivalent grid.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::value::{bytes, count, seconds, switch};
 use super::{ImportError, Notes};
 use crate::fio::counterpart::{Counterpart, of_ioengine};
 
-/// The most workers and the deepest queue that a strategy has.
+/// Most workers and greatest depth of a strategy.
 const MOST_WORKERS: u64 = 256;
 const DEEPEST: u64 = 1024;
 
@@ -19,20 +19,20 @@ const DEEPEST: u64 = 1024;
 pub(super) struct Load {
     /// The name of the job.
     pub(super) name: String,
-    /// The length of the file that it asks for, in bytes.
+    /// The length of its file in bytes, if given.
     pub(super) file: Option<u64>,
     strategy: String,
     settings: Vec<(&'static str, String)>,
     action: &'static str,
 }
 
-/// The options of a job that the load follows from; the last of each.
+/// The options that define the load; the last of each.
 struct JobOptions<'s> {
     section: &'s Section,
     options: BTreeMap<&'s str, &'s Entry>,
 }
 
-/// The names that are read here.
+/// The supported options.
 const READ: &[&str] = &[
     "rw",
     "bs",
@@ -60,14 +60,14 @@ const READ: &[&str] = &[
     "nonvectored",
 ];
 
-/// Other names of the same options.
+/// Aliases of options.
 const ALIASES: &[(&str, &str)] = &[("readwrite", "rw"), ("blocksize", "bs")];
 
 impl Load {
     /// Reads a job.
     ///
     /// # Errors
-    /// At the first option that asks for what is not measured here.
+    /// At the first option that cannot be measured here.
     pub(super) fn read(section: &Section, notes: &mut Notes) -> Result<Self, ImportError> {
         let options = JobOptions::sort(section, notes)?;
         let (writes, random) = options.way()?;
@@ -81,11 +81,11 @@ impl Load {
         if depth > DEEPEST || workers > MOST_WORKERS {
             let (option, most) =
                 if depth > DEEPEST { ("iodepth", DEEPEST) } else { ("numjobs", MOST_WORKERS) };
-            return Err(options.wrong(option, format!("it can be {most} at the most")));
+            return Err(options.wrong(option, format!("at most {most}")));
         }
         let depth = if counterpart.deep { depth } else { 1 };
         if !counterpart.deep && options.parsed("iodepth", count)?.is_some_and(|depth| depth > 1) {
-            notes.add("iodepth", "a synchronous I/O engine has one request in flight whatever it says");
+            notes.add("iodepth", "a synchronous I/O engine has one request in flight at any iodepth");
         }
         let (half, file) = options.lengths(random, notes)?;
         let stripe = if workers > 1 { options.stripe(random, workers, request)? } else { None };
@@ -95,7 +95,7 @@ impl Load {
         }
         let state = if writes { options.file_state(random, notes)? } else { None };
         settings.extend(state.map(|state| ("file", state.to_owned())));
-        // What grows is in no cache before.
+        // A growing file is in no cache before.
         if state.is_none() && counterpart.method != "null" {
             settings.extend(options.cache(writes, direct, notes)?.map(|state| ("cache", state.to_owned())));
         }
@@ -105,7 +105,7 @@ impl Load {
         }
         if let Some(misaligned) = options.parsed("offset", bytes)? {
             match misaligned % request {
-                0 if misaligned > 0 => notes.add("offset", "every sample is at another place of the file"),
+                0 if misaligned > 0 => notes.add("offset", "each sample uses another part of the file"),
                 0 => {}
                 apart => settings.push(("offset", format!("+{apart}"))),
             }
@@ -118,7 +118,7 @@ impl Load {
         Ok(Self { name: section.name.clone(), file, strategy, settings, action })
     }
 
-    /// The grid of an experiment file.
+    /// The grid for an experiment file.
     pub(super) fn grid(&self) -> String {
         let mut text =
             format!("[[experiment.grid]]\naction = \"{}\"\nstrategy = \"{}\"\n", self.action, self.strategy);
@@ -158,7 +158,7 @@ fn strategy(
     text
 }
 
-/// `4k`, or one for reads and one for writes: `4k,8k`.
+/// Parses `4k`, or a size for reads and one for writes: `4k,8k`.
 fn size_of_direction(text: &str, writes: bool) -> Result<u64, String> {
     let mut parts = text.split(',').map(str::trim);
     let (reads, of_writes) = (parts.next().unwrap_or_default(), parts.next());
@@ -170,7 +170,7 @@ fn size_of_direction(text: &str, writes: bool) -> Result<u64, String> {
 }
 
 impl<'s> JobOptions<'s> {
-    /// Takes the options that matter; notes those that do not.
+    /// Collects the options that matter; notes those that do not.
     fn sort(section: &'s Section, notes: &mut Notes) -> Result<Self, ImportError> {
         let mut options = BTreeMap::new();
         for entry in &section.entries {
@@ -180,13 +180,12 @@ impl<'s> JobOptions<'s> {
             match name {
                 "filename" | "directory" => {
                     let path = entry.value.as_deref().unwrap_or_default();
-                    let why =
-                        "it is not touched: the meter reads and writes test files of its own, below --dir";
+                    let why = "not used: the meter reads and writes its own test files, below --dir";
                     notes.add(&format!("{name}={path}"), why);
                 }
                 "name" | "stonewall" | "wait_for_previous" => {}
                 "buffered" => {
-                    // The other word for direct=0.
+                    // `buffered` is the inverse of `direct`.
                     let on = switch(entry.value.as_deref()).map_err(|why| entry.wrong(why))?;
                     options.insert(if on { "buffered" } else { "unbuffered" }, entry);
                     options.remove(if on { "unbuffered" } else { "buffered" });
@@ -202,11 +201,11 @@ impl<'s> JobOptions<'s> {
                 }
                 _ => match (reason_for(IGNORED, &entry.name), reason_for(REFUSED, &entry.name)) {
                     (Some(why), _) => notes.add(&entry.name, why),
-                    // What is switched off asks for nothing.
+                    // Options that are switched off have no effect.
                     (None, Some(_)) if off() => {}
                     (None, Some(why)) => return Err(entry.wrong(why)),
                     (None, None) => {
-                        return Err(entry.wrong("the meter knows no such option: leave it out, or ask fio"));
+                        return Err(entry.wrong("unknown option: leave it out"));
                     }
                 },
             }
@@ -230,7 +229,7 @@ impl<'s> JobOptions<'s> {
             None => Ok(None),
             Some(entry) => match entry.value.as_deref() {
                 Some(value) if !value.is_empty() => Ok(Some(value)),
-                _ => Err(entry.wrong("it has no value")),
+                _ => Err(entry.wrong("no value")),
             },
         }
     }
@@ -249,7 +248,7 @@ impl<'s> JobOptions<'s> {
         switch(entry.value.as_deref()).map(Some).map_err(|why| entry.wrong(why))
     }
 
-    /// Whether it writes, and whether here and there.
+    /// Direction and order: true for writes, true for random requests.
     fn way(&self) -> Result<(bool, bool), ImportError> {
         match self.text("rw")?.unwrap_or("read") {
             "read" => Ok((false, false)),
@@ -257,13 +256,13 @@ impl<'s> JobOptions<'s> {
             "randread" => Ok((false, true)),
             "randwrite" => Ok((true, true)),
             "rw" | "readwrite" | "randrw" => {
-                Err(self.wrong("rw", "reads and writes at once are not measured: make a job of each"))
+                Err(self.wrong("rw", "mixed reads and writes are not measured: make a job of each"))
             }
             way if way.contains("trim") => Err(self.wrong("rw", "trims are not measured")),
             way if way.contains(':') => {
-                Err(self.wrong("rw", "only plain sequences and plain random requests are measured"))
+                Err(self.wrong("rw", "only plain sequential and plain random requests are measured"))
             }
-            _ => Err(self.wrong("rw", "it is read, write, randread or randwrite")),
+            _ => Err(self.wrong("rw", "use read, write, randread or randwrite")),
         }
     }
 
@@ -279,26 +278,26 @@ impl<'s> JobOptions<'s> {
             if self.on(option)? != Some(true) {
                 notes.add(
                     "",
-                    "the ring has its buffers and its file registered, and requests of one buffer each",
+                    "the ring always has registered buffers and a registered file, and one buffer per request",
                 );
             }
         }
         Ok((counterpart, direct && counterpart.direct != Some(false)))
     }
 
-    /// Whether only half of the file is gone over, and the length of the file.
+    /// True if requests cover only half of the file, and the length of the file.
     fn lengths(&self, random: bool, notes: &mut Notes) -> Result<(bool, Option<u64>), ImportError> {
         let whole = self.parsed("filesize", bytes)?;
         match self.text("size")? {
             Some("50%") if random => Ok((true, whole)),
             Some("100%") => Ok((false, whole)),
             Some(share) if share.ends_with('%') => {
-                Err(self.wrong("size", "a share of the file is 100%, or 50% of random requests"))
+                Err(self.wrong("size", "only 100% is supported, or 50% for random requests"))
             }
             Some(_) => {
                 let size = self.parsed("size", bytes)?;
                 if whole.is_some() && whole != size {
-                    notes.add("size", "requests go over the whole of the file that filesize tells");
+                    notes.add("size", "requests cover the whole file of filesize");
                 }
                 Ok((false, whole.or(size)))
             }
@@ -306,7 +305,7 @@ impl<'s> JobOptions<'s> {
         }
     }
 
-    /// What several workers are dealt; `None`: single requests.
+    /// Stripe size of several workers; `None`: single requests.
     fn stripe(&self, random: bool, workers: u64, request: u64) -> Result<Option<u64>, ImportError> {
         if random {
             return Ok(None);
@@ -322,13 +321,13 @@ impl<'s> JobOptions<'s> {
             }
             _ => Err(self.wrong(
                 "numjobs",
-                "sequential jobs of fio each go over the file by themselves, the meter's workers share it in stripes: \
-                 write it as `fullbore bench export --fio` does (zonemode=strided), or see the experiment `streams`",
+                "each sequential job of fio reads the whole file, the meter's workers share it in stripes: \
+                 use the form of fullbore bench export --fio (zonemode=strided), or the experiment streams",
             )),
         }
     }
 
-    /// How much of the file the page cache is to hold.
+    /// The state of the page cache before a sample.
     fn cache(
         &self,
         writes: bool,
@@ -348,17 +347,14 @@ impl<'s> JobOptions<'s> {
             }
             (false, Some(false), true) => None,
             (false, None, _) => {
-                notes.add(
-                    "",
-                    "fio drops the file from the page cache before it starts (invalidate=1): measured cold",
-                );
+                notes.add("", "fio drops the file from the page cache first (invalidate=1): measured cold");
                 Some("cold")
             }
             (false, Some(true), _) => Some("cold"),
         })
     }
 
-    /// What a write finds.
+    /// The state of the output file before a sample.
     fn file_state(&self, random: bool, notes: &mut Notes) -> Result<Option<&'static str>, ImportError> {
         let keeps = !matches!(self.text("fallocate")?, None | Some("none" | "0"));
         let state = match (self.on("overwrite")?, self.on("create_on_open")?) {
@@ -366,12 +362,12 @@ impl<'s> JobOptions<'s> {
             (_, Some(true)) => Some("extended"),
             _ if keeps => Some("preallocated"),
             _ => {
-                notes.add("", "writes go over blocks that exist, as with overwrite=1");
+                notes.add("", "writes overwrite existing blocks, as with overwrite=1");
                 None
             }
         };
         if random && state.is_some() {
-            notes.add("", "random writes go over blocks that exist, as with overwrite=1");
+            notes.add("", "random writes overwrite existing blocks, as with overwrite=1");
             return Ok(None);
         }
         Ok(state)

@@ -1,4 +1,4 @@
-//! A job file of fio's as experiments of ours: each job a grid, on the meter's own test file.
+//! Import of fio's job files as experiments: each job is a grid, on the meter's own test file.
 
 mod ignored;
 mod ini;
@@ -12,25 +12,25 @@ use fullbore::quote::clipped;
 
 use self::load::Load;
 
-/// What a job file became.
+/// An imported job file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// One experiment with a grid a job, as [`Options::sets`](crate::Options::sets) takes it.
+    /// One experiment with a grid per job, in the form of [`Options::sets`](crate::Options::sets).
     pub toml: String,
-    /// What of the file is done otherwise or passed over, and why, a sentence each.
+    /// Options that are ignored or changed, with the reason, a sentence each.
     pub notes: Vec<String>,
-    /// The length of the test file that the jobs ask for, in bytes: for [`Options::size`](crate::Options::size).
+    /// Length of the jobs' test file in bytes: for [`Options::size`](crate::Options::size).
     pub size: Option<u64>,
 }
 
-/// What in a job file cannot be measured.
+/// An option of a job file that cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportError {
     /// The line, from 1.
     pub line: usize,
-    /// The option as it stands there.
+    /// The option as written.
     pub option: String,
-    /// Why not, and what to do.
+    /// The reason, and the remedy.
     pub why: String,
 }
 
@@ -42,9 +42,9 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
-/// Reads a job file and makes an experiment called `name` of its jobs.
+/// Reads a job file and converts its jobs to an experiment called `name`.
 ///
-/// No file that the job file names is ever touched: the meter reads and writes test files of its own, which the notes say.
+/// Files named in the job file are never touched: the meter reads and writes its own test files; the notes list them.
 ///
 /// ```
 /// let imported = fullbore_bench::fio::import("[deep]\nrw=randread\nbs=4k\ndirect=1\nioengine=io_uring\niodepth=32\n\
@@ -57,28 +57,28 @@ impl std::error::Error for ImportError {}
 /// ```
 ///
 /// # Errors
-/// The first line that cannot be measured here, with the option and the reason.
+/// At the first line that cannot be measured here, with the option and the reason.
 pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
     let sections = ini::sections(text)?;
     if sections.is_empty() {
-        return Err(ImportError { line: 1, option: "the file".into(), why: "it has no [job]".into() });
+        return Err(ImportError { line: 1, option: "the file".into(), why: "no [job]".into() });
     }
     let mut notes = Notes::default();
     let loads = sections.iter().map(|one| Load::read(one, &mut notes)).collect::<Result<Vec<_>, _>>()?;
     let sizes: Vec<u64> = loads.iter().filter_map(|load| load.file).collect();
     let size = sizes.iter().copied().max();
     if sizes.iter().any(|one| Some(*one) != size) {
-        notes.add("", "the jobs name several sizes: all have a file of the largest");
+        notes.add("", "the jobs have several sizes: all use a file of the largest");
     }
     if loads.len() > 1 {
-        notes.add("", "the jobs are measured apart, in turns, as if each had a stonewall");
+        notes.add("", "the jobs are measured separately, as if each had a stonewall");
     }
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let mut toml = format!(
         "# From a job file of fio.\n[[experiment]]\nname = {}\ntitle = {}\nquestion = {}\naxis = \"none\"\n",
         quoted(name),
         quoted(&format!("The jobs of {name}")),
-        quoted("What does this job file of fio give here?"),
+        quoted("How fast are the jobs of this fio file here?"),
     );
     for load in &loads {
         toml += &format!("\n# {}\n{}", load.name, load.grid());
@@ -86,12 +86,12 @@ pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
     Ok(Imported { toml, notes: notes.into_texts(), size })
 }
 
-/// What is to be said, the options of one reason together.
+/// Notes, with the options of one reason together.
 #[derive(Debug, Default)]
 struct Notes(BTreeMap<String, Vec<String>>);
 
 impl Notes {
-    /// Adds an option (empty: none in particular) and why it is done otherwise.
+    /// Adds an option (empty: none in particular) with the reason why it is ignored or changed.
     fn add(&mut self, option: &str, why: &str) {
         let options = self.0.entry(why.to_owned()).or_default();
         if !option.is_empty() && !options.iter().any(|known| known == option) {

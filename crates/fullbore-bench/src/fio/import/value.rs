@@ -1,6 +1,6 @@
 //! The values of fio's options.
 
-/// A size in bytes as fio reads it: `4k` and `4kb` are 4096.
+/// Parses a size in bytes as fio does: `4k` and `4kb` are 4096.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let digits = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
@@ -13,22 +13,20 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
         "t" | "tb" => 4,
         "p" | "pb" => 5,
         _ if unit.ends_with("ib") || unit.ends_with('i') => {
-            return Err(
-                "fio reads this unit as a power of 1000 or of 1024 by its kb_base: write 4k for 4096".into(),
-            );
+            return Err("fio's kb_base decides between powers of 1000 and 1024: write 4k for 4096".into());
         }
-        _ => return Err("no size: digits, then k, m, g, t or p".into()),
+        _ => return Err("not a size: digits, then k, m, g, t or p".into()),
     };
-    let number: u64 = number.parse().map_err(|_| "no size: digits, then k, m, g, t or p".to_owned())?;
-    number.checked_mul(1 << (10 * power)).ok_or_else(|| "more bytes than there can be".into())
+    let number: u64 = number.parse().map_err(|_| "not a size: digits, then k, m, g, t or p".to_owned())?;
+    number.checked_mul(1 << (10 * power)).ok_or_else(|| "too large".into())
 }
 
-/// A time in seconds: seconds without a unit.
+/// Parses a time in seconds; the default unit is the second.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let lower = text.to_ascii_lowercase();
     let digits = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
     let (number, unit) = lower.split_at(digits);
-    let wrong = || "no time: digits, then d, h, m, s, ms or us".to_owned();
+    let wrong = || "not a time: digits, then d, h, m, s, ms or us".to_owned();
     let factor = match unit {
         "" | "s" => 1.0,
         "d" => 86_400.0,
@@ -41,18 +39,18 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     number.parse::<u32>().map(|number| f64::from(number) * factor).map_err(|_| wrong())
 }
 
-/// A switch: an option alone is on.
+/// Parses a switch; an option without a value is on.
 pub(super) fn switch(value: Option<&str>) -> Result<bool, String> {
     match value.map(str::to_ascii_lowercase).as_deref() {
         None | Some("1" | "true") => Ok(true),
         Some("0" | "false") => Ok(false),
-        Some(_) => Err("no switch: 0 or 1".into()),
+        Some(_) => Err("not a switch: 0 or 1".into()),
     }
 }
 
-/// A number.
+/// Parses a number.
 pub(super) fn count(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "no number".to_owned())
+    text.parse().map_err(|_| "not a number".to_owned())
 }
 
 #[cfg(test)]
