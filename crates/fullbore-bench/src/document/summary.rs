@@ -63,7 +63,7 @@ pub struct Summary {
     /// samples.
     #[serde(default)]
     pub changes: Option<Changes>,
-    /// The rule of 1997: repeated results lie within 3 %; `None` below three samples.
+    /// The rule of 1997: repeated results agree within 3 %; `None` below three samples.
     #[serde(default)]
     pub repeatability: Option<Repeatability>,
     /// Warm-up samples at the front, if the rest is steady: kept raw, not counted here. `None` below ten samples.
