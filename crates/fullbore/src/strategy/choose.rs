@@ -5,13 +5,7 @@ use super::profile::{CacheState, Entry, Job};
 use super::{Allocation, BUDGET, Model, Strategy};
 use crate::engine::{CachePolicy, method};
 
-/// The purpose of a run: which pattern the bytes go through.
-///
-/// ```
-/// use fullbore::strategy::Purpose;
-/// assert!(Purpose::Fold.views(), "a hash looks at every byte once, where it lies");
-/// assert!(!Purpose::Copy.views());
-/// ```
+/// The purpose of a run: the pattern that the bytes pass through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Reading alone, or measuring it.
@@ -31,11 +25,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// True if each byte is looked at once and not kept, so that a mapping saves the copy that reading makes.
-    ///
-    /// ```
-    /// assert!(fullbore::strategy::Purpose::Compare.views());
-    /// ```
+    /// True if each byte is used once and not kept, so that a mapping saves the copy that reading makes.
     pub fn views(self) -> bool {
         matches!(self, Self::Compare | Self::Fold)
     }
@@ -55,20 +45,14 @@ pub enum Target {
 }
 
 /// The facts that decide.
-///
-/// ```
-/// use fullbore::strategy::{PlanInput, Purpose, choose};
-/// let cold = PlanInput { cached: Some(0.0), processors: 8, ..PlanInput::reading(1 << 30) };
-/// assert_eq!(choose(&PlanInput { rotational: true, ..cold }, None).strategy.workers, 1, "eight would make the disk seek");
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanInput {
     /// The pattern.
     pub purpose: Purpose,
     /// The input's length in bytes; `None` if it is read sequentially to its end.
     pub len: Option<u64>,
-    /// The share of the input in the page cache, 0 to 1; `None` if there is no input file, if the system does not say, and where it
-    /// decides nothing.
+    /// The share of the input in the page cache, 0 to 1; `None` without an input file, if the system does not report
+    /// it, and where it decides nothing.
     pub cached: Option<f64>,
     /// The destination.
     pub target: Target,
@@ -91,12 +75,7 @@ pub struct PlanInput {
 }
 
 impl PlanInput {
-    /// Reading a file of `len` bytes that is cached, with one processor: the base of tests and examples.
-    ///
-    /// ```
-    /// use fullbore::strategy::{PlanInput, choose};
-    /// assert_eq!(choose(&PlanInput::reading(1 << 30), None).strategy.read.name, "buffered");
-    /// ```
+    /// A cached file of `len` bytes, read with one processor: the base of tests and examples.
     pub fn reading(len: u64) -> Self {
         Self {
             purpose: Purpose::Read,
@@ -114,18 +93,11 @@ impl PlanInput {
         }
     }
 
-    /// The kind of job, as profiles name it; `None` for an input without a length.
-    ///
-    /// ```
-    /// use fullbore::strategy::{CacheState, Job, PlanInput, Target};
-    /// let plan_input = PlanInput { cached: Some(0.0), target: Target::New, ..PlanInput::reading(1 << 30) };
-    /// assert_eq!(plan_input.job(), Some(Job::TransformNew(CacheState::Cold)));
-    /// assert_eq!(PlanInput { len: None, ..plan_input }.job(), None);
-    /// ```
+    /// The kind of job, as in profiles; `None` for an input without a length.
     pub fn job(&self) -> Option<Job> {
         let state = if self.is_cold() { CacheState::Cold } else { CacheState::Warm };
         match (self.len, self.target) {
-            // The rate of a pipe is that of reading.
+            // Writing to a pipe counts as reading.
             (Some(_), Target::Nowhere | Target::Stream) => Some(Job::Read(state)),
             (Some(_), Target::New) => Some(Job::TransformNew(state)),
             (Some(_), Target::Existing) => Some(Job::TransformExisting(state)),
@@ -133,17 +105,17 @@ impl PlanInput {
         }
     }
 
-    /// True if the device decides, not the memory.
+    /// True if the device limits the throughput, not the memory.
     pub(super) fn is_cold(&self) -> bool {
         self.cached.is_some_and(|cached| cached < COLD)
     }
 
-    /// True if next to nothing is cached.
+    /// True if almost nothing is cached.
     pub(super) fn is_uncached(&self) -> bool {
         self.cached.is_some_and(|cached| cached < NONE)
     }
 
-    /// True if the file is finished before a choice pays.
+    /// True if the run is too short for a choice to pay.
     pub(super) fn is_small(&self) -> bool {
         self.len.is_some_and(|len| len < SMALL)
     }
@@ -152,30 +124,24 @@ impl PlanInput {
 /// Below this cached share an input counts as cold.
 const COLD: f64 = 0.5;
 
-/// Below this cached share an input counts as not cached: an earlier look at the file may have left a page or two.
+/// Below this cached share an input counts as not cached: an earlier access may have left a page or two.
 const NONE: f64 = 0.02;
 
-/// From this cached share on, a mapping waits for no device.
+/// From this cached share on, a mapping hardly waits for the device.
 const CACHED: f64 = 0.98;
 
-/// Below this length starting threads takes longer than they save, in bytes.
+/// Below this length starting threads takes longer than it saves, in bytes.
 const SMALL: u64 = 2 << 20;
 
-/// More workers than this on one file gained nothing in measurements: the file's own lock and the memory decide.
+/// More workers on one file gained nothing in measurements: the file's lock and the memory are the limits.
 const MOST_WORKERS: usize = 8;
 
-/// How much one worker maps of a file at a time, in bytes: 8 MiB took 0.94 of the time of 4 MiB, 0.87 of that of 16 MiB in
-/// stripes of 1 MiB, as long as that of 16 MiB in stripes as long (2 × 1 GB, two cores, kernel 6.18).
+/// Mapped part of a file per worker, in bytes: 8 MiB took 0.94 of the time of 4 MiB and 0.87 of that of 16 MiB with
+/// stripes of 1 MiB; with stripes as long as the mapped part it took as long as 16 MiB (2 × 1 GB, two cores, kernel
+/// 6.18).
 const WINDOW: u64 = 8 << 20;
 
 /// A strategy and the reasons for it.
-///
-/// ```
-/// use fullbore::strategy::{PlanInput, choose};
-/// let decision = choose(&PlanInput { processors: 2, ..PlanInput::reading(1 << 30) }, None);
-/// assert_eq!(decision.strategy.read.name, "buffered");
-/// assert_eq!(decision.evidence[0].to_string(), "buffered: 100% of the input is in the page cache");
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// The choice.
@@ -186,7 +152,8 @@ pub struct Decision {
     pub alternatives: Vec<Alternative>,
 }
 
-/// Chooses for these facts. `measured` are the strategies that the profile of this file system has for the same job, if it has any.
+/// Chooses a strategy for these facts. `measured` holds the strategies that the profile of this file system has for the
+/// same job, if any.
 ///
 /// ```
 /// use fullbore::strategy::{CacheState, Entry, Job, Measured, PlanInput, choose};
@@ -227,7 +194,8 @@ fn by_facts(plan_input: &PlanInput) -> Decision {
     decision
 }
 
-/// The best that was measured, unless the choice by facts was measured too and not clearly slower: then noise would decide.
+/// The strategy that measured fastest, unless the choice by facts was measured too and is not clearly slower: then
+/// noise would decide.
 fn from_profile(plan_input: &PlanInput, entry: &Entry, by_facts: &Decision) -> Option<Decision> {
     if plan_input.len.is_none() || plan_input.is_small() {
         return None;
@@ -263,7 +231,7 @@ fn from_profile(plan_input: &PlanInput, entry: &Entry, by_facts: &Decision) -> O
     })
 }
 
-/// True if two strategies are the same where it matters for a target.
+/// True if two strategies do not differ in fields that matter for a target.
 fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
     let reading = (a.read, a.request, a.depth, a.workers, a.read_cache)
         == (b.read, b.request, b.depth, b.workers, b.read_cache);
@@ -278,7 +246,7 @@ fn reject(decision: &mut Decision, strategy: &str, reason: Reason) {
     decision.alternatives.push(Alternative { strategy: strategy.into(), reason });
 }
 
-/// As many workers as there are processors, in stripes.
+/// One worker per processor, in stripes.
 fn spread(plan_input: &PlanInput, decision: &mut Decision) {
     let workers = plan_input.processors.clamp(1, MOST_WORKERS);
     decision.strategy.workers = workers;
@@ -306,7 +274,7 @@ fn rotational(decision: &mut Decision) {
     reject(decision, "striped, pool", Reason::Seeks);
 }
 
-/// True if the input is looked at where the page cache has it.
+/// True if the input is mapped, to be used in the page cache.
 fn maps(plan_input: &PlanInput) -> bool {
     plan_input.purpose.views()
         && plan_input.can_map
@@ -320,7 +288,7 @@ fn mapped(plan_input: &PlanInput, decision: &mut Decision) {
     decision.strategy.request = 256 << 10;
     let request = decision.strategy.request as u64;
     let workers = plan_input.processors.clamp(1, MOST_WORKERS) as u64;
-    // A worker has room for a request beside the window.
+    // Each worker needs memory for one request besides the mapped part.
     let room = (plan_input.budget / workers).saturating_sub(request + (8 << 10));
     let window = (WINDOW.min(room) / request).max(1) * request;
     decision.evidence.push(Evidence::Mapped { window, share: plan_input.cached.unwrap_or(1.0) });
@@ -334,8 +302,8 @@ fn mapped(plan_input: &PlanInput, decision: &mut Decision) {
 
 fn from_memory(plan_input: &PlanInput, decision: &mut Decision) {
     decision.evidence.push(Evidence::Buffered { share: plan_input.cached });
-    // The page cache gives a new file folios no larger than the writes that ask for them; reading and overwriting
-    // find them in place. 2 MiB would be a fall of up to 14 times where memory is fragmented: the kernel compacts it.
+    // The page cache allocates folios for a new file no larger than the writes; reads and overwrites use existing ones.
+    // Writes of 2 MiB took up to 14 times as long on fragmented memory: the kernel compacts it.
     let new_file = plan_input.target == Target::New;
     let request = if new_file { 512 << 10 } else { 256 << 10 };
     decision.strategy.request = request;
@@ -417,8 +385,8 @@ mod tests {
         assert!(
             decision.alternatives.iter().any(|other| other.reason == Reason::Unsupported("seccomp".into()))
         );
-        let turning = PlanInput { cached: Some(0.0), rotational: true, ..plan_input() };
-        assert_eq!(choose(&turning, None).strategy.workers, 1);
+        let disk = PlanInput { cached: Some(0.0), rotational: true, ..plan_input() };
+        assert_eq!(choose(&disk, None).strategy.workers, 1);
         let small = PlanInput { len: Some(1000), ..plan_input() };
         assert_eq!(choose(&small, None).strategy.workers, 1);
         let memory = PlanInput { target_in_memory: true, ..plan_input() };
@@ -426,7 +394,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_clearly_faster_is_chosen() {
+    fn jobs_follow_length_cache_and_target() {
+        let cold = PlanInput { cached: Some(0.0), ..plan_input() };
+        assert_eq!(cold.job(), Some(Job::TransformNew(CacheState::Cold)));
+        assert_eq!(PlanInput { len: None, ..cold }.job(), None);
+    }
+
+    #[test]
+    fn the_clearly_fastest_measured_strategy_is_chosen() {
         let other = Strategy { request: 64 << 10, ..Strategy::plain() };
         let suggested = choose(&plan_input(), None).strategy;
         let entry = entry(vec![measured(&other, 9e9), measured(&suggested, 5e9)]);
@@ -445,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn cached_input_is_mapped_where_every_byte_is_looked_at_once() {
+    fn cached_input_is_mapped_if_every_byte_is_used_once() {
         let mut spread = plan_input();
         (spread.target, spread.processors) = (Target::Nowhere, 4);
         for purpose in [Purpose::Compare, Purpose::Fold, Purpose::Read, Purpose::Search] {

@@ -8,26 +8,20 @@ use super::profile::Job;
 use crate::size;
 
 /// One reason for a decision.
-///
-/// ```
-/// use fullbore::strategy::Evidence;
-/// let evidence = Evidence::Workers { workers: 2, processors: 2 };
-/// assert_eq!(evidence.to_string(), "2 workers: as many as processors (2)");
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Evidence {
-    /// Read by copying; the share of the input in the page cache, if known.
+    /// Buffered reads; the share of the input in the page cache, if known.
     Buffered {
         share: Option<f64>,
     },
-    /// Mapped in windows of so many bytes, because so much is in the page cache.
+    /// Mapped parts of `window` bytes; the share of the input in the page cache.
     Mapped {
         window: u64,
         share: f64,
     },
-    /// Direct, so many requests of so many bytes in flight, because nothing is cached.
+    /// Direct reads, `depth` requests of `request` bytes in flight: nothing is cached.
     DeepReads {
         depth: usize,
         request: u64,
@@ -75,7 +69,7 @@ impl fmt::Display for Evidence {
             }
             Self::Mapped { window, share } => write!(
                 f,
-                "mmap, {} at a time: {:.0}% of the input is in the page cache, and is looked at where it lies",
+                "mmap, {} at a time: {:.0}% of the input is in the page cache, and is used there",
                 size::exact(*window),
                 share * 100.0
             ),
@@ -85,7 +79,7 @@ impl fmt::Display for Evidence {
                 size::exact(*request)
             ),
             Self::Request { len, new_file } => {
-                let why = if *new_file { "large folios in the new file" } else { "calls to cost nothing" };
+                let why = if *new_file { "large folios in the new file" } else { "calls to cost little" };
                 write!(
                     f,
                     "{}: large enough for {why}, small enough for the processor's cache",
@@ -167,13 +161,6 @@ impl fmt::Display for Reason {
 }
 
 /// A strategy that was not chosen.
-///
-/// ```
-/// use fullbore::strategy::{PlanInput, Reason, choose};
-/// let decision = choose(&PlanInput::reading(1 << 30), None);
-/// let uring = decision.alternatives.iter().find(|other| other.strategy == "uring").unwrap();
-/// assert_eq!(uring.reason, Reason::NothingToWaitFor);
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alternative {
     /// The strategy, as `--strategy` names it.
@@ -182,7 +169,7 @@ pub struct Alternative {
     pub reason: Reason,
 }
 
-/// The reason that a file has one worker though others are there.
+/// The reason for one worker where more are available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serial {
     /// The operation cannot be split.

@@ -1,4 +1,4 @@
-//! How the bytes move: all that decides speed, and none of what decides the result.
+//! Strategies: everything that decides the speed of a run, nothing that decides its result.
 //!
 //! ```
 //! use fullbore::strategy::{Strategy, StrategySpec};
@@ -29,67 +29,44 @@ pub use spec::{ParseSpecError, StrategySpec};
 use crate::engine::{CachePolicy, Method, method};
 use crate::size;
 
-/// The memory that the buffers of a run may take, in bytes, unless told otherwise.
-///
-/// ```
-/// use fullbore::strategy::{BUDGET, Strategy};
-/// assert!(Strategy::plain().memory() <= BUDGET);
-/// ```
+/// Memory budget of a run's buffers, in bytes, unless specified.
 pub const BUDGET: u64 = 64 << 20;
 
-/// How the work is shared out.
-///
-/// ```
-/// use fullbore::strategy::Model;
-/// assert_eq!("striped".parse(), Ok(Model::Striped));
-/// assert_eq!(Model::Pool.to_string(), "pool");
-/// ```
+/// Distribution of stripes to workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Model {
-    /// One worker, from front to back.
+    /// One worker, sequential.
     #[default]
     Serial,
-    /// Stripes dealt round-robin, each worker with its own handle.
+    /// Stripes assigned round-robin, each worker with its own handle.
     Striped,
     /// Stripes taken from a queue.
     Pool,
 }
 
-/// How a new output gets its blocks.
-///
-/// ```
-/// use fullbore::strategy::Allocation;
-/// assert_eq!("preallocate".parse(), Ok(Allocation::Preallocate));
-/// assert_eq!(Allocation::default().to_string(), "extend");
-/// ```
+/// Allocation of blocks for a new output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Allocation {
-    /// As it is written; the file grows.
+    /// As written; the file grows.
     #[default]
     Extend,
-    /// Its length at once, its blocks as they are written.
+    /// The length at once, the blocks as written.
     Size,
     /// Length and blocks at once (`fallocate`).
     Preallocate,
 }
 
-/// In which order completions are handled.
-///
-/// ```
-/// use fullbore::strategy::Completion;
-/// assert_eq!("ordered".parse(), Ok(Completion::Ordered));
-/// assert_eq!(Completion::default().to_string(), "any");
-/// ```
+/// The order in which completions are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Completion {
-    /// As they come.
+    /// As they arrive.
     #[default]
     Any,
-    /// In the order of the requests: the oldest is waited for.
+    /// In the order of the requests: waits for the oldest.
     Ordered,
 }
 
-/// Gives an enum of named values its names.
+/// Implements `Display` and `FromStr` for an enum of named values.
 macro_rules! names {
     ($type:ident { $($value:ident = $name:literal),+ $(,)? }) => {
         impl fmt::Display for $type {
@@ -116,7 +93,7 @@ names!(Allocation { Extend = "extend", Size = "size", Preallocate = "preallocate
 names!(Completion { Any = "any", Ordered = "ordered" });
 names!(CachePolicy { Keep = "keep", DontCache = "drop", Direct = "direct" });
 
-/// A strategy in full. Two runs that differ in nothing else give the same bytes.
+/// A complete strategy. Runs that differ only in their strategy produce the same bytes.
 ///
 /// ```
 /// use fullbore::engine::method;
@@ -135,36 +112,31 @@ pub struct Strategy {
     pub write: &'static Method,
     /// The request size in bytes.
     pub request: usize,
-    /// The requests that one worker keeps in flight.
+    /// Requests in flight per worker.
     pub depth: usize,
-    /// The workers.
+    /// Number of workers.
     pub workers: usize,
-    /// How they share the work.
+    /// Distribution of stripes to workers.
     pub model: Model,
-    /// The run of the file that a worker is given at a time, in bytes.
+    /// The run of the file given to a worker at a time, in bytes.
     pub stripe: u64,
-    /// The size of a mapping's windows in bytes; `None`: the whole file.
+    /// Length of the mapped part in bytes; `None`: the whole file.
     pub window: Option<usize>,
-    /// How a new output gets its blocks.
+    /// Allocation of blocks for a new output.
     pub allocation: Allocation,
-    /// What becomes of the page cache where bytes are read.
+    /// Cache policy of the input.
     pub read_cache: CachePolicy,
-    /// What becomes of the page cache where bytes are written.
+    /// Cache policy of the output.
     pub write_cache: CachePolicy,
-    /// In which order completions are handled.
+    /// The order in which completions are handled.
     pub completion: Completion,
-    /// The memory that buffers, windows and results that wait for their turn may take, in bytes.
+    /// Memory for buffers, mapped parts and pending results, in bytes.
     pub budget: u64,
 }
 
 impl Strategy {
-    /// One worker that reads and writes 256 KiB at a time: right everywhere, and the best one worker can do on
-    /// most machines (GNU coreutils measured the same size on eleven, `ioblksize.h`).
-    ///
-    /// ```
-    /// let strategy = fullbore::strategy::Strategy::plain();
-    /// assert_eq!((strategy.read.name, strategy.request, strategy.workers), ("buffered", 256 << 10, 1));
-    /// ```
+    /// One worker with buffered requests of 256 KiB: works everywhere, and is the fastest for one worker on most
+    /// machines (GNU coreutils measured the same size on eleven, `ioblksize.h`).
     pub fn plain() -> Self {
         Self {
             read: buffered(),
@@ -183,35 +155,35 @@ impl Strategy {
         }
     }
 
-    /// The memory that its buffers and mapped windows take, in bytes. Files that are mapped whole are not
-    /// counted: they take what they take.
+    /// Memory for its buffers and mapped parts, in bytes. Files mapped whole are not counted: the page cache holds
+    /// them.
     ///
     /// ```
     /// use fullbore::buf::Pool;
     /// use fullbore::strategy::Strategy;
-    /// let buffer = Pool::capacity(256 << 10) as u64; // one where it reads, one where it writes
+    /// let buffer = Pool::capacity(256 << 10) as u64; // one for reading, one for writing
     /// assert_eq!(Strategy::plain().memory(), 2 * buffer);
     /// assert_eq!(Strategy { workers: 3, ..Strategy::plain() }.memory(), 6 * buffer);
     /// ```
     pub fn memory(&self) -> u64 {
-        let way = |method: &Method| match (method.capabilities.mapped, self.window) {
+        let per_worker = |method: &Method| match (method.capabilities.mapped, self.window) {
             (true, Some(window)) => window.max(self.request),
             (true, None) => 0,
             (false, _) => {
                 self.depth.min(method.capabilities.depth) * crate::buf::Pool::capacity(self.request)
             }
         };
-        (self.workers * (way(self.read) + way(self.write))) as u64
+        (self.workers * (per_worker(self.read) + per_worker(self.write))) as u64
     }
 }
 
-/// The method that works everywhere.
+/// The method that works on every file.
 pub(crate) fn buffered() -> &'static Method {
     method("buffered").expect("buffered is registered")
 }
 
 impl fmt::Display for Strategy {
-    /// As `--strategy` would take it.
+    /// In the form that `--strategy` accepts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.read == self.write {
             write!(f, "method={}", self.read.name)?;

@@ -1,20 +1,15 @@
-//! The strategies with names: Hart's family of sequential file transformations (2010), as this system has them.
+//! Named strategies: Hart's family of sequential file transformations (2010), on this system.
 
 use super::{Completion, Model, StrategySpec};
 use crate::engine::method;
 use crate::probe;
 
 /// A strategy with a name.
-///
-/// ```
-/// let named = &fullbore::strategy::NAMED[0];
-/// assert_eq!((named.name, named.summary), ("cci", "read, work, write: one worker, 64 KiB at a time"));
-/// ```
 #[derive(Debug)]
 pub struct Named {
-    /// The name `--strategy` takes.
+    /// The name for `--strategy`.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// One line on it.
     pub summary: &'static str,
     pub(super) spec: fn() -> StrategySpec,
 }
@@ -25,7 +20,7 @@ impl PartialEq for Named {
     }
 }
 
-/// One access method both ways, one worker.
+/// One access method for reading and writing, one worker.
 fn serial(name: &str) -> StrategySpec {
     StrategySpec {
         read: method(name),
@@ -38,7 +33,7 @@ fn serial(name: &str) -> StrategySpec {
     }
 }
 
-/// The same with a worker a processor, as Hart's striped programs ran best.
+/// The same with one worker per processor, the best number for Hart's striped programs.
 fn parallel(name: &str, model: Model) -> StrategySpec {
     StrategySpec {
         workers: Some(probe::processors()),
@@ -48,25 +43,16 @@ fn parallel(name: &str, model: Model) -> StrategySpec {
     }
 }
 
-/// Asynchronous, as deep as Hart's four overlapped structures, twice (his read and write each had one).
+/// Asynchronous, depth 4 as in Hart's programs (four overlapped structures each for reading and writing).
 fn asynchronous(completion: Completion) -> StrategySpec {
     StrategySpec { depth: Some(4), completion: Some(completion), ..serial("uring") }
 }
 
-/// Every strategy with a name but `auto`.
-///
-/// ```
-/// use fullbore::strategy::{NAMED, StrategySpec};
-/// for named in NAMED {
-///     let spec: StrategySpec = named.name.parse()?;
-///     assert_eq!(spec.named, Some(named));
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Every named strategy except `auto`.
 pub static NAMED: &[Named] = &[
     Named {
         name: "cci",
-        summary: "read, work, write: one worker, 64 KiB at a time",
+        summary: "read, transform, write: one worker, 64 KiB requests",
         spec: || serial("buffered"),
     },
     Named { name: "cci-stdio", summary: "the same with the C library's FILE*", spec: || serial("stdio") },
@@ -77,7 +63,7 @@ pub static NAMED: &[Named] = &[
     },
     Named {
         name: "cci-mt",
-        summary: "64 KiB stripes dealt to threads that read and write",
+        summary: "64 KiB stripes assigned round-robin to threads that read and write",
         spec: || parallel("buffered", Model::Striped),
     },
     Named {
@@ -87,17 +73,17 @@ pub static NAMED: &[Named] = &[
     },
     Named {
         name: "cci-ov",
-        summary: "asynchronous, four in flight, the oldest waited for",
+        summary: "asynchronous, four in flight, completions handled in order",
         spec: || asynchronous(Completion::Ordered),
     },
     Named {
         name: "cci-ex",
-        summary: "asynchronous, four in flight, completions handled as they come",
+        summary: "asynchronous, four in flight, completions handled as they arrive",
         spec: || asynchronous(Completion::Any),
     },
     Named {
         name: "cci-mtmm",
-        summary: "both files mapped whole, 64 KiB stripes dealt to threads",
+        summary: "both files mapped whole, 64 KiB stripes assigned round-robin to threads",
         spec: || StrategySpec { window: Some(None), ..parallel("mmap", Model::Striped) },
     },
     Named {

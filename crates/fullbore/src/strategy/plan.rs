@@ -1,4 +1,5 @@
-//! The planner: learns the facts that a decision needs, and turns the decision and the user's spec into a strategy that works.
+//! The planner: learns the facts that a decision needs, and combines the decision and the user's spec into a strategy
+//! that works.
 
 use std::fmt;
 
@@ -9,28 +10,18 @@ use crate::error::{Error, Kind, Result};
 use crate::file::{File, FileKind, Output};
 use crate::{probe, size};
 
-/// A strategy that works here, and how it came about.
-///
-/// ```
-/// # use fullbore::strategy::{Planner, Purpose, StrategySpec};
-/// # let input = fullbore::file::File::open("Cargo.toml")?;
-/// let spec = StrategySpec::default();
-/// let plan = Planner::new(&spec).plan(Purpose::Read, Some(&input), input.seekable_len()?, None)?;
-/// assert!(plan.to_string().starts_with("strategy: method=buffered,"));
-/// assert!(plan.to_string().contains("because: 1 worker"));
-/// # Ok::<(), fullbore::Error>(())
-/// ```
+/// A strategy that works on these files, and the reasons for it.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The strategy.
     pub strategy: Strategy,
-    /// The facts it was chosen by.
+    /// The facts that decided.
     pub plan_input: PlanInput,
-    /// The choice before the user's specification.
+    /// The choice before the user's spec.
     pub decision: Decision,
-    /// What was asked for, if anything.
+    /// The text of the spec, if any.
     pub spec_text: Option<String>,
-    /// What is otherwise than chosen or asked, and why.
+    /// Deviations from the choice or the spec, with reasons.
     pub notes: Vec<String>,
 }
 
@@ -38,7 +29,7 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "strategy: {}", self.strategy)?;
         if let Some(spec_text) = &self.spec_text {
-            writeln!(f, "asked for: {spec_text}")?;
+            writeln!(f, "specified: {spec_text}")?;
             writeln!(f, "auto would take: {}", self.decision.strategy)?;
         }
         for line in &self.decision.evidence {
@@ -54,7 +45,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Plans runs: what the user specified, and what was measured on this machine.
+/// Plans runs from the user's spec and the measurements of this machine.
 ///
 /// ```
 /// use fullbore::error::Kind;
@@ -88,24 +79,24 @@ impl<'a> Planner<'a> {
         Self { spec_text, ..self }
     }
 
-    /// With what was measured on this machine.
+    /// With the measurements of this machine.
     #[must_use]
     pub fn with_profile(self, profile: Option<&'a Profile>) -> Self {
         Self { profile, ..self }
     }
 
-    /// For a copy that hashes or verifies units of `len` bytes: each worker reads and writes one at a time, by plain calls under
-    /// the cache policies of the plan.
+    /// For a copy that hashes or verifies units of `len` bytes: each worker reads and writes one at a time, with plain
+    /// calls under the plan's cache policies.
     #[must_use]
     pub(crate) fn in_units(self, len: u64) -> Self {
         Self { units: Some(len), ..self }
     }
 
-    /// Plans a run over `len` bytes (`None`: unknown before the end) of `input` (`None`: they are generated) to `output` (`None`:
-    /// they are only looked at).
+    /// Plans a run over `len` bytes (`None`: unknown before the end) of `input` (`None`: generated) to `output`
+    /// (`None`: no output).
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] if the spec insists on what cannot be had here, and the system's errors.
+    /// [`Kind::Unsupported`] if the spec requires a method or policy that does not work here, and the system's errors.
     pub fn plan(
         &self,
         purpose: Purpose,
@@ -188,7 +179,7 @@ impl<'a> Planner<'a> {
 }
 
 impl Plan {
-    /// Makes the methods ones that work here.
+    /// Replaces methods that do not work here.
     fn settle_methods(
         &mut self,
         input: Option<&File>,
@@ -206,7 +197,7 @@ impl Plan {
                     Kind::Unsupported,
                     "use",
                     path,
-                    "the null method moves nothing: it is for measuring",
+                    "the null method moves no bytes: it is for measuring only",
                 ));
             }
         }
@@ -216,7 +207,7 @@ impl Plan {
             let (Some(input), Some(output), Some(_)) =
                 (input, output.filter(|output| output.seekable()), self.plan_input.len)
             else {
-                return Err(refused(copy_in_kernel, &path, "it moves bytes from file to file only"));
+                return Err(refused(copy_in_kernel, &path, "it moves bytes only between files"));
             };
             engine::probe(copy_in_kernel, output.file(), Some(input), true, CachePolicy::Keep)
                 .map_err(|unsupported| refused(copy_in_kernel, &path, &unsupported.reason))?;
@@ -234,18 +225,17 @@ impl Plan {
         strategy.write_cache = inherent(strategy.write, strategy.write_cache);
         if self.plan_input.len.is_none() {
             if spec.read.is_some_and(|method| method != buffered()) {
-                self.notes
-                    .push("the input is read by read(2) from front to back, whatever the method".into());
+                self.notes.push("the input is read sequentially by read(2), with any method".into());
             }
             strategy.read = buffered();
             if strategy.write.capabilities.mapped {
-                self.notes.push("write=buffered: a mapping must know the length before".into());
+                self.notes.push("write=buffered: a mapping needs the length in advance".into());
                 strategy.write = buffered();
             }
         }
         if self.plan_input.target == Target::Stream {
             if spec.write.is_some_and(|method| method != strategy.read) {
-                self.notes.push("the output is written by write(2) in order, whatever the method".into());
+                self.notes.push("the output is written by write(2) in order, with any method".into());
             }
             strategy.write = buffered();
         }
@@ -272,7 +262,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Makes the sizes ones that go together and keep the memory budget.
+    /// Adapts the sizes to each other and to the memory budget.
     fn settle_sizes(&mut self, spec: &StrategySpec) {
         let strategy = &mut self.strategy;
         let deepest = strategy.read.capabilities.depth.max(strategy.write.capabilities.depth);
@@ -285,7 +275,7 @@ impl Plan {
         if self.plan_input.target == Target::Stream {
             strategy.stripe = strategy.request as u64;
         }
-        // Stripes end where requests do, and where blocks do that direct I/O writes whole.
+        // Stripes end at request boundaries, and at boundaries of the blocks that direct I/O writes whole.
         let request = strategy.request as u64;
         let unit = if request.is_multiple_of(crate::buf::ALIGNMENT as u64) {
             request
@@ -317,7 +307,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Makes the methods plain calls under the same cache policies, where units are hashed or verified.
+    /// Replaces the methods by plain calls under the same cache policies if units are hashed or verified.
     fn settle_units(&mut self) {
         let Some(units) = self.plan_input.units else { return };
         let strategy = &mut self.strategy;
@@ -344,7 +334,7 @@ impl Plan {
     }
 }
 
-/// The cache policy that a method has by itself, if it leaves no choice.
+/// The cache policy of a method that supports only one; else the requested policy.
 fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
     match (method.capabilities.direct, method.capabilities.drops) {
         (engine::Choice::Always, _) => CachePolicy::Direct,
@@ -354,7 +344,8 @@ fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
 }
 
 impl Plan {
-    /// Keeps the memory budget: first by smaller windows, then by less of what there is more of, workers or depth.
+    /// Keeps the memory budget: first by smaller mapped parts, then by fewer workers or less depth, whichever is
+    /// larger.
     fn settle_memory(&mut self) {
         let strategy = &mut self.strategy;
         if strategy.memory() <= strategy.budget {
@@ -388,13 +379,13 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// How dropping is emulated, if it is asked for and is.
+/// Describes the emulation of dropping, if it is requested and emulated.
 fn emulated(way: &str, cache: CachePolicy, file: &File) -> Option<String> {
     let how = (cache == CachePolicy::DontCache).then(|| engine::drop_emulated(file)).flatten()?;
     Some(format!("{way}: cache=drop is emulated: {how}"))
 }
 
-/// The method, or `buffered` if the method does not work on this file and nobody insists.
+/// The method, or `buffered` if the method does not work on this file and is not required.
 fn settled(
     requested: &'static Method,
     cache: CachePolicy,
@@ -402,7 +393,7 @@ fn settled(
     write: bool,
     insists: bool,
 ) -> Result<(&'static Method, Option<String>)> {
-    // The same calls with another flag have names of their own.
+    // The same calls with another flag are separate methods.
     let method = match (requested.name, cache) {
         ("buffered", CachePolicy::Direct) => method("direct").unwrap_or(requested),
         ("buffered", CachePolicy::DontCache) => method("uncached").unwrap_or(requested),
@@ -411,7 +402,7 @@ fn settled(
     let way = if write { "write" } else { "read" };
     let contradiction = match cache {
         CachePolicy::Direct if method.capabilities.direct == engine::Choice::Never => {
-            Some("cannot pass by the page cache")
+            Some("cannot bypass the page cache")
         }
         CachePolicy::DontCache if method.capabilities.drops == engine::Choice::Never => {
             Some("cannot drop what it cached")
@@ -420,7 +411,7 @@ fn settled(
     };
     let reason = match contradiction {
         Some(reason) => reason.to_owned(),
-        // Calls of the oldest kind work on every file that could be opened.
+        // Plain buffered calls work on every file that is open.
         None if method == buffered() && cache == CachePolicy::Keep => return Ok((method, None)),
         None => match engine::probe_once(method, file, write, cache) {
             Ok(()) => return Ok((method, None)),

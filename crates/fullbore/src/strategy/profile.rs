@@ -1,4 +1,4 @@
-//! What `fullbore bench` found out about a file system, kept for the commands that run later.
+//! The profile: the measurements of `fullbore bench`, by file system, for the commands that run later.
 
 use crate::quote::{Shown, clipped};
 use std::collections::BTreeMap;
@@ -11,26 +11,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::{DOCUMENT_LIMIT, File, read_text};
 
-/// Whether the input was in the page cache.
-///
-/// ```
-/// use fullbore::strategy::{Job, CacheState};
-/// assert_eq!(Job::Read(CacheState::Cold).to_string(), "read, cold");
-/// ```
+/// The state of the input in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CacheState {
-    /// It was.
+    /// At least half of it is cached.
     Warm,
-    /// It was not.
+    /// Less than half of it is cached.
     Cold,
 }
 
-/// A kind of job that strategies were measured for.
-///
-/// ```
-/// use fullbore::strategy::{Job, CacheState};
-/// assert_eq!("transform to a new file, warm".parse(), Ok(Job::TransformNew(CacheState::Warm)));
-/// ```
+/// A kind of job that strategies are measured for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Job {
@@ -44,11 +34,6 @@ pub enum Job {
 
 impl Job {
     /// Every kind of job.
-    ///
-    /// ```
-    /// use fullbore::strategy::Job;
-    /// assert!(Job::ALL.iter().all(|job| job.to_string().parse() == Ok(*job)));
-    /// ```
     pub const ALL: [Self; 6] = [
         Self::Read(CacheState::Warm),
         Self::Read(CacheState::Cold),
@@ -87,7 +72,7 @@ impl FromStr for Job {
         Self::ALL
             .into_iter()
             .find(|job| job.to_string() == text)
-            .ok_or_else(|| format!("no job {text:?} is known"))
+            .ok_or_else(|| format!("unknown job {text:?}"))
     }
 }
 
@@ -99,53 +84,41 @@ impl TryFrom<String> for Job {
     }
 }
 
-/// A strategy that was measured.
-///
-/// ```
-/// use fullbore::strategy::{Measured, Strategy, StrategySpec};
-/// let measured = Measured { strategy: "method=mmap".into(), rate: 9e9, low: 8e9, high: 1e10 };
-/// let strategy = measured.strategy.parse::<StrategySpec>()?.apply(Strategy::plain());
-/// assert_eq!(strategy.read.name, "mmap");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A measured strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// The strategy, as `--strategy` takes it.
+    /// The strategy, in the form that `--strategy` accepts.
     pub strategy: String,
-    /// Median rate, bytes a second.
+    /// Median throughput, bytes per second.
     pub rate: f64,
-    /// Lower end of its 95% interval, bytes a second.
+    /// Lower end of its 95% interval, bytes per second.
     pub low: f64,
-    /// Upper end of its 95% interval, bytes a second.
+    /// Upper end of its 95% interval, bytes per second.
     pub high: f64,
 }
 
-/// What was measured for one job.
-///
-/// ```
-/// use fullbore::strategy::{Entry, Job, CacheState};
-/// let entry = Entry { job: Job::Read(CacheState::Warm), measured: "2026-01-02".into(), ranked: vec![] };
-/// assert!(entry.ranked.first().is_none(), "nothing was measured yet");
-/// ```
+/// The measurements for one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The job.
     pub job: Job,
-    /// When, as a date.
+    /// The date of the measurements.
     pub measured: String,
-    /// The strategies, the best first.
+    /// The strategies, best first.
     pub ranked: Vec<Measured>,
 }
 
-/// Everything that was measured, by file system.
+/// All measurements, by file system.
 ///
 /// ```
 /// use fullbore::strategy::Profile;
 /// # let directory = tempfile::tempdir()?;
-/// let path = directory.path().join("profile.json");
+/// let path = directory.path().join("new/profile.json");
 /// assert_eq!(Profile::load(&path)?, Profile::default());
+/// Profile::default().save(&path)?;
+/// assert_eq!(Profile::load(&path)?.version, 1);
 /// std::fs::write(&path, "{}")?;
-/// assert!(Profile::load(&path).is_err(), "it says no version");
+/// assert!(Profile::load(&path).is_err(), "the version is missing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -156,36 +129,19 @@ pub struct Profile {
     pub file_systems: BTreeMap<String, FileSystem>,
 }
 
-/// What was measured on one file system.
-///
-/// ```
-/// use fullbore::strategy::{FileSystem, Profile};
-/// let mut profile = Profile::default();
-/// profile.file_systems.insert("key".into(), FileSystem { directory: "/data".into(), entries: vec![] });
-/// assert!(profile.file_systems["key"].directory.is_absolute());
-/// ```
+/// The measurements on one file system.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileSystem {
-    /// The directory that was measured, for people.
+    /// The measured directory, for display.
     pub directory: PathBuf,
     /// The jobs.
     pub entries: Vec<Entry>,
 }
 
-/// The version written.
+/// The version that is written.
 const VERSION: u32 = 1;
 
-/// Why a profile cannot be used or kept.
-///
-/// ```
-/// use fullbore::strategy::Profile;
-/// # let directory = tempfile::tempdir()?;
-/// let path = directory.path().join("profile.json");
-/// std::fs::write(&path, "no JSON")?;
-/// let error = Profile::load(&path).unwrap_err().to_string();
-/// assert!(error.contains("not a profile") && error.ends_with("`fullbore profile forget` removes it"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A profile that cannot be read or written, and the reason.
 #[derive(Debug)]
 pub struct ProfileError {
     path: PathBuf,
@@ -201,12 +157,7 @@ impl fmt::Display for ProfileError {
 impl std::error::Error for ProfileError {}
 
 impl Profile {
-    /// Where the profile is kept: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `~/.config`.
-    ///
-    /// ```
-    /// let path = fullbore::strategy::Profile::path();
-    /// assert!(path.is_none_or(|path| path.ends_with("fullbore/profile.json")));
-    /// ```
+    /// The path of the profile: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `~/.config`.
     pub fn path() -> Option<PathBuf> {
         let absolute =
             |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
@@ -214,17 +165,10 @@ impl Profile {
         Some(config.join("fullbore").join("profile.json"))
     }
 
-    /// Reads a profile; one that is not there is empty.
-    ///
-    /// ```
-    /// use fullbore::strategy::Profile;
-    /// let none = Profile::load("/nowhere/profile.json".as_ref())?;
-    /// assert!(none.file_systems.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Reads a profile; a missing one is empty.
     ///
     /// # Errors
-    /// If it cannot be read or understood, with what to do about it.
+    /// If it cannot be read or parsed, with advice.
     pub fn load(path: &Path) -> Result<Self, ProfileError> {
         let fail = |what: String| ProfileError { path: path.to_owned(), what };
         let text = match std::fs::File::open(path).and_then(|file| read_text(file, DOCUMENT_LIMIT)) {
@@ -247,19 +191,10 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Writes the profile whole or not at all, making its directory.
-    ///
-    /// ```
-    /// use fullbore::strategy::Profile;
-    /// # let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("new/profile.json");
-    /// Profile::default().save(&path)?;
-    /// assert_eq!(Profile::load(&path)?.version, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Writes the profile, complete or not at all; creates its directory.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system reports an error.
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
         use std::io::Write;
         let fail = |what: String| ProfileError { path: path.to_owned(), what };
@@ -268,7 +203,7 @@ impl Profile {
         text.push('\n');
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory)
-                .map_err(|error| fail(format!("cannot make its directory: {error}")))?;
+                .map_err(|error| fail(format!("cannot create its directory: {error}")))?;
         }
         let output = crate::file::Output::create(path, crate::file::Placement::Replace, None)
             .map_err(|error| fail(error.to_string()))?;
@@ -283,34 +218,37 @@ impl Profile {
         output.commit(crate::file::Durability::Full).map(drop).map_err(|error| fail(error.to_string()))
     }
 
-    /// What was measured for `job` on the file system of that key.
-    ///
-    /// ```
-    /// use fullbore::strategy::{Entry, FileSystem, Job, Profile, CacheState};
-    /// let job = Job::Read(CacheState::Warm);
-    /// let entry = Entry { job, measured: "2026-01-02".into(), ranked: vec![] };
-    /// # let system = FileSystem { directory: "/data".into(), entries: vec![entry.clone()] };
-    /// # let profile = Profile { version: 1, file_systems: [("key".into(), system)].into() };
-    /// assert_eq!(profile.entry("key", job), Some(&entry));
-    /// assert_eq!(profile.entry("key", Job::Read(CacheState::Cold)), None);
-    /// ```
+    /// The measurements for `job` on the file system with this key.
     pub fn entry(&self, key: &str, job: Job) -> Option<&Entry> {
         self.file_systems.get(key)?.entries.iter().find(|entry| entry.job == job)
     }
 }
 
-/// What tells a file system from every other: its type, its own identity and its device's, so that neither a
-/// copy of it nor another disk in the same place uses its measurements.
-///
-/// ```
-/// use fullbore::file::File;
-/// use fullbore::strategy::key;
-/// assert_eq!(key(&File::open("Cargo.toml")?)?, key(&File::open("src/lib.rs")?)?);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The identity of a file system: its type, its own identifier and its device's, so that neither a copy of it nor
+/// another disk in the same place uses its measurements.
 ///
 /// # Errors
-/// If the system does not say.
+/// If the system does not report them.
 pub fn key(file: &File) -> io::Result<String> {
     crate::probe::device_facts(file).map(|device_facts| device_facts.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_parse_back_from_their_text() {
+        assert!(Job::ALL.iter().all(|job| job.to_string().parse() == Ok(*job)));
+        assert_eq!(Job::Read(CacheState::Cold).to_string(), "read, cold");
+    }
+
+    #[test]
+    fn an_error_names_the_problem_and_the_command_that_removes_the_profile() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("profile.json");
+        std::fs::write(&path, "no JSON").unwrap();
+        let error = Profile::load(&path).unwrap_err().to_string();
+        assert!(error.contains("not a profile") && error.contains("`fullbore profile forget`"), "{error}");
+    }
 }

@@ -1,4 +1,4 @@
-//! What a user asks of a strategy: a name, some fields, or nothing at all.
+//! The user's specification of a strategy: a name, some fields, or nothing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use super::{Allocation, Completion, Model, Strategy};
 use crate::engine::{CachePolicy, METHODS, Method, method};
 use crate::size;
 
-/// The fields asked for; the chooser fills in the others. Parses from a name (`cci-mt`), fields
+/// The specified fields; the chooser fills in the others. Parses from a name (`cci-mt`), fields
 /// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`).
 ///
 /// ```
@@ -19,7 +19,7 @@ use crate::size;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StrategySpec {
-    /// The named strategy it started from.
+    /// The named strategy it is based on.
     pub named: Option<&'static Named>,
     /// `read=` or `method=`
     pub read: Option<&'static Method>,
@@ -45,16 +45,11 @@ pub struct StrategySpec {
     pub write_cache: Option<CachePolicy>,
     /// `completion=`
     pub completion: Option<Completion>,
-    /// The memory that a run may take, in bytes.
+    /// The memory budget of a run, in bytes.
     pub budget: Option<u64>,
 }
 
-/// What is wrong with the text of a strategy.
-///
-/// ```
-/// let error = "depth=0".parse::<fullbore::strategy::StrategySpec>().unwrap_err();
-/// assert_eq!(error.to_string(), "depth=0: it can be 1 to 1024");
-/// ```
+/// An error in the text of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseSpecError(String);
 
@@ -66,14 +61,14 @@ impl fmt::Display for ParseSpecError {
 
 impl std::error::Error for ParseSpecError {}
 
-/// The largest request, in bytes: what one worker may take of the memory budget.
+/// The largest request, in bytes: one worker's share of the memory budget.
 const LARGEST_REQUEST: u64 = 32 << 20;
-/// The most requests in flight (io_uring and native AIO take more, nothing gains by it).
+/// The most requests in flight (io_uring and native AIO accept more, without gain).
 const DEEPEST: u64 = 1024;
 /// The most workers.
 const MOST_WORKERS: u64 = 256;
 
-/// Less memory than this is no budget, in bytes.
+/// The smallest memory budget, in bytes.
 const LEAST_BUDGET: u64 = 1 << 20;
 
 impl FromStr for StrategySpec {
@@ -145,16 +140,16 @@ impl StrategySpec {
         Ok(())
     }
 
-    /// The strategy with the fields asked for in place of the chosen ones.
+    /// Replaces the fields of a chosen strategy by the specified ones.
     ///
     /// ```
     /// use fullbore::strategy::{Model, Strategy, StrategySpec};
     /// let strategy = "workers=4".parse::<StrategySpec>()?.apply(Strategy::plain());
-    /// assert_eq!((strategy.workers, strategy.model), (4, Model::Striped), "one worker has no stripes, four do");
+    /// assert_eq!((strategy.workers, strategy.model), (4, Model::Striped), "several workers need stripes");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn apply(&self, mut strategy: Strategy) -> Strategy {
-        // What was chosen to go with a method does not go with another.
+        // Fields chosen for one method do not suit another.
         if self.read.is_some_and(|method| method != strategy.read)
             || self.write.is_some_and(|method| method != strategy.write)
         {
@@ -201,13 +196,13 @@ fn bytes(field: &str, value: &str, least: u64, most: u64) -> Result<u64, ParseSp
     if (least..=most).contains(&bytes) {
         return Ok(bytes);
     }
-    Err(ParseSpecError(format!("{field}={value}: it can be {} to {}", size::exact(least), size::exact(most))))
+    Err(ParseSpecError(format!("{field}={value}: must be {} to {}", size::exact(least), size::exact(most))))
 }
 
 fn count(field: &str, value: &str, most: u64) -> Result<usize, ParseSpecError> {
     match value.parse::<u64>() {
         Ok(count) if (1..=most).contains(&count) => Ok(count as usize),
-        _ => Err(ParseSpecError(format!("{field}={value}: it can be 1 to {most}"))),
+        _ => Err(ParseSpecError(format!("{field}={value}: must be 1 to {most}"))),
     }
 }
 
@@ -242,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_problem() {
         for (text, part) in [
             ("fast", "no strategy \"fast\""),
             ("method=floppy", "no access method \"floppy\""),
