@@ -72,7 +72,7 @@ fn end(signal: i32) -> ! {
     let unfinished = cleanup();
     let mut err = io::stderr();
     for path in unfinished {
-        let _ = writeln!(err, "fullbore: {}: interrupted: part old, part new", Shown(&path));
+        let _ = writeln!(err, "fullbore: {}: interrupted: part old and part new", Shown(&path));
     }
     std::process::exit(128 + signal);
 }

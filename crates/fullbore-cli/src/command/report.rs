@@ -90,7 +90,7 @@ struct CompareArgs {
 fn margin(text: &str) -> Result<f64, String> {
     match parse_share(text)? {
         share if share < 1.0 => Ok(share),
-        _ => Err("a margin must be below 100%".into()),
+        _ => Err("a margin must be less than 100%".into()),
     }
 }
 

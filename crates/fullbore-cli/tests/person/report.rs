@@ -217,8 +217,8 @@ fn invalid_document_is_named_with_advice() {
         ("nothing.json", Vec::new(), "empty"),
         ("blank.json", b" \n".to_vec(), "empty"),
         ("words.json", b"hello".to_vec(), "not JSON"),
-        ("page.html", b"<!DOCTYPE html>".to_vec(), "results.json beside it"),
-        ("bytes.json", vec![0xff, 0xfe, 0], "not text"),
+        ("page.html", b"<!DOCTYPE html>".to_vec(), "results.json in its folder"),
+        ("bytes.json", vec![0xff, 0xfe, 0], "not UTF-8 text"),
         ("cut.json", text(&results(&[1e9], 1))[..500].to_vec(), "damaged or incomplete"),
         ("other.json", br#"{"schema": "fullbore.comparison"}"#.to_vec(), "fullbore.comparison"),
         ("newer.json", newer.into_bytes(), "newer fullbore"),
@@ -257,7 +257,7 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
         (&["a.json", "b.json", "--html", "-", "--json"], &["two outputs"]),
         (&["a.json", "b.json", "--json", "--quiet"], &["--quiet"]),
         (&["a.json", "b.json", "--html", "c", "--csv", "c"], &["--csv", "c is named for another output"]),
-        (&["a.json", "b.json", "--csv", "b.json"], &["--csv", "b.json", "read"]),
+        (&["a.json", "b.json", "--csv", "b.json"], &["--csv", "b.json", "input"]),
     ];
     for (words, told) in cases {
         run(&mut report(&dir, words)).fails(2, told);

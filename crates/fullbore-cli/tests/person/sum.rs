@@ -148,8 +148,8 @@ fn keys_and_bytes_are_as_b3sum_has_them() {
     let key = bytes(32, 3);
     let ours = run_with(&mut sum(&dir, ["--keyed", "in"]), &key);
     same(&ours, &run_with(&mut of(&dir, "b3sum", ["--keyed", "in"]), &key), "keyed");
-    run_with(&mut sum(&dir, ["--keyed", "in"]), &key[1..]).fails(2, &["--keyed", "32 bytes", "31"]);
-    run_with(&mut sum(&dir, ["--keyed", "in"]), &bytes(33, 1)).fails(2, &["--keyed", "more"]);
+    run_with(&mut sum(&dir, ["--keyed", "in"]), &key[1..]).fails(1, &["--keyed", "32 bytes", "31"]);
+    run_with(&mut sum(&dir, ["--keyed", "in"]), &bytes(33, 1)).fails(1, &["--keyed", "more"]);
     run_with(&mut sum(&dir, ["--keyed", "-"]), &key).fails(1, &["the key is already read from it"]);
     same(&run(&mut sum(&dir, ["--raw", "in"])), &run(&mut of(&dir, "b3sum", ["--raw", "in"])), "raw");
     same(
@@ -157,10 +157,10 @@ fn keys_and_bytes_are_as_b3sum_has_them() {
         &run(&mut of(&dir, "b3sum", ["--raw", "-l", "1000", "in"])),
         "raw",
     );
-    run(&mut sum(&dir, ["--raw", "in", "in"])).fails(2, &["--raw"]);
-    run(&mut sum(&dir, ["-a", "md5", "-l", "5", "in"])).fails(2, &["blake3"]);
-    run(&mut sum(&dir, ["-l", "10000000000", "in"])).fails(2, &["--length"]);
-    run(&mut sum(&dir, ["-a", "sha3", "in"])).fails(2, &["sha3", "blake3, sha256"]);
+    run(&mut sum(&dir, ["--raw", "in", "in"])).fails(1, &["--raw"]);
+    run(&mut sum(&dir, ["-a", "md5", "-l", "5", "in"])).fails(1, &["blake3"]);
+    run(&mut sum(&dir, ["-l", "10000000000", "in"])).fails(1, &["--length"]);
+    run(&mut sum(&dir, ["-a", "sha0", "in"])).fails(1, &["sha0", "blake3, sha256"]);
 }
 
 #[test]
